@@ -1,0 +1,65 @@
+# Two commands do all the set-up on a machine with python3.11 (or newer) and nothing else:  make demo,  make test
+SHELL = /bin/sh
+PYTHON ?= python3
+UV = .tools/bin/uv
+BIN = .venv/bin
+export UV_PYTHON_DOWNLOADS = never
+export PYTHONUTF8 = 1
+
+.PHONY: help demo setup test check bench pins clean
+
+help:
+	@echo "make demo    the main job on generated people: installs the core, tells the story, writes demo/report.html"
+	@echo "make test    installs everything and runs all tests"
+	@echo "make setup   installs everything into .venv"
+	@echo "make check   lint, types, layers"
+	@echo "make bench   the benchmarks; each prints its ratio against a peer or a floor"
+	@echo "make pins    renews the hashed requirement files"
+
+demo: .venv/.core
+	@$(BIN)/discreet demo --out demo
+
+setup: .venv/.all
+
+test: .venv/.all
+	@$(MAKE) --no-print-directory check
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+check: .venv/.all
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+bench: .venv/.all
+	@$(BIN)/python -m benchmarks
+
+pins: $(UV)
+	echo uv | $(UV) pip compile - --generate-hashes --no-header --no-annotate --universal -q -o requirements-tools.txt
+	$(UV) pip compile pyproject.toml --group build --generate-hashes --no-header --no-annotate --universal -q -o requirements.txt
+	$(UV) pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-header --no-annotate --universal -q -c requirements.txt -o requirements-dev.txt
+	$(UV) pip compile benchmarks/peers.in --generate-hashes --no-header --no-annotate --universal -q -o benchmarks/peers.txt
+
+# uv lives in .tools, put there with nothing but python3 and pip; requirements-tools.txt pins it.
+$(UV): requirements-tools.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Discreet needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.11" >&2; exit 2; }
+	@$(PYTHON) -m venv .tools || { echo "python3 cannot make virtual environments. On Debian: apt-get install python3-venv" >&2; exit 2; }
+	@.tools/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-tools.txt
+	@touch $(UV)
+
+.venv/bin/python: $(UV)
+	@$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv
+	@touch $@
+
+.venv/.core: .venv/bin/python requirements.txt pyproject.toml
+	@test -e .venv/.all || $(UV) pip install --quiet --python .venv --require-hashes -r requirements.txt
+	@$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.all: .venv/bin/python requirements-dev.txt pyproject.toml
+	@$(UV) pip install --quiet --python .venv --require-hashes -r requirements-dev.txt
+	@$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
+	@touch $@ .venv/.core
+
+clean:
+	rm -rf .venv .tools .peers demo build

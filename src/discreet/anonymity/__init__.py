@@ -1,0 +1,1 @@
+"""Room: optimal generalisation with a certificate. Not furnished yet."""

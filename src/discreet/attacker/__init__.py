@@ -1,0 +1,1 @@
+"""Room: the adversary as a planner. Not furnished yet."""

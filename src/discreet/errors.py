@@ -1,0 +1,130 @@
+"""Every error that Discreet raises on purpose, drawn as one tree, with the exit code of each branch.
+
+DiscreetError                      70  a bug, if it is ever raised as itself
+├── UsageError                      2  the call cannot be understood
+│   └── MissingExtra                2  a capability is not installed
+├── DataError                       3  the data cannot be used as they are
+│   ├── SourceNotFound              3  no such file, table or server
+│   ├── SourceUnreadable            3  ragged rows, wrong encoding, not the format it claims to be
+│   ├── ColumnError                 3  a column is missing, doubled, unnamed or of the wrong kind
+│   ├── EmptySource                 3  there is nobody in it
+│   ├── CountError                  3  a count column holds something that is no number of people
+│   └── OutsideHierarchy            3  values that their hierarchy does not know
+├── PolicyError                     4  the policy file is wrong
+│   └── HierarchyError              4  a hierarchy file or rule is wrong
+├── Refused                         5  a permission or a budget says no
+└── IntegrityError                  6  stored state is not what was written
+
+A message says what was expected, what came, and what to do next. It never carries a value from a person's
+record: it counts, and it names columns, files and line numbers.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "ColumnError",
+    "CountError",
+    "DataError",
+    "DiscreetError",
+    "EmptySource",
+    "HierarchyError",
+    "IntegrityError",
+    "MissingExtra",
+    "OutsideHierarchy",
+    "PolicyError",
+    "Refused",
+    "SourceNotFound",
+    "SourceUnreadable",
+    "UsageError",
+]
+
+
+class DiscreetError(Exception):
+    """The root of the tree: what went wrong (`str(error)`) and what to do next (`error.remedy`)."""
+
+    exit_code: ClassVar[int] = 70
+
+    def __init__(self, problem: str, *, remedy: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.problem} {self.remedy}".strip()
+
+
+class UsageError(DiscreetError):
+    """The call cannot be understood."""
+
+    exit_code = 2
+
+
+class MissingExtra(UsageError):
+    """A capability is not installed."""
+
+    def __init__(self, extra: str, *, needed_for: str) -> None:
+        super().__init__(
+            f"{needed_for} needs the extra '{extra}', which is not installed.",
+            remedy=f"Install it with: pip install 'discreet[{extra}]'",
+        )
+        self.extra = extra
+
+
+class DataError(DiscreetError):
+    """The data cannot be used as they are."""
+
+    exit_code = 3
+
+
+class SourceNotFound(DataError):
+    """No such file, table or server."""
+
+
+class SourceUnreadable(DataError):
+    """Ragged rows, wrong encoding, or not the format it claims to be."""
+
+
+class ColumnError(DataError):
+    """A column is missing, doubled, unnamed or of the wrong kind."""
+
+
+class EmptySource(DataError):
+    """There is nobody in it."""
+
+
+class CountError(DataError):
+    """A count column holds something that is no number of people."""
+
+
+class OutsideHierarchy(DataError):
+    """Values that their hierarchy does not know."""
+
+
+class PolicyError(DiscreetError):
+    """The policy file is wrong; carries the file and the line where they are known."""
+
+    exit_code = 4
+
+    def __init__(self, problem: str, *, remedy: str = "", file: str = "", line: int | None = None) -> None:
+        place = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
+        super().__init__(f"{place}{problem}", remedy=remedy)
+        self.file = file
+        self.line = line
+
+
+class HierarchyError(PolicyError):
+    """A hierarchy file or rule is wrong."""
+
+
+class Refused(DiscreetError):
+    """A permission or a budget says no."""
+
+    exit_code = 5
+
+
+class IntegrityError(DiscreetError):
+    """Stored state is not what was written."""
+
+    exit_code = 6

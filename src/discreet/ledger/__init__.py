@@ -1,0 +1,1 @@
+"""The append-only ledger of disclosures, and budgets with one spender. Not furnished yet."""

@@ -1,0 +1,1 @@
+"""Room: one copy per recipient, decoys, marks and tracing. Not furnished yet."""

@@ -1,0 +1,1 @@
+"""Where state lives: SQLite by default, PostgreSQL by URL. Furnished with the ledger."""
