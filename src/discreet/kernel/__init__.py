@@ -1,0 +1,28 @@
+"""Counting people who look alike: hierarchies, and the class histogram every measure rests on.
+
+Pure: numpy and nothing else. Rows never come here, only the distinct tuples with their counts.
+"""
+
+from discreet.kernel.classes import Classes, Column, Countable, count
+from discreet.kernel.hierarchy import Hierarchy
+from discreet.kernel.histogram import Coded, Histogram
+from discreet.kernel.rules import AnyValue, Dates, Flat, Mask, Rule, Tree, Widths
+from discreet.kernel.spread import Spread
+
+__all__ = [
+    "AnyValue",
+    "Classes",
+    "Coded",
+    "Column",
+    "Countable",
+    "Dates",
+    "Flat",
+    "Hierarchy",
+    "Histogram",
+    "Mask",
+    "Rule",
+    "Spread",
+    "Tree",
+    "Widths",
+    "count",
+]

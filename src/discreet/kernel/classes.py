@@ -1,0 +1,274 @@
+"""The class histogram: the distinct tuples of quasi-identifier values, and how many people share each.
+
+An equivalence class is a set of people who look alike on the chosen columns. Every risk measure is a function of
+these counts, so rows are counted once, where they live, and everything else happens here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ColumnError, CountError, OutsideHierarchy, UsageError
+from discreet.kernel.hierarchy import Hierarchy, Ints, Label
+from discreet.kernel.histogram import Coded, Histogram
+from discreet.kernel.keys import group, pack, total
+from discreet.kernel.rules import Flat, Rule, bind
+from discreet.kernel.spread import Spread
+
+Levels = Mapping[str, int] | Sequence[int]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A quasi-identifier at one level of its hierarchy."""
+
+    name: str
+    hierarchy: Hierarchy
+    level: int = 0
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The values at this level, by code."""
+        return self.hierarchy.labels[self.level]
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """People who look alike, counted.
+
+    >>> from discreet.kernel import Mask
+    >>> people = Classes.of(["sex", "zip"], [("F", "10115"), ("F", "10117"), ("M", "10115")], [2, 1, 4],
+    ...                     rules={"zip": Mask(5)})
+    >>> people, people.at({"zip": 1})
+    (Classes(7 people in 3 classes by sex, zip), Classes(7 people in 2 classes by sex, zip:1))
+    """
+
+    columns: tuple[Column, ...]
+    codes: tuple[Ints, ...]
+    sizes: Ints
+    """People per class."""
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
+    """Sensitive columns that were counted along."""
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        tuples: Sequence[Sequence[Label]],
+        counts: Sequence[int] | None = None,
+        *,
+        rules: Mapping[str, Rule] | None = None,
+    ) -> Classes:
+        """From tuples of values, each standing for one person unless counts say otherwise."""
+        numbers = [1] * len(tuples) if counts is None else counts
+        rows = [(*values, number) for values, number in zip(tuples, numbers, strict=True)]
+        return cls.from_histogram(Histogram.from_rows(names, rows), rules=rules)
+
+    @classmethod
+    def from_histogram(cls, histogram: Histogram, *, rules: Mapping[str, Rule] | None = None) -> Classes:
+        """From what an engine counted, each column bound to its rule."""
+        if len(histogram.counts) and histogram.counts.min() < 0:
+            raise CountError("Some counts are negative.", remedy="A count says how many people a row stands for.")
+        rules = rules or {}
+        ordered = {name: coded.ordered() for name, coded in histogram.columns.items()}
+        columns = tuple(
+            Column(name, _bound(name, coded, histogram.counts, rules.get(name, Flat())))
+            for name, coded in ordered.items()
+        )
+        codes = tuple(coded.codes for coded in ordered.values())
+        return cls(columns, codes, histogram.counts)._grouped()
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def records(self) -> int:
+        """How many people there are."""
+        return int(self.sizes.sum())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The quasi-identifiers."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of each column."""
+        return {column.name: column.level for column in self.columns}
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """The number of levels of each column."""
+        return tuple(column.hierarchy.height for column in self.columns)
+
+    def at(self, levels: Levels) -> Classes:
+        """The same people at coarser levels; columns that are not named stay where they are.
+
+        Starts from these classes, not from the rows: a coarse node comes cheaply from any finer one.
+        """
+        wanted = self._levels(levels)
+        columns = tuple(replace(column, level=level) for column, level in zip(self.columns, wanted, strict=True))
+        codes = tuple(
+            column.hierarchy.map(column.level, level)[codes]
+            for column, codes, level in zip(self.columns, self.codes, wanted, strict=True)
+        )
+        return replace(self, columns=columns, codes=codes)._grouped()
+
+    def project(self, names: Sequence[str]) -> Classes:
+        """The same people seen on fewer columns."""
+        places = [self._place(name) for name in names]
+        columns, codes = tuple(self.columns[i] for i in places), tuple(self.codes[i] for i in places)
+        return replace(self, columns=columns, codes=codes)._grouped()
+
+    def keep(self, kept: NDArray[np.bool_]) -> Classes:
+        """Only the classes marked true."""
+        spreads = {name: spread.only(kept) for name, spread in self.spreads.items()}
+        return Classes(self.columns, tuple(codes[kept] for codes in self.codes), self.sizes[kept], spreads)
+
+    def suppress(self, *, below: int) -> tuple[Classes, int]:
+        """Only the classes of at least `below` people, and how many people were left out.
+
+        >>> Classes.of(["sex"], [("F",), ("M",)], [5, 1]).suppress(below=2)
+        (Classes(5 people in 1 classes by sex), 1)
+        """
+        kept = self.sizes >= below
+        return self.keep(kept), int(self.sizes[~kept].sum())
+
+    def lookup(self, tuples: Sequence[Sequence[Label]]) -> Ints:
+        """People in the class of each tuple of values; 0 where there is none.
+
+        >>> Classes.of(["sex"], [("F",), ("M",)], [5, 1]).lookup([("F",), ("X",)]).tolist()
+        [5, 0]
+        """
+        if any(len(values) != len(self.columns) for values in tuples):
+            raise UsageError(f"lookup takes one value for each of {', '.join(self.names)}.")
+        cells = zip(*tuples, strict=True) if tuples else ((),) * len(self.columns)
+        index = [column.hierarchy.index[column.level] for column in self.columns]
+        codes = [
+            np.array([known.get(value, -1) for value in values], dtype=np.int64)
+            for known, values in zip(index, cells, strict=True)
+        ]
+        return self._sizes_of(codes, len(tuples))
+
+    def link(self, other: Classes) -> Ints:
+        """For each class here, the people of `other` in the same class: the link counts of a sample in a population."""
+        theirs = other.project(self.names).at(self.levels)
+        codes = [
+            _translate(mine, their)[codes]
+            for mine, their, codes in zip(self.columns, theirs.columns, self.codes, strict=True)
+        ]
+        return theirs._sizes_of(codes, len(self))
+
+    def tuples(self) -> Iterator[tuple[Label, ...]]:
+        """The values of each class."""
+        for row in zip(*(codes.tolist() for codes in self.codes), strict=True):
+            yield tuple(column.labels[code] for column, code in zip(self.columns, row, strict=True))
+
+    def with_spread(self, histogram: Histogram, name: str, *, rule: Rule | None = None) -> Classes:
+        """The same classes with the spread of a sensitive column, counted by these columns and that one."""
+        sensitive = histogram.columns[name].ordered()
+        hierarchy = _bound(name, sensitive, histogram.counts, rule or Flat())
+        owners = self._positions([histogram.columns[column.name] for column in self.columns])
+        loose = Spread(name, hierarchy, owners, sensitive.codes, histogram.counts)
+        return replace(self, spreads={**self.spreads, name: loose.over(np.arange(len(self)))})
+
+    def __repr__(self) -> str:
+        levels = [f"{column.name}:{column.level}" if column.level else column.name for column in self.columns]
+        return f"Classes({self.records} people in {len(self)} classes by {', '.join(levels)})"
+
+    def _grouped(self) -> Classes:
+        occupied = self.sizes > 0
+        if not occupied.all():
+            return self.keep(occupied)._grouped()
+        keys, bound = pack(self.codes, [len(column.labels) for column in self.columns], len(self))
+        first, member, groups = group(keys, bound)
+        spreads = {name: spread.over(member) for name, spread in self.spreads.items()}
+        return Classes(
+            self.columns, tuple(codes[first] for codes in self.codes), total(member, self.sizes, groups), spreads
+        )
+
+    def _levels(self, levels: Levels) -> tuple[int, ...]:
+        if isinstance(levels, Mapping):
+            for name in levels:
+                self._place(name)
+            levels = tuple(levels.get(column.name, column.level) for column in self.columns)
+        if len(levels) != len(self.columns):
+            raise UsageError(f"Give one level for each of {', '.join(self.names)}.")
+        for column, level in zip(self.columns, levels, strict=True):
+            if not column.level <= level < column.hierarchy.height:
+                raise UsageError(
+                    f"Column '{column.name}' is at level {column.level} of 0 to {column.hierarchy.height - 1}; "
+                    f"level {level} cannot be reached from there.",
+                    remedy="Classes can only become coarser: start again from the finest ones.",
+                )
+        return tuple(levels)
+
+    def _place(self, name: str) -> int:
+        if name not in self.names:
+            raise ColumnError(f"There is no column '{name}' among {', '.join(self.names)}.")
+        return self.names.index(name)
+
+    def _sizes_of(self, codes: Sequence[Ints], rows: int) -> Ints:
+        positions = self._find(codes, rows)
+        return np.where(positions >= 0, self.sizes[positions], 0) if len(self) else np.zeros(rows, dtype=np.int64)
+
+    def _positions(self, columns: Sequence[Coded]) -> Ints:
+        codes = [
+            np.array([column.hierarchy.index[column.level][value] for value in coded.values], dtype=np.int64)[
+                coded.codes
+            ]
+            for column, coded in zip(self.columns, columns, strict=True)
+        ]
+        return self._find(codes, len(codes[0]) if codes else 0)
+
+    def _find(self, codes: Sequence[Ints], rows: int) -> Ints:
+        """The class of each tuple of codes, or -1; codes below 0 are in no class."""
+        sizes = [len(column.labels) for column in self.columns]
+        both = [np.concatenate([mine, np.maximum(asked, 0)]) for mine, asked in zip(self.codes, codes, strict=True)]
+        keys, _ = pack(both, sizes, len(self) + rows)
+        order = np.argsort(keys[: len(self)], kind="stable")
+        mine, asked = keys[: len(self)][order], keys[len(self) :]
+        places = np.minimum(np.searchsorted(mine, asked), max(len(mine) - 1, 0))
+        found = mine[places] == asked if len(mine) else np.zeros(rows, dtype=bool)
+        for column in codes:
+            found &= column >= 0
+        return np.where(found, order[places], -1) if len(mine) else np.full(rows, -1, dtype=np.int64)
+
+
+def _bound(name: str, coded: Coded, counts: Ints, rule: Rule) -> Hierarchy:
+    hierarchy, strangers = bind(rule, coded.values)
+    if hierarchy is None:
+        people = int(counts[np.isin(coded.codes, strangers)].sum())
+        raise OutsideHierarchy(
+            f"Column '{name}': {len(strangers)} of {len(coded.values)} distinct values (in {people} records) are outside "
+            f"the hierarchy of that column, which expects {rule.expects}.",
+            remedy="Correct those values in the data or add them to the hierarchy; nothing is generalised by guesswork.",
+        )
+    return hierarchy
+
+
+def _translate(mine: Column, theirs: Column) -> Ints:
+    """The code over there of each value here, or -1."""
+    index = theirs.hierarchy.index[theirs.level]
+    return np.array([index.get(value, -1) for value in mine.labels], dtype=np.int64)
+
+
+class Countable(Protocol):
+    """Anything that can be counted into classes: a table on any engine."""
+
+    def classes(self, by: Sequence[str] | None = None, *, sensitive: Sequence[str] = ()) -> Classes:
+        """Count the people per tuple of the columns `by`, by default the declared quasi-identifiers."""
+        ...
+
+
+def count(table: Countable | Classes, by: Sequence[str] | None = None) -> Classes:
+    """How many people look alike on the columns `by` (the policy's quasi-identifiers unless given)."""
+    if isinstance(table, Classes):
+        return table if by is None else table.project(by)
+    return table.classes(by)

@@ -1,0 +1,57 @@
+"""Tuples of codes as single integers, and grouping by them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from discreet.kernel.hierarchy import Ints
+
+LIMIT = 2**62
+"""Keys stay below this, so that sums of differences cannot overflow 64 bits."""
+
+
+def pack(codes: Sequence[Ints], sizes: Sequence[int], rows: int) -> tuple[Ints, int]:
+    """One integer key per row, equal exactly where all codes are equal, and the number of possible keys.
+
+    >>> keys, bound = pack([np.array([0, 1, 1]), np.array([2, 0, 2])], [2, 3], 3)
+    >>> keys.tolist(), bound
+    ([2, 3, 5], 6)
+    """
+    keys, bound = np.zeros(rows, dtype=np.int64), 1
+    for column, size in zip(codes, sizes, strict=True):
+        if bound * max(size, 1) >= LIMIT:
+            distinct, keys = np.unique(keys, return_inverse=True)
+            bound = len(distinct)
+        keys = keys * max(size, 1) + column
+        bound *= max(size, 1)
+    return keys, bound
+
+
+def group(keys: Ints, bound: int) -> tuple[Ints, Ints, int]:
+    """The first row of each group, the group of each row, and the number of groups, in order of the keys."""
+    if bound <= 4 * len(keys) + 1024:
+        return _group_dense(keys, bound)
+    _, first, member = np.unique(keys, return_index=True, return_inverse=True)
+    return first, member.reshape(-1), len(first)
+
+
+def _group_dense(keys: Ints, bound: int) -> tuple[Ints, Ints, int]:
+    """Grouping by a table over all possible keys: no sorting."""
+    first_of = np.full(bound, -1, dtype=np.int64)
+    first_of[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)
+    present = np.flatnonzero(first_of >= 0)
+    number_of = np.empty(bound, dtype=np.int64)
+    number_of[present] = np.arange(len(present))
+    return first_of[present], number_of[keys], len(present)
+
+
+def total(member: Ints, counts: Ints, groups: int) -> Ints:
+    """Exact sums of counts per group."""
+    if counts.sum(dtype=np.float64) < 2**52:
+        # Floats hold every whole number up to 2**53, so these sums are exact, and far faster than np.add.at.
+        return np.bincount(member, weights=counts, minlength=groups).astype(np.int64)
+    sums = np.zeros(groups, dtype=np.int64)
+    np.add.at(sums, member, counts)
+    return sums

@@ -1,0 +1,278 @@
+"""Rules from which a hierarchy is made once the values of a column are known.
+
+Whatever the rule, a missing value stays a value of its own and joins the others only where a level has a single
+value for all.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from itertools import pairwise
+from typing import Protocol
+
+from discreet.errors import HierarchyError
+from discreet.kernel.hierarchy import Hierarchy, Label
+
+TOP = "*"
+Path = tuple[Label, ...]
+
+
+class Rule(Protocol):
+    """Says how one value generalises."""
+
+    @property
+    def height(self) -> int:
+        """Number of levels, the values themselves included."""
+        ...
+
+    @property
+    def expects(self) -> str:
+        """What a value must look like, in words."""
+        ...
+
+    def path(self, value: str) -> Path | None:
+        """The value and what it becomes at each level; None if the rule does not know it."""
+        ...
+
+    @property
+    def leaves(self) -> Sequence[Path] | None:
+        """Every path the rule knows by name, or None if it knows none by name."""
+        ...
+
+
+def bind(rule: Rule, values: Sequence[Label]) -> tuple[Hierarchy | None, list[int]]:
+    """The hierarchy over these values in this order, or the positions of the values that the rule does not know."""
+    paths = [None if value is None else rule.path(value) for value in values]
+    strangers = [
+        i for i, (value, path) in enumerate(zip(values, paths, strict=True)) if value is not None and path is None
+    ]
+    if strangers:
+        return None, strangers
+    known = list(rule.leaves or [path for path in paths if path is not None])
+    if None not in values:
+        return Hierarchy.of([path for path in paths if path is not None], every=known), []
+    missing = _missing_path(known, rule.height)
+    full = [missing if path is None else path for path in paths]
+    return Hierarchy.of(full, every=[*known, missing]), []
+
+
+def _missing_path(known: Sequence[Path], height: int) -> Path:
+    """A missing value joins the others where a level has one value for all."""
+    if not known:
+        return (None,) * height
+    return (
+        None,
+        *(known[0][level] if len({path[level] for path in known}) == 1 else None for level in range(1, height)),
+    )
+
+
+@dataclass(frozen=True)
+class Flat:
+    """No generalisation: values stay as they are."""
+
+    height = 1
+    expects = "any value"
+    leaves = None
+
+    def path(self, value: str) -> Path:
+        return (value,)
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Hide one more character from the right per level: `12345`, `1234*`, ... `*****`.
+
+    >>> Mask(3).path("907")
+    ('907', '90*', '9**', '***')
+    """
+
+    length: int
+    leaves = None
+
+    def __post_init__(self) -> None:
+        if self.length < 1:
+            raise HierarchyError("mask must be at least 1.", remedy="Give the number of characters of the values.")
+
+    @property
+    def height(self) -> int:
+        return self.length + 1
+
+    @property
+    def expects(self) -> str:
+        return f"values of exactly {self.length} characters (keep leading zeros: store such codes as text)"
+
+    def path(self, value: str) -> Path | None:
+        if len(value) != self.length:
+            return None
+        return tuple(value[: self.length - hidden] + "*" * hidden for hidden in range(self.length + 1))
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Aligned half-open intervals of growing width, then one value for all.
+
+    >>> Widths((2, 4)).path("1965")
+    ('1965', '[1964, 1966)', '[1964, 1968)', '*')
+    """
+
+    widths: tuple[int, ...]
+    leaves = None
+    expects = "numbers"
+
+    def __post_init__(self) -> None:
+        if not self.widths or min(self.widths) < 1:
+            raise HierarchyError("widths must be whole numbers from 1 up.", remedy="For example: widths = [2, 4, 8]")
+        if any(wide % narrow or wide == narrow for narrow, wide in pairwise(self.widths)):
+            raise HierarchyError(
+                f"widths {list(self.widths)} do not nest.",
+                remedy="Each width must be a multiple of the one before, for example [5, 10, 20].",
+            )
+
+    @property
+    def height(self) -> int:
+        return len(self.widths) + 2
+
+    def path(self, value: str) -> Path | None:
+        try:
+            number = Decimal(value)
+        except InvalidOperation:
+            return None
+        if not number.is_finite():
+            return None
+        return (value, *(_interval(number, width) for width in self.widths), TOP)
+
+
+def _interval(number: Decimal, width: int) -> str:
+    start = int((number / width).to_integral_value(rounding="ROUND_FLOOR")) * width
+    return f"[{start}, {start + width})"
+
+
+@dataclass(frozen=True)
+class AnyValue:
+    """The value, then one value for all."""
+
+    label: str = TOP
+    height = 2
+    expects = "any value"
+    leaves = None
+
+    def path(self, value: str) -> Path:
+        return (value, self.label)
+
+
+UNITS: dict[str, Callable[[datetime.date], str]] = {
+    "month": lambda day: f"{day.year:04}-{day.month:02}",
+    "quarter": lambda day: f"{day.year:04}-Q{(day.month + 2) // 3}",
+    "year": lambda day: f"{day.year:04}",
+    "decade": lambda day: f"{day.year // 10 * 10:04}s",
+    "century": lambda day: f"{day.year // 100 * 100:04}s",
+}
+
+
+@dataclass(frozen=True)
+class Dates:
+    """A day, then coarser and coarser periods, then one value for all.
+
+    >>> Dates(("month", "year", "decade")).path("1964-08-09")
+    ('1964-08-09', '1964-08', '1964', '1960s', '*')
+    """
+
+    units: tuple[str, ...]
+    format: str | None = None
+    leaves = None
+
+    def __post_init__(self) -> None:
+        order = list(UNITS)
+        unknown = [unit for unit in self.units if unit not in UNITS]
+        if unknown or not self.units:
+            raise HierarchyError(f"dates knows {', '.join(order)}; got {', '.join(unknown) or 'none'}.")
+        places = [order.index(unit) for unit in self.units]
+        if any(after <= before for before, after in pairwise(places)):
+            raise HierarchyError(
+                f"dates {list(self.units)} do not go from fine to coarse.", remedy=f"The order is: {', '.join(order)}."
+            )
+
+    @property
+    def height(self) -> int:
+        return len(self.units) + 2
+
+    @property
+    def expects(self) -> str:
+        return f"dates written as {self.format or 'YYYY-MM-DD'}"
+
+    def path(self, value: str) -> Path | None:
+        day = self._day(value)
+        return None if day is None else (value, *(UNITS[unit](day) for unit in self.units), TOP)
+
+    def _day(self, value: str) -> datetime.date | None:
+        try:
+            if self.format is None:
+                return datetime.date.fromisoformat(value[:10])
+            return datetime.datetime.strptime(value, self.format).date()
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Every value written down with what it becomes: one row per value, from fine to coarse.
+
+    >>> Tree((("Bachelors", "Higher", "*"), ("11th", "Secondary", "*"))).path("11th")
+    ('11th', 'Secondary', '*')
+    """
+
+    rows: tuple[tuple[str, ...], ...]
+    name: str = "the hierarchy"
+    expects = "values listed in its hierarchy"
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise HierarchyError(f"{self.name} is empty.", remedy="Write one row per value: value;level 1;level 2;...")
+        self._check_lengths()
+        self._check_values()
+        self._check_nesting()
+
+    @property
+    def height(self) -> int:
+        return len(self.rows[0])
+
+    @property
+    def leaves(self) -> Sequence[Path]:
+        return self.rows
+
+    def path(self, value: str) -> Path | None:
+        return self._index.get(value)
+
+    @cached_property
+    def _index(self) -> dict[str, Path]:
+        return {row[0]: row for row in self.rows}
+
+    def _check_lengths(self) -> None:
+        for number, row in enumerate(self.rows, start=1):
+            if len(row) != self.height:
+                raise HierarchyError(
+                    f"row {number} of {self.name} has {len(row)} entries, the first row has {self.height}.",
+                    remedy="Give every value the same number of levels.",
+                )
+
+    def _check_values(self) -> None:
+        doubled = [value for value, times in Counter(row[0] for row in self.rows).items() if times > 1]
+        if doubled:
+            raise HierarchyError(
+                f"{self.name} lists {len(doubled)} values more than once.", remedy="Keep one row per value."
+            )
+
+    def _check_nesting(self) -> None:
+        for level in range(1, self.height - 1):
+            above: dict[str, str] = {}
+            for number, row in enumerate(self.rows, start=1):
+                if above.setdefault(row[level], row[level + 1]) != row[level + 1]:
+                    raise HierarchyError(
+                        f"row {number} of {self.name}: a value of level {level} lies under two values of level {level + 1}.",
+                        remedy="Values that are one at a level must stay one at all coarser levels.",
+                    )
