@@ -1,0 +1,191 @@
+"""The policy as the rest of the product sees it: frozen, checked, with every hierarchy ready."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import ValidationError
+
+from discreet.errors import HierarchyError, PolicyError
+from discreet.kernel import AnyValue, Dates, Flat, Mask, Rule, Widths
+from discreet.policy.complaints import shape_error, syntax_error
+from discreet.policy.hierarchies import read_tree
+from discreet.policy.locate import line_of
+from discreet.policy.schema import (
+    AnyRule,
+    ColumnSection,
+    DatesRule,
+    MaskRule,
+    PolicyFile,
+    Role,
+    WidthsRule,
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may not be exceeded."""
+
+    threshold: float = 0.2
+    at_risk: float = 0.0
+
+
+@dataclass(frozen=True)
+class Population:
+    """How the people among whom an adversary looks are written down."""
+
+    size: int | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    count: str | None = None
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Which column plays which role, how its values generalise, and which limits hold.
+
+    >>> policy = Policy.from_dict({"columns": {"zip": {"role": "quasi", "hierarchy": {"mask": 5}}}})
+    >>> policy.quasi, policy.rule("zip").height
+    (('zip',), 6)
+    """
+
+    roles: Mapping[str, Role] = field(default_factory=lambda: MappingProxyType({}))
+    rules: Mapping[str, Rule] = field(default_factory=lambda: MappingProxyType({}))
+    limits: Limits = Limits()
+    population: Population = Population()
+    delimiter: str | None = None
+    encoding: str | None = None
+    count: str | None = None
+    file: str = ""
+    digest: str = ""
+    """SHA-256 of the policy and of its hierarchies: what a ledger entry refers to."""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Policy:
+        """Read a policy file; relative paths inside it are relative to it."""
+        path = Path(path)
+        source = _read(path)
+        try:
+            content = tomllib.loads(source)
+        except tomllib.TOMLDecodeError as error:
+            raise syntax_error(error, path) from None
+        return _build(content, folder=path.parent, file=str(path), source=source)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], *, folder: str | Path = ".") -> Policy:
+        """The same from a dictionary of the file's shape."""
+        return _build(dict(content), folder=Path(folder), file="", source="")
+
+    def named(self, role: Role) -> tuple[str, ...]:
+        """The columns of one role, in the order of the file."""
+        return tuple(name for name, its_role in self.roles.items() if its_role == role)
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """Columns an adversary may know from elsewhere."""
+        return self.named("quasi")
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Columns he would like to learn."""
+        return self.named("sensitive")
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """Columns that name a person."""
+        return self.named("identifier")
+
+    def for_population(self) -> Policy:
+        """The same quasi-identifiers and hierarchies, for reading the population."""
+        roles: dict[str, Role] = dict.fromkeys(self.quasi, "quasi")
+        return replace(
+            self,
+            roles=MappingProxyType(roles),
+            delimiter=self.population.delimiter,
+            encoding=self.population.encoding,
+            count=self.population.count,
+        )
+
+    def rule(self, column: str) -> Rule:
+        """How the values of a column generalise."""
+        return self.rules.get(column, Flat())
+
+    def __repr__(self) -> str:
+        roles = ", ".join(f"{len(self.named(role))} {role}" for role in ("identifier", "quasi", "sensitive", "other"))
+        return f"Policy({roles})"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise PolicyError(
+            "There is no such policy file.", file=str(path), remedy="Draft one with: discreet policy init DATA"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicyError(
+            f"The policy file cannot be read ({type(error).__name__}).", file=str(path), remedy="Save it as UTF-8 text."
+        ) from None
+
+
+def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> Policy:
+    try:
+        parsed = PolicyFile.model_validate(content)
+    except ValidationError as error:
+        raise shape_error(error, file=file, source=source) from None
+    rules = {
+        name: _located_rule(name, section, folder=folder, file=file, source=source)
+        for name, section in parsed.columns.items()
+        if section.hierarchy is not None
+    }
+    limits = {name: value for name, value in parsed.limits.model_dump().items() if value is not None}
+    return Policy(
+        roles=MappingProxyType({name: section.role for name, section in parsed.columns.items()}),
+        rules=MappingProxyType(rules),
+        limits=Limits(**limits),
+        population=Population(**parsed.population.model_dump()),
+        delimiter=parsed.data.delimiter,
+        encoding=parsed.data.encoding,
+        count=parsed.data.count,
+        file=file,
+        digest=_digest(content, rules),
+    )
+
+
+def _digest(content: Mapping[str, Any], rules: Mapping[str, Rule]) -> str:
+    leaves = {name: rules[name].leaves for name in rules}
+    canonical = json.dumps([content, leaves], sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _located_rule(name: str, section: ColumnSection, *, folder: Path, file: str, source: str) -> Rule:
+    """The rule of a column; what is wrong with it is reported at its line of the policy."""
+    line = line_of(source, ["columns", name, "hierarchy"])
+    try:
+        return _rule(section, folder)
+    except HierarchyError as error:
+        problem = f"hierarchy of column '{name}': {error.problem}"
+        raise HierarchyError(problem, remedy=error.remedy, file=file, line=line) from None
+
+
+def _rule(section: ColumnSection, folder: Path) -> Rule:
+    match section.hierarchy:
+        case MaskRule(mask=length):
+            return Mask(length)
+        case WidthsRule(widths=widths):
+            return Widths(tuple(widths))
+        case AnyRule(any=label):
+            return AnyValue(label)
+        case DatesRule(dates=units, format=style):
+            return Dates(tuple(units), style)
+        case str(path):
+            return read_tree(folder / path)
+        case _:
+            return Flat()

@@ -1,0 +1,123 @@
+"""The strict shape of the policy file. Unknown keys are refused; the JSON Schema comes from here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+
+Role = Literal["identifier", "quasi", "sensitive", "other"]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class MaskRule(_Section):
+    """Hide one more character from the right per level."""
+
+    mask: int = Field(ge=1, le=64, description="Number of characters of the values; one more is hidden per level.")
+
+
+class WidthsRule(_Section):
+    """Aligned intervals of growing width, then one value for all."""
+
+    widths: list[int] = Field(min_length=1, description="Widths of the intervals, each a multiple of the one before.")
+
+
+class AnyRule(_Section):
+    """The value, then one value for all."""
+
+    any: str = Field(min_length=1, description="The one value that stands for all.")
+
+
+class DatesRule(_Section):
+    """A day, then coarser periods, then one value for all."""
+
+    dates: list[Literal["month", "quarter", "year", "decade", "century"]] = Field(
+        min_length=1, description="Periods from fine to coarse."
+    )
+    format: str | None = Field(
+        default=None, description="How dates are written, in strptime notation; YYYY-MM-DD when absent."
+    )
+
+
+RULE_KEYS = ("mask", "widths", "any", "dates")
+
+
+def _rule_kind(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "file"
+    keys = value if isinstance(value, dict) else {}
+    return next((key for key in RULE_KEYS if key in keys), None)
+
+
+HierarchyRule = Annotated[
+    Annotated[str, Tag("file")]
+    | Annotated[MaskRule, Tag("mask")]
+    | Annotated[WidthsRule, Tag("widths")]
+    | Annotated[AnyRule, Tag("any")]
+    | Annotated[DatesRule, Tag("dates")],
+    Discriminator(_rule_kind),
+]
+
+
+class ColumnSection(_Section):
+    """One column of the data."""
+
+    role: Role = Field(description="What the column is to an adversary.")
+    hierarchy: HierarchyRule | None = Field(
+        default=None, description="How values generalise: a built-in rule, or the path of a CSV (value;level 1;...)."
+    )
+
+
+class DataSection(_Section):
+    """How the data are written."""
+
+    delimiter: str | None = Field(
+        default=None, min_length=1, max_length=1, description="What separates the cells of a CSV; sniffed when absent."
+    )
+    encoding: str | None = Field(default=None, description="Encoding of a CSV; UTF-8 when absent.")
+    count: str | None = Field(default=None, description="Column that says how many people a row stands for.")
+
+
+class LimitsSection(_Section):
+    """What may not be exceeded; `discreet assess` ends with exit code 1 when something is."""
+
+    threshold: float | None = Field(
+        default=None, gt=0, le=1, description="The risk above which a person counts as at risk; 0.2 when absent."
+    )
+    at_risk: float | None = Field(
+        default=None, ge=0, le=1, description="Largest share of people above the threshold; 0 when absent."
+    )
+
+
+class PopulationSection(_Section):
+    """The people among whom an adversary looks for his target."""
+
+    size: int | None = Field(default=None, ge=1, description="How many people there are, where no table lists them.")
+    delimiter: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=1,
+        description="What separates the cells of its CSV; sniffed when absent.",
+    )
+    encoding: str | None = Field(default=None, description="Encoding of its CSV; UTF-8 when absent.")
+    count: str | None = Field(default=None, description="Column that says how many people a row of it stands for.")
+
+
+class PolicyFile(_Section):
+    """A Discreet policy."""
+
+    data: DataSection = Field(default_factory=DataSection, description="How the data are written.")
+    columns: dict[str, ColumnSection] = Field(default_factory=dict, description="One section per column.")
+    limits: LimitsSection = Field(default_factory=LimitsSection, description="What may not be exceeded.")
+    population: PopulationSection = Field(
+        default_factory=PopulationSection, description="The people among whom an adversary looks."
+    )
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of the policy file, for editors and for checks in other languages."""
+    schema = PolicyFile.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Discreet policy"}
