@@ -1,0 +1,7 @@
+"""Tables in, counted where they live: files and frames on DuckDB, tables in PostgreSQL, frames on Spark."""
+
+from discreet.sources.engine import Engine, Field
+from discreet.sources.reading import read
+from discreet.sources.table import Table
+
+__all__ = ["Engine", "Field", "Table", "read"]

@@ -1,0 +1,21 @@
+"""Columns of Arrow as codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreet.kernel import Coded
+
+
+def coded(column: Any) -> Coded:
+    """A chunked Arrow column as codes into its distinct values."""
+    import pyarrow as arrow
+
+    whole = column.combine_chunks() if isinstance(column, arrow.ChunkedArray) else column
+    whole = arrow.concat_arrays(whole) if isinstance(whole, list) else whole
+    encoded = whole if arrow.types.is_dictionary(whole.type) else whole.dictionary_encode(null_encoding="encode")
+    values = [*encoded.dictionary.to_pylist(), None]
+    codes = encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
+    return Coded.merged(values, codes.astype(np.int64))

@@ -1,0 +1,260 @@
+"""Files and frames, counted by DuckDB inside this process."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from discreet.errors import ColumnError, DataError, SourceNotFound, SourceUnreadable, UsageError
+from discreet.kernel import Coded, Histogram
+from discreet.sources import csvfile, parquetfile
+from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, refuse_bad_weights
+
+RELATION = "source"
+PLAIN_KINDS: dict[str, Kind] = {
+    **dict.fromkeys(
+        ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"), "number"
+    ),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), "number"),
+    **dict.fromkeys(("DATE", "TIMESTAMP"), "date"),
+    "BOOLEAN": "boolean",
+}
+"""Types that come over as numpy arrays without loss; the others come over as text."""
+
+
+def quote(name: str) -> str:
+    """A name as DuckDB and PostgreSQL quote it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+@dataclass(frozen=True, eq=False)
+class DuckDBEngine:
+    """A view named `source` on a private connection."""
+
+    name: str
+    connection: Any
+    declared: tuple[str, ...] = ()
+    parquet: tuple[Path, ...] = ()
+    keep: tuple[Any, ...] = field(default=(), repr=False)
+    """Objects that must live as long as the view does."""
+
+    @classmethod
+    def from_csv(
+        cls, path: Path, *, delimiter: str | None = None, encoding: str | None = None, declared: Sequence[str] = ()
+    ) -> DuckDBEngine:
+        """A CSV file, also compressed with gzip; every cell is text."""
+        encoding = encoding or "utf-8"
+        mark, header = csvfile.sniff(path, delimiter=delimiter, encoding=encoding)
+        csvfile.check_header(header, path, declared=declared)
+        connection = _connect()
+        plain = csvfile.as_utf8(path, encoding)
+        options = f"delim = {_text(mark)}, header = true, quote = '\"', escape = '\"', nullstr = '', auto_detect = false, strict_mode = true"
+        columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in header)
+        kind = ", compression = 'gzip'" if plain.name.lower().endswith(".gz") else ""
+        scan = f"read_csv({_text(str(plain))}, {options}, columns = {{{columns}}}{kind})"
+        return cls._on_view(path.name, connection, scan)
+
+    @classmethod
+    def from_parquet(cls, path: Path) -> DuckDBEngine:
+        """A Parquet file, a pattern with wildcards, or a folder of Parquet files."""
+        pattern = path / "**" / "*.parquet" if path.is_dir() else path
+        files = parquetfile.matching(pattern)
+        if not files:
+            raise SourceNotFound(
+                f"There is no file {pattern}.", remedy="Check the path; relative paths start at the current folder."
+            )
+        listed = ", ".join(_text(str(file)) for file in files)
+        return cls._on_view(path.name, _connect(), f"read_parquet([{listed}])", parquet=files)
+
+    @classmethod
+    def from_frame(cls, frame: Any) -> DuckDBEngine:
+        """An Arrow, pandas or polars frame, or a dictionary of numpy arrays."""
+        connection = _connect()
+        name = f"the {type(frame).__module__.partition('.')[0].lstrip('_')} frame"
+        _refuse_doubled(frame)
+        try:
+            connection.register("handed", frame)
+        except Exception as error:
+            raise UsageError(
+                f"A {type(frame).__name__} cannot be read as a table ({type(error).__name__}).",
+                remedy="Give a path, a PostgreSQL URL, or an Arrow, pandas, polars, DuckDB or PySpark frame.",
+            ) from None
+        return cls._on_view(name, connection, "handed", keep=(frame,))
+
+    @classmethod
+    def _on_view(cls, name: str, connection: Any, scan: str, **kept: Any) -> DuckDBEngine:
+        with _translated(name):
+            connection.execute(f"CREATE VIEW {RELATION} AS SELECT * FROM {scan}")
+        return cls(name, connection, **kept)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns, in order."""
+        return tuple(Field(name, _kind(kind)) for name, kind in self._types().items())
+
+    def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
+        """People per distinct tuple."""
+        with _translated(self.name):
+            if weight is not None:
+                self._check_weight(weight)
+            elif self.parquet and (fast := parquetfile.count(self.parquet, by)) is not None:
+                return fast
+            return self._count(by, weight)
+
+    def _check_weight(self, weight: str) -> None:
+        sql = bad_weight_sql(weight, relation=RELATION, quote=quote)
+        refuse_bad_weights(self.connection.execute(sql).fetchone()[0], weight)
+
+    def _count(self, by: Sequence[str], weight: str | None) -> Histogram:
+        types = self._types()
+        sql = count_sql(by, weight=weight, relation=RELATION, quote=quote)
+        cells = [_cell(f"c{place}", types[name]) for place, name in enumerate(by)]
+        self.connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE counted AS SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})"
+        )
+        coded = {name: self._coded(f"c{place}", types[name]) for place, name in enumerate(by)}
+        counts = self.connection.execute("SELECT n FROM counted").fetchnumpy()["n"]
+        self.connection.execute("DROP TABLE counted")
+        return Histogram(coded, np.asarray(np.ma.filled(counts, 0), dtype=np.int64))
+
+    def _coded(self, column: str, kind: str) -> Coded:
+        if kind in PLAIN_KINDS:
+            return _plain(self.connection.execute(f"SELECT {column} FROM counted").fetchnumpy()[column])
+        self.connection.execute(
+            f"CREATE TYPE {column}_values AS ENUM (SELECT DISTINCT {column} FROM counted WHERE {column} IS NOT NULL ORDER BY ALL)"
+        )
+        codes = f"COALESCE(enum_code(CAST({column} AS {column}_values)), -1)"
+        raw = self.connection.execute(f"SELECT {codes} AS code FROM counted").fetchnumpy()["code"].astype(np.int64)
+        values = self.connection.execute(f"SELECT UNNEST(enum_range(CAST(NULL AS {column}_values)))").fetchall()
+        self.connection.execute(f"DROP TYPE {column}_values")
+        return Coded.merged([*(_spelt(value, kind) for (value,) in values), None], raw)
+
+    def _types(self) -> dict[str, str]:
+        with _translated(self.name):
+            rows = self.connection.execute(f"DESCRIBE {RELATION}").fetchall()
+        return {row[0]: _bare(row[1]) for row in rows}
+
+
+@dataclass(frozen=True, eq=False)
+class RelationEngine:
+    """A DuckDB relation, counted on the connection it belongs to; nothing is created there."""
+
+    relation: Any
+    name: str = "the DuckDB relation"
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns, in order."""
+        return tuple(
+            Field(name, _kind(_bare(kind)))
+            for name, kind in zip(self.relation.columns, self.relation.types, strict=True)
+        )
+
+    def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
+        """People per distinct tuple."""
+        with _translated(self.name):
+            if weight is not None:
+                bad = self._run(bad_weight_sql(weight, relation=RELATION, quote=quote))
+                refuse_bad_weights(int(bad["bad"][0]), weight)
+            types = dict(zip(self.relation.columns, map(_bare, self.relation.types), strict=True))
+            cells = [_cell(f"c{place}", types[name]) for place, name in enumerate(by)]
+            sql = count_sql(by, weight=weight, relation=RELATION, quote=quote)
+            found = self._run(f"SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})")
+        coded = {name: _fetched(found[f"c{place}"], types[name]) for place, name in enumerate(by)}
+        return Histogram(coded, np.asarray(np.ma.filled(found["n"], 0), dtype=np.int64))
+
+    def _run(self, sql: str) -> dict[str, Any]:
+        result: dict[str, Any] = self.relation.query(RELATION, sql).fetchnumpy()
+        return result
+
+
+def _connect() -> Any:
+    """A private database in memory that spills to the temporary folder, not to the current one."""
+    folder = tempfile.gettempdir()
+    return duckdb.connect(config={"temp_directory": folder, "preserve_insertion_order": "false"})
+
+
+@contextmanager
+def _translated(name: str) -> Iterator[None]:
+    """Engine errors as ours. Their text is dropped: it quotes rows."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        raise DataError(
+            f"{name} does not fit into memory while it is counted.",
+            remedy="Free memory or disk space, or count fewer columns.",
+        ) from None
+    except duckdb.Error as error:
+        raise _unreadable(name, error) from None
+
+
+def _unreadable(name: str, error: Exception) -> SourceUnreadable:
+    said = str(error)
+    line = re.search(r"CSV Error on Line: (\d+)", said)
+    place = f"line {line[1]} of {name}" if line else name
+    widths = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said)
+    if widths:
+        return SourceUnreadable(
+            f"{place} has {widths[2]} cells where the header has {widths[1]}.",
+            remedy="Mend the line, quote cells that hold the delimiter, or set [data] delimiter in the policy.",
+        )
+    if re.search(r"unicode|utf-?8|encod", said, re.IGNORECASE):
+        return SourceUnreadable(
+            f"{place} is not written in UTF-8.",
+            remedy='Name its encoding in the policy: [data] encoding = "latin-1" (or "cp1252", "utf-16").',
+        )
+    return SourceUnreadable(
+        f"{place} cannot be read ({type(error).__name__}).", remedy="Is it complete, and of the kind its name says?"
+    )
+
+
+def _refuse_doubled(frame: Any) -> None:
+    names = [str(name) for name in getattr(frame, "column_names", None) or getattr(frame, "columns", [])]
+    if len(set(names)) < len(names):
+        raise ColumnError("The frame has two columns of the same name.", remedy="Give every column a name of its own.")
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _bare(kind: Any) -> str:
+    return re.sub(r"\(.*", "", str(kind))
+
+
+def _kind(kind: str) -> Kind:
+    if kind in ("VARCHAR", "ENUM"):
+        return "text"
+    return PLAIN_KINDS.get(kind, "number" if kind in ("DECIMAL", "HUGEINT", "UHUGEINT") else "other")
+
+
+def _cell(column: str, kind: str) -> str:
+    return column if kind in PLAIN_KINDS else f"CAST({column} AS VARCHAR) AS {column}"
+
+
+def _fetched(cells: Any, kind: str) -> Coded:
+    return (
+        _plain(cells) if kind in PLAIN_KINDS else Coded.of([_spelt(cell, kind) for cell in np.ma.filled(cells, None)])
+    )
+
+
+def _plain(cells: Any) -> Coded:
+    """Codes of a numpy column, missing values last."""
+    mask = np.ma.getmaskarray(cells)
+    distinct, codes = np.unique(np.ma.getdata(cells), return_inverse=True)
+    return Coded.merged([*distinct, None], np.where(mask, len(distinct), codes.reshape(-1)))
+
+
+def _spelt(value: str | None, kind: str) -> str | None:
+    """Decimals come over with their scale: 1.50 and 1.5 are one value."""
+    if value is None or kind != "DECIMAL" or "." not in value:
+        return value
+    return value.rstrip("0").rstrip(".")

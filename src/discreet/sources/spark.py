@@ -1,0 +1,73 @@
+"""PySpark frames, counted on the cluster: only the histogram comes back to the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import ColumnError, SourceUnreadable
+from discreet.kernel import Histogram
+from discreet.sources import arrow
+from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, refuse_bad_weights
+
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("string", "char", "varchar"), "text"),
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"), "number"),
+    **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "date"),
+    "boolean": "boolean",
+}
+
+
+def quote(name: str) -> str:
+    """A name as Spark quotes it, with braces doubled since frames are named by {braces} in a statement."""
+    return "`" + name.replace("`", "``").replace("{", "{{").replace("}", "}}") + "`"
+
+
+@dataclass(frozen=True, eq=False)
+class SparkEngine:
+    """A frame of a Spark session, classic or Connect."""
+
+    frame: Any
+    name: str = "the Spark frame"
+
+    def __post_init__(self) -> None:
+        if len(set(self.frame.columns)) < len(self.frame.columns):
+            raise ColumnError(
+                "The Spark frame has two columns of the same name.", remedy="Give every column a name of its own."
+            )
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns, in order."""
+        return tuple(Field(name, KINDS.get(kind.partition("(")[0], "other")) for name, kind in self.frame.dtypes)
+
+    def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
+        """People per distinct tuple."""
+        with _translated():
+            if weight is not None:
+                bad = self._run(bad_weight_sql(weight, relation="{source}", quote=quote))
+                refuse_bad_weights(int(bad.column("bad")[0].as_py()), weight)
+            found = self._run(count_sql(by, weight=weight, relation="{source}", quote=quote))
+        counts = np.array([int(people or 0) for people in found.column("n").to_pylist()], dtype=np.int64)
+        return Histogram({name: arrow.coded(found.column(f"c{place}")) for place, name in enumerate(by)}, counts)
+
+    def _run(self, sql: str) -> Any:
+        return self.frame.sparkSession.sql(sql, source=self.frame).toArrow()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Errors of the cluster as ours. Their text is dropped: it may quote rows."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        condition = error.getCondition() or type(error).__name__
+        raise SourceUnreadable(
+            f"Spark could not count the frame ({condition}).", remedy="The log of the cluster says more."
+        ) from None

@@ -1,0 +1,100 @@
+"""A table on some engine, seen through a policy."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from discreet.errors import ColumnError, EmptySource, UsageError
+from discreet.kernel import Classes
+from discreet.policy import Policy
+from discreet.sources.engine import Engine, Field
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """People in rows, wherever they live. Nothing is read until something is counted."""
+
+    engine: Engine
+    policy: Policy | None = None
+    _counted: dict[tuple[tuple[str, ...], tuple[str, ...]], Classes] = field(default_factory=dict, repr=False)
+
+    @property
+    def name(self) -> str:
+        """What to call the table in words."""
+        return self.engine.name
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns with their kinds."""
+        return self.engine.fields
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.name for column in self.fields)
+
+    @property
+    def undeclared(self) -> tuple[str, ...]:
+        """Columns to which the policy gives no role."""
+        if self.policy is None:
+            return self.columns
+        known = {*self.policy.roles, self.policy.count}
+        return tuple(name for name in self.columns if name not in known)
+
+    @cached_property
+    def records(self) -> int:
+        """How many people there are."""
+        return self.classes(()).records
+
+    def classes(self, by: Sequence[str] | None = None, *, sensitive: Sequence[str] = ()) -> Classes:
+        """Count people per tuple of `by` (the quasi-identifiers unless given), with the spread of sensitive columns."""
+        names = self._quasi() if by is None else tuple(by)
+        key = (names, tuple(sensitive))
+        if key not in self._counted:
+            self._counted[key] = self._count(names, sensitive)
+        return self._counted[key]
+
+    def require(self, names: Sequence[str]) -> None:
+        """Stop with advice if a column is not there."""
+        columns = self.columns
+        for name in names:
+            if name not in columns:
+                raise missing_column(name, columns, self.name)
+
+    def _count(self, names: tuple[str, ...], sensitive: Sequence[str]) -> Classes:
+        weight = self.policy.count if self.policy else None
+        self.require([*names, *sensitive, *([weight] if weight else [])])
+        rules = {} if self.policy is None else {name: self.policy.rule(name) for name in names}
+        classes = Classes.from_histogram(self.engine.count(names, weight=weight), rules=rules)
+        if not classes.records:
+            raise EmptySource(f"There is nobody in {self.name}.", remedy="Give a table with at least one row.")
+        for name in sensitive:
+            histogram = self.engine.count([*names, name], weight=weight)
+            classes = classes.with_spread(histogram, name, rule=self.policy.rule(name) if self.policy else None)
+        return classes
+
+    def _quasi(self) -> tuple[str, ...]:
+        if self.policy is None or not self.policy.quasi:
+            raise UsageError(
+                "No quasi-identifiers are declared, and none are guessed.",
+                remedy='Read the table with a policy that gives columns the role "quasi" (discreet policy init DATA), or say which columns: by=[...].',
+            )
+        return self.policy.quasi
+
+    def __repr__(self) -> str:
+        return f"Table({self.name}, {len(self.fields)} columns)"
+
+
+def missing_column(name: str, columns: Sequence[str], source: str) -> ColumnError:
+    """A column is not there. The header is not repeated: in a file without one it would be a person's record."""
+    close = difflib.get_close_matches(name, columns, n=1)
+    if close:
+        advice = f"Did you mean '{close[0]}'?"
+    elif len(columns) == 1:
+        advice = 'There is only one column: is the delimiter right? Set it in the policy: [data] delimiter = ";"'
+    else:
+        advice = "Is the first row of the file a header? Is this the right policy?"
+    return ColumnError(f"{source} has {len(columns)} columns, and none is named '{name}'.", remedy=advice)
