@@ -1,0 +1,34 @@
+"""Measures on the class histogram: who can be singled out, what can be inferred, what a population would show."""
+
+from discreet.risk.assessment import Assessment, assess
+from discreet.risk.combinations import Combination, singling_out
+from discreet.risk.economics import Economics, Payoffs
+from discreet.risk.inference import Inference, infer
+from discreet.risk.population import PopulationUniqueness, estimate
+from discreet.risk.presence import Presence, presence
+from discreet.risk.profile import ColumnProfile, Profile, profile
+from discreet.risk.reidentification import Band, Reidentification, bands, journalist, marketer, prosecutor
+
+__all__ = [
+    "Assessment",
+    "Band",
+    "ColumnProfile",
+    "Combination",
+    "Economics",
+    "Inference",
+    "Payoffs",
+    "PopulationUniqueness",
+    "Presence",
+    "Profile",
+    "Reidentification",
+    "assess",
+    "bands",
+    "estimate",
+    "infer",
+    "journalist",
+    "marketer",
+    "presence",
+    "profile",
+    "prosecutor",
+    "singling_out",
+]

@@ -1,0 +1,200 @@
+"""`discreet.assess`: every measure of one table, on its class histogram."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from discreet.errors import EmptySource, UsageError
+from discreet.kernel import Classes, Countable
+from discreet.policy import Limits, Policy
+from discreet.risk.economics import Economics, Payoffs
+from discreet.risk.inference import Inference, infer
+from discreet.risk.population import PopulationUniqueness, estimate
+from discreet.risk.presence import Presence, linked_sizes, presence
+from discreet.risk.reidentification import Band, Reidentification, bands, journalist, marketer, prosecutor
+
+
+@runtime_checkable
+class Governed(Protocol):
+    """A table that is seen through a policy."""
+
+    @property
+    def policy(self) -> Policy | None:
+        """Its policy, if it has one."""
+        ...
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What publishing a table would risk, before anything is done about it."""
+
+    columns: tuple[str, ...]
+    levels: Mapping[str, int]
+    threshold: float
+    records: int
+    classes: int
+    uniques: int
+    k: int
+    prosecutor: Reidentification
+    journalist: Reidentification
+    marketer: float
+    bands: tuple[Band, ...]
+    population_size: int | None
+    population_uniqueness: PopulationUniqueness | None
+    population_uniques: int | None
+    """People in the data who are alone in the population, where the population was given as a table."""
+    presence: Presence | None
+    inference: Mapping[str, Inference]
+    economics: Payoffs | None
+    allowed_at_risk: float
+
+    @property
+    def average_risk(self) -> float:
+        """The mean over people of one over the size of their class."""
+        return self.prosecutor.success
+
+    @property
+    def binding(self) -> Reidentification:
+        """The adversary that limits are held against: the journalist where a population is known."""
+        return self.journalist if self.presence is not None else self.prosecutor
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether more people are at risk than the limits allow."""
+        return self.binding.at_risk > self.allowed_at_risk
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; the keys are stable."""
+        return {
+            "records": self.records,
+            "classes": self.classes,
+            "uniques": self.uniques,
+            "k": self.k,
+            "columns": list(self.columns),
+            "levels": dict(self.levels),
+            "threshold": self.threshold,
+            "prosecutor": self.prosecutor.to_dict(),
+            "journalist": self.journalist.to_dict(),
+            "marketer": {"success": self.marketer},
+            "average_risk": self.average_risk,
+            "population_uniqueness": self._uniqueness(),
+            "presence": self.presence.to_dict() if self.presence else None,
+            "sensitive": {name: measures.to_dict() for name, measures in self.inference.items()},
+            "economics": self.economics.to_dict() if self.economics else None,
+            "class_sizes": [
+                {"from": band.smallest, "to": band.largest, "classes": band.classes, "records": band.records}
+                for band in self.bands
+            ],
+            "limit": {"at_risk": self.allowed_at_risk, "exceeded": self.exceeded},
+        }
+
+    def _uniqueness(self) -> dict[str, Any]:
+        if self.population_uniqueness is None:
+            return {"population": None, "reason": "The size of the population is not known."}
+        return {**self.population_uniqueness.to_dict(), "known_uniques": self.population_uniques}
+
+    def __repr__(self) -> str:
+        return f"Assessment({self.records} people, {self.uniques} unique, k={self.k}, average risk {self.average_risk:.4f})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th scope='row' style='text-align:left'>{html.escape(name)}</th><td style='text-align:right'>{value}</td></tr>"
+            for name, value in self._rows()
+        )
+        return f"<table><caption>Risk by {html.escape(', '.join(self.columns))}</caption>{rows}</table>"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("People", f"{self.records:,}"),
+            ("Classes of people who look alike", f"{self.classes:,}"),
+            ("People who are unique", f"{self.uniques:,} ({self.uniques / self.records:.1%})"),
+            ("Smallest class (k)", f"{self.k:,}"),
+            (f"At risk above {self.threshold:g}, prosecutor", f"{self.prosecutor.at_risk:.1%}"),
+            (f"At risk above {self.threshold:g}, journalist", f"{self.journalist.at_risk:.1%}"),
+            ("Average risk", f"{self.average_risk:.4f}"),
+            ("Marketer success", f"{self.marketer:.4f}"),
+        ]
+
+
+def assess(
+    table: Countable | Classes,
+    population: Countable | Classes | int | None = None,
+    threshold: float | None = None,
+    *,
+    economics: Economics | None = None,
+) -> Assessment:
+    """Measure what publishing a table would risk.
+
+    `population` is the table of people an adversary may know of, or just how many there are. `threshold` is the risk
+    above which a person counts as at risk: the policy's, or 0.2.
+    """
+    policy = table.policy if isinstance(table, Governed) else None
+    limits = policy.limits if policy else Limits()
+    if population is None and policy is not None:
+        population = policy.population.size
+    threshold = limits.threshold if threshold is None else threshold
+    if not 0 < threshold <= 1:
+        raise UsageError(
+            f"The threshold is a probability above 0 and up to 1, not {threshold:g}.", remedy="0.2 means: one in five."
+        )
+    sample = _sample(table, policy)
+    return _assess(sample, population, threshold, limits.at_risk, economics)
+
+
+def _assess(
+    sample: Classes,
+    population: Countable | Classes | int | None,
+    threshold: float,
+    allowed: float,
+    economics: Economics | None,
+) -> Assessment:
+    crowd = _population_classes(population, sample)
+    linked, _ = (sample.sizes, 0) if crowd is None else linked_sizes(sample, crowd)
+    size = crowd.records if crowd is not None else population if isinstance(population, int) else None
+    return Assessment(
+        columns=sample.names,
+        levels=sample.levels,
+        threshold=threshold,
+        records=sample.records,
+        classes=len(sample),
+        uniques=int((sample.sizes == 1).sum()),
+        k=int(sample.sizes.min()),
+        prosecutor=prosecutor(sample.sizes, threshold=threshold),
+        journalist=journalist(sample.sizes, linked, threshold=threshold),
+        marketer=marketer(sample.sizes, linked),
+        bands=bands(sample.sizes),
+        population_size=size,
+        population_uniqueness=None if size is None else estimate(sample.sizes, max(size, sample.records)),
+        population_uniques=None if crowd is None else int(sample.sizes[linked == 1].sum()),
+        presence=None if crowd is None else presence(sample, crowd),
+        inference={name: infer(spread) for name, spread in sample.spreads.items()},
+        economics=None if economics is None else economics.play(sample.sizes, linked),
+        allowed_at_risk=allowed,
+    )
+
+
+def _sample(table: Countable | Classes, policy: Policy | None) -> Classes:
+    classes = table if isinstance(table, Classes) else table.classes(sensitive=policy.sensitive if policy else ())
+    if not classes.records:
+        raise EmptySource("There is nobody in the table.", remedy="Give a table with at least one row.")
+    return classes
+
+
+def _population_classes(population: Countable | Classes | int | None, sample: Classes) -> Classes | None:
+    if isinstance(population, int):
+        _refuse_too_small(population, sample)
+    if population is None or isinstance(population, int):
+        return None
+    return population if isinstance(population, Classes) else population.classes(sample.names)
+
+
+def _refuse_too_small(population: int, sample: Classes) -> None:
+    """A population given by its size must hold the people of the data."""
+    if population < sample.records:
+        raise UsageError(
+            f"A population of {population:,} cannot hold the {sample.records:,} people in the data.",
+            remedy="Give the number of people from whom the data were drawn.",
+        )

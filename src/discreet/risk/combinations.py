@@ -1,0 +1,83 @@
+"""Which few columns already single people out: an apriori search over class counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from discreet.kernel import Classes
+from discreet.kernel.hierarchy import Ints
+from discreet.kernel.keys import group, total
+
+WORK = 400_000_000
+"""Cells that may be grouped before the search stops at a smaller size of combination."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Some columns, and how many people they single out."""
+
+    columns: tuple[str, ...]
+    unique: int
+    """People who are alone with their values on these columns."""
+    share: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "columns": list(self.columns)}
+
+
+@dataclass(frozen=True)
+class SinglingOut:
+    """What a search over combinations found."""
+
+    largest: int
+    """Combinations of up to this many columns were looked at."""
+    minimal_unique: tuple[tuple[str, ...], ...]
+    """Combinations on which everybody is alone, while on no part of them everybody is."""
+    combinations: tuple[Combination, ...]
+    """Every combination looked at, those that single out most people first."""
+
+
+def singling_out(classes: Classes, *, largest: int = 4) -> SinglingOut:
+    """Search all combinations of up to `largest` columns, leaving out what contains a unique one.
+
+    >>> people = Classes.of(["a", "b", "c"], [("1", "1", "x"), ("1", "2", "x"), ("2", "1", "x")])
+    >>> singling_out(people).minimal_unique
+    (('a', 'b'),)
+    """
+    reach = _affordable(len(classes), len(classes.columns), largest)
+    found = list(_search(classes, reach))
+    unique = tuple(one.columns for one in found if one.unique == classes.records)
+    minimal = tuple(one for one in unique if not any(set(other) < set(one) for other in unique))
+    ranked = sorted(found, key=lambda one: (-one.unique, len(one.columns), one.columns))
+    return SinglingOut(reach, minimal, tuple(ranked))
+
+
+def _affordable(rows: int, columns: int, largest: int) -> int:
+    """The largest size of combination whose search stays within bounds, at least 2."""
+    cost, reach = 0, 0
+    for size in range(1, min(largest, columns) + 1):
+        cost += math.comb(columns, size) * rows
+        if size > 2 and cost > WORK:
+            break
+        reach = size
+    return reach
+
+
+def _search(classes: Classes, largest: int) -> Iterator[Combination]:
+    """Depth first, each combination grouped from the one it extends."""
+    stack: list[tuple[tuple[int, ...], Ints | None, int]] = [((), None, 1)]
+    while stack:
+        places, member, groups = stack.pop()
+        for place in range(places[-1] + 1 if places else 0, len(classes.columns)):
+            values = len(classes.columns[place].labels)
+            keys = classes.codes[place] if member is None else member * values + classes.codes[place]
+            _, finer, number = group(keys, groups * values)
+            unique = int((total(finer, classes.sizes, number) == 1).sum())
+            columns = (*places, place)
+            yield Combination(tuple(classes.names[i] for i in columns), unique, unique / classes.records)
+            if len(columns) < largest and unique < classes.records:
+                stack.append((columns, finer, number))

@@ -1,0 +1,150 @@
+"""What the classes give away about a sensitive column: l-diversity, t-closeness, beta-likeness.
+
+p is the share of a value within a class, q its share in the whole table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernel.hierarchy import Ints
+from discreet.kernel.keys import group, total
+from discreet.kernel.spread import Spread
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Inference:
+    """The worst class on each measure."""
+
+    distinct_l: int
+    """Least number of distinct values in a class (Machanavajjhala et al. 2006)."""
+    entropy_l: float
+    """exp of the least entropy of a class."""
+    recursive_l: int
+    """Largest l for which every class is recursively (c, l)-diverse."""
+    recursive_c: float
+    """The c of that statement."""
+    equal_t: float
+    """Largest distance between a class and the table, all values equally far apart (Li et al. 2007)."""
+    hierarchical_t: float | None
+    """The same with distances along the hierarchy of the column; None without one."""
+    beta: float
+    """Largest relative gain in the share of a value (Cao & Karras 2012)."""
+
+    def to_dict(self) -> dict[str, float | int | None]:
+        """For JSON."""
+        return asdict(self)
+
+
+def infer(spread: Spread, *, c: float = 3.0) -> Inference:
+    """Every measure of one sensitive column."""
+    tree = spread.hierarchy.height > 1
+    return Inference(
+        distinct_l=int(distinct_l(spread).min()),
+        entropy_l=float(entropy_l(spread).min()),
+        recursive_l=int(recursive_l(spread, c).min()),
+        recursive_c=c,
+        equal_t=float(equal_t(spread).max()),
+        hierarchical_t=float(hierarchical_t(spread).max()) if tree else None,
+        beta=float(beta(spread).max()),
+    )
+
+
+def people(spread: Spread) -> Ints:
+    """People per class."""
+    return total(spread.owners, spread.counts, int(spread.owners.max()) + 1)
+
+
+def _added(member: Ints, terms: Floats, groups: int) -> Floats:
+    return np.bincount(member, weights=terms, minlength=groups).astype(np.float64)
+
+
+def _sums(spread: Spread, terms: Floats) -> Floats:
+    return _added(spread.owners, terms, int(spread.owners.max()) + 1)
+
+
+def _within(spread: Spread) -> Floats:
+    """p for each pair of class and value that occurs."""
+    return spread.counts / people(spread)[spread.owners]
+
+
+def _overall(spread: Spread) -> Floats:
+    """q for each such pair."""
+    overall = spread.overall
+    return np.asarray((overall / overall.sum())[spread.codes], dtype=np.float64)
+
+
+def distinct_l(spread: Spread) -> Ints:
+    """Distinct values per class."""
+    return np.bincount(spread.owners).astype(np.int64)
+
+
+def entropy_l(spread: Spread) -> Floats:
+    """exp(entropy) per class: the number of equally common values that would be as hard to guess."""
+    share = _within(spread)
+    return np.exp(_sums(spread, -share * np.log(share)))
+
+
+def recursive_l(spread: Spread, c: float) -> Ints:
+    """Per class the largest l with r_1 < c (r_l + ... + r_m), r sorted from common to rare; 0 if none."""
+    order = np.lexsort((-spread.counts, spread.owners))
+    owners, counts = spread.owners[order], spread.counts[order]
+    start = np.flatnonzero(np.r_[True, np.diff(owners) > 0])
+    rank = np.arange(len(owners)) - np.repeat(start, np.diff(np.r_[start, len(owners)])) + 1
+    upto = np.cumsum(counts)
+    end = np.r_[start[1:], len(owners)] - 1
+    place = np.repeat(np.arange(len(start)), np.diff(np.r_[start, len(owners)]))
+    tail = upto[end][place] - upto + counts
+    holds = counts[start][place] < c * tail
+    best = np.zeros(len(start), dtype=np.int64)
+    np.maximum.at(best, place, np.where(holds, rank, 0))
+    return best
+
+
+def equal_t(spread: Spread) -> Floats:
+    """Earth mover's distance with equal ground distance: half the sum of |p - q|, which is the sum of its gains."""
+    return _sums(spread, np.maximum(_within(spread) - _overall(spread), 0))
+
+
+def hierarchical_t(spread: Spread) -> Floats:
+    """Earth mover's distance along the hierarchy (Li et al. 2007, section 5.2).
+
+    What the children of a node cannot settle among themselves moves up: cost(N) = height(N)/H * min(gains, losses) of
+    its children, with losses = gains - extra(N). A node without people of the class has no gains and costs nothing.
+    """
+    parents = _parents(spread)
+    owners, nodes, share = spread.owners, spread.codes, _within(spread)
+    overall = spread.overall / spread.overall.sum()
+    distance = np.zeros(int(owners.max()) + 1)
+    for height, parent in enumerate(parents, start=1):
+        gains = np.maximum(share - overall[nodes], 0)
+        upper, width = parent[nodes], int(parent.max()) + 1
+        overall = _added(parent, overall, width)
+        first, member, groups = group(owners * width + upper, len(distance) * width)
+        owners, nodes = owners[first], upper[first]
+        share = _added(member, share, groups)
+        gains = _added(member, gains, groups)
+        settled = np.minimum(gains, np.maximum(gains - (share - overall[nodes]), 0))
+        distance += _added(owners, settled * (height / len(parents)), len(distance))
+    return distance
+
+
+def _parents(spread: Spread) -> tuple[Ints, ...]:
+    """Maps from each level to the next, up to a single root."""
+    tree = spread.hierarchy
+    if len(tree.labels[-1]) == 1 and tree.height > 1:
+        return tree.parents
+    return (*tree.parents, np.zeros(len(tree.labels[-1]), dtype=np.int64))
+
+
+def beta(spread: Spread) -> Floats:
+    """Per class the largest relative gain (p - q)/q of a value."""
+    gain = _within(spread) / _overall(spread) - 1
+    worst = np.zeros(int(spread.owners.max()) + 1)
+    np.maximum.at(worst, spread.owners, gain)
+    return worst

@@ -1,0 +1,173 @@
+"""`discreet profile`: what is in a table, before anybody has said what its columns are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.kernel import Classes, Countable
+from discreet.kernel.hierarchy import Ints
+from discreet.policy import Draft, Role
+from discreet.risk.combinations import Combination, SinglingOut, singling_out
+from discreet.risk.roles import NEARLY_ALL, Content, content, guess
+
+FEWEST = 5
+"""Values held by fewer people are not shown."""
+SHOWN = 10
+BINS = 10
+
+
+class Tabular(Countable, Protocol):
+    """A table that knows its columns."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What to call it in words."""
+        ...
+
+
+@dataclass(frozen=True)
+class Share:
+    """A value or range, and how many people have it."""
+
+    label: str
+    records: int
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One column."""
+
+    name: str
+    looks: Content
+    distinct: int
+    missing: int
+    share_unique: float
+    """Share of people who have a value of their own."""
+    distribution: tuple[Share, ...]
+    """The commonest values, or ranges of numbers and dates; nothing that fewer than five people share."""
+    hidden: int
+    """People whose value is not shown."""
+    role: Role
+    reason: str
+    hierarchy: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "name": self.name,
+            "type": self.looks,
+            "distinct": self.distinct,
+            "missing": self.missing,
+            "share_unique": self.share_unique,
+            "distribution": [{"value": share.label, "records": share.records} for share in self.distribution],
+            "hidden": self.hidden,
+            "suggested_role": self.role,
+            "reason": self.reason,
+            "suggested_hierarchy": self.hierarchy or None,
+        }
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What is in a table."""
+
+    source: str
+    records: int
+    columns: tuple[ColumnProfile, ...]
+    singling_out: SinglingOut
+    """Over the columns that are no identifiers by themselves."""
+    minimal_unique: tuple[tuple[str, ...], ...]
+    """Fewest columns on which everybody is alone, single columns included."""
+
+    @property
+    def telling(self) -> tuple[Combination, ...]:
+        """Of each size, the combination that singles out most people."""
+        best: dict[int, Combination] = {}
+        for one in self.singling_out.combinations:
+            best.setdefault(len(one.columns), one)
+        return tuple(best[size] for size in sorted(best))
+
+    def drafts(self) -> list[Draft]:
+        """The suggested roles, for a policy file."""
+        return [Draft(column.name, column.role, column.reason, column.hierarchy) for column in self.columns]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "source": self.source,
+            "records": self.records,
+            "columns": [column.to_dict() for column in self.columns],
+            "minimal_unique": [list(columns) for columns in self.minimal_unique],
+            "combinations_up_to": self.singling_out.largest,
+            "singling_out": [one.to_dict() for one in self.singling_out.combinations[:20]],
+        }
+
+    def __repr__(self) -> str:
+        return f"Profile({self.records} people, {len(self.columns)} columns)"
+
+
+def profile(table: Tabular, *, largest: int = 4) -> Profile:
+    """Types, distributions, uniqueness, and the fewest columns that single people out."""
+    if largest < 1:
+        raise UsageError("Combinations have at least one column.", remedy="Give --largest 1 or more.")
+    columns = tuple(_column(name, table.classes([name])) for name in table.columns)
+    records = table.classes([table.columns[0]]).records
+    search = [column.name for column in columns if column.share_unique < NEARLY_ALL and column.distinct > 1]
+    found = singling_out(table.classes(search), largest=largest) if search else SinglingOut(0, (), ())
+    alone = tuple((column.name,) for column in columns if column.share_unique == 1)
+    minimal = tuple(dict.fromkeys([*alone, *found.minimal_unique]))
+    return Profile(table.name, records, columns, found, minimal)
+
+
+def _column(name: str, classes: Classes) -> ColumnProfile:
+    labels = classes.columns[0].labels
+    known = [label for label in labels if label is not None]
+    looks = content(known)
+    unique = int((classes.sizes == 1).sum()) / classes.records
+    values = [labels[code] for code in classes.codes[0].tolist()]
+    missing = sum(size for value, size in zip(values, classes.sizes.tolist(), strict=True) if value is None)
+    shown = _distribution(values, classes.sizes, looks)
+    guessed = guess(name, looks, known, share_unique=unique)
+    hidden = classes.records - missing - sum(share.records for share in shown)
+    return ColumnProfile(
+        name, looks, len(known), missing, unique, shown, hidden, guessed.role, guessed.reason, guessed.hierarchy
+    )
+
+
+def _distribution(values: Sequence[str | None], sizes: Ints, looks: Content) -> tuple[Share, ...]:
+    known = [(value, size) for value, size in zip(values, sizes.tolist(), strict=True) if value is not None]
+    if looks == "number" and len(known) > SHOWN:
+        shares = _ranges(known)
+    elif looks == "date":
+        shares = _years(known)
+    else:
+        shares = [Share(value, size) for value, size in sorted(known, key=lambda pair: (-pair[1], pair[0]))][:SHOWN]
+    return tuple(share for share in shares if share.records >= FEWEST)
+
+
+def _ranges(known: Sequence[tuple[str, int]]) -> list[Share]:
+    numbers = np.array([float(Decimal(value)) for value, _ in known])
+    counts, edges = np.histogram(numbers, bins=BINS, weights=[size for _, size in known])
+    return [
+        Share(f"{low:g} to {high:g}", int(count)) for (low, high), count in zip(pairwise(edges), counts, strict=True)
+    ]
+
+
+def _years(known: Sequence[tuple[str, int]]) -> list[Share]:
+    decades: dict[str, int] = {}
+    for value, size in known:
+        decade = f"{value[:3]}0s"
+        decades[decade] = decades.get(decade, 0) + size
+    return [Share(decade, size) for decade, size in sorted(decades.items())]
