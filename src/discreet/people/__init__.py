@@ -1,0 +1,24 @@
+"""Synthetic people: whole states of them, seeded, for the demo, the tests and the benchmarks.
+
+>>> generate(State.of(1_000), seed=1, columns=("zip", "sex", "birth_year"))
+People(1,000 rows: zip, sex, birth_year)
+"""
+
+from discreet.people.columns import Coded
+from discreet.people.demo import DemoFiles, write_demo, write_diagnosis_hierarchy
+from discreet.people.diagnoses import diagnosis_hierarchy
+from discreet.people.population import People
+from discreet.people.recipes import COLUMNS, generate
+from discreet.people.state import State
+
+__all__ = [
+    "COLUMNS",
+    "Coded",
+    "DemoFiles",
+    "People",
+    "State",
+    "diagnosis_hierarchy",
+    "generate",
+    "write_demo",
+    "write_diagnosis_hierarchy",
+]
