@@ -33,15 +33,19 @@ class Hierarchy:
     """Number of leaves of the whole hierarchy, also those that do not occur in the data."""
 
     @classmethod
-    def of(cls, paths: Sequence[Sequence[Label]], *, every: Sequence[Sequence[Label]] | None = None) -> Hierarchy:
-        """Build from one path (value, level 1, level 2, ...) per value; `every` holds all leaves if there are more."""
+    def of(
+        cls, paths: Sequence[Sequence[Label]], *, every: Sequence[Sequence[Label]] | None = None, height: int = 1
+    ) -> Hierarchy:
+        """Build from one path (value, level 1, level 2, ...) per value; `every` holds all leaves if there are more.
+
+        `height` is the number of levels where there is no path to tell it.
+        """
         every = paths if every is None else every
-        columns = list(zip(*paths, strict=True))
+        columns = list(zip(*paths, strict=True)) or [()] * height
+        whole = list(zip(*every, strict=True)) or [()] * height
         numbered = [_number(column) for column in columns]
         parents = [_parent(lower[1], upper[1], len(lower[0])) for lower, upper in pairwise(numbered)]
-        leaves = [
-            _leaves(labels, column) for (labels, _), column in zip(numbered, zip(*every, strict=True), strict=True)
-        ]
+        leaves = [_leaves(labels, column) for (labels, _), column in zip(numbered, whole, strict=True)]
         return cls(tuple(labels for labels, _ in numbered), tuple(parents), tuple(leaves), len(every))
 
     @property

@@ -38,9 +38,10 @@ class Coded:
         return cls(tuple(index), codes)
 
     def ordered(self) -> Coded:
-        """The same column with its values in order and missing values last, so that no engine's order shows."""
-        order = sorted(range(len(self.values)), key=lambda code: (self.values[code] is None, self.values[code] or ""))
-        rank = np.empty(len(order), dtype=np.int64)
+        """The same column with the values that occur in order, missing ones last, so that no engine's order shows."""
+        met = np.flatnonzero(np.bincount(self.codes, minlength=len(self.values))).tolist()
+        order = sorted(met, key=lambda code: (self.values[code] is None, self.values[code] or ""))
+        rank = np.zeros(len(self.values), dtype=np.int64)
         rank[order] = np.arange(len(order))
         return Coded(tuple(self.values[code] for code in order), rank[self.codes])
 

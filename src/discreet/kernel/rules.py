@@ -1,7 +1,7 @@
 """Rules from which a hierarchy is made once the values of a column are known.
 
-Whatever the rule, a missing value stays a value of its own and joins the others only where a level has a single
-value for all.
+Whatever the rule, a missing value stays a value of its own and joins the others only where the rule has a single
+value for all at a level.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from discreet.errors import HierarchyError
 from discreet.kernel.hierarchy import Hierarchy, Label
@@ -40,6 +40,11 @@ class Rule(Protocol):
         ...
 
     @property
+    def missing(self) -> Path:
+        """What a missing value becomes at each level."""
+        ...
+
+    @property
     def leaves(self) -> Sequence[Path] | None:
         """Every path the rule knows by name, or None if it knows none by name."""
         ...
@@ -55,20 +60,9 @@ def bind(rule: Rule, values: Sequence[Label]) -> tuple[Hierarchy | None, list[in
         return None, strangers
     known = list(rule.leaves or [path for path in paths if path is not None])
     if None not in values:
-        return Hierarchy.of([path for path in paths if path is not None], every=known), []
-    missing = _missing_path(known, rule.height)
-    full = [missing if path is None else path for path in paths]
-    return Hierarchy.of(full, every=[*known, missing]), []
-
-
-def _missing_path(known: Sequence[Path], height: int) -> Path:
-    """A missing value joins the others where a level has one value for all."""
-    if not known:
-        return (None,) * height
-    return (
-        None,
-        *(known[0][level] if len({path[level] for path in known}) == 1 else None for level in range(1, height)),
-    )
+        return Hierarchy.of([path for path in paths if path is not None], every=known, height=rule.height), []
+    full = [rule.missing if path is None else path for path in paths]
+    return Hierarchy.of(full, every=[*known, rule.missing]), []
 
 
 @dataclass(frozen=True)
@@ -77,6 +71,7 @@ class Flat:
 
     height = 1
     expects = "any value"
+    missing: ClassVar[Path] = (None,)
     leaves = None
 
     def path(self, value: str) -> Path:
@@ -101,6 +96,10 @@ class Mask:
     @property
     def height(self) -> int:
         return self.length + 1
+
+    @property
+    def missing(self) -> Path:
+        return (*[None] * self.length, "*" * self.length)
 
     @property
     def expects(self) -> str:
@@ -137,6 +136,10 @@ class Widths:
     def height(self) -> int:
         return len(self.widths) + 2
 
+    @property
+    def missing(self) -> Path:
+        return (*[None] * (self.height - 1), TOP)
+
     def path(self, value: str) -> Path | None:
         try:
             number = Decimal(value)
@@ -160,6 +163,10 @@ class AnyValue:
     height = 2
     expects = "any value"
     leaves = None
+
+    @property
+    def missing(self) -> Path:
+        return (None, self.label)
 
     def path(self, value: str) -> Path:
         return (value, self.label)
@@ -202,6 +209,10 @@ class Dates:
         return len(self.units) + 2
 
     @property
+    def missing(self) -> Path:
+        return (*[None] * (self.height - 1), TOP)
+
+    @property
     def expects(self) -> str:
         return f"dates written as {self.format or 'YYYY-MM-DD'}"
 
@@ -240,6 +251,11 @@ class Tree:
     @property
     def height(self) -> int:
         return len(self.rows[0])
+
+    @cached_property
+    def missing(self) -> Path:
+        levels = [set(labels) for labels in zip(*self.rows, strict=True)]
+        return (None, *(labels.pop() if len(labels) == 1 else None for labels in levels[1:]))
 
     @property
     def leaves(self) -> Sequence[Path]:

@@ -241,9 +241,7 @@ def _cell(column: str, kind: str) -> str:
 
 
 def _fetched(cells: Any, kind: str) -> Coded:
-    return (
-        _plain(cells) if kind in PLAIN_KINDS else Coded.of([_spelt(cell, kind) for cell in np.ma.filled(cells, None)])
-    )
+    return _plain(cells) if kind in PLAIN_KINDS else Coded.of([_spelt(cell, kind) for cell in cells.tolist()])
 
 
 def _plain(cells: Any) -> Coded:

@@ -1,0 +1,82 @@
+"""How results reach the terminal: data to stdout, talk to stderr, colour only for people."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.errors import UsageError
+from discreet.report import Finding
+
+
+def say(text: str = "") -> None:
+    """Talk, on stderr."""
+    click.echo(text, err=True)
+
+
+def data(value: Any) -> None:
+    """A result as JSON, on stdout."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def heading(text: str) -> None:
+    """A title, bold on a terminal."""
+    click.secho(text, bold=True)
+
+
+def findings(found: Sequence[Finding]) -> None:
+    """Findings in words, each with its next step."""
+    for finding in found:
+        click.echo()
+        click.echo(click.wrap_text(finding.headline, width=96, initial_indent="• ", subsequent_indent="  "))
+        if finding.next_step:
+            click.secho(
+                click.wrap_text(finding.next_step, width=96, initial_indent="  → ", subsequent_indent="    "), dim=True
+            )
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Sequence[int] = ()) -> None:
+    """A plain table; the columns in `numeric` are aligned to the right."""
+    cells = [list(headers), *(list(row) for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
+    for number, row in enumerate(cells):
+        line = "  ".join(
+            cell.rjust(width) if column in numeric else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        click.secho(line, bold=number == 0)
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """Say what is going on while it takes its time; only on a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield
+
+
+def command_line() -> str:
+    """The command as it was typed, to be repeated."""
+    return shlex.join(["discreet", *sys.argv[1:]])
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, or say why not."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be written ({type(error).__name__}).", remedy="Give a path you may write to."
+        ) from None

@@ -1,0 +1,118 @@
+"""`discreet demo`: the whole story on generated people, one chapter per capability."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from discreet import __version__
+from discreet.cli import console
+from discreet.people import DemoFiles, write_demo
+from discreet.policy import Policy
+from discreet.risk import assess, profile
+from discreet.sources import read
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What the chapters share."""
+
+    folder: Path
+    people: int
+    seed: int
+    files: DemoFiles
+
+
+def the_data(stage: Stage) -> None:
+    """The data"""
+    hospital = read(stage.files.hospital)
+    found = profile(hospital, largest=3)
+    best = found.telling[-1]
+    click.echo(
+        f"{stage.people:,} people live in a made-up state; a register lists their ZIP code, sex, race and year of birth."
+    )
+    click.echo(f"A hospital wants to share the records of {found.records:,} of them: {len(found.columns)} columns.")
+    click.echo(
+        f"{', '.join(best.columns[:-1])} and {best.columns[-1]} alone single out {best.unique:,} patients ({best.share:.0%})."
+    )
+    _wrote(stage.files.hospital, stage.files.population)
+    _yours("discreet profile YOUR.csv")
+
+
+def who_can_be_singled_out(stage: Stage) -> None:
+    """Who can be singled out"""
+    from discreet.report import assessment_page, findings
+
+    policy = Policy.load(stage.files.policy)
+    hospital = read(stage.files.hospital, policy=policy)
+    assessment = assess(hospital, population=read(stage.files.population, policy=policy.for_population()))
+    console.findings(findings(assessment, source=hospital.name)[:3])
+    click.echo()
+    report = stage.folder / "report.html"
+    command = f"discreet assess {stage.files.hospital} --policy {stage.files.policy} --population {stage.files.population} --out {report}"
+    page = assessment_page(
+        assessment,
+        title="Risk of the hospital's extract",
+        source=hospital.name,
+        created=datetime.datetime.now(datetime.UTC),
+        command=command,
+        version=__version__,
+        policy=policy,
+        profile=profile(hospital, largest=3),
+    )
+    console.write_text(report, page)
+    _wrote(report)
+    _yours("discreet assess YOUR.csv --policy policy.toml --population REGISTER --out report.html")
+
+
+CHAPTERS: tuple[Callable[[Stage], None], ...] = (the_data, who_can_be_singled_out)
+
+
+@click.command(name="demo", short_help="Tell the whole story on generated people.")
+@click.option(
+    "--people",
+    type=click.IntRange(100_000, 50_000_000),
+    default=350_000,
+    show_default=True,
+    help="People in the state.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="The same seed gives the same people."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("demo"),
+    show_default=True,
+    metavar="DIR",
+    help="Folder to write to.",
+)
+def command(people: int, seed: int, out: Path) -> None:
+    """Tell the whole story on people who do not exist: generate, profile, assess, report.
+
+    \b
+    Example:
+      discreet demo --out demo
+    """
+    with console.working(f"Generating {people:,} people"):
+        stage = Stage(out, people, seed, write_demo(out, people=people, seed=seed))
+    for number, chapter in enumerate(CHAPTERS, start=1):
+        click.echo()
+        console.heading(f"{number}. {chapter.__doc__}")
+        chapter(stage)
+    click.echo()
+    console.heading("Next")
+    click.echo(f"Open {out / 'report.html'} in a browser, then try your own data:")
+    click.echo("  discreet policy init YOUR.csv --out policy.toml")
+
+
+def _wrote(*paths: Path) -> None:
+    click.secho(f"  wrote    {', '.join(str(path) for path in paths)}", dim=True)
+
+
+def _yours(command: str) -> None:
+    click.secho(f"  yours    {command}", dim=True)

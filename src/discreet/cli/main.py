@@ -1,0 +1,113 @@
+"""The command `discreet`: finds the verb, runs it, and turns whatever happens into an exit code.
+
+0 done and within limits; 1 done, a limit is exceeded; 2 the call cannot be understood; 3 bad data; 4 bad policy;
+5 refused; 6 integrity failure; 70 a bug.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from discreet import __version__
+from discreet.errors import DiscreetError
+
+VERBS = {
+    "assess": "Measure the risk of publishing a table.",
+    "demo": "Tell the whole story on generated people.",
+    "demo-data": "Generate a synthetic population and a hospital extract.",
+    "policy": "Draft, check and describe policy files.",
+    "profile": "See what is in a table and what its columns may be.",
+}
+INTERRUPTED = 130
+BUG = 70
+
+
+class Verbs(click.Group):
+    """Imports a verb only when it is asked for, so that help is instant."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs, in order."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb's command object."""
+        if cmd_name not in VERBS:
+            return None
+        module = importlib.import_module(f"discreet.cli.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of verbs without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="discreet")
+def cli() -> None:
+    """Share person-level data knowing what every disclosure risks.
+
+    \b
+    Examples:
+      discreet demo --out demo                                    the whole story in a minute
+      discreet profile people.csv                                 what is in it?
+      discreet policy init people.csv --out policy.toml           draft the roles of its columns
+      discreet assess people.csv --policy policy.toml --out report.html
+    """
+
+
+def main() -> NoReturn:
+    """Run the command line and end the process with the documented exit code."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        result = cli.main(standalone_mode=False, prog_name="discreet")
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except DiscreetError as error:
+        _say(error)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped.", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        _close_quietly()
+        return 0
+    except Exception as error:
+        return _bug(error)
+    return result if isinstance(result, int) else 0
+
+
+def _say(error: DiscreetError) -> None:
+    click.echo(f"Error: {error.problem}", err=True)
+    if error.remedy:
+        click.echo(f"Next:  {error.remedy}", err=True)
+
+
+def _bug(error: Exception) -> int:
+    """A bug is reported by its place only: the message of an unforeseen error may hold a person's value."""
+    if os.environ.get("DISCREET_DEBUG") == "1":
+        traceback.print_exception(error)
+        return BUG
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    click.echo(f"Error: {type(error).__name__} at {Path(last.filename).name}:{last.lineno}. This is a bug.", err=True)
+    click.echo("Next:  Report it with that line. DISCREET_DEBUG=1 shows more, and may show values of people.", err=True)
+    return BUG
+
+
+def _close_quietly() -> None:
+    """The reader went away (as `head` does); stdout must not complain again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

