@@ -174,7 +174,7 @@ class Classes:
         """The same classes with the spread of a sensitive column, counted by these columns and that one."""
         sensitive = histogram.columns[name].ordered()
         hierarchy = _bound(name, sensitive, histogram.counts, rule or Flat())
-        owners = self._positions([histogram.columns[column.name] for column in self.columns])
+        owners = self._positions([histogram.columns[column.name].ordered() for column in self.columns])
         loose = Spread(name, hierarchy, owners, sensitive.codes, histogram.counts)
         return replace(self, spreads={**self.spreads, name: loose.over(np.arange(len(self)))})
 

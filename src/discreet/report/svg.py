@@ -1,0 +1,149 @@
+"""Charts as inline SVG: horizontal positions are percentages, so that text keeps its size on any screen and on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from discreet.report.markup import Child, Markup, element
+from discreet.report.words import clip
+
+Fill = Literal["plain", "risk", "partly"]
+
+LABEL = 44
+"""Characters of a label that fit beside its value on a narrow screen."""
+NOTE = 60
+LINE, BAR, GAP, HEADING = 19, 12, 14, 30
+SPARK_WIDTH, SPARK_HEIGHT = 112, 24
+THINNEST = 0.4
+"""Percent of the width: what is there is seen."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A labelled share of a whole."""
+
+    label: str
+    value: str
+    """The number as it stands beside the bar and in the table."""
+    share: float
+    note: str = ""
+    fill: Fill = "plain"
+    mark: float | None = None
+    """Where a limit lies on the same scale."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Bars under a heading of their own."""
+
+    bars: tuple[Bar, ...]
+    title: str = ""
+    total: str = ""
+
+
+def bar_chart(groups: Sequence[Group], *, key: str, title: str, about: str) -> Markup:
+    """Bars under each other, each with its label above and its value at the end of that line."""
+    drawn, y = [_patterns(key)], 0
+    for piece, height in _pieces(groups, key):
+        drawn.append(element("g", piece, transform=f"translate(0 {y})"))
+        y += height
+    return picture(drawn, key=key, title=title, about=about, class_="chart", width="100%", height=str(y))
+
+
+def spark(shares: Sequence[float], *, key: str, title: str, about: str) -> Markup:
+    """A little distribution: one bar per value or range, scaled to the tallest."""
+    tallest = max(shares, default=0) or 1
+    step = SPARK_WIDTH / max(len(shares), 10)
+    bars = [_spark_bar(place * step, step, share / tallest) for place, share in enumerate(shares)]
+    size = {"width": str(SPARK_WIDTH), "height": str(SPARK_HEIGHT)}
+    return picture(bars, key=key, title=title, about=about, class_="spark", **size)
+
+
+def picture(drawn: Sequence[Child], *, key: str, title: str, about: str, **attributes: str) -> Markup:
+    """An image that can be read aloud."""
+    named = {"role": "img", "aria_labelledby": f"{key}-title {key}-about"}
+    words = [element("title", title, id=f"{key}-title"), element("desc", about, id=f"{key}-about")]
+    return element("svg", words, drawn, **named, **attributes)
+
+
+def _pieces(groups: Sequence[Group], key: str) -> Iterator[tuple[Markup, int]]:
+    for group in groups:
+        if group.title:
+            yield _line(group.title, group.total, class_="heading"), HEADING
+        for bar in group.bars:
+            yield _bar(bar, key)
+
+
+def _bar(bar: Bar, key: str) -> tuple[Markup, int]:
+    top = LINE + (LINE if bar.note else 0)
+    note = text(clip(bar.note, NOTE), y=LINE + 14, class_="note") if bar.note else None
+    drawn = [_line(bar.label, bar.value), note, _track(top), _fill(bar, top, key), _mark(bar, top)]
+    return element("g", drawn), top + BAR + GAP
+
+
+def _line(label: str, value: str, *, class_: str = "label") -> Markup:
+    """A label at the left, its value at the right."""
+    left = text(clip(label, LABEL), y=14, class_=class_)
+    return element("g", left, text(value, x="100%", y=14, class_="value", text_anchor="end"))
+
+
+def _track(y: int) -> Markup:
+    return rect(width="100%", y=y, class_="track")
+
+
+def _fill(bar: Bar, y: int, key: str) -> Markup | None:
+    if bar.share <= 0:
+        return None
+    paint = None if bar.fill == "plain" else f"url(#{key}-{bar.fill})"
+    return rect(width=_percent(max(bar.share * 100, THINNEST)), y=y, class_=f"bar {bar.fill}", fill=paint)
+
+
+def _mark(bar: Bar, y: int) -> Markup | None:
+    if bar.mark is None:
+        return None
+    # At 0 and 100 % half of a centred line would be cut off.
+    x = _percent(min(max(bar.mark * 100, 0.2), 99.8))
+    return element("line", x1=x, x2=x, y1=y - 4, y2=y + BAR + 4, class_="mark")
+
+
+def _spark_bar(x: float, step: float, height: float) -> Markup:
+    tall = max(1.0, height * (SPARK_HEIGHT - 1))
+    place = {"x": _number(x), "y": _number(SPARK_HEIGHT - tall), "width": _number(step - 2), "height": _number(tall)}
+    return element("rect", **place)
+
+
+def _patterns(key: str) -> Markup:
+    """Stripes for people at risk, sparser ones where only some of a band are: never colour alone."""
+    return element("defs", _stripes(f"{key}-risk", 6), _stripes(f"{key}-partly", 14))
+
+
+def _stripes(name: str, apart: int) -> Markup:
+    place = {"width": str(apart), "height": str(apart), "patternTransform": "rotate(45)"}
+    ground = element("rect", width=str(apart), height=str(apart), class_="ground")
+    stripe = element("rect", width="2", height=str(apart), class_="stripe")
+    return element("pattern", ground, stripe, id=name, patternUnits="userSpaceOnUse", **place)
+
+
+def rect(*, width: str, y: int, class_: str, fill: str | None = None) -> Markup:
+    """A bar of the usual height from the left edge on."""
+    return element("rect", x="0", y=str(y), width=width, height=str(BAR), class_=class_, fill=fill)
+
+
+def text(words: str, *, y: int, x: str = "0", class_: str, text_anchor: str | None = None) -> Markup:
+    """A line of text."""
+    return element("text", words, x=x, y=str(y), class_=class_, text_anchor=text_anchor)
+
+
+def _percent(number: float) -> str:
+    return f"{_number(number)}%"
+
+
+def _number(number: float) -> str:
+    """Short and the same everywhere.
+
+    >>> _number(64.65751), _number(12.0)
+    ('64.66', '12')
+    """
+    return f"{number:.2f}".rstrip("0").rstrip(".")
