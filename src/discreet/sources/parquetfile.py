@@ -39,6 +39,11 @@ def count(files: Sequence[Path], by: Sequence[str]) -> Histogram | None:
     """The histogram, or None where the engine must count."""
     if not by or not arrow_installed() or sum(file.stat().st_size for file in files) < SMALL:
         return None
+    return dictionary_count(files, by)
+
+
+def dictionary_count(files: Sequence[Path], by: Sequence[str]) -> Histogram | None:
+    """The short cut itself, whatever the size of the files."""
     counters = _Counters([{} for _ in by])
     for file in files:
         if not _fits(file, by) or not all(counters.add(batch) for batch in _batches(file, by)):
