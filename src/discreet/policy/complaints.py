@@ -37,7 +37,8 @@ def syntax_error(error: tomllib.TOMLDecodeError, path: Path) -> PolicyError:
 
 def shape_error(error: ValidationError, *, file: str, source: str) -> PolicyError:
     """The first thing that is wrong, where it is, and what was probably meant."""
-    first = error.errors(include_url=False)[0]
+    # A misspelt key is reported before the key that it leaves missing.
+    first = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
     place = [str(part) for part in first["loc"]]
     key = _written(place)
     problem, remedy = _explain(first["type"], first["msg"], key, first.get("input"))

@@ -109,7 +109,7 @@ class PopulationSection(_Section):
 class PolicyFile(_Section):
     """A Discreet policy."""
 
-    data: DataSection = Field(default_factory=DataSection, description="How the data are written.")
+    data: DataSection = Field(default_factory=DataSection, description="How the data are written down.")
     columns: dict[str, ColumnSection] = Field(default_factory=dict, description="One section per column.")
     limits: LimitsSection = Field(default_factory=LimitsSection, description="What may not be exceeded.")
     population: PopulationSection = Field(

@@ -1,0 +1,183 @@
+"""The policy file: strict, and helpful about what is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.errors import HierarchyError, PolicyError
+from discreet.kernel import AnyValue, Dates, Mask, Tree, Widths
+from discreet.policy import Policy
+
+WHOLE = """\
+[data]
+delimiter = ";"
+encoding = "latin-1"
+count = "n"
+
+[limits]
+threshold = 0.1
+at_risk = 0.05
+
+[population]
+size = 1000
+delimiter = ","
+count = "people"
+
+[columns.zip]
+role = "quasi"
+hierarchy = { mask = 5 }
+[columns."year of birth"]
+role = "quasi"
+hierarchy = { widths = [2, 4] }
+[columns.sex]
+role = "quasi"
+hierarchy = { any = "Person" }
+[columns.admitted]
+role = "quasi"
+hierarchy = { dates = ["month", "year"], format = "%d.%m.%Y" }
+[columns.diagnosis]
+role = "sensitive"
+hierarchy = "sub/diagnosis.csv"
+[columns.name]
+role = "identifier"
+[columns.note]
+role = "other"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "diagnosis.csv").write_text("flu;infection;*\nburn;injury;*\n", encoding="utf-8")
+    return tmp_path
+
+
+def problem(folder: Path, text: str) -> PolicyError:
+    path = folder / "policy.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(PolicyError) as caught:
+        Policy.load(path)
+    assert caught.value.exit_code == 4
+    assert str(path) in str(caught.value)
+    return caught.value
+
+
+def test_every_setting_is_read(folder: Path) -> None:
+    path = folder / "policy.toml"
+    path.write_text(WHOLE, encoding="utf-8")
+    policy = Policy.load(path)
+    assert policy.quasi == ("zip", "year of birth", "sex", "admitted")
+    assert (policy.sensitive, policy.identifiers, policy.named("other")) == (("diagnosis",), ("name",), ("note",))
+    assert (policy.delimiter, policy.encoding, policy.count) == (";", "latin-1", "n")
+    assert (policy.limits.threshold, policy.limits.at_risk, policy.population.size) == (0.1, 0.05, 1000)
+    rules = [policy.rule(name) for name in policy.quasi]
+    assert rules == [Mask(5), Widths((2, 4)), AnyValue("Person"), Dates(("month", "year"), "%d.%m.%Y")]
+    assert isinstance(policy.rule("diagnosis"), Tree)
+    assert policy.rule("name").height == 1
+
+
+def test_the_population_is_read_with_its_own_settings(folder: Path) -> None:
+    path = folder / "policy.toml"
+    path.write_text(WHOLE, encoding="utf-8")
+    population = Policy.load(path).for_population()
+    assert population.quasi == ("zip", "year of birth", "sex", "admitted")
+    assert (population.sensitive, population.delimiter, population.encoding, population.count) == (
+        (),
+        ",",
+        None,
+        "people",
+    )
+
+
+def test_paths_are_relative_to_the_policy_file(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (folder / "policy.toml").write_text(WHOLE, encoding="utf-8")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert Policy.load(folder / "policy.toml").rule("diagnosis").height == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "number"),
+    [
+        ("[dta]\n", "Did you mean 'data'?", 1),
+        ('[data]\n\ndelimeter = ";"\n', "Did you mean 'delimiter'?", 3),
+        ('[columns.zip]\nroll = "quasi"\n', "Did you mean 'role'?", 2),
+        ('[columns.zip]\nrole = "quazi"\n', "Did you mean 'quasi'?", 2),
+        ('[columns.zip]\nrole = "boss"\n', "identifier, quasi, sensitive, other", 2),
+        ("[columns.zip]\nhierarchy = { mask = 5 }\n", "'columns.zip.role' is missing", 1),
+        ('[columns.zip]\nrole = "quasi"\nhierarchy = { masc = 5 }\n', "is no hierarchy", 3),
+        ('[columns.zip]\nrole = "quasi"\nhierarchy = { mask = "5" }\n', "columns.zip.hierarchy.mask", 3),
+        ('[columns.zip]\nrole = "quasi"\nhierarchy = { mask = 5, widths = [2] }\n', "unknown key", 3),
+        ('[columns.zip]\nrole = "quasi"\nhierarchy = { widths = [2, 3] }\n', "do not nest", 3),
+        ('[columns.zip]\nrole = "quasi"\nhierarchy = { dates = ["weak"] }\n', "hierarchy", 3),
+        ('[columns.zip]\nrole = "quasi"\nhierarchy = { dates = ["year", "month"] }\n', "fine to coarse", 3),
+        ('[columns.zip]\nrole = "quasi"\nhierarchy = "none.csv"\n', "no file", 3),
+        ("[data]\ndelimiter = ;\n", "not valid TOML", 2),
+        ('[data]\ndelimiter = ";;"\n', "data.delimiter", 2),
+        ("[limits]\nthreshold = 2\n", "limits.threshold", 2),
+        ("[limits]\nat_risk = -1.0\n", "limits.at_risk", 2),
+        ('[columns."marital status"]\nrol = "quasi"\n', "unknown key 'columns.marital status.rol'", 2),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(folder: Path, line: str, said: str, number: int) -> None:
+    error = problem(folder, line)
+    assert said in str(error)
+    assert error.line == number
+    assert f"policy.toml:{number}: " in str(error)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("", "is empty"),
+        ("a;b;*\nc;*\n", "row 2 of tree.csv has 2 entries"),
+        ("a;*\na;*\n", "more than once"),
+        ("a;x;1\nb;x;2\n", "lies under two values"),
+    ],
+)
+def test_broken_hierarchy_files(folder: Path, rows: str, said: str) -> None:
+    (folder / "tree.csv").write_text(rows, encoding="utf-8")
+    error = problem(folder, '[columns.x]\nrole = "quasi"\nhierarchy = "tree.csv"\n')
+    assert isinstance(error, HierarchyError)
+    assert said in str(error)
+    assert error.line == 3
+
+
+def test_a_missing_policy_suggests_drafting_one(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="discreet policy init"):
+        Policy.load(tmp_path / "none.toml")
+
+
+def test_a_policy_that_is_not_text(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(PolicyError, match="UTF-8"):
+        Policy.load(tmp_path / "p.toml")
+
+
+def test_the_digest_covers_hierarchies_and_ignores_comments(folder: Path) -> None:
+    path = folder / "policy.toml"
+    path.write_text(WHOLE, encoding="utf-8")
+    first = Policy.load(path).digest
+    path.write_text("# a comment\n" + WHOLE, encoding="utf-8")
+    assert Policy.load(path).digest == first
+    (folder / "sub" / "diagnosis.csv").write_text("flu;infection;*\nburn;accident;*\n", encoding="utf-8")
+    assert Policy.load(path).digest != first
+
+
+def test_a_policy_is_frozen() -> None:
+    policy: Any = Policy.from_dict({"columns": {"zip": {"role": "quasi"}}})
+    with pytest.raises(AttributeError):
+        policy.count = "n"
+    with pytest.raises(TypeError):
+        policy.roles["zip"] = "other"
+
+
+@pytest.mark.parametrize("mark", [";", ",", "\t"])
+def test_hierarchy_files_may_use_other_delimiters(folder: Path, mark: str) -> None:
+    (folder / "tree.csv").write_text(f"a{mark}*\nb{mark}*\n", encoding="utf-8")
+    policy = Policy.from_dict({"columns": {"x": {"role": "quasi", "hierarchy": "tree.csv"}}}, folder=folder)
+    assert policy.rule("x").path("b") == ("b", "*")
