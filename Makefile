@@ -31,7 +31,7 @@ check: .venv/.all
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-bench: .venv/.all
+bench: .venv/.all .peers/.ready
 	@$(BIN)/python -m benchmarks
 
 pins: $(UV)
@@ -60,6 +60,12 @@ $(UV): requirements-tools.txt
 	@$(UV) pip install --quiet --python .venv --require-hashes -r requirements-dev.txt
 	@$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
 	@touch $@ .venv/.core
+
+# Peers of the benchmarks have pins of their own that do not go with ours.
+.peers/.ready: $(UV) benchmarks/peers.txt
+	@$(UV) venv --quiet --allow-existing --python $(PYTHON) .peers
+	@$(UV) pip install --quiet --python .peers --require-hashes -r benchmarks/peers.txt
+	@touch $@
 
 clean:
 	rm -rf .venv .tools .peers demo build

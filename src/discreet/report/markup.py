@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-Child: TypeAlias = "Markup | str | None | Sequence[Child]"
+Child: TypeAlias = "Markup | str | Sequence[Child] | None"
 Attribute: TypeAlias = str | int | bool | None
 
 VOID = frozenset({"br", "meta"})
-BLOCKS = frozenset(
-    "html head body meta title style header main footer nav section article figure figcaption details table caption "
-    "thead tbody tr div ul ol li dl dt dd p h1 h2 h3 pre svg g".split()
-)
+BLOCKS = frozenset({"div", "figure", "g", "li", "meta", "p", "section", "style", "svg", "table", "title", "tr", "ul"})
 # Control characters and lone surrogates break a document; direction overrides let a name rewrite the text around it.
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
@@ -43,7 +40,7 @@ def escape(text: str) -> str:
     return html.escape(UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
-def element(name: str, *children: Child, **attributes: Attribute) -> Markup:
+def element(name: str, /, *children: Child, **attributes: Attribute) -> Markup:
     """An element; `class_` stands for class, other underscores for hyphens, and None or False leaves one out.
 
     >>> str(element("th", "age", scope="col", class_="number", aria_sort=None))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from discreet.report.markup import Child, Markup, element
+from discreet.report.markup import Child, Markup, element, join
 from discreet.report.words import clip
 
 Fill = Literal["plain", "risk", "partly"]
@@ -14,7 +14,7 @@ Fill = Literal["plain", "risk", "partly"]
 LABEL = 44
 """Characters of a label that fit beside its value on a narrow screen."""
 NOTE = 60
-LINE, BAR, GAP, HEADING = 19, 12, 14, 30
+LINE, BAR, GAP, HEADING, BREAK = 21, 12, 13, 28, 12
 SPARK_WIDTH, SPARK_HEIGHT = 112, 24
 THINNEST = 0.4
 """Percent of the width: what is there is seen."""
@@ -69,7 +69,9 @@ def picture(drawn: Sequence[Child], *, key: str, title: str, about: str, **attri
 
 
 def _pieces(groups: Sequence[Group], key: str) -> Iterator[tuple[Markup, int]]:
-    for group in groups:
+    for place, group in enumerate(groups):
+        if place:
+            yield Markup(""), BREAK
         if group.title:
             yield _line(group.title, group.total, class_="heading"), HEADING
         for bar in group.bars:
@@ -78,7 +80,7 @@ def _pieces(groups: Sequence[Group], key: str) -> Iterator[tuple[Markup, int]]:
 
 def _bar(bar: Bar, key: str) -> tuple[Markup, int]:
     top = LINE + (LINE if bar.note else 0)
-    note = text(clip(bar.note, NOTE), y=LINE + 14, class_="note") if bar.note else None
+    note = text(clip(bar.note, NOTE), y=LINE + 13, class_="note") if bar.note else None
     drawn = [_line(bar.label, bar.value), note, _track(top), _fill(bar, top, key), _mark(bar, top)]
     return element("g", drawn), top + BAR + GAP
 
@@ -105,7 +107,11 @@ def _mark(bar: Bar, y: int) -> Markup | None:
         return None
     # At 0 and 100 % half of a centred line would be cut off.
     x = _percent(min(max(bar.mark * 100, 0.2), 99.8))
-    return element("line", x1=x, x2=x, y1=y - 4, y2=y + BAR + 4, class_="mark")
+    return join([_tick(x, y, name) for name in ("halo", "mark")])
+
+
+def _tick(x: str, y: int, class_: str) -> Markup:
+    return element("line", x1=x, x2=x, y1=str(y), y2=str(y + BAR + 5), class_=class_)
 
 
 def _spark_bar(x: float, step: float, height: float) -> Markup:

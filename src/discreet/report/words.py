@@ -7,8 +7,10 @@ import math
 from collections.abc import Sequence
 
 MONTHS = (
-    "January February March April May June July August September October November December"
-).split()  # strftime would follow the locale
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+"""In words of our own: strftime would follow the locale."""
 
 
 def plural(number: int, one: str, many: str) -> str:
@@ -56,14 +58,14 @@ def part(number: int, whole: int, *, where: str = "") -> str:
     """Some of the people, and which share that is; `where` follows the word people.
 
     >>> part(1204, 32561), part(7, 7, where=" in a.csv"), part(1, 1), part(0, 7)
-    ('1,204 of 32,561 people (3.7 %)', 'All 7 people in a.csv (100 %)', 'The only person', 'None of 7 people')
+    ('1,204 of 32,561 people (3.7 %)', 'All 7 people in a.csv (100 %)', 'The only person', 'None of the 7 people')
     """
     if number == whole == 1:
         return f"The only person{where}"
     if number == whole:
         return f"All {people(whole)}{where} (100 %)"
     if not number:
-        return f"None of {people(whole)}{where}"
+        return f"None of the {people(whole)}{where}"
     return f"{number:,} of {people(whole)}{where} ({percent(number / whole)})"
 
 
@@ -101,19 +103,19 @@ def one_in(risk: float) -> str:
     return f"1 in {round(inverse):,}" if abs(inverse - round(inverse)) < 1e-6 else percent(risk, below="less than ")
 
 
-def tries(chance: float) -> str:
-    """A chance as so many of a round number of tries.
+def attempts(chance: float) -> str:
+    """A chance as so many of a round number of attempts.
 
-    >>> tries(0.647), tries(0.0123), tries(1.0), tries(1e-9), tries(0.9999)
-    ('65 of 100', '12 of 1,000', 'every one of 100', 'fewer than 1 of 1,000,000', 'more than 99 of 100')
+    >>> attempts(0.647), attempts(0.0123), attempts(1.0), attempts(1e-9)
+    ('65 of 100 attempts', '12 of 1,000 attempts', 'every attempt', 'fewer than 1 of 1,000,000 attempts')
     """
     if chance >= 1:
-        return "every one of 100"
+        return "every attempt"
     if chance > 0.99:
-        return "more than 99 of 100"
+        return "more than 99 of 100 attempts"
     whole = next((scale for scale in (100, 1_000, 10_000, 100_000, 1_000_000) if chance * scale >= 9.5), 1_000_000)
     number = round(chance * whole)
-    return f"{number:,} of {whole:,}" if number else f"fewer than 1 of {whole:,}"
+    return f"{number:,} of {whole:,} attempts" if number else f"fewer than 1 of {whole:,} attempts"
 
 
 def about(number: float) -> str:
@@ -156,6 +158,15 @@ def crowd(threshold: float) -> int:
     """
     size = max(1, math.floor(1 / threshold))
     return size if 1 / size <= threshold else size + 1
+
+
+def lowered(text: str) -> str:
+    """A phrase moved into the middle of a sentence.
+
+    >>> lowered("All 7 people")
+    'all 7 people'
+    """
+    return text[:1].lower() + text[1:]
 
 
 def clip(text: str, most: int) -> str:

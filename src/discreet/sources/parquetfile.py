@@ -23,6 +23,8 @@ SMALL = 4 * 2**20
 MOST_COUNTERS = 2**24
 """128 MB of counters."""
 BATCH = 2**19
+TOGETHER = 2**21
+"""Keys that are counted in one go."""
 
 
 def matching(pattern: Path) -> tuple[Path, ...]:
@@ -44,7 +46,7 @@ def count(files: Sequence[Path], by: Sequence[str]) -> Histogram | None:
 
 def dictionary_count(files: Sequence[Path], by: Sequence[str]) -> Histogram | None:
     """The short cut itself, whatever the size of the files."""
-    counters = _Counters([{} for _ in by])
+    counters = _Counters(len(by))
     for file in files:
         if not _fits(file, by) or not all(counters.add(batch) for batch in _batches(file, by)):
             return None
@@ -70,26 +72,47 @@ def _batches(file: Path, by: Sequence[str]) -> Iterator[Any]:
 class _Counters:
     """One counter per combination of the values met so far."""
 
-    def __init__(self, dictionaries: list[dict[Any, int]]) -> None:
-        self.dictionaries = dictionaries
-        self.shape = [1] * len(dictionaries)
+    def __init__(self, columns: int) -> None:
+        self.known: list[_Values] = [_Values() for _ in range(columns)]
+        self.shape = [1] * columns
         self.counts: Ints = np.zeros(1, dtype=np.int64)
+        self.waiting: list[Any] = []
 
     def add(self, batch: Any) -> bool:
         """Count a batch; False where there would be too many counters."""
-        codes = [_codes(column, known) for column, known in zip(batch.columns, self.dictionaries, strict=True)]
+        codes = [known.codes(column) for column, known in zip(batch.columns, self.known, strict=True)]
         if not self._grow():
             return False
         keys = codes[0]
         for size, column in zip(self.shape[1:], codes[1:], strict=True):
             keys = keys * np.int32(size) + column
-        self.counts += np.bincount(keys, minlength=len(self.counts))
+        self.waiting.append(keys)
+        if sum(map(len, self.waiting)) >= TOGETHER:
+            self._flush()
         return True
 
+    def histogram(self, by: Sequence[str]) -> Histogram:
+        """The combinations that occur."""
+        self._flush()
+        present = np.flatnonzero(self.counts)
+        codes = np.unravel_index(present, self.shape)
+        coded = {
+            name: Coded.merged(known.values, column.astype(np.int64))
+            for name, known, column in zip(by, self.known, codes, strict=True)
+        }
+        return Histogram(coded, self.counts[present])
+
+    def _flush(self) -> None:
+        """Keys are counted many at a time: each count walks over all counters."""
+        if self.waiting:
+            self.counts += np.bincount(np.concatenate(self.waiting), minlength=len(self.counts))
+            self.waiting = []
+
     def _grow(self) -> bool:
-        needed = [len(known) for known in self.dictionaries]
+        needed = [len(known.values) for known in self.known]
         if all(need <= have for need, have in zip(needed, self.shape, strict=True)):
             return True
+        self._flush()
         shape = [max(have, need + need // 16) for need, have in zip(needed, self.shape, strict=True)]
         if math.prod(shape) > MOST_COUNTERS:
             return False
@@ -98,50 +121,42 @@ class _Counters:
         self.counts, self.shape = wider.reshape(-1), shape
         return True
 
-    def histogram(self, by: Sequence[str]) -> Histogram:
-        """The combinations that occur."""
-        present = np.flatnonzero(self.counts)
-        codes = np.unravel_index(present, self.shape)
-        coded = {
-            name: Coded.merged(list(known), column.astype(np.int64))
-            for name, known, column in zip(by, self.dictionaries, codes, strict=True)
-        }
-        return Histogram(coded, self.counts[present])
+
+class _Values:
+    """The distinct values of one column, in the order they were met."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.number: dict[Any, int] = {}
+
+    def codes(self, column: Any) -> Any:
+        """The codes of a column's cells."""
+        if hasattr(column, "dictionary"):
+            distinct, places = column.dictionary.to_pylist(), column.indices.to_numpy(zero_copy_only=False)
+        else:
+            distinct, places = _distinct((column.fill_null(0) if column.null_count else column).to_numpy())
+        missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+        if missing is not None:
+            places = np.where(missing, 0, places).astype(np.int64)
+        codes = self._numbers(distinct)[places] if distinct else np.zeros(len(places), dtype=np.int32)
+        if missing is not None:
+            codes[missing] = self._numbers([None])[0]
+        return codes
+
+    def _numbers(self, values: Sequence[Any]) -> Any:
+        fresh = [value for value in values if value not in self.number]
+        self.number.update(zip(fresh, range(len(self.values), len(self.values) + len(fresh)), strict=True))
+        self.values += fresh
+        return np.array(list(map(self.number.__getitem__, values)), dtype=np.int32)
 
 
-def _codes(column: Any, known: dict[Any, int]) -> Any:
-    """The codes of a column, with values not met before added to the dictionary."""
-    if hasattr(column, "dictionary"):
-        values = [*column.dictionary.to_pylist(), None]
-        places = column.indices.fill_null(len(values) - 1) if column.null_count else column.indices
-        number = np.array([_number(known, value, column.null_count) for value in values], dtype=np.int32)
-        return number[places.to_numpy(zero_copy_only=False)]
-    return _integer_codes(column, known)
-
-
-def _integer_codes(column: Any, known: dict[Any, int]) -> Any:
-    cells = (column.fill_null(0) if column.null_count else column).to_numpy(zero_copy_only=False)
-    low, high = int(cells.min(initial=0)), int(cells.max(initial=0))
-    if high - low > MOST_COUNTERS:
+def _distinct(cells: Any) -> tuple[list[int], Any]:
+    """Distinct whole numbers and the place of each cell among them, without sorting where their range is small."""
+    low, high = int(cells.min()), int(cells.max())
+    if high - low > len(cells):
         distinct, places = np.unique(cells, return_inverse=True)
-    else:
-        distinct, places = _dense_distinct(cells, low, high)
-    number = np.array([known.setdefault(int(value), len(known)) for value in distinct], dtype=np.int32)
-    codes = number[places]
-    if column.null_count:
-        codes[column.is_null().to_numpy(zero_copy_only=False)] = known.setdefault(None, len(known))
-    return codes
-
-
-def _dense_distinct(cells: Any, low: int, high: int) -> tuple[Any, Any]:
-    """Distinct values and the place of each cell among them, without sorting."""
+        return distinct.tolist(), places
     offsets = cells - low
     present = np.zeros(high - low + 1, dtype=bool)
     present[offsets] = True
-    place = np.cumsum(present) - 1
-    return np.flatnonzero(present) + low, place[offsets]
-
-
-def _number(known: dict[Any, int], value: Any, missing: int) -> int:
-    """The code of a value; a missing value gets one only if it occurs."""
-    return -1 if value is None and not missing else known.setdefault(value, len(known))
+    return (np.flatnonzero(present) + low).tolist(), (np.cumsum(present, dtype=np.int32) - 1)[offsets]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.report.findings import Finding
-from discreet.report.words import listed, part, plural
+from discreet.report.findings.finding import Finding
+from discreet.report.words import listed, lowered, part, people, plural
 from discreet.risk import Combination, Profile
 
 
@@ -30,8 +30,7 @@ def _telling(profile: Profile) -> tuple[Finding, ...]:
 
 
 def _singles_out(one: Combination, records: int) -> str:
-    who = part(one.unique, records)
-    return f"{_together(one.columns)} {who[0].lower()}{who[1:]}"
+    return f"{_together(one.columns)} {lowered(part(one.unique, records))}"
 
 
 def _together(columns: Sequence[str]) -> str:
@@ -42,7 +41,7 @@ def _compared(profile: Profile, best: Combination) -> str:
     single = profile.telling[0]
     if len(best.columns) == 1 or len(single.columns) > 1:
         return ""
-    return f"; the most telling column by itself, {single.columns[0]}, singles out {single.unique:,}"
+    return f"; the most telling column by itself, {single.columns[0]}, singles out {people(single.unique)}"
 
 
 def _first(best: Combination) -> str:
@@ -87,9 +86,10 @@ def _minimal(profile: Profile) -> Finding:
 
 def _confirm(profile: Profile) -> Finding:
     doubtful = [column.name for column in profile.columns if column.role == "other"]
-    total = plural(len(profile.columns), "column", "columns")
+    many = len(profile.columns)
+    roles = f"The roles of all {many:,} columns are guesses" if many > 1 else "The role of the only column is a guess"
     counted = f"; for {listed(doubtful)} nothing pointed to a role" if doubtful else ""
     return Finding(
-        f"The roles of {total} are guesses from names and values{counted}.",
+        f"{roles} from names and values{counted}.",
         "Confirm them: draft a policy with `discreet policy init`, and correct what an adversary could know.",
     )

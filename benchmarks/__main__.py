@@ -1,0 +1,14 @@
+"""Run every benchmark, or those named on the command line: python -m benchmarks [counting assessing spark]."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import assessing, counting, spark
+
+ALL = {"counting": counting.main, "assessing": assessing.main, "spark": spark.main}
+
+for name in sys.argv[1:] or ALL:
+    print(f"== {name} ==", flush=True)
+    ALL[name]()
+    print()

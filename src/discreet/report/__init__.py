@@ -1,0 +1,6 @@
+"""Results in words, pictures and one HTML file that can be mailed and printed."""
+
+from discreet.report.findings import Finding, findings, profile_findings
+from discreet.report.page import assessment_page
+
+__all__ = ["Finding", "assessment_page", "findings", "profile_findings"]

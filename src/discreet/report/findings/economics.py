@@ -1,0 +1,25 @@
+"""Whom it pays to attack."""
+
+from __future__ import annotations
+
+from discreet.report.findings.finding import Finding
+from discreet.report.words import about, amount, lowered, part, people
+from discreet.risk import Assessment, Payoffs
+
+
+def attacked(assessment: Assessment, source: str) -> tuple[Finding, ...]:
+    """Whom it pays to attack, by the single-decision economics."""
+    return () if assessment.economics is None else (_payoff(assessment, assessment.economics),)
+
+
+def _payoff(assessment: Assessment, game: Payoffs) -> Finding:
+    if game.attacked == 0:
+        return Finding(
+            f"Attacking pays against none of the {people(assessment.records)}: each attempt costs more than it brings.",
+            f"The publisher keeps {amount(game.publisher)}. Check the amounts again when the data gain value.",
+        )
+    return Finding(
+        f"Attacking pays against {lowered(part(game.attacked, assessment.records))}: the adversary expects to re-identify "
+        f"{about(game.reidentified)} and to gain {amount(game.adversary)}.",
+        f"The publisher is left with {amount(game.publisher)}. Dearer attempts or larger crowds make attacks pay less.",
+    )

@@ -1,0 +1,47 @@
+"""What the classes give away about sensitive columns."""
+
+from __future__ import annotations
+
+from discreet.report.findings.finding import Finding
+from discreet.report.words import decimal, lowered, part
+from discreet.risk import Assessment, Inference
+
+
+def inferred(assessment: Assessment, source: str) -> tuple[Finding, ...]:
+    """What the classes give away about each sensitive column, the worst first."""
+    worst = sorted(assessment.inference.items(), key=lambda item: (item[1].distinct_l, -item[1].equal_t))
+    return tuple(_inference(assessment, name, measures) for name, measures in worst)
+
+
+def _inference(assessment: Assessment, name: str, measures: Inference) -> Finding:
+    if measures.distinct_l > 1:
+        return _uncertain(name, measures)
+    if measures.equal_t == 0:
+        return _constant(assessment, name)
+    # Somebody alone is certain; without them, a class of one value has at least as many people as the smallest class.
+    certain = lowered(part(assessment.uniques or assessment.k, assessment.records))
+    return Finding(
+        f"For at least {certain} the value of {name} is certain: all who look like them have "
+        "the same (distinct l = 1).",
+        f"Whoever is recognised gives it away. Make the other columns coarser until every class (people who look alike) "
+        f"has at least 2 values of {name}, or leave it out.",
+    )
+
+
+def _constant(assessment: Assessment, name: str) -> Finding:
+    everybody = part(assessment.records, assessment.records)
+    return Finding(
+        f"{everybody} {'has' if assessment.records == 1 else 'have'} the same value of {name}: whoever is known to be "
+        "in the data is known to have it.",
+        "Coarser columns do not help here. Leave the column out, or say so in the description of the data instead.",
+    )
+
+
+def _uncertain(name: str, measures: Inference) -> Finding:
+    gain = f"up to {decimal(measures.beta + 1, digits=1)} times as common as in the whole table"
+    return Finding(
+        f"Nobody's value of {name} is certain: every class (people who look alike) has at least "
+        f"{measures.distinct_l:,} values, but a value can be {gain}.",
+        f"The class furthest from the whole table is at distance t = {decimal(measures.equal_t)} (0 = alike, 1 = nothing "
+        "in common). Decide which distance you accept, and make columns coarser until it is kept.",
+    )
