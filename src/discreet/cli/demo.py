@@ -13,7 +13,7 @@ from discreet import __version__
 from discreet.cli import console
 from discreet.people import DemoFiles, write_demo
 from discreet.policy import Policy
-from discreet.risk import assess, profile
+from discreet.risk import assess, profile, singling_out
 from discreet.sources import read
 
 
@@ -29,15 +29,16 @@ class Stage:
 
 def the_data(stage: Stage) -> None:
     """The data"""
-    hospital = read(stage.files.hospital)
-    found = profile(hospital, largest=3)
-    best = found.telling[-1]
+    hospital = read(stage.files.hospital, policy=Policy.load(stage.files.policy))
+    best = singling_out(hospital.classes(), largest=3).combinations[0]
     click.echo(
         f"{stage.people:,} people live in a made-up state; a register lists their ZIP code, sex, race and year of birth."
     )
-    click.echo(f"A hospital wants to share the records of {found.records:,} of them: {len(found.columns)} columns.")
     click.echo(
-        f"{', '.join(best.columns[:-1])} and {best.columns[-1]} alone single out {best.unique:,} patients ({best.share:.0%})."
+        f"A hospital wants to share the records of {hospital.records:,} of them: {len(hospital.columns)} columns."
+    )
+    click.echo(
+        f"Nothing but {', '.join(best.columns[:-1])} and {best.columns[-1]} is needed to single out {best.unique:,} of them ({best.share:.0%})."
     )
     _wrote(stage.files.hospital, stage.files.population)
     _yours("discreet profile YOUR.csv")
@@ -76,7 +77,7 @@ CHAPTERS: tuple[Callable[[Stage], None], ...] = (the_data, who_can_be_singled_ou
 @click.option(
     "--people",
     type=click.IntRange(100_000, 50_000_000),
-    default=350_000,
+    default=1_000_000,
     show_default=True,
     help="People in the state.",
 )

@@ -13,13 +13,22 @@ from pydantic import BaseModel, ValidationError
 
 from discreet.errors import PolicyError
 from discreet.policy.locate import line_of
-from discreet.policy.schema import RULE_KEYS, ColumnSection, DataSection, LimitsSection, PolicyFile, PopulationSection
+from discreet.policy.schema import (
+    RULE_KEYS,
+    ColumnSection,
+    DataSection,
+    EconomicsSection,
+    LimitsSection,
+    PolicyFile,
+    PopulationSection,
+)
 
 SECTIONS: dict[str, type[BaseModel]] = {
     "data": DataSection,
     "limits": LimitsSection,
     "columns": ColumnSection,
     "population": PopulationSection,
+    "economics": EconomicsSection,
 }
 
 

@@ -60,6 +60,8 @@ class Policy:
     rules: Mapping[str, Rule] = field(default_factory=lambda: MappingProxyType({}))
     limits: Limits = Limits()
     population: Population = Population()
+    economics: Mapping[str, float] | None = None
+    """The four amounts of [economics], where the policy has them."""
     delimiter: str | None = None
     encoding: str | None = None
     count: str | None = None
@@ -151,6 +153,7 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
         rules=MappingProxyType(rules),
         limits=Limits(**limits),
         population=Population(**parsed.population.model_dump()),
+        economics=MappingProxyType(parsed.economics.model_dump()) if parsed.economics else None,
         delimiter=parsed.data.delimiter,
         encoding=parsed.data.encoding,
         count=parsed.data.count,

@@ -106,6 +106,15 @@ class PopulationSection(_Section):
     count: str | None = Field(default=None, description="Column that says how many people a row of it stands for.")
 
 
+class EconomicsSection(_Section):
+    """What a record is worth, for the single-decision model of the field (Wan et al. 2015)."""
+
+    adversary_gain: float = Field(ge=0, description="What the adversary gains when his guess is right.")
+    adversary_cost: float = Field(ge=0, description="What one attempt costs him.")
+    publisher_benefit: float = Field(ge=0, description="What a record in full detail is worth to the publisher.")
+    publisher_loss: float = Field(ge=0, description="What the publisher loses when a record is re-identified.")
+
+
 class PolicyFile(_Section):
     """A Discreet policy."""
 
@@ -115,6 +124,7 @@ class PolicyFile(_Section):
     population: PopulationSection = Field(
         default_factory=PopulationSection, description="The people among whom an adversary looks."
     )
+    economics: EconomicsSection | None = Field(default=None, description="What a record is worth, and to whom.")
 
 
 def json_schema() -> dict[str, Any]:

@@ -129,12 +129,14 @@ def assess(
     """Measure what publishing a table would risk.
 
     `population` is the table of people an adversary may know of, or just how many there are. `threshold` is the risk
-    above which a person counts as at risk: the policy's, or 0.2.
+    above which a person counts as at risk: the policy's, or 0.2. What is not given is taken from the policy.
     """
     policy = table.policy if isinstance(table, Governed) else None
     limits = policy.limits if policy else Limits()
     if population is None and policy is not None:
         population = policy.population.size
+    if economics is None and policy is not None and policy.economics is not None:
+        economics = Economics(**policy.economics)
     threshold = limits.threshold if threshold is None else threshold
     if not 0 < threshold <= 1:
         raise UsageError(

@@ -1,0 +1,228 @@
+"""The command line as its users meet it: output, exit codes, errors without values."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DISCREET = str(Path(sys.executable).parent / "discreet")
+CANARY = "Zaphod-1952"
+POLICY = """\
+[columns.name]
+role = "identifier"
+[columns.sex]
+role = "quasi"
+hierarchy = { any = "Person" }
+[columns.zip]
+role = "quasi"
+hierarchy = { mask = 5 }
+[columns.illness]
+role = "sensitive"
+"""
+HEADER = "name,sex,zip,illness\n"
+CROWD = HEADER + "".join(f"n{i},{'FM'[i % 2]},1011{i % 3},flu{i % 4}\n" for i in range(240))
+
+
+def run(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([DISCREET, *map(str, words)], capture_output=True, text=True, check=False, **options)
+
+
+@pytest.fixture
+def files(write: Any) -> tuple[Path, Path]:
+    return write("people.csv", CROWD), write("policy.toml", POLICY)
+
+
+def test_assess_within_limits_ends_with_0(files: tuple[Path, Path]) -> None:
+    done = run("assess", files[0], "--policy", files[1])
+    assert done.returncode == 0
+    assert "240 people" in done.stdout
+    assert done.stderr == ""
+
+
+def test_assess_above_the_limit_ends_with_1(write: Any, files: tuple[Path, Path]) -> None:
+    done = run("assess", write("few.csv", CROWD + f"{CANARY},F,99999,flu\n"), "--policy", files[1], "--json")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert found["uniques"] == 1
+    assert found["limit"]["exceeded"] is True
+    assert CANARY not in done.stdout + done.stderr
+
+
+def test_the_limit_can_be_raised_in_the_policy(write: Any) -> None:
+    data = write("few.csv", CROWD + "x,F,99999,flu\n")
+    policy = write("lenient.toml", POLICY + "[limits]\nat_risk = 0.01\n")
+    assert run("assess", data, "--policy", policy).returncode == 0
+
+
+def test_json_has_the_promised_keys(files: tuple[Path, Path]) -> None:
+    found = json.loads(run("assess", files[0], "--policy", files[1], "--json").stdout)
+    assert {"records", "classes", "uniques", "k", "average_risk", "population_uniqueness"} <= set(found)
+    assert set(found["prosecutor"]) == set(found["journalist"]) == {"at_risk", "highest", "success"}
+    assert set(found["marketer"]) == {"success"}
+    assert (found["records"], found["classes"], found["k"]) == (240, 6, 40)
+
+
+def test_a_population_may_be_a_table_or_a_number(write: Any, files: tuple[Path, Path]) -> None:
+    register = write("register.csv", "sex,zip\n" + "".join(f"{'FM'[i % 2]},1011{i % 3}\n" for i in range(2400)))
+    table = json.loads(run("assess", files[0], "--policy", files[1], "--population", register, "--json").stdout)
+    assert table["journalist"]["highest"] == 1 / 400
+    assert table["presence"] == {"lowest": 0.1, "highest": 0.1, "k_map": 400, "uncovered": 0}
+    number = json.loads(run("assess", files[0], "--policy", files[1], "--population", "2,400", "--json").stdout)
+    assert number["population_uniqueness"]["population"] == 2400
+
+
+def test_the_threshold_is_an_option(write: Any, files: tuple[Path, Path]) -> None:
+    found = run("assess", files[0], "--policy", files[1], "--threshold", "0.01", "--json")
+    assert json.loads(found.stdout)["prosecutor"]["at_risk"] == 1.0
+    assert found.returncode == 1
+    assert run("assess", files[0], "--policy", files[1], "--threshold", "7").returncode == 2
+
+
+def test_the_report_is_written(files: tuple[Path, Path], tmp_path: Path) -> None:
+    report = tmp_path / "out" / "report.html"
+    done = run("assess", files[0], "--policy", files[1], "--out", report)
+    assert done.returncode == 0
+    page = report.read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "discreet assess" in page
+    assert str(report) in done.stderr
+    assert run("assess", files[0], "--policy", files[1], "--out", tmp_path / "report.pdf").returncode == 2
+
+
+def test_columns_without_a_role_are_mentioned(write: Any, files: tuple[Path, Path]) -> None:
+    policy = write("short.toml", '[columns.sex]\nrole = "quasi"\n')
+    done = run("assess", files[0], "--policy", policy, "--json")
+    assert "columns name, zip, illness have no role" in done.stderr
+    json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("data", "policy", "code"),
+    [
+        ("people.csv", "none.toml", 4),
+        ("people.csv", "broken.toml", 4),
+        ("none.csv", "policy.toml", 3),
+        ("ragged.csv", "policy.toml", 3),
+        ("latin.csv", "policy.toml", 3),
+        ("empty.csv", "policy.toml", 3),
+        ("doubled.csv", "policy.toml", 3),
+        ("missing.csv", "policy.toml", 3),
+        ("outside.csv", "policy.toml", 3),
+        ("headless.csv", "policy.toml", 3),
+    ],
+)
+def test_bad_input_has_its_exit_code_and_keeps_values(
+    files: tuple[Path, Path], write: Any, data: str, policy: str, code: int
+) -> None:
+    write("broken.toml", POLICY.replace("quasi", "quazi"))
+    write("ragged.csv", CROWD + f"{CANARY},F\n")
+    write("latin.csv", (CROWD + f"{CANARY}é,F,10110,flu\n").encode("latin-1"))
+    write("empty.csv", "")
+    write("doubled.csv", f"name,name,sex,zip\n{CANARY},a,F,10110\n")
+    write("missing.csv", f"name,sex,illness\n{CANARY},F,flu\n")
+    write("outside.csv", CROWD + f"x,F,{CANARY},flu\n")
+    write("headless.csv", f"{CANARY},F,10110,flu\nb,M,10110,flu\n")
+    folder = files[0].parent
+    done = run("assess", folder / data, "--policy", folder / policy)
+    assert done.returncode == code
+    assert done.stderr.startswith("Error: ")
+    assert "\nNext:  " in done.stderr
+    assert CANARY not in done.stderr + done.stdout
+    assert done.stdout == ""
+
+
+def test_usage_errors_end_with_2() -> None:
+    assert run("assess").returncode == 2
+    assert run("asses").returncode == 2
+    assert run("assess", "x.csv").returncode == 2
+    assert run("assess", "x.csv", "--polizy", "p").returncode == 2
+
+
+def test_a_bug_is_reported_by_its_place_only(files: tuple[Path, Path], tmp_path: Path) -> None:
+    broken = tmp_path / "sitecustomize.py"
+    broken.write_text(
+        f"import discreet.risk\ndef assess(*a, **k): raise KeyError('{CANARY}')\ndiscreet.risk.assess = assess\n",
+        encoding="utf-8",
+    )
+    done = run("assess", files[0], "--policy", files[1], env={"PYTHONPATH": str(tmp_path), "PATH": ""})
+    assert done.returncode == 70
+    assert "KeyError at sitecustomize.py:2" in done.stderr
+    assert CANARY not in done.stderr
+
+
+def test_profile_shows_no_rare_values(write: Any) -> None:
+    data = write("people.csv", CROWD + f"{CANARY},F,10110,{CANARY}\n")
+    done = run("profile", data)
+    assert done.returncode == 0
+    assert CANARY not in done.stdout + done.stderr
+    found = json.loads(run("profile", data, "--json").stdout)
+    assert [column["name"] for column in found["columns"]] == ["name", "sex", "zip", "illness"]
+    assert CANARY not in json.dumps(found)
+    assert ["name"] in found["minimal_unique"]
+
+
+def test_a_policy_is_drafted_checked_and_used(files: tuple[Path, Path], tmp_path: Path) -> None:
+    draft = tmp_path / "draft.toml"
+    assert run("policy", "init", files[0], "--out", draft).returncode == 0
+    assert run("policy", "init", files[0], "--out", draft).returncode == 2
+    checked = run("policy", "check", draft, "--data", files[0])
+    assert checked.returncode == 0
+    assert "240 people" in checked.stdout
+    summary = json.loads(run("policy", "check", draft, "--data", files[0], "--json").stdout)
+    assert summary["columns"]["zip"] == {"role": "quasi", "levels": 6}
+    assert run("assess", files[0], "--policy", draft, "--json").returncode in (0, 1)
+
+
+def test_policy_check_finds_data_that_do_not_fit(files: tuple[Path, Path], write: Any) -> None:
+    done = run("policy", "check", files[1], "--data", write("bad.csv", HEADER + f"x,F,{CANARY},flu\n"))
+    assert done.returncode == 3
+    assert CANARY not in done.stderr
+
+
+def test_the_schema_is_json() -> None:
+    assert json.loads(run("policy", "schema").stdout)["title"] == "Discreet policy"
+
+
+def test_demo_data_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        assert run("demo-data", "--people", "20000", "--seed", "7", "--out", tmp_path / name).returncode == 0
+    assert (tmp_path / "a" / "hospital.csv").read_bytes() == (tmp_path / "b" / "hospital.csv").read_bytes()
+    done = run(
+        "assess",
+        tmp_path / "a/hospital.csv",
+        "--policy",
+        tmp_path / "a/policy.toml",
+        "--population",
+        tmp_path / "a/population.parquet",
+    )
+    assert done.returncode == 1
+
+
+def test_the_demo_tells_its_story(tmp_path: Path) -> None:
+    done = run("demo", "--people", "100000", "--out", tmp_path / "demo")
+    assert done.returncode == 0
+    assert "1. The data" in done.stdout
+    assert "2. Who can be singled out" in done.stdout
+    assert (tmp_path / "demo" / "report.html").stat().st_size < 2_000_000
+
+
+def test_a_reader_that_goes_away_is_no_error(files: tuple[Path, Path]) -> None:
+    command = f"{DISCREET} profile {files[0]} --json | head -c 1"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
+def test_help_is_instant_and_starts_with_examples() -> None:
+    done = run("assess", "--help")
+    assert done.returncode == 0
+    assert done.stdout.index("Examples:") < done.stdout.index("Options:")
+
+
+def test_output_in_an_empty_locale(files: tuple[Path, Path]) -> None:
+    done = run("assess", files[0], "--policy", files[1], env={"LC_ALL": "C", "PATH": ""})
+    assert done.returncode == 0
