@@ -1,0 +1,91 @@
+"""Habits of the house that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "src" / "discreet").rglob("*.py"))
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    names = [name for name in listed.stdout.split("\0") if name] or [str(path) for path in SOURCES]
+    return [ROOT / name for name in names if (ROOT / name).is_file()]
+
+
+def test_public_names_are_few_sorted_and_real() -> None:
+    assert sorted(discreet.__all__) == discreet.__all__
+    assert len(discreet.__all__) <= 16
+    assert all(getattr(discreet, name) is not None for name in discreet.__all__)
+    assert set(discreet.__all__) <= set(dir(discreet))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="anonymize"):
+        _ = discreet.anonymize
+
+
+def test_importing_discreet_loads_nothing_heavy() -> None:
+    check = "import sys, discreet; print(sorted({'numpy', 'duckdb', 'pydantic', 'pandas', 'rich'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_core_does_without_the_extras() -> None:
+    check = """
+import sys
+for name in ('pyarrow', 'pandas', 'polars', 'psycopg', 'pyspark', 'numba', 'scipy'):
+    sys.modules[name] = None
+import discreet, tempfile, pathlib
+folder = pathlib.Path(tempfile.mkdtemp())
+(folder / 'a.csv').write_text('sex,age\\nF,1\\nM,2\\n')
+table = discreet.read(folder / 'a.csv', policy=discreet.Policy.from_dict({'columns': {'sex': {'role': 'quasi'}}}))
+assert discreet.assess(table).records == 2
+from discreet.people import State, generate
+generate(State.of(2_000), seed=1, columns=('zip', 'sex')).write(folder / 'p.parquet')
+assert discreet.read(folder / 'p.parquet').classes(['zip', 'sex']).records == 2_000
+"""
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_registry_host_and_no_path_of_a_machine() -> None:
+    pattern = re.compile(r"://[a-z0-9.-]+/(simple|packages)/|index-url|\"resolved\": \"http|(^|[^a-z.])/(w)ork/", re.I)
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in tracked()
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1)
+        if pattern.search(line) and path != Path(__file__)
+    ]
+    assert found == []
+
+
+def test_every_module_and_public_function_says_what_it_means() -> None:
+    bare = []
+    for path in SOURCES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if ast.get_docstring(tree) is None:
+            bare.append(str(path))
+        for node in tree.body:
+            named = isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+            if named and ast.get_docstring(node) is None:
+                bare.append(f"{path}:{node.lineno}")
+    assert bare == []
+
+
+def test_requirements_are_hashed_and_hold_no_addresses() -> None:
+    for path in [*ROOT.glob("requirements*.txt"), ROOT / "benchmarks" / "peers.txt"]:
+        text = path.read_text(encoding="utf-8")
+        assert "://" not in text
+        pins = re.findall(r"^[a-z0-9][^\s]*==[^\s]+.*\\$", text, re.MULTILINE | re.IGNORECASE)
+        assert pins
+        assert len(pins) == len(re.findall(r"^[a-z0-9]", text, re.MULTILINE | re.IGNORECASE))
