@@ -11,8 +11,11 @@ from discreet import __version__
 from discreet.cli import console
 from discreet.errors import UsageError
 from discreet.policy import Policy
-from discreet.risk import Assessment, assess
+from discreet.risk import Assessment, assess, profile
 from discreet.sources import Table, read
+
+PROFILED = 500_000
+"""Larger tables are reported without a profile of every column; `discreet profile` makes it."""
 
 
 @click.command(name="assess", short_help="Measure the risk of publishing a table.")
@@ -99,6 +102,7 @@ def _write_report(out: Path, assessment: Assessment, table: Table) -> None:
         command=console.command_line(),
         version=__version__,
         policy=table.policy,
+        profile=profile(table, largest=3) if assessment.records <= PROFILED else None,
     )
     console.write_text(out, page)
     console.say(f"\nReport: {out}")

@@ -16,9 +16,18 @@ from discreet.errors import UsageError
 from discreet.report import Finding
 
 
+def plain(text: str) -> str:
+    """Text without control characters: a column name must not steer the terminal.
+
+    >>> plain("na\x1b[31mme")
+    'na�[31mme'
+    """
+    return "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in text)
+
+
 def say(text: str = "") -> None:
     """Talk, on stderr."""
-    click.echo(text, err=True)
+    click.echo(plain(text), err=True)
 
 
 def data(value: Any) -> None:
@@ -28,23 +37,24 @@ def data(value: Any) -> None:
 
 def heading(text: str) -> None:
     """A title, bold on a terminal."""
-    click.secho(text, bold=True)
+    click.secho(plain(text), bold=True)
 
 
 def findings(found: Sequence[Finding]) -> None:
     """Findings in words, each with its next step."""
     for finding in found:
         click.echo()
-        click.echo(click.wrap_text(finding.headline, width=96, initial_indent="• ", subsequent_indent="  "))
+        click.echo(click.wrap_text(plain(finding.headline), width=96, initial_indent="• ", subsequent_indent="  "))
         if finding.next_step:
             click.secho(
-                click.wrap_text(finding.next_step, width=96, initial_indent="  → ", subsequent_indent="    "), dim=True
+                click.wrap_text(plain(finding.next_step), width=96, initial_indent="  → ", subsequent_indent="    "),
+                dim=True,
             )
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Sequence[int] = ()) -> None:
     """A plain table; the columns in `numeric` are aligned to the right."""
-    cells = [list(headers), *(list(row) for row in rows)]
+    cells = [[plain(cell) for cell in row] for row in (headers, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
     for number, row in enumerate(cells):
         line = "  ".join(

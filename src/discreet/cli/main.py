@@ -92,9 +92,11 @@ def _run() -> int:
 
 
 def _say(error: DiscreetError) -> None:
-    click.echo(f"Error: {error.problem}", err=True)
+    from discreet.cli.console import plain
+
+    click.echo(plain(f"Error: {error.problem}"), err=True)
     if error.remedy:
-        click.echo(f"Next:  {error.remedy}", err=True)
+        click.echo(plain(f"Next:  {error.remedy}"), err=True)
 
 
 def _bug(error: Exception) -> int:

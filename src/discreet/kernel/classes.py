@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from types import MappingProxyType
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ColumnError, CountError, OutsideHierarchy, UsageError
-from discreet.kernel.hierarchy import Hierarchy, Ints, Label
-from discreet.kernel.histogram import Coded, Histogram
+from discreet.errors import ColumnError, OutsideHierarchy, UsageError
+from discreet.kernel.hierarchy import Hierarchy, Ints, Label, read_only
+from discreet.kernel.histogram import Coded, Histogram, text
 from discreet.kernel.keys import group, pack, total
 from discreet.kernel.rules import Flat, Rule, bind
 from discreet.kernel.spread import Spread
@@ -73,9 +74,7 @@ class Classes:
     @classmethod
     def from_histogram(cls, histogram: Histogram, *, rules: Mapping[str, Rule] | None = None) -> Classes:
         """From what an engine counted, each column bound to its rule."""
-        if len(histogram.counts) and histogram.counts.min() < 0:
-            raise CountError("Some counts are negative.", remedy="A count says how many people a row stands for.")
-        rules = rules or {}
+        rules, histogram = rules or {}, histogram.occupied()
         ordered = {name: coded.ordered() for name, coded in histogram.columns.items()}
         columns = tuple(
             Column(name, _bound(name, coded, histogram.counts, rules.get(name, Flat())))
@@ -83,6 +82,11 @@ class Classes:
         )
         codes = tuple(coded.codes for coded in ordered.values())
         return cls(columns, codes, histogram.counts)._grouped()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "codes", tuple(map(read_only, self.codes)))
+        object.__setattr__(self, "sizes", read_only(self.sizes))
+        object.__setattr__(self, "spreads", MappingProxyType(dict(self.spreads)))
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -151,7 +155,7 @@ class Classes:
         cells = zip(*tuples, strict=True) if tuples else ((),) * len(self.columns)
         index = [column.hierarchy.index[column.level] for column in self.columns]
         codes = [
-            np.array([known.get(value, -1) for value in values], dtype=np.int64)
+            np.array([known.get(text(value), -1) for value in values], dtype=np.int64)
             for known, values in zip(index, cells, strict=True)
         ]
         return self._sizes_of(codes, len(tuples))
@@ -167,15 +171,22 @@ class Classes:
 
     def tuples(self) -> Iterator[tuple[Label, ...]]:
         """The values of each class."""
-        for row in zip(*(codes.tolist() for codes in self.codes), strict=True):
+        rows = zip(*(codes.tolist() for codes in self.codes), strict=True) if self.codes else ((),) * len(self)
+        for row in rows:
             yield tuple(column.labels[code] for column, code in zip(self.columns, row, strict=True))
 
     def with_spread(self, histogram: Histogram, name: str, *, rule: Rule | None = None) -> Classes:
         """The same classes with the spread of a sensitive column, counted by these columns and that one."""
+        histogram = histogram.occupied()
         sensitive = histogram.columns[name].ordered()
         hierarchy = _bound(name, sensitive, histogram.counts, rule or Flat())
-        owners = self._positions([histogram.columns[column.name].ordered() for column in self.columns])
+        owners = self._owners(histogram)
         loose = Spread(name, hierarchy, owners, sensitive.codes, histogram.counts)
+        if (owners < 0).any() or not np.array_equal(total(owners, histogram.counts, len(self)), self.sizes):
+            raise UsageError(
+                f"The counts by '{name}' are not of the people in these classes.",
+                remedy="Count both from the same table, at the finest level.",
+            )
         return replace(self, spreads={**self.spreads, name: loose.over(np.arange(len(self)))})
 
     def __repr__(self) -> str:
@@ -183,9 +194,6 @@ class Classes:
         return f"Classes({self.records} people in {len(self)} classes by {', '.join(levels)})"
 
     def _grouped(self) -> Classes:
-        occupied = self.sizes > 0
-        if not occupied.all():
-            return self.keep(occupied)._grouped()
         keys, bound = pack(self.codes, [len(column.labels) for column in self.columns], len(self))
         first, member, groups = group(keys, bound)
         spreads = {name: spread.over(member) for name, spread in self.spreads.items()}
@@ -218,14 +226,16 @@ class Classes:
         positions = self._find(codes, rows)
         return np.where(positions >= 0, self.sizes[positions], 0) if len(self) else np.zeros(rows, dtype=np.int64)
 
-    def _positions(self, columns: Sequence[Coded]) -> Ints:
+    def _owners(self, histogram: Histogram) -> Ints:
+        """The class of each tuple of a histogram, or -1."""
+        columns = [(column, histogram.columns[column.name].ordered()) for column in self.columns]
         codes = [
-            np.array([column.hierarchy.index[column.level][value] for value in coded.values], dtype=np.int64)[
+            np.array([column.hierarchy.index[column.level].get(value, -1) for value in coded.values], dtype=np.int64)[
                 coded.codes
             ]
-            for column, coded in zip(self.columns, columns, strict=True)
+            for column, coded in columns
         ]
-        return self._find(codes, len(codes[0]) if codes else 0)
+        return self._find(codes, len(histogram.counts))
 
     def _find(self, codes: Sequence[Ints], rows: int) -> Ints:
         """The class of each tuple of codes, or -1; codes below 0 are in no class."""
@@ -259,6 +269,7 @@ def _translate(mine: Column, theirs: Column) -> Ints:
     return np.array([index.get(value, -1) for value in mine.labels], dtype=np.int64)
 
 
+@runtime_checkable
 class Countable(Protocol):
     """Anything that can be counted into classes: a table on any engine."""
 

@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 Label = str | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hierarchy:
     """How the values of one column generalise, as integer maps from each level to the next.
 
@@ -46,12 +46,18 @@ class Hierarchy:
         numbered = [_number(column) for column in columns]
         parents = [_parent(lower[1], upper[1], len(lower[0])) for lower, upper in pairwise(numbered)]
         leaves = [_leaves(labels, column) for (labels, _), column in zip(numbered, whole, strict=True)]
-        return cls(tuple(labels for labels, _ in numbered), tuple(parents), tuple(leaves), len(every))
+        labels = tuple(labels for labels, _ in numbered)
+        return cls(labels, tuple(map(read_only, parents)), tuple(map(read_only, leaves)), len(every))
 
     @property
     def height(self) -> int:
         """Number of levels, the values themselves included."""
         return len(self.labels)
+
+    @property
+    def rooted(self) -> bool:
+        """Whether the whole hierarchy, not only what occurs of it, ends in one value for all."""
+        return self.height > 1 and len(self.labels[-1]) == 1 and int(self.leaves[-1][0]) == self.size
 
     def map(self, start: int, stop: int) -> Ints:
         """The code at level `stop` of every code at level `start`."""
@@ -67,6 +73,13 @@ class Hierarchy:
 
     def __repr__(self) -> str:
         return f"Hierarchy({' -> '.join(str(len(labels)) for labels in self.labels)} values, {self.size} leaves)"
+
+
+def read_only(array: Ints) -> Ints:
+    """The same numbers, safe to share."""
+    shared = array.view()
+    shared.flags.writeable = False
+    return shared
 
 
 def _number(column: Sequence[Label]) -> tuple[tuple[Label, ...], Ints]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.errors import ColumnError, CountError
 from discreet.kernel.hierarchy import Ints, Label
 
 
@@ -28,14 +29,11 @@ class Coded:
         ('39', None)
         """
         index: dict[Label, int] = {}
-        seen: dict[Any, int] = {}
-        codes = np.empty(len(cells), dtype=np.int64)
-        for row, cell in enumerate(cells):
-            code = seen.get((type(cell), cell))
-            if code is None:
-                code = seen[type(cell), cell] = index.setdefault(text(cell), len(index))
-            codes[row] = code
-        return cls(tuple(index), codes)
+        codes = [index.setdefault(text(cell), len(index)) for cell in cells]
+        return cls(tuple(index), np.array(codes, dtype=np.int64))
+
+    def __repr__(self) -> str:
+        return f"Coded({len(self.codes)} cells, {len(self.values)} values)"
 
     def ordered(self) -> Coded:
         """The same column with the values that occur in order, missing ones last, so that no engine's order shows."""
@@ -66,9 +64,31 @@ class Histogram:
         >>> Histogram.from_rows(["sex"], [("F", 2), ("M", 1)]).counts.tolist()
         [2, 1]
         """
+        if len(set(names)) < len(names):
+            raise ColumnError("Two columns have the same name.", remedy="Give every column a name of its own.")
         columns = list(zip(*rows, strict=True)) or [()] * (len(names) + 1)
-        counts = np.array([int(count) for count in columns[-1]], dtype=np.int64)
+        counts = np.array([whole(count) for count in columns[-1]], dtype=np.int64)
         return cls({name: Coded.of(cells) for name, cells in zip(names, columns[:-1], strict=True)}, counts)
+
+    def occupied(self) -> Histogram:
+        """Only the tuples that stand for somebody; a negative count is refused."""
+        if len(self.counts) and self.counts.min() < 0:
+            raise CountError("Some counts are negative.", remedy="A count says how many people a row stands for.")
+        if len(self.counts) == 0 or self.counts.min() > 0:
+            return self
+        met = self.counts > 0
+        columns = {name: Coded(coded.values, coded.codes[met]) for name, coded in self.columns.items()}
+        return Histogram(columns, self.counts[met])
+
+    def __repr__(self) -> str:
+        return f"Histogram({len(self.counts)} tuples by {', '.join(self.columns)})"
+
+
+def whole(count: Any) -> int:
+    """A number of people."""
+    if count != int(count):
+        raise CountError("A count is no whole number.", remedy="A count says how many people a row stands for.")
+    return int(count)
 
 
 def text(value: Any) -> Label:
@@ -77,18 +97,18 @@ def text(value: Any) -> Label:
     >>> text(39), text(39.0), text(True), text(float("nan")), text(datetime.date(1964, 8, 9))
     ('39', '39', 'true', None, '1964-08-09')
     """
-    if value is None or isinstance(value, str):
+    if value is None or type(value) is str:
         return value
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
-    if isinstance(value, (float, np.floating)):
-        return _number(float(value))
-    if isinstance(value, Decimal):
-        return format(value.normalize(), "f") if value.is_finite() else None
+    if isinstance(value, (float, np.floating, Decimal)):
+        return _number(str(value))
     if isinstance(value, np.datetime64):
-        return None if np.isnat(value) else text(value.item())
+        return None if np.isnat(value) else text(value.astype("datetime64[us]").item())
+    if type(value).__name__ in ("NAType", "NaTType"):  # what pandas says for a missing value
+        return None
     if isinstance(value, datetime.datetime):
-        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(sep=" ")
+        return _moment(value)
     if isinstance(value, datetime.date):
         return value.isoformat()
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -96,7 +116,20 @@ def text(value: Any) -> Label:
     return str(value)
 
 
-def _number(value: float) -> Label:
-    if value != value:
+def _number(written: str) -> Label:
+    """Digits without exponent and without needless zeros."""
+    number = Decimal(written)
+    if number.is_nan():
         return None
-    return str(int(value)) if value.is_integer() else repr(value)
+    if number.is_infinite():
+        return "inf" if number > 0 else "-inf"
+    digits = format(number, "f")
+    digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+    return "0" if digits in ("-0", "") else digits
+
+
+def _moment(value: datetime.datetime) -> str:
+    """A moment in UTC where its zone is known; midnight is a day."""
+    if value.tzinfo is not None:
+        return value.astimezone(datetime.UTC).isoformat(sep=" ")
+    return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(sep=" ")

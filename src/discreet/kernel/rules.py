@@ -7,10 +7,13 @@ value for all at a level.
 from __future__ import annotations
 
 import datetime
+import math
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar, Protocol
@@ -19,6 +22,8 @@ from discreet.errors import HierarchyError
 from discreet.kernel.hierarchy import Hierarchy, Label
 
 TOP = "*"
+MOST_DIGITS = 40
+DAY = re.compile(r"(\d{4}-\d{2}-\d{2})([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?([+-]\d{2}:?\d{2}|Z)?)?")
 Path = tuple[Label, ...]
 
 
@@ -145,13 +150,13 @@ class Widths:
             number = Decimal(value)
         except InvalidOperation:
             return None
-        if not number.is_finite():
+        if not number.is_finite() or number.adjusted() > MOST_DIGITS:
             return None
         return (value, *(_interval(number, width) for width in self.widths), TOP)
 
 
 def _interval(number: Decimal, width: int) -> str:
-    start = int((number / width).to_integral_value(rounding="ROUND_FLOOR")) * width
+    start = math.floor(Fraction(number) / width) * width
     return f"[{start}, {start + width})"
 
 
@@ -223,7 +228,8 @@ class Dates:
     def _day(self, value: str) -> datetime.date | None:
         try:
             if self.format is None:
-                return datetime.date.fromisoformat(value[:10])
+                written = DAY.fullmatch(value)
+                return datetime.date.fromisoformat(written[1]) if written else None
             return datetime.datetime.strptime(value, self.format).date()
         except ValueError:
             return None

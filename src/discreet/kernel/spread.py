@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernel.hierarchy import Hierarchy, Ints, Label
+from discreet.kernel.hierarchy import Hierarchy, Ints, Label, read_only
 from discreet.kernel.keys import group, total
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spread:
     """Counts of each sensitive value in each class: triples (class, value, people), one per pair that occurs."""
 
@@ -20,6 +20,10 @@ class Spread:
     owners: Ints
     codes: Ints
     counts: Ints
+
+    def __post_init__(self) -> None:
+        for name in ("owners", "codes", "counts"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @property
     def values(self) -> tuple[Label, ...]:
@@ -44,3 +48,6 @@ class Spread:
         number = np.cumsum(kept) - 1
         stays = kept[self.owners]
         return Spread(self.name, self.hierarchy, number[self.owners[stays]], self.codes[stays], self.counts[stays])
+
+    def __repr__(self) -> str:
+        return f"Spread({self.name}, {len(self.values)} values)"

@@ -10,7 +10,7 @@ from discreet.risk import ColumnProfile, Profile
 
 ROLES = {
     "identifier": "identifier",
-    "quasi": "quasi-identifier",
+    "quasi": "quasi\N{NON-BREAKING HYPHEN}identifier",
     "sensitive": "sensitive",
     "other": "other",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from discreet.policy import Policy
 from discreet.report.components import Table
@@ -75,7 +75,7 @@ def parameters(assessment: Assessment, *, policy: Policy | None) -> Table:
 
 def _parameters(assessment: Assessment, policy: Policy | None) -> Iterator[tuple[str, str | Markup]]:
     yield "Assessed columns", _columns(assessment)
-    yield "Sensitive columns", join(listed(tuple(assessment.inference), most=100) or "none")
+    yield "Sensitive columns", join(_all(tuple(assessment.inference)) or "none")
     yield "Threshold", f"{assessment.threshold:g}: a risk above {one_in(assessment.threshold)} counts as at risk"
     yield "Limit", f"{allowed(assessment)} above the threshold"
     yield "Population", _population(assessment)
@@ -85,7 +85,11 @@ def _parameters(assessment: Assessment, policy: Policy | None) -> Iterator[tuple
 
 def _columns(assessment: Assessment) -> Markup:
     names = [f"{name}{_level(assessment.levels.get(name, 0))}" for name in assessment.columns]
-    return join(listed(names, most=100) or "none")
+    return join(_all(names) or "none")
+
+
+def _all(names: Sequence[str]) -> str:
+    return listed(names, most=len(names) + 1)
 
 
 def _level(level: int) -> str:

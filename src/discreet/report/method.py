@@ -84,8 +84,8 @@ def _method(assessment: Assessment) -> Iterator[str]:
     )
     yield (
         "The risk of a person is one over the size of the class: in the data for the prosecutor, in the population for "
-        "the journalist (El Emam & Dankar 2008). The marketer's success is the mean over people of class size in the data "
-        "over class size in the population, per class (Dankar & El Emam 2010)."
+        "the journalist (El Emam & Dankar 2008). The marketer links everybody and gets a share right, to "
+        "which each class adds its size in the data over its size in the population (Dankar & El Emam 2010)."
     )
     if assessment.population_uniqueness is not None:
         yield (

@@ -12,7 +12,7 @@ from discreet.policy import Policy
 from discreet.report.charts import pictures
 from discreet.report.columns import columns_table
 from discreet.report.components import Figure, bullets, card, cards, figure, paragraphs, prose, section, table
-from discreet.report.findings import by_topic, profile_findings
+from discreet.report.findings import Finding, by_topic, profile_findings
 from discreet.report.markup import Markup, element, join
 from discreet.report.measures import measured, parameters
 from discreet.report.method import method, references, remains
@@ -20,6 +20,8 @@ from discreet.report.words import moment, people
 from discreet.risk import Assessment, Profile
 
 CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+MOST_CARDS = 6
+"""Beyond, findings are a list."""
 CONTENTS = (
     ("findings", "Findings"),
     ("evidence", "Evidence"),
@@ -99,8 +101,15 @@ def _contents(profile: Profile | None) -> Markup:
 
 def _findings(assessment: Assessment, source: str, figures: Sequence[Figure]) -> Markup:
     numbers = {shown.key: number for number, shown in enumerate(figures, start=1)}
-    found = [card(finding, link=_proof(topic, numbers)) for topic, finding in by_topic(assessment, source)]
-    return section("findings", "Findings", cards(found))
+    found = by_topic(assessment, source)
+    shown = cards([card(finding, link=_proof(topic, numbers)) for topic, finding in found[:MOST_CARDS]])
+    return section("findings", "Findings", shown, _more([finding for _, finding in found[MOST_CARDS:]]))
+
+
+def _more(found: Sequence[Finding]) -> list[Markup] | None:
+    if not found:
+        return None
+    return [element("p", element("b", "Further findings")), bullets([finding.headline for finding in found])]
 
 
 def _proof(topic: str, numbers: dict[str, int]) -> tuple[str, str]:
@@ -138,7 +147,7 @@ def _reproduce(command: str, policy: Policy | None) -> Markup:
         "Reproduce",
         _policy(policy),
         element("p", "The same data and policy give the same report with this command:"),
-        element("pre", element("code", without_password(command)), tabindex="0", aria_label="Command"),
+        element("pre", element("code", without_password(command))),
     )
 
 
@@ -155,8 +164,8 @@ def without_password(command: str) -> str:
     >>> without_password("discreet assess 'postgresql://ann:secret@host/db?table=t&password=x'")
     "discreet assess 'postgresql://ann:***@host/db?table=t&password=***'"
     """
-    hidden = re.sub(r"(://[^/\s:@]*):[^/\s@]*@", r"\1:***@", command)
-    return re.sub(r"([?&\s](?:ssl)?password=)[^&\s']*", r"\1***", hidden)
+    hidden = re.sub(r"(://[^/\s:@]*):[^\s']*@", r"\1:***@", command)
+    return re.sub(r"""([?&\s'"](?:ssl)?password=)[^&\s'"]*""", r"\1***", hidden)
 
 
 def _footer(version: str, created: datetime.datetime) -> Markup:

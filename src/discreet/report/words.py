@@ -13,13 +13,22 @@ MONTHS = (
 """In words of our own: strftime would follow the locale."""
 
 
+def agree(number: int, one: str, many: str) -> str:
+    """The word that goes with a number.
+
+    >>> agree(1, "is", "are"), agree(3, "is", "are")
+    ('is', 'are')
+    """
+    return one if number == 1 else many
+
+
 def plural(number: int, one: str, many: str) -> str:
     """A number with its noun.
 
     >>> plural(1, "person", "people"), plural(1204, "person", "people")
     ('1 person', '1,204 people')
     """
-    return f"{number:,} {one if number == 1 else many}"
+    return f"{number:,} {agree(number, one, many)}"
 
 
 def people(number: int) -> str:
@@ -122,12 +131,12 @@ def about(number: float) -> str:
     """An estimate, to three digits.
 
     >>> about(75113.0), about(0.3), about(7.2), about(0.0)
-    ('75,100', 'fewer than 1', '7', '0')
+    ('about 75,100', 'fewer than 1', 'about 7', '0')
     """
     if 0 < number < 1:
         return "fewer than 1"
     digits = max(0, len(str(round(number))) - 3)
-    return f"{int(round(number, -digits)):,}"
+    return f"about {int(round(number, -digits)):,}" if number else "0"
 
 
 def decimal(number: float, *, digits: int = 3) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, SupportsIndex, runtime_checkable
 
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Classes, Countable
@@ -121,7 +122,7 @@ class Assessment:
 
 def assess(
     table: Countable | Classes,
-    population: Countable | Classes | int | None = None,
+    population: Countable | Classes | SupportsIndex | None = None,
     threshold: float | None = None,
     *,
     economics: Economics | None = None,
@@ -143,7 +144,7 @@ def assess(
             f"The threshold is a probability above 0 and up to 1, not {threshold:g}.", remedy="0.2 means: one in five."
         )
     sample = _sample(table, policy)
-    return _assess(sample, population, threshold, limits.at_risk, economics)
+    return _assess(sample, _told(population), threshold, limits.at_risk, economics)
 
 
 def _assess(
@@ -183,6 +184,18 @@ def _sample(table: Countable | Classes, policy: Policy | None) -> Classes:
     if not classes.records:
         raise EmptySource("There is nobody in the table.", remedy="Give a table with at least one row.")
     return classes
+
+
+def _told(population: object) -> Countable | Classes | int | None:
+    """The population as given, a number of any kind as an int."""
+    if population is None or isinstance(population, Classes | Countable):
+        return population
+    if isinstance(population, SupportsIndex) and not isinstance(population, bool):
+        return operator.index(population)
+    raise UsageError(
+        f"A population is a table, classes or a number of people, not a {type(population).__name__}.",
+        remedy="Read a file first: population=discreet.read(path, policy=policy.for_population())",
+    )
 
 
 def _population_classes(population: Countable | Classes | int | None, sample: Classes) -> Classes | None:

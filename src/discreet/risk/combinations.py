@@ -52,7 +52,8 @@ def singling_out(classes: Classes, *, largest: int = 4) -> SinglingOut:
     found = list(_search(classes, reach))
     unique = tuple(one.columns for one in found if one.unique == classes.records)
     minimal = tuple(one for one in unique if not any(set(other) < set(one) for other in unique))
-    ranked = sorted(found, key=lambda one: (-one.unique, len(one.columns), one.columns))
+    fair = [one for one in found if not any(set(part) < set(one.columns) for part in minimal)]
+    ranked = sorted(fair, key=lambda one: (-one.unique, len(one.columns), one.columns))
     return SinglingOut(reach, minimal, tuple(ranked))
 
 

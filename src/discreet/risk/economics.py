@@ -6,6 +6,7 @@ earns `publisher_benefit` per record in full detail and loses `publisher_loss` w
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -47,9 +48,9 @@ class Economics:
     publisher_loss: float
 
     def __post_init__(self) -> None:
-        if min(asdict(self).values()) < 0:
+        if not all(0 <= amount < math.inf for amount in asdict(self).values()):
             raise UsageError(
-                "Amounts of the economics must not be negative.",
+                "Amounts of the economics must be numbers and not negative.",
                 remedy="Costs and losses are given as positive numbers.",
             )
 

@@ -23,6 +23,8 @@ class Inference:
 
     distinct_l: int
     """Least number of distinct values in a class (Machanavajjhala et al. 2006)."""
+    certain: int
+    """People all of whose look-alikes have the same value."""
     entropy_l: float
     """exp of the least entropy of a class."""
     recursive_l: int
@@ -44,8 +46,10 @@ class Inference:
 def infer(spread: Spread, *, c: float = 3.0) -> Inference:
     """Every measure of one sensitive column."""
     tree = spread.hierarchy.height > 1
+    values = distinct_l(spread)
     return Inference(
-        distinct_l=int(distinct_l(spread).min()),
+        distinct_l=int(values.min()),
+        certain=int(people(spread)[values == 1].sum()),
         entropy_l=float(entropy_l(spread).min()),
         recursive_l=int(recursive_l(spread, c).min()),
         recursive_c=c,
@@ -137,7 +141,7 @@ def hierarchical_t(spread: Spread) -> Floats:
 def _parents(spread: Spread) -> tuple[Ints, ...]:
     """Maps from each level to the next, up to a single root."""
     tree = spread.hierarchy
-    if len(tree.labels[-1]) == 1 and tree.height > 1:
+    if tree.rooted:
         return tree.parents
     return (*tree.parents, np.zeros(len(tree.labels[-1]), dtype=np.int64))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,12 +15,13 @@ from discreet.kernel import Classes, Countable
 from discreet.kernel.hierarchy import Ints
 from discreet.policy import Draft, Role
 from discreet.risk.combinations import Combination, SinglingOut, singling_out
-from discreet.risk.roles import NEARLY_ALL, Content, content, guess
+from discreet.risk.roles import Content, content, guess
 
 FEWEST = 5
 """Values held by fewer people are not shown."""
 SHOWN = 10
 BINS = 10
+MOST = 1e300
 
 
 class Tabular(Countable, Protocol):
@@ -124,7 +125,9 @@ def profile(table: Tabular, *, largest: int = 4) -> Profile:
         raise UsageError("Combinations have at least one column.", remedy="Give --largest 1 or more.")
     columns = tuple(_column(name, table.classes([name])) for name in table.columns)
     records = table.classes([table.columns[0]]).records
-    search = [column.name for column in columns if column.share_unique < NEARLY_ALL and column.distinct > 1]
+    search = [
+        column.name for column in columns if column.role != "identifier" and column.distinct + (column.missing > 0) > 1
+    ]
     found = singling_out(table.classes(search), largest=largest) if search else SinglingOut(0, (), ())
     alone = tuple((column.name,) for column in columns if column.share_unique == 1)
     minimal = tuple(dict.fromkeys([*alone, *found.minimal_unique]))
@@ -158,11 +161,28 @@ def _distribution(values: Sequence[str | None], sizes: Ints, looks: Content) -> 
 
 
 def _ranges(known: Sequence[tuple[str, int]]) -> list[Share]:
-    numbers = np.array([float(Decimal(value)) for value, _ in known])
-    counts, edges = np.histogram(numbers, bins=BINS, weights=[size for _, size in known])
-    return [
-        Share(f"{low:g} to {high:g}", int(count)) for (low, high), count in zip(pairwise(edges), counts, strict=True)
+    """Ranges with round edges; the outer ones are open, so that nobody's extreme value shows."""
+    numbers = np.clip([float(Decimal(value)) for value, _ in known], -MOST, MOST)
+    if numbers.max() == numbers.min():
+        return [Share(f"{numbers[0]:.12g}", sum(size for _, size in known))]
+    step = _round_up((numbers.max() - numbers.min()) / BINS)
+    bins, places = np.unique(np.floor(numbers / step), return_inverse=True)
+    counts = np.bincount(places, weights=[size for _, size in known]).astype(int).tolist()
+    edges = [
+        Share(f"{low * step:.12g} to {(low + 1) * step:.12g}", count) for low, count in zip(bins, counts, strict=True)
     ]
+    shown = [place for place, share in enumerate(edges) if share.records >= FEWEST]
+    if len(shown) > 1:
+        first, last = shown[0], shown[-1]
+        edges[first] = Share(f"below {(bins[first] + 1) * step:.12g}", sum(counts[: first + 1]))
+        edges[last] = Share(f"{bins[last] * step:.12g} or more", sum(counts[last:]))
+    return [edges[place] for place in shown]
+
+
+def _round_up(width: float) -> float:
+    """The next of 1, 2, 5, 10, 20, 50, ..."""
+    power = 10.0 ** math.floor(math.log10(width))
+    return next(digit * power for digit in (1, 2, 5, 10) if digit * power >= width)
 
 
 def _years(known: Sequence[tuple[str, int]]) -> list[Share]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
+from discreet.kernel.rules import DAY
 from discreet.policy import Role
 
 Content = Literal["number", "date", "boolean", "code", "text", "empty"]
@@ -16,31 +17,22 @@ Content = Literal["number", "date", "boolean", "code", "text", "empty"]
 NAMES: tuple[tuple[Role, str], ...] = (
     (
         "identifier",
-        r"\b(id|ids|uuid|guid|ssn|nhs|mrn|passport|licence|license|iban|email|mail|phone|mobile|fax|ip|url)\b",
-    ),
-    (
-        "identifier",
-        r"\b(name|names|surname|forename|firstname|lastname|fullname|address|street|patient no|person no)\b",
-    ),
-    (
-        "quasi",
-        r"\b(zip|zipcode|postcode|postal|plz|city|town|county|state|region|district|municipality|country|nationality)\b",
-    ),
-    (
-        "quasi",
-        r"\b(age|sex|gender|race|ethnic|ethnicity|marital|education|occupation|job|profession|workclass|religion|language)\b",
-    ),
-    ("quasi", r"\b(dob|birth|birthday|born|yob|death|admission|admitted|discharge|discharged|visit date)\b"),
-    (
-        "sensitive",
-        r"\b(diagnosis|disease|icd|condition|drug|medication|treatment|test result|hiv|blood|weight|bmi|symptom)\b",
+        r"\b(id|ids|uuid|guid|ssn|nhs|mrn|passport|licen[cs]e|iban|e?mail|(tele)?phone|mobile|fax|ip|url)\b",
     ),
     (
         "sensitive",
-        r"\b(income|salary|wage|debt|balance|bill|score|grade|offence|offense|crime|vote|party|orientation|account)\b",
+        r"\b(diagnos[ie]s|diseases?|icd|conditions?|drugs?|medications?|treatments?|test results?|hiv|blood)\b",
     ),
+    ("sensitive", r"\b(weight|bmi|symptoms?|income|salary|wages?|debts?|balance|bill|scores?|grades?|offen[cs]es?)\b"),
+    ("sensitive", r"\b(crimes?|votes?|party|orientation|account)\b"),
+    ("quasi", r"\b(zip|zipcode|postcode|postal|plz|city|town|county|state|region|district|municipality|country)\b"),
+    ("quasi", r"\b(nationality|age|sex|gender|race|ethnic|ethnicity|marital|education|occupation|job|profession)\b"),
+    ("quasi", r"\b(workclass|religion|language|dob|birth|birthday|birthdate|born|yob|death|admission|admitted)\b"),
+    ("quasi", r"\b(discharge|discharged|visit date)\b"),
+    ("identifier", r"\b(names?|surname|forename|firstname|lastname|fullname|address|street|patient no|person no)\b"),
 )
 NEARLY_ALL = 0.95
+LONGEST_MASK = 64
 
 
 @dataclass(frozen=True)
@@ -64,18 +56,14 @@ def content(values: Sequence[str]) -> Content:
         return "boolean"
     if all(_is_date(value) for value in values):
         return "date"
-    if (
-        len({len(value) for value in values}) == 1
-        and any(value.startswith("0") for value in values)
-        and all(value.isdigit() for value in values)
-    ):
+    if _is_code(values):
         return "code"
     return "number" if all(_is_number(value) for value in values) else "text"
 
 
 def guess(name: str, looks: Content, values: Sequence[str], *, share_unique: float) -> Guess:
     """What a column probably is to an adversary."""
-    words = re.sub(r"[^a-z0-9]+", " ", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()).strip()
+    words = _words(name)
     rule = _hierarchy(words, looks, values)
     for role, pattern in NAMES:
         if found := re.search(pattern, words):
@@ -87,11 +75,21 @@ def guess(name: str, looks: Content, values: Sequence[str], *, share_unique: flo
     return Guess("other", "nothing in its name or values points to a person")
 
 
+def _words(name: str) -> str:
+    """The words of a name: `birthDate`, `birth_date` and `IPAddress2` are all cut apart."""
+    apart = re.sub(r"([a-z])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])|([A-Za-z])(?=[0-9])", r"\1\2\3 ", name)
+    return re.sub(r"[^a-z0-9]+", " ", apart.lower()).strip()
+
+
 def _hierarchy(words: str, looks: Content, values: Sequence[str]) -> str:
     if looks == "date":
         return '{ dates = ["month", "year", "decade"] }'
     lengths = {len(value) for value in values}
-    if len(lengths) == 1 and (looks == "code" or re.search(r"\b(zip|zipcode|postcode|postal|plz)\b", words)):
+    if (
+        len(lengths) == 1
+        and 1 <= min(lengths) <= LONGEST_MASK
+        and (looks == "code" or re.search(r"\b(zip|zipcode|postcode|postal|plz)\b", words))
+    ):
         return f"{{ mask = {lengths.pop()} }}"
     if looks == "number":
         return "{ widths = [2, 4, 8, 16] }" if _spans_years(values) else "{ widths = [5, 10, 20, 40] }"
@@ -100,6 +98,12 @@ def _hierarchy(words: str, looks: Content, values: Sequence[str]) -> str:
 
 def _spans_years(values: Sequence[str]) -> bool:
     return all(re.fullmatch(r"(18|19|20)\d\d", value) for value in values)
+
+
+def _is_code(values: Sequence[str]) -> bool:
+    """Digits of one length, some with leading zeros: a number would lose them."""
+    lengths = {len(value) for value in values}
+    return lengths != {1} and len(lengths) == 1 and all(map(str.isdigit, values)) and any(v[0] == "0" for v in values)
 
 
 def _is_number(value: str) -> bool:
@@ -111,7 +115,6 @@ def _is_number(value: str) -> bool:
 
 def _is_date(value: str) -> bool:
     try:
-        datetime.date.fromisoformat(value[:10])
+        return DAY.fullmatch(value) is not None and datetime.date.fromisoformat(value[:10]) is not None
     except ValueError:
         return False
-    return len(value) >= 10

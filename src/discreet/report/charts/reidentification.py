@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from discreet.report.charts.shares import marked_bar, share_bar
 from discreet.report.components import Figure, Table
-from discreet.report.findings.reidentification import at_risk
 from discreet.report.svg import Bar, Fill, Group
 from discreet.report.words import brief_percent, crowd, one_in, people
 from discreet.risk import Assessment, Band, Reidentification
@@ -43,14 +42,17 @@ def _standing(band: Band, threshold: float) -> Fill:
 
 
 def _crowd_reading(assessment: Assessment) -> tuple[str, ...]:
-    threshold = (
-        f"the threshold of {one_in(assessment.threshold)}: fewer than {crowd(assessment.threshold):,} look alike."
-    )
     return (
         "A class is a set of people who look alike on the assessed columns. The smaller it is, the surer a guess.",
-        f"Striped bars are people above {threshold}",
+        _stripes(assessment.threshold),
         "The full width of a bar stands for everybody in the data.",
     )
+
+
+def _stripes(threshold: float) -> str:
+    if crowd(threshold) == 1:
+        return "No risk can be above a threshold of 1, so no bar is striped."
+    return f"Striped bars are people above the threshold of {one_in(threshold)}: fewer than {crowd(threshold):,} look alike."
 
 
 def _crowd_groups(assessment: Assessment, shown: tuple[Band, ...]) -> Iterator[Group]:
@@ -92,11 +94,16 @@ def adversaries(assessment: Assessment) -> Figure:
     return Figure(
         key="adversaries",
         title="Three adversaries, one guess each",
-        about=f"The binding adversary reaches {people(at_risk(assessment))} above the threshold.",
+        about=_adversary_summary(assessment),
         reading=_adversary_reading(assessment),
         groups=tuple(_adversary_groups(assessment)),
         table=_adversary_table(assessment),
     )
+
+
+def _adversary_summary(assessment: Assessment) -> str:
+    views = " and ".join(f"{brief_percent(view.at_risk)} by the {name.lower()}" for name, view in _views(assessment))
+    return f"People above the threshold: {views}; the marketer guesses {brief_percent(assessment.marketer)} right."
 
 
 def _adversary_reading(assessment: Assessment) -> tuple[str, ...]:

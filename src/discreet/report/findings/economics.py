@@ -16,10 +16,10 @@ def _payoff(assessment: Assessment, game: Payoffs) -> Finding:
     if game.attacked == 0:
         return Finding(
             f"Attacking pays against none of the {people(assessment.records)}: each attempt costs more than it brings.",
-            f"The publisher keeps {amount(game.publisher)}. Check the amounts again when the data gain value.",
+            f"Check the amounts again when the data gain value. The publisher keeps {amount(game.publisher)}.",
         )
     return Finding(
         f"Attacking pays against {lowered(part(game.attacked, assessment.records))}: the adversary expects to re-identify "
         f"{about(game.reidentified)} and to gain {amount(game.adversary)}.",
-        f"The publisher is left with {amount(game.publisher)}. Dearer attempts or larger crowds make attacks pay less.",
+        f"Make attempts dearer or crowds larger, so that they pay less. The publisher is left with {amount(game.publisher)}.",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.report.findings.finding import Finding
-from discreet.report.words import decimal, lowered, part
+from discreet.report.words import agree, decimal, lowered, part
 from discreet.risk import Assessment, Inference
 
 
@@ -18,22 +18,20 @@ def _inference(assessment: Assessment, name: str, measures: Inference) -> Findin
         return _uncertain(name, measures)
     if measures.equal_t == 0:
         return _constant(assessment, name)
-    # Somebody alone is certain; without them, a class of one value has at least as many people as the smallest class.
-    certain = lowered(part(assessment.uniques or assessment.k, assessment.records))
+    certain = lowered(part(measures.certain, assessment.records))
     return Finding(
-        f"For at least {certain} the value of {name} is certain: all who look like them have "
-        "the same (distinct l = 1).",
-        f"Whoever is recognised gives it away. Make the other columns coarser until every class (people who look alike) "
-        f"has at least 2 values of {name}, or leave it out.",
+        f"For {certain} the value of {name} is certain: all who look like them have the same (distinct l = 1).",
+        f"Make the other columns coarser until every class (people who look alike) has at least 2 values of {name}, or "
+        "leave it out: whoever is recognised gives it away.",
     )
 
 
 def _constant(assessment: Assessment, name: str) -> Finding:
     everybody = part(assessment.records, assessment.records)
     return Finding(
-        f"{everybody} {'has' if assessment.records == 1 else 'have'} the same value of {name}: whoever is known to be "
+        f"{everybody} {agree(assessment.records, 'has', 'have')} the same value of {name}: whoever is known to be "
         "in the data is known to have it.",
-        "Coarser columns do not help here. Leave the column out, or say so in the description of the data instead.",
+        "Leave the column out, or say so in the description of the data instead: coarser columns do not help here.",
     )
 
 
@@ -42,6 +40,6 @@ def _uncertain(name: str, measures: Inference) -> Finding:
     return Finding(
         f"Nobody's value of {name} is certain: every class (people who look alike) has at least "
         f"{measures.distinct_l:,} values, but a value can be {gain}.",
-        f"The class furthest from the whole table is at distance t = {decimal(measures.equal_t)} (0 = alike, 1 = nothing "
-        "in common). Decide which distance you accept, and make columns coarser until it is kept.",
+        "Decide which distance from the whole table you accept, and make columns coarser until it is kept: the furthest "
+        f"class is at t = {decimal(measures.equal_t)} (0 = alike, 1 = nothing in common).",
     )

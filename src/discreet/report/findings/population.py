@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from discreet.report.findings.finding import Finding
-from discreet.report.words import about, part, people, percent
+from discreet.report.words import about, agree, part, people, percent
 from discreet.risk import Assessment, PopulationUniqueness
 
 MODELS = {
     "pitman": "Pitman's model",
-    "zayatz": "Zayatz' model",
+    "zayatz": "Zayatz's model",
     "snb": "the slide negative binomial model",
 }
 
@@ -28,9 +28,9 @@ def _counted(assessment: Assessment, source: str, alone: int) -> Finding:
         crowds = f"the smallest crowd there is {_k_map(assessment):,}, against {assessment.k:,} in the data"
         return Finding(f"Nobody in {source} is alone in {population}: {crowds}.", _coverage(assessment))
     return Finding(
-        f"{part(alone, assessment.records, where=f' in {source}')} {'is' if alone == 1 else 'are'} alone in "
-        f"{population} too, of {assessment.uniques:,} who {'is' if assessment.uniques == 1 else 'are'} alone in the data.",
-        "A register of the population finds them for certain: protect them first. " + _coverage(assessment),
+        f"{part(alone, assessment.records, where=f' in {source}')} {agree(alone, 'is', 'are')} alone in "
+        f"{population} too, of {assessment.uniques:,} who {agree(assessment.uniques, 'is', 'are')} alone in the data.",
+        "Protect them first: a register of the population finds them for certain. " + _coverage(assessment),
     )
 
 
@@ -41,10 +41,10 @@ def _k_map(assessment: Assessment) -> int:
 def _coverage(assessment: Assessment) -> str:
     missing = assessment.presence.uncovered if assessment.presence else 0
     if not missing:
-        return "The population covers everybody in the data; use a newer one when people move in or out."
+        return "Compare again when people move in or out: the population given covers everybody in the data."
     return (
-        f"The population shows too few people like {people(missing)} of the data, who were counted with the data's own "
-        "number; check that both are coded alike and that the population is complete."
+        f"Check that the population is complete and coded alike: it shows too few people like {people(missing)} of the "
+        "data, who were counted with the data's own number."
     )
 
 
@@ -56,19 +56,19 @@ def _estimated(assessment: Assessment, source: str, found: PopulationUniqueness)
         return Finding(f"An estimated 0 of {population} are unique, {seen}.", step)
     number = about(found.dankar * found.population)
     return Finding(
-        f"An estimated {percent(found.dankar)} of {population} (about {number}) are unique, {seen}.",
+        f"An estimated {percent(found.dankar)} of {population} ({number}) are unique, {seen}.",
         _chosen(found, step),
     )
 
 
 def _chosen(found: PopulationUniqueness, step: str) -> str:
     held = percent(found.sampling_fraction, below="less than ")
-    return f"The data hold {held} of the population, for which Dankar's rule chooses {MODELS[found.model]}. {step}"
+    return f"{step} The data hold {held} of the population, for which Dankar's rule chooses {MODELS[found.model]}."
 
 
 def _unknown(assessment: Assessment) -> Finding:
     if assessment.uniques:
-        seen = f"{people(assessment.uniques)} who {'is' if assessment.uniques == 1 else 'are'} unique in the data"
+        seen = f"{people(assessment.uniques)} who {agree(assessment.uniques, 'is', 'are')} unique in the data"
     else:
         seen = "no unique people in the data"
     return Finding(

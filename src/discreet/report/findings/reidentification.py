@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from discreet.report.findings.finding import Finding
-from discreet.report.words import attempts, columns, crowd, one_in, part, people, percent, plural
+from discreet.report.words import agree, attempts, columns, crowd, one_in, part, people, percent, plural
 from discreet.risk import Assessment
 
 
@@ -23,11 +23,8 @@ def _why_alone(assessment: Assessment) -> str:
         return "there is nobody to hide among"
     if assessment.uniques == assessment.records:
         return "no two people look alike"
-    return f"nobody else shares {'that person' if assessment.uniques == 1 else 'their'}{_possessive(assessment)} values"
-
-
-def _possessive(assessment: Assessment) -> str:
-    return "'s" if assessment.uniques == 1 else ""
+    whose = agree(assessment.uniques, "that person's", "their")
+    return f"nobody else shares {whose} values"
 
 
 def _out_of_sight(assessment: Assessment) -> str:
@@ -45,28 +42,29 @@ def _nobody_alone(assessment: Assessment, source: str) -> Finding:
     others = plural(assessment.k - 1, "other person", "other people")
     return Finding(
         f"Nobody in {source} can be singled out by {columns(assessment.columns)}: {everybody} with at least {others}.",
-        f"The smallest class (people who look alike) has {people(assessment.k)}; {_against_crowd(assessment)}",
+        _keep_crowds(assessment),
     )
 
 
-def _against_crowd(assessment: Assessment) -> str:
+def _keep_crowds(assessment: Assessment) -> str:
     needed = crowd(assessment.threshold)
+    smallest = f"the smallest class (people who look alike) has {people(assessment.k)}"
     asked = f"the threshold of {one_in(assessment.threshold)} asks for {needed:,}"
     if assessment.k < needed:
-        return f"{asked}, so make columns coarser until no class is smaller."
-    return f"{asked}, so nothing needs to be coarser. Assess again when a column is added."
+        return f"Make columns coarser still: {smallest}, but {asked}."
+    return f"Assess again when a column is added. For now nothing needs to be coarser: {smallest}, and {asked}."
 
 
 def above_threshold(assessment: Assessment, source: str) -> tuple[Finding, ...]:
     """How many people are at more risk than the threshold, held against the limit."""
     number = at_risk(assessment)
-    who, verb = part(number, assessment.records), "has" if number <= 1 else "have"
+    who, verb = part(number, assessment.records), "have" if number > 1 else "has"
     verdict = "above" if assessment.exceeded else "within"
     headline = (
         f"{who} {verb} a risk above the threshold of {one_in(assessment.threshold)}. "
         f"The limit allows {allowed(assessment)}: the data are {verdict} the limit."
     )
-    return (Finding(headline, f"{_binding(assessment)} {_to_limit(assessment)}"),)
+    return (Finding(headline, f"{_to_limit(assessment)} {_binding(assessment)}"),)
 
 
 def at_risk(assessment: Assessment) -> int:
@@ -100,5 +98,5 @@ def _to_limit(assessment: Assessment) -> str:
         return "Write the limit into the release decision, so that the next version is held against it too."
     needed = crowd(assessment.threshold)
     if assessment.records < needed:
-        return f"So few people cannot form a class (people who look alike) of {needed:,}: publish a statistic instead."
+        return f"Publish a statistic instead: so few people cannot form a class (people who look alike) of {needed:,}."
     return f"Anonymise with k = {needed:,}, so that no class (people who look alike) is smaller."

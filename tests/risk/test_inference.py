@@ -1,0 +1,227 @@
+"""l-diversity, t-closeness and beta-likeness from their definitions, value by value."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from discreet.kernel import Classes, Histogram, Tree
+from discreet.risk import infer
+from discreet.risk.inference import beta, distinct_l, entropy_l, equal_t, hierarchical_t, recursive_l
+from tests.risk.strategies import Counted, climb, counted, few, some
+
+FLAT = Tree((("flu",), ("cold",), ("none",)))
+ILLNESSES = Tree((("flu", "airways", "*"), ("cold", "airways", "*"), ("ulcer", "stomach", "*"), ("none", "none", "*")))
+
+
+# l
+
+
+@some
+@given(counted())
+def test_distinct_l_counts_the_values_of_a_class(drawn: Counted) -> None:
+    assert distinct_l(drawn.spread).tolist() == [sum(people > 0 for people in row) for row in drawn.table]
+
+
+@some
+@given(counted())
+def test_entropy_l_is_the_exponential_of_the_entropy(drawn: Counted) -> None:
+    expected = [math.exp(-sum(p * math.log(p) for p in shares if p)) for shares in drawn.within]
+    assert entropy_l(drawn.spread).tolist() == pytest.approx(expected)
+
+
+def test_entropy_l_of_equally_common_values_is_their_number() -> None:
+    spread = Counted(FLAT, ("flu", "cold", "none"), ((4, 4, 4), (7, 0, 0), (1, 1, 0))).spread
+    assert entropy_l(spread).tolist() == pytest.approx([3, 1, 2])
+
+
+def largest_recursive_l(row: tuple[int, ...], c: float) -> int:
+    """From the definition: r_1 < c (r_l + ... + r_m), r sorted from common to rare."""
+    ranked = sorted((people for people in row if people), reverse=True)
+    return max((l for l in range(1, len(ranked) + 1) if ranked[0] < c * sum(ranked[l - 1 :])), default=0)  # noqa: E741
+
+
+@some
+@given(counted(), st.sampled_from([0.3, 0.5, 1.0, 1.5, 2.0, 3.0, 10.0]))
+def test_recursive_l_follows_its_definition(drawn: Counted, c: float) -> None:
+    assert recursive_l(drawn.spread, c).tolist() == [largest_recursive_l(row, c) for row in drawn.table]
+
+
+def test_recursive_l_needs_strictly_more_than_the_commonest_value() -> None:
+    spread = Counted(FLAT, ("flu", "cold", "none"), ((6, 2, 1), (6, 3, 1))).spread
+    assert recursive_l(spread, 2.0).tolist() == [1, 2]
+
+
+@few
+@given(counted())
+def test_entropy_l_never_exceeds_distinct_l(drawn: Counted) -> None:
+    assert (entropy_l(drawn.spread) <= distinct_l(drawn.spread) + 1e-9).all()
+
+
+# t
+
+
+@some
+@given(counted())
+def test_equal_t_is_half_the_sum_of_the_differences(drawn: Counted) -> None:
+    expected = [sum(abs(p - q) for p, q in zip(shares, drawn.overall, strict=True)) / 2 for shares in drawn.within]
+    assert equal_t(drawn.spread).tolist() == pytest.approx(expected, abs=1e-12)
+
+
+def ground_distance(drawn: Counted) -> np.ndarray:
+    """Level of the lowest common ancestor over the height, with one more level on top where there is no single root."""
+    paths = [climb(drawn.tree, value) for value in drawn.values]
+    top = (
+        drawn.tree.height - 1 if len({path[-1] for path in paths}) == 1 and drawn.tree.height > 1 else drawn.tree.height
+    )
+    distance = np.zeros((len(paths), len(paths)))
+    for one, other in combinations(range(len(paths)), 2):
+        shared = [level for level in range(drawn.tree.height) if paths[one][level] == paths[other][level]]
+        distance[one, other] = distance[other, one] = min(shared, default=top) / top
+    return distance
+
+
+def earth_movers_distance(p: list[float], q: list[float], distance: np.ndarray) -> float:
+    """The cheapest transport of p to q, as a linear programme."""
+    size = len(p)
+    leaving = np.kron(np.eye(size), np.ones(size))
+    arriving = np.kron(np.ones(size), np.eye(size))
+    solved = linprog(distance.ravel(), A_eq=np.vstack([leaving, arriving]), b_eq=[*p, *q], method="highs")
+    assert solved.success
+    return float(solved.fun)
+
+
+@few
+@given(counted(classes=3))
+def test_hierarchical_t_is_the_cheapest_transport_along_the_hierarchy(drawn: Counted) -> None:
+    distance = ground_distance(drawn)
+    expected = [earth_movers_distance(shares, drawn.overall, distance) for shares in drawn.within]
+    assert hierarchical_t(drawn.spread).tolist() == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    "tree", [ILLNESSES, Tree(tuple(row[:2] for row in ILLNESSES.rows))], ids=["rooted", "unrooted"]
+)
+def test_hierarchical_t_by_hand(tree: Tree) -> None:
+    drawn = Counted(tree, ("flu", "cold", "ulcer", "none"), ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 1)))
+    # From flu alone to a quarter of each: a quarter to cold at distance 1/2, a half to the other two at distance 1.
+    assert hierarchical_t(drawn.spread).tolist() == pytest.approx([0.625, 0.625, 0.5])
+
+
+def test_hierarchical_t_does_not_depend_on_which_values_occur() -> None:
+    """Two branches without a common root: values of one branch are half as far apart as values of two."""
+    tree = Tree((("flu", "airways"), ("cold", "airways"), ("ulcer", "stomach")))
+    drawn = Counted(tree, ("flu", "cold"), ((1, 0), (0, 1)))
+    assert hierarchical_t(drawn.spread).tolist() == pytest.approx([0.25, 0.25])
+
+
+def test_without_a_hierarchy_both_distances_are_one() -> None:
+    drawn = Counted(FLAT, ("flu", "cold", "none"), ((3, 1, 0), (0, 2, 5)))
+    assert hierarchical_t(drawn.spread).tolist() == pytest.approx(equal_t(drawn.spread).tolist())
+
+
+@some
+@given(counted())
+def test_distances_lie_between_nothing_and_one(drawn: Counted) -> None:
+    for distance in (equal_t(drawn.spread), hierarchical_t(drawn.spread)):
+        assert (distance >= -1e-12).all()
+        assert (distance <= 1 + 1e-12).all()
+
+
+@some
+@given(counted())
+def test_distances_along_the_hierarchy_never_exceed_equal_ones(drawn: Counted) -> None:
+    assert (hierarchical_t(drawn.spread) <= equal_t(drawn.spread) + 1e-9).all()
+
+
+def test_a_class_that_mirrors_the_table_is_at_no_distance() -> None:
+    spread = Counted(ILLNESSES, ("flu", "cold", "ulcer", "none"), ((1, 2, 3, 4), (2, 4, 6, 8))).spread
+    assert equal_t(spread).tolist() == pytest.approx([0, 0])
+    assert hierarchical_t(spread).tolist() == pytest.approx([0, 0])
+    assert beta(spread).tolist() == pytest.approx([0, 0])
+
+
+# beta
+
+
+@some
+@given(counted())
+def test_beta_is_the_largest_relative_gain(drawn: Counted) -> None:
+    expected = [
+        max(max((p - q) / q for p, q in zip(shares, drawn.overall, strict=True) if q), 0) for shares in drawn.within
+    ]
+    assert beta(drawn.spread).tolist() == pytest.approx(expected, abs=1e-12)
+
+
+# merging classes
+
+
+@some
+@given(counted().filter(lambda drawn: len(drawn.table) > 1))
+def test_merging_classes_never_tells_more(drawn: Counted) -> None:
+    fine, coarse = infer(drawn.spread), infer(drawn.merged(0, 1).spread)
+    assert coarse.distinct_l >= fine.distinct_l
+    assert coarse.entropy_l >= fine.entropy_l - 1e-9
+    assert coarse.recursive_l >= fine.recursive_l
+    assert coarse.equal_t <= fine.equal_t + 1e-9
+    assert coarse.beta <= fine.beta + 1e-9
+    assert (coarse.hierarchical_t or 0) <= (fine.hierarchical_t or 0) + 1e-9
+
+
+@few
+@given(counted())
+def test_one_class_for_all_tells_nothing_new(drawn: Counted) -> None:
+    found = infer(drawn.classes.project([]).spreads["illness"])
+    assert (found.equal_t, found.beta) == pytest.approx((0, 0))
+    assert found.distinct_l == len(drawn.values)
+
+
+# the summary
+
+
+@few
+@given(counted())
+def test_the_summary_names_the_worst_class_on_each_measure(drawn: Counted) -> None:
+    spread, found = drawn.spread, infer(drawn.spread, c=2.0)
+    assert found.distinct_l == distinct_l(spread).min()
+    assert found.certain == sum(sum(row) for row in drawn.table if sum(people > 0 for people in row) == 1)
+    assert found.entropy_l == entropy_l(spread).min()
+    assert (found.recursive_l, found.recursive_c) == (recursive_l(spread, 2.0).min(), 2.0)
+    assert found.equal_t == equal_t(spread).max()
+    assert found.hierarchical_t == (hierarchical_t(spread).max() if drawn.tree.height > 1 else None)
+    assert found.beta == beta(spread).max()
+
+
+def test_people_whose_look_alikes_all_share_one_value_are_certain() -> None:
+    found = infer(Counted(FLAT, ("flu", "cold", "none"), ((4, 0, 0), (1, 1, 0), (0, 0, 3))).spread)
+    assert found.certain == 7
+
+
+def test_without_a_hierarchy_there_is_no_distance_along_it() -> None:
+    assert infer(Counted(FLAT, ("flu", "cold"), ((1, 1),)).spread).hierarchical_t is None
+
+
+def test_rows_that_stand_for_nobody_do_not_make_a_class_diverse() -> None:
+    rows = [("1", "flu", 2), ("1", "cold", 0)]
+    classes = Classes.of(["zip"], [("1",)], [2]).with_spread(Histogram.from_rows(["zip", "illness"], rows), "illness")
+    assert infer(classes.spreads["illness"]).distinct_l == 1
+
+
+def test_the_summary_goes_into_json_under_its_names() -> None:
+    found = infer(Counted(ILLNESSES, ("flu", "cold"), ((1, 1),)).spread).to_dict()
+    assert list(found) == [
+        "distinct_l",
+        "certain",
+        "entropy_l",
+        "recursive_l",
+        "recursive_c",
+        "equal_t",
+        "hierarchical_t",
+        "beta",
+    ]

@@ -1,0 +1,229 @@
+"""`profile`: what is in a table, without showing what few people share."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.errors import UsageError
+from discreet.policy import Policy, write_draft
+from discreet.risk import ColumnProfile, Profile, profile
+from tests.risk.strategies import Rows, few, some
+
+words = st.sampled_from([f"word-{letter}-end" for letter in "ABCDEFGHIJKLMNOP"])
+columns = st.one_of(
+    st.lists(st.one_of(words, st.none()), min_size=1, max_size=60),
+    st.lists(st.one_of(st.integers(-500, 500), st.none()), min_size=1, max_size=60),
+    st.lists(st.one_of(st.floats(-1e6, 1e6), st.none()), min_size=1, max_size=60),
+    st.lists(st.one_of(st.dates(), st.none()), min_size=1, max_size=60),
+    st.lists(st.one_of(st.booleans(), st.none()), min_size=1, max_size=20),
+)
+
+
+def one_column(cells: list[Any], name: str = "column") -> ColumnProfile:
+    return profile(Rows((name,), [(cell,) for cell in cells])).columns[0]
+
+
+def shown(column: ColumnProfile) -> dict[str, int]:
+    """People per label; fails if a label comes twice."""
+    found = {share.label: share.records for share in column.distribution}
+    assert len(found) == len(column.distribution)
+    return found
+
+
+def ends(label: str) -> list[str]:
+    """The numbers in the label of a range."""
+    return re.findall(r"-?\d[\d.,]*(?:e[+-]?\d+)?", label)
+
+
+# distributions
+
+
+@some
+@given(columns)
+def test_people_are_shown_hidden_or_missing(cells: list[Any]) -> None:
+    column = one_column(cells)
+    assert sum(shown(column).values()) + column.hidden + column.missing == len(cells)
+    assert column.hidden >= 0
+    assert column.missing == cells.count(None)
+
+
+@some
+@given(columns)
+def test_nothing_is_shown_that_fewer_than_five_people_share(cells: list[Any]) -> None:
+    assert all(share.records >= 5 for share in one_column(cells).distribution)
+
+
+@some
+@given(st.lists(st.one_of(words, st.none()), min_size=1, max_size=60))
+def test_values_of_fewer_than_five_people_appear_nowhere(cells: list[str | None]) -> None:
+    table = Rows(("column", "other"), [(cell, cell) for cell in cells])
+    told = json.dumps(profile(table).to_dict()) + repr(profile(table))
+    for value, people in Counter(cells).items():
+        assert value is None or people >= 5 or value not in told
+
+
+def test_the_commonest_values_are_shown_in_order() -> None:
+    column = one_column(["a"] * 7 + ["b"] * 9 + ["c"] * 4 + ["d"] * 7 + [None])
+    assert list(shown(column).items()) == [("b", 9), ("a", 7), ("d", 7)]
+    assert (column.hidden, column.missing, column.distinct) == (4, 1, 4)
+
+
+def test_at_most_ten_values_are_shown() -> None:
+    column = one_column([f"value {number}" for number in range(12) for _ in range(5)])
+    assert (len(column.distribution), column.hidden) == (10, 10)
+
+
+def test_few_numbers_are_shown_as_they_are() -> None:
+    assert shown(one_column([1, 2, 3] * 6)) == {"1": 6, "2": 6, "3": 6}
+
+
+def test_many_numbers_are_shown_as_ranges() -> None:
+    column = one_column(list(range(100)))
+    assert column.looks == "number"
+    assert len(column.distribution) <= 12
+    assert sum(shown(column).values()) == 100
+
+
+def test_dates_are_shown_as_decades() -> None:
+    column = one_column([f"19{year}-05-17" for year in range(60, 80)])
+    assert shown(column) == {"1960s": 10, "1970s": 10}
+
+
+def test_the_ends_of_ranges_do_not_tell_the_least_and_the_largest_value() -> None:
+    column = one_column([1217, *range(1230, 9700, 71), 9731])
+    assert len(shown(column)) > 1
+    assert not {end for label in shown(column) for end in ends(label)} & {"1217", "9731"}
+
+
+def test_ranges_of_large_numbers_can_be_told_apart() -> None:
+    labels = list(shown(one_column(list(range(20_000_000, 20_000_100)))))
+    assert len(labels) > 5
+    assert all(len(set(ends(label))) == len(ends(label)) for label in labels)
+
+
+@pytest.mark.parametrize("outlier", ["1e400", "-1e400", "1.7e308"])
+def test_a_number_of_absurd_size_does_no_harm(outlier: str) -> None:
+    column = one_column([*map(str, range(20)), outlier, "-1.7e308"])
+    assert sum(shown(column).values()) + column.hidden == 22
+
+
+def test_many_spellings_of_one_number_do_no_harm() -> None:
+    column = one_column([f"1.{'0' * zeros}" for zeros in range(1, 13)])
+    assert sum(shown(column).values()) + column.hidden == 12
+
+
+# uniqueness
+
+
+def test_uniqueness_is_the_share_of_people_with_a_value_of_their_own() -> None:
+    assert one_column(["a", "b", "c", "c"]).share_unique == 0.5
+
+
+def test_columns_on_which_everybody_is_alone_are_minimal() -> None:
+    table = Rows(("number", "colour"), [(f"n{row}", "red") for row in range(30)])
+    assert profile(table).minimal_unique == (("number",),)
+
+
+def test_pairs_on_which_everybody_is_alone_are_found() -> None:
+    table = Rows(("row", "seat", "hall"), [(row, seat, "A") for row in range(6) for seat in range(6)])
+    found = profile(table)
+    assert found.minimal_unique == (("row", "seat"),)
+    assert found.singling_out.largest == 2
+    assert [one.columns for one in found.telling] == [("row",), ("row", "seat")]
+
+
+def test_a_column_that_is_given_or_missing_helps_to_single_out() -> None:
+    table = Rows(("number", "flag"), [(number, flag) for number in range(10) for flag in ("x", None)])
+    assert profile(table).minimal_unique == (("number", "flag"),)
+
+
+def test_a_nearly_unique_measurement_helps_to_single_out() -> None:
+    rows = [(number, "red") for number in range(39)] + [(0, "blue")]
+    assert profile(Rows(("reading", "colour"), rows)).minimal_unique == (("reading", "colour"),)
+
+
+def test_the_search_goes_as_far_as_told() -> None:
+    rows = [tuple((row >> place) & 1 for place in range(5)) for row in range(32)]
+    assert profile(Rows(tuple("vwxyz"), rows), largest=2).singling_out.largest == 2
+    assert profile(Rows(tuple("vwxyz"), rows), largest=5).minimal_unique == (tuple("vwxyz"),)
+
+
+@pytest.mark.parametrize("largest", [0, -1])
+def test_combinations_of_no_columns_are_refused(largest: int) -> None:
+    with pytest.raises(UsageError):
+        profile(Rows(("a",), [("x",)]), largest=largest)
+
+
+# the draft and the JSON
+
+
+@pytest.fixture
+def clinic() -> Profile:
+    rows = [
+        (f"p{row}", f"{10_115 + row % 7}", 20 + row % 40, "FM"[row % 2], f"19{40 + row % 50}-05-17", "flu")
+        for row in range(200)
+    ]
+    return profile(Rows(("patient_id", "zip", "age", "sex", "born", "diagnosis"), rows))
+
+
+def test_roles_are_suggested_for_every_column(clinic: Profile) -> None:
+    assert {column.name: column.role for column in clinic.columns} == {
+        "patient_id": "identifier",
+        "zip": "quasi",
+        "age": "quasi",
+        "sex": "quasi",
+        "born": "quasi",
+        "diagnosis": "sensitive",
+    }
+
+
+def test_the_draft_is_a_policy_that_can_be_loaded(clinic: Profile) -> None:
+    policy = Policy.from_dict(tomllib.loads(write_draft(clinic.drafts())))
+    assert policy.quasi == ("zip", "age", "sex", "born")
+    assert policy.rule("zip").height == 6
+
+
+def test_identifiers_are_not_searched_for_combinations(clinic: Profile) -> None:
+    assert not any("patient_id" in one.columns for one in clinic.singling_out.combinations)
+
+
+def test_the_keys_of_the_json_are_stable(clinic: Profile) -> None:
+    found = json.loads(json.dumps(clinic.to_dict(), allow_nan=False))
+    assert set(found) == {"source", "records", "columns", "minimal_unique", "combinations_up_to", "singling_out"}
+    assert set(found["columns"][0]) == {
+        "name",
+        "type",
+        "distinct",
+        "missing",
+        "share_unique",
+        "distribution",
+        "hidden",
+        "suggested_role",
+        "reason",
+        "suggested_hierarchy",
+    }
+    assert (found["source"], found["records"]) == ("some rows", 200)
+
+
+@few
+@given(columns)
+def test_any_column_goes_into_json(cells: list[Any]) -> None:
+    found = profile(Rows(("column",), [(cell,) for cell in cells])).to_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_an_empty_column_is_called_empty() -> None:
+    column = one_column([None] * 6)
+    assert (column.looks, column.distinct, column.missing, column.distribution) == ("empty", 0, 6, ())
+
+
+def test_the_repr_counts_and_shows_no_value(clinic: Profile) -> None:
+    assert repr(clinic) == "Profile(200 people, 6 columns)"
