@@ -4,6 +4,8 @@ PYTHON ?= python3
 UV = .tools/bin/uv
 BIN = .venv/bin
 export UV_PYTHON_DOWNLOADS = never
+# Trust what the machine trusts, as pip does: behind a company proxy that is more than a built-in list.
+export UV_SYSTEM_CERTS = 1
 export PYTHONUTF8 = 1
 
 .PHONY: help demo setup test check bench pins clean

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import random
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,9 +84,10 @@ def test_negative_counts_are_refused() -> None:
         Classes.of(["sex"], [("F",), ("M",)], [2, -1])
 
 
-def test_half_a_person_is_refused() -> None:
+@pytest.mark.parametrize("number", [1.5, math.nan, None, "many"])
+def test_what_is_no_number_of_people_is_refused(number: Any) -> None:
     with pytest.raises(CountError):
-        Classes.of(["sex"], [("F",)], [1.5])  # type: ignore[list-item]
+        Classes.of(["sex"], [("F",)], [number])
 
 
 def test_doubled_columns_are_refused_rather_than_dropped() -> None:
