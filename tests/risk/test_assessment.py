@@ -202,7 +202,7 @@ def test_a_population_as_large_as_the_data_will_do() -> None:
 
 
 def test_a_population_may_be_a_number_of_numpy() -> None:
-    assert assess(SAMPLE, np.int64(1000)).population_size == 1000  # type: ignore[arg-type]
+    assert assess(SAMPLE, np.int64(1000)).population_size == 1000
 
 
 @pytest.mark.parametrize("population", [1000.5, "voters.csv", True], ids=["fraction", "path", "truth"])

@@ -6,6 +6,7 @@ Pure: numpy and nothing else. Rows never come here, only the distinct tuples wit
 from discreet.kernel.classes import Classes, Column, Countable, count
 from discreet.kernel.hierarchy import Hierarchy
 from discreet.kernel.histogram import Coded, Histogram
+from discreet.kernel.recoding import Recoding
 from discreet.kernel.rules import AnyValue, Dates, Flat, Mask, Rule, Tree, Widths
 from discreet.kernel.spread import Spread
 
@@ -20,6 +21,7 @@ __all__ = [
     "Hierarchy",
     "Histogram",
     "Mask",
+    "Recoding",
     "Rule",
     "Spread",
     "Tree",

@@ -81,7 +81,7 @@ class Classes:
             for name, coded in ordered.items()
         )
         codes = tuple(coded.codes for coded in ordered.values())
-        return cls(columns, codes, histogram.counts)._grouped()
+        return cls(columns, codes, histogram.counts).regrouped()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "codes", tuple(map(read_only, self.codes)))
@@ -122,13 +122,13 @@ class Classes:
             column.hierarchy.map(column.level, level)[codes]
             for column, codes, level in zip(self.columns, self.codes, wanted, strict=True)
         )
-        return replace(self, columns=columns, codes=codes)._grouped()
+        return replace(self, columns=columns, codes=codes).regrouped()
 
     def project(self, names: Sequence[str]) -> Classes:
         """The same people seen on fewer columns."""
         places = [self._place(name) for name in names]
         columns, codes = tuple(self.columns[i] for i in places), tuple(self.codes[i] for i in places)
-        return replace(self, columns=columns, codes=codes)._grouped()
+        return replace(self, columns=columns, codes=codes).regrouped()
 
     def keep(self, kept: NDArray[np.bool_]) -> Classes:
         """Only the classes marked true."""
