@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,8 @@ class Classes:
         rules: Mapping[str, Rule] | None = None,
     ) -> Classes:
         """From tuples of values, each standing for one person unless counts say otherwise."""
+        if any(len(values) != len(names) for values in tuples):
+            raise UsageError(f"Each tuple needs one value for each of {', '.join(names)}.")
         numbers = [1] * len(tuples) if counts is None else counts
         rows = [(*values, number) for values, number in zip(tuples, numbers, strict=True)]
         return cls.from_histogram(Histogram.from_rows(names, rows), rules=rules)
@@ -87,6 +89,9 @@ class Classes:
         object.__setattr__(self, "codes", tuple(map(read_only, self.codes)))
         object.__setattr__(self, "sizes", read_only(self.sizes))
         object.__setattr__(self, "spreads", MappingProxyType(dict(self.spreads)))
+
+    def __reduce__(self) -> tuple[type[Classes], tuple[Any, ...]]:
+        return Classes, (self.columns, self.codes, self.sizes, dict(self.spreads))
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -193,7 +198,8 @@ class Classes:
         levels = [f"{column.name}:{column.level}" if column.level else column.name for column in self.columns]
         return f"Classes({self.records} people in {len(self)} classes by {', '.join(levels)})"
 
-    def _grouped(self) -> Classes:
+    def regrouped(self) -> Classes:
+        """The same people with equal tuples counted as one class, in the order of their values."""
         keys, bound = pack(self.codes, [len(column.labels) for column in self.columns], len(self))
         first, member, groups = group(keys, bound)
         spreads = {name: spread.over(member) for name, spread in self.spreads.items()}

@@ -14,7 +14,7 @@ from discreet.errors import ColumnError, CountError
 from discreet.kernel.hierarchy import Ints, Label
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Coded:
     """One column as codes into its distinct values."""
 
@@ -50,7 +50,7 @@ class Coded:
         return cls(dictionary.values, dictionary.codes[codes])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Histogram:
     """Distinct tuples with the number of people in each; `columns` in the order asked for."""
 
@@ -74,6 +74,8 @@ class Histogram:
         """Only the tuples that stand for somebody; a negative count is refused."""
         if len(self.counts) and self.counts.min() < 0:
             raise CountError("Some counts are negative.", remedy="A count says how many people a row stands for.")
+        if self.counts.sum(dtype=np.float64) >= 2**63:
+            raise CountError("There are more people than can be counted.", remedy="Check the column of counts.")
         if len(self.counts) == 0 or self.counts.min() > 0:
             return self
         met = self.counts > 0
@@ -86,9 +88,13 @@ class Histogram:
 
 def whole(count: Any) -> int:
     """A number of people."""
-    if count != int(count):
+    try:
+        number = int(count)
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or number != count:
         raise CountError("A count is no whole number.", remedy="A count says how many people a row stands for.")
-    return int(count)
+    return number
 
 
 def text(value: Any) -> Label:

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar, Protocol
@@ -156,7 +155,7 @@ class Widths:
 
 
 def _interval(number: Decimal, width: int) -> str:
-    start = math.floor(Fraction(number) / width) * width
+    start = math.floor(number) // width * width
     return f"[{start}, {start + width})"
 
 

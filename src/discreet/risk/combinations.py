@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.hierarchy import Ints
 from discreet.kernel.keys import group, total
@@ -48,6 +49,10 @@ def singling_out(classes: Classes, *, largest: int = 4) -> SinglingOut:
     >>> singling_out(people).minimal_unique
     (('a', 'b'),)
     """
+    if largest < 1:
+        raise UsageError("Combinations have at least one column.", remedy="Give a largest size of 1 or more.")
+    if not classes.records:
+        raise EmptySource("There is nobody in the table.", remedy="Give a table with at least one row.")
     reach = _affordable(len(classes), len(classes.columns), largest)
     found = list(_search(classes, reach))
     unique = tuple(one.columns for one in found if one.unique == classes.records)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import EmptySource
 from discreet.kernel.hierarchy import Ints
 from discreet.kernel.keys import group, total
 from discreet.kernel.spread import Spread
@@ -45,6 +46,8 @@ class Inference:
 
 def infer(spread: Spread, *, c: float = 3.0) -> Inference:
     """Every measure of one sensitive column."""
+    if not len(spread.owners):
+        raise EmptySource("There is nobody in the table.", remedy="Give a table with at least one row.")
     tree = spread.hierarchy.height > 1
     values = distinct_l(spread)
     return Inference(

@@ -90,7 +90,7 @@ class Profile:
     singling_out: SinglingOut
     """Over the columns that are no identifiers by themselves."""
     minimal_unique: tuple[tuple[str, ...], ...]
-    """Fewest columns on which everybody is alone, single columns included."""
+    """Fewest columns on which everybody is alone; of columns that look like identifiers only those that do it alone."""
 
     @property
     def telling(self) -> tuple[Combination, ...]:
@@ -122,7 +122,7 @@ class Profile:
 def profile(table: Tabular, *, largest: int = 4) -> Profile:
     """Types, distributions, uniqueness, and the fewest columns that single people out."""
     if largest < 1:
-        raise UsageError("Combinations have at least one column.", remedy="Give --largest 1 or more.")
+        raise UsageError("Combinations have at least one column.", remedy="Give a largest size of 1 or more.")
     columns = tuple(_column(name, table.classes([name])) for name in table.columns)
     records = table.classes([table.columns[0]]).records
     search = [

@@ -20,6 +20,10 @@ NAMES: tuple[tuple[Role, str], ...] = (
         r"\b(id|ids|uuid|guid|ssn|nhs|mrn|passport|licen[cs]e|iban|e?mail|(tele)?phone|mobile|fax|ip|url)\b",
     ),
     (
+        "identifier",
+        r"\b((birth|maiden) names?|surname|forename|firstname|lastname|fullname|address|street|(patient|person) no)\b",
+    ),
+    (
         "sensitive",
         r"\b(diagnos[ie]s|diseases?|icd|conditions?|drugs?|medications?|treatments?|test results?|hiv|blood)\b",
     ),
@@ -29,7 +33,7 @@ NAMES: tuple[tuple[Role, str], ...] = (
     ("quasi", r"\b(nationality|age|sex|gender|race|ethnic|ethnicity|marital|education|occupation|job|profession)\b"),
     ("quasi", r"\b(workclass|religion|language|dob|birth|birthday|birthdate|born|yob|death|admission|admitted)\b"),
     ("quasi", r"\b(discharge|discharged|visit date)\b"),
-    ("identifier", r"\b(names?|surname|forename|firstname|lastname|fullname|address|street|patient no|person no)\b"),
+    ("identifier", r"\bnames?\b"),
 )
 NEARLY_ALL = 0.95
 LONGEST_MASK = 64
@@ -68,10 +72,10 @@ def guess(name: str, looks: Content, values: Sequence[str], *, share_unique: flo
     for role, pattern in NAMES:
         if found := re.search(pattern, words):
             return Guess(role, f"its name says '{found[0]}'", rule if role == "quasi" else "")
-    if share_unique >= NEARLY_ALL and looks != "number":
-        return Guess("identifier", f"{share_unique:.0%} of people have a value of their own")
     if looks == "date":
         return Guess("quasi", "dates are often known from elsewhere", rule)
+    if share_unique >= NEARLY_ALL and looks != "number":
+        return Guess("identifier", f"{share_unique:.0%} of people have a value of their own")
     return Guess("other", "nothing in its name or values points to a person")
 
 
