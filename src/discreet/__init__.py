@@ -12,6 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.anonymity import Anonymised, anonymise
     from discreet.errors import DiscreetError
     from discreet.kernel import Classes, count
     from discreet.policy import Policy
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Anonymised",
     "Assessment",
     "Classes",
     "DiscreetError",
     "Policy",
     "Profile",
     "Table",
+    "anonymise",
     "assess",
     "count",
     "profile",
@@ -35,6 +38,8 @@ __all__ = [
 
 # Each name is imported from its room when it is first used, so that `import discreet` is quick.
 _ROOMS = {
+    "Anonymised": "anonymity",
+    "anonymise": "anonymity",
     "Assessment": "risk",
     "Classes": "kernel",
     "DiscreetError": "errors",

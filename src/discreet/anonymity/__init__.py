@@ -1,1 +1,9 @@
-"""Room: optimal generalisation with a certificate. Not furnished yet."""
+"""Room: optimal generalisation. The least lossy table within a limit, and a certificate why nothing better exists."""
+
+from discreet.anonymity.anonymise import SEARCHES, anonymise
+from discreet.anonymity.certificate import Certificate
+from discreet.anonymity.losses import LOSSES
+from discreet.anonymity.result import Anonymised
+from discreet.anonymity.search import Progress
+
+__all__ = ["LOSSES", "SEARCHES", "Anonymised", "Certificate", "Progress", "anonymise"]

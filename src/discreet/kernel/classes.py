@@ -174,6 +174,12 @@ class Classes:
         ]
         return theirs._sizes_of(codes, len(self))
 
+    def holds(self, finer: Classes) -> NDArray[np.bool_]:
+        """Which classes of the same people at finer levels lie in a class here."""
+        steps = zip(finer.columns, self.columns, finer.codes, strict=True)
+        codes = [theirs.hierarchy.map(theirs.level, mine.level)[column] for theirs, mine, column in steps]
+        return np.asarray(self._find(codes, len(finer)) >= 0)
+
     def tuples(self) -> Iterator[tuple[Label, ...]]:
         """The values of each class."""
         rows = zip(*(codes.tolist() for codes in self.codes), strict=True) if self.codes else ((),) * len(self)

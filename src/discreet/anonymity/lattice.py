@@ -1,0 +1,56 @@
+"""The nodes of a lattice that is small enough to write down, and what is known about each."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.anonymity.problem import Node
+
+UNKNOWN, DEAD, FIT, DONE = 0, 1, 2, 3
+"""Not looked at; suppresses too much; known to suppress little enough; evaluated."""
+MOST_NODES = 2**26
+
+
+class Lattice:
+    """A state per node, and its bound."""
+
+    def __init__(self, bounds: NDArray[np.float64]) -> None:
+        self.bounds = bounds
+        self.shape: Node = bounds.shape
+        self.state = np.zeros(self.shape, dtype=np.uint8)
+
+    def node(self, place: int) -> Node:
+        """The node at a flat place."""
+        return tuple(int(level) for level in np.unravel_index(place, self.shape))
+
+    def kill_below(self, node: Node) -> None:
+        """A node suppresses too much, so do all finer ones."""
+        self.state[tuple(slice(level + 1) for level in node)] = DEAD
+
+    def fit_above(self, node: Node) -> None:
+        """A node suppresses little enough, so do all coarser ones."""
+        above = self.state[tuple(slice(level, None) for level in node)]
+        np.maximum(above, FIT, out=above, where=above != DEAD)
+
+    def raise_above(self, node: Node, bound: float) -> None:
+        """What all coarser nodes cost at least."""
+        above = self.bounds[tuple(slice(level, None) for level in node)]
+        np.maximum(above, bound, out=above)
+
+    def chain(self, node: Node) -> list[Node]:
+        """A way up through nodes not looked at, each time over the neighbour of least bound."""
+        chain, current = [node], node
+        while True:
+            above = [up for up in self._above(current) if self.state[up] == UNKNOWN]
+            if not above:
+                return chain
+            current = min(above, key=self.bounds.__getitem__)
+            chain.append(current)
+
+    def _above(self, node: Node) -> list[Node]:
+        return [
+            (*node[:place], level + 1, *node[place + 1 :])
+            for place, level in enumerate(node)
+            if level + 1 < self.shape[place]
+        ]

@@ -1,0 +1,283 @@
+"""Losses of information: what a node costs, and what it costs at least before anybody looks at its classes.
+
+N people, ns of them suppressed, column j at level l of 0 to L-1. Definitions agree with the field's reference
+implementation, so that numbers can be compared. Every bound below holds for the node itself (`bounds`) or for all
+nodes above an evaluated one (`bound_above`); a search that trusts them misses nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.anonymity.outcome import Outcome
+from discreet.anonymity.problem import Ladder, Node, Problem
+from discreet.errors import UsageError
+
+Floats = NDArray[np.float64]
+
+
+class Loss(Protocol):
+    """What a node costs; smaller is better."""
+
+    moves: bool
+    """Whether evaluating a node can raise the bounds of nodes above it."""
+
+    def bounds(self) -> Floats:
+        """A lower bound for every node, in the shape of the lattice, from the columns alone."""
+        ...
+
+    def bound(self, node: Node) -> float:
+        """The same for one node, for lattices too large to write down."""
+        ...
+
+    def value(self, outcome: Outcome) -> float:
+        """What the node costs."""
+        ...
+
+    def bound_above(self, outcome: Outcome) -> float:
+        """What every node above an evaluated one costs at least."""
+        ...
+
+    def most_suppressed(self, best: float) -> float:
+        """How many people a node can suppress at most and still cost no more than `best`."""
+        ...
+
+
+class _ByColumn:
+    """A loss whose bound is put together from the columns."""
+
+    moves = False
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.parts = [self._parts(place, ladder) for place, ladder in enumerate(problem.ladders)]
+
+    def _parts(self, place: int, ladder: Ladder) -> list[float]:
+        raise NotImplementedError
+
+    def _together(self, parts: Sequence[float]) -> float:
+        raise NotImplementedError
+
+    def bound(self, node: Node) -> float:
+        """From the parts of its levels."""
+        return self._together([parts[level] for parts, level in zip(self.parts, node, strict=True)])
+
+    def bounds(self) -> Floats:
+        """All nodes at once."""
+        whole = np.zeros(self.problem.shape)
+        for place, parts in enumerate(self.parts):
+            shape = [1] * len(self.parts)
+            shape[place] = -1
+            whole = self._added(whole, np.array(parts).reshape(shape))
+        return self._finished(whole)
+
+    def _added(self, whole: Floats, part: Floats) -> Floats:
+        return whole + part
+
+    def _finished(self, whole: Floats) -> Floats:
+        return whole
+
+    def bound_above(self, outcome: Outcome) -> float:
+        """Nothing beyond what the columns say."""
+        return 0.0
+
+    def most_suppressed(self, best: float) -> float:
+        """A suppressed person is lost on every column, so that ns/N is a bound too."""
+        return best * self.problem.people
+
+
+class ShareLoss(_ByColumn):
+    """`loss`: how much of its hierarchy each published value covers, a suppressed one all of it.
+
+    v_j = max(0, (sum over kept of leaves/n + ns - N/n) / (N - N/n)); total prod(1 + v_j)^(1/m) - 1.
+    """
+
+    def _parts(self, place: int, ladder: Ladder) -> list[float]:
+        return [1 + self._column(ladder, covered, 0) for covered in ladder.covered]
+
+    def _column(self, ladder: Ladder, covered: int, suppressed: int) -> float:
+        people, n = self.problem.people, ladder.whole
+        if n <= 1:
+            return 0.0
+        return max(0.0, (covered + (suppressed * n - people)) / (people * n - people))
+
+    def most_suppressed(self, best: float) -> float:
+        """Suppressed people alone make every v_j at least ns/N, but for columns of a single leaf."""
+        columns = sum(ladder.whole > 1 for ladder in self.problem.ladders)
+        return ((1 + best) ** (len(self.parts) / columns) - 1) * self.problem.people if columns else math.inf
+
+    def _together(self, parts: Sequence[float]) -> float:
+        return float(math.prod(parts) ** (1 / len(parts))) - 1
+
+    def _added(self, whole: Floats, part: Floats) -> Floats:
+        return np.where(whole == 0, 1.0, whole) * part
+
+    def _finished(self, whole: Floats) -> Floats:
+        return np.asarray(whole ** (1 / len(self.parts)) - 1)
+
+    def value(self, outcome: Outcome) -> float:
+        """With suppressed people counted as wholly lost."""
+        if not outcome.suppressed:
+            return self.bound(outcome.node)
+        factors = [
+            1 + self._column(ladder, ladder.covered[level] - int(hidden @ ladder.leaves[level]), outcome.suppressed)
+            for ladder, level, hidden in zip(self.problem.ladders, outcome.node, outcome.hidden, strict=True)
+        ]
+        return self._together(factors)
+
+
+class PrecisionLoss(_ByColumn):
+    """`precision`: mean over columns of the height gone up, a suppressed person all the way."""
+
+    def _parts(self, place: int, ladder: Ladder) -> list[float]:
+        steps, columns = max(ladder.height - 1, 1), len(self.problem.ladders)
+        return [level / steps / columns for level in range(ladder.height)]
+
+    def _together(self, parts: Sequence[float]) -> float:
+        return math.fsum(parts)
+
+    def value(self, outcome: Outcome) -> float:
+        """((N - ns) * l/(L-1) + ns) / N, averaged."""
+        share = outcome.suppressed / self.problem.people
+        return (1 - share) * self.bound(outcome.node) + share
+
+
+class EntropyLoss(_ByColumn):
+    """`entropy`: the bits it takes to guess the values back (non-uniform entropy)."""
+
+    def _parts(self, place: int, ladder: Ladder) -> list[float]:
+        return [self._bits(ladder, level) for level in range(ladder.height)]
+
+    def _bits(self, ladder: Ladder, level: int) -> float:
+        """-sum over all people of log2(count(value) / count(generalised value))."""
+        met = ladder.people > 0
+        upper = ladder.people_at(level)[ladder.standing[level]]
+        bits = ladder.people[met] * np.log2(upper[met] / ladder.people[met])
+        return math.fsum(bits.tolist())
+
+    def _together(self, parts: Sequence[float]) -> float:
+        return math.fsum(parts)
+
+    def value(self, outcome: Outcome) -> float:
+        """For suppressed people also the bits to guess the generalised value among them."""
+        hidden = [_guess_bits(counts, outcome.suppressed) for counts in outcome.hidden]
+        return math.fsum([self.bound(outcome.node), *hidden])
+
+    def most_suppressed(self, best: float) -> float:
+        """Suppressed people who are all alike cost nothing."""
+        return math.inf
+
+
+def _guess_bits(counts: NDArray[np.int64], among: int) -> float:
+    met = counts[counts > 0]
+    return math.fsum((met * np.log2(among / met)).tolist())
+
+
+class _ByClass:
+    """A loss that only the classes of a node can tell; evaluated nodes tell something about those above them."""
+
+    moves = True
+
+    smallest = 1
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    def most_classes(self, node: Node) -> float:
+        """No more classes than combinations of the values that occur, and no more than at the finest node."""
+        values = math.prod(ladder.distinct[level] for ladder, level in zip(self.problem.ladders, node, strict=True))
+        return float(min(values, len(self.problem.classes)))
+
+    def most_suppressed(self, best: float) -> float:
+        """Suppression alone rules nothing out."""
+        return math.inf
+
+    def _most_classes_everywhere(self) -> Floats:
+        most = np.ones(self.problem.shape)
+        for place, ladder in enumerate(self.problem.ladders):
+            shape = [1] * len(self.problem.shape)
+            shape[place] = -1
+            most = most * np.array(ladder.distinct, dtype=np.float64).reshape(shape)
+        return np.minimum(most, len(self.problem.classes))
+
+
+class ClassSizeLoss(_ByClass):
+    """`aecs`: the average size of a class, all suppressed people being one: N / (kept + 1 if any is suppressed)."""
+
+    def bound(self, node: Node) -> float:
+        """With as many classes as there can be."""
+        return self.problem.people / (min(self.most_classes(node), self.problem.people // self.smallest) + 1)
+
+    def bounds(self) -> Floats:
+        """With as many classes as there can be."""
+        most = np.minimum(self._most_classes_everywhere(), self.problem.people // self.smallest)
+        return np.asarray(self.problem.people / (most + 1))
+
+    def value(self, outcome: Outcome) -> float:
+        """The average."""
+        return self.problem.people / max(outcome.kept + (outcome.suppressed > 0), 1)
+
+    def bound_above(self, outcome: Outcome) -> float:
+        """A class kept above holds a class kept here, or is made of enough people who are suppressed here."""
+        return self.problem.people / (outcome.kept + outcome.suppressed // self.smallest + 1)
+
+
+class DiscernibilityLoss(_ByClass):
+    """`discernibility`: each person costs the size of his class, a suppressed one the size of the table."""
+
+    def bound(self, node: Node) -> float:
+        """Squares add up to least when all classes are of one size."""
+        return self.problem.people**2 / self.most_classes(node)
+
+    def bounds(self) -> Floats:
+        """Squares add up to least when all classes are of one size."""
+        return np.asarray(self.problem.people**2 / self._most_classes_everywhere())
+
+    def value(self, outcome: Outcome) -> float:
+        """Sum of squared kept sizes, and N for each suppressed person."""
+        return float(outcome.kept_squares + self.problem.people * outcome.suppressed)
+
+    def most_suppressed(self, best: float) -> float:
+        """Each suppressed person costs N."""
+        return best / self.problem.people
+
+    def bound_above(self, outcome: Outcome) -> float:
+        """Merging classes never lessens the sum of squares, and suppressing one costs more than its square."""
+        return float(outcome.squares)
+
+
+class SquaresLoss(DiscernibilityLoss):
+    """`dm_star`: sum of squared sizes of all classes, the suppressed ones included, without penalty."""
+
+    def value(self, outcome: Outcome) -> float:
+        """The sum."""
+        return float(outcome.squares)
+
+    def most_suppressed(self, best: float) -> float:
+        """Suppression is not charged for."""
+        return math.inf
+
+
+LOSSES: dict[str, Callable[[Problem], Loss]] = {
+    "loss": ShareLoss,
+    "aecs": ClassSizeLoss,
+    "discernibility": DiscernibilityLoss,
+    "dm_star": SquaresLoss,
+    "precision": PrecisionLoss,
+    "entropy": EntropyLoss,
+}
+
+
+def make_loss(name: str, problem: Problem, *, smallest: int = 1) -> Loss:
+    """The loss of a name; `smallest` is the least size of a class that may be published."""
+    if name not in LOSSES:
+        raise UsageError(f"There is no loss named '{name}'.", remedy=f"Choose one of: {', '.join(LOSSES)}.")
+    loss = LOSSES[name](problem)
+    if isinstance(loss, _ByClass):
+        loss.smallest = smallest
+    return loss

@@ -1,0 +1,150 @@
+"""The distinct tuples packed for a search: one integer key per tuple, and tables that move keys up the hierarchies.
+
+A generalised value is written as the smallest code among the values it stands for, so that a key at any node of the
+lattice has the same layout as a key of the data, and going up is one look-up and one addition per column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discreet.kernel import Classes, Column
+from discreet.kernel.hierarchy import Ints
+
+Node = tuple[int, ...]
+KEY_BITS = 62
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """One column of the problem: its values at every level, by the code of the value in the data."""
+
+    size: int
+    """Number of values in the data."""
+    whole: int
+    """Number of leaves of the whole hierarchy."""
+    standing: tuple[Ints, ...]
+    """Per level, the code that each code becomes."""
+    leaves: tuple[Ints, ...]
+    """Per level, the leaves of the hierarchy under what each code becomes."""
+    people: Ints
+    """People per code."""
+
+    @classmethod
+    def of(cls, column: Column, codes: Ints, sizes: Ints) -> Ladder:
+        """From a column of classes at its finest level."""
+        tree = column.hierarchy
+        maps = [tree.map(0, level) for level in range(tree.height)]
+        people = np.bincount(codes, weights=sizes, minlength=len(maps[0])).astype(np.int64)
+        leaves = tuple(tree.leaves[level][upper] for level, upper in enumerate(maps))
+        return cls(len(maps[0]), tree.size, tuple(_smallest(upper) for upper in maps), leaves, people)
+
+    @property
+    def height(self) -> int:
+        """Number of levels."""
+        return len(self.standing)
+
+    @cached_property
+    def covered(self) -> tuple[int, ...]:
+        """Per level, the leaves under every person's value, added up."""
+        return tuple(int((self.people * leaves).sum()) for leaves in self.leaves)
+
+    @cached_property
+    def distinct(self) -> tuple[int, ...]:
+        """Per level, the number of values that occur."""
+        return tuple(len(np.unique(standing)) for standing in self.standing)
+
+    def people_at(self, level: int) -> Ints:
+        """People per generalised value, at the code that stands for it."""
+        return np.bincount(self.standing[level], weights=self.people, minlength=self.size).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Everything about a table that a search over its lattice needs."""
+
+    classes: Classes
+    ladders: tuple[Ladder, ...]
+
+    @classmethod
+    def of(cls, classes: Classes) -> Problem:
+        """From classes at their finest level."""
+        ladders = zip(classes.columns, classes.codes, strict=True)
+        return cls(classes, tuple(Ladder.of(column, codes, classes.sizes) for column, codes in ladders))
+
+    @property
+    def people(self) -> int:
+        """How many people there are."""
+        return self.classes.records
+
+    @property
+    def shape(self) -> Node:
+        """Levels per column: the shape of the lattice."""
+        return tuple(ladder.height for ladder in self.ladders)
+
+    @property
+    def nodes(self) -> int:
+        """Size of the lattice."""
+        return int(np.prod(self.shape, dtype=object))
+
+    @property
+    def top(self) -> Node:
+        """The node at which everything is generalised as far as it goes."""
+        return tuple(height - 1 for height in self.shape)
+
+    @cached_property
+    def bits(self) -> tuple[int, ...]:
+        """Bits per column of a key."""
+        return tuple(max(1, (ladder.size - 1).bit_length()) for ladder in self.ladders)
+
+    @property
+    def packs(self) -> bool:
+        """Whether a tuple fits into one integer."""
+        return sum(self.bits) <= KEY_BITS
+
+    @cached_property
+    def shifts(self) -> Ints:
+        """Where each column starts in a key."""
+        return np.concatenate([[0], np.cumsum(self.bits)[:-1]]).astype(np.int64)
+
+    @cached_property
+    def masks(self) -> Ints:
+        """Which bits a column has, shifted down."""
+        return np.array([(1 << bits) - 1 for bits in self.bits], dtype=np.int64)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where each column starts in a list of counters, one per code."""
+        return np.concatenate([[0], np.cumsum([1 << bits for bits in self.bits])]).astype(np.int64)
+
+    @cached_property
+    def keys(self) -> Ints:
+        """One key per class."""
+        keys = np.zeros(len(self.classes), dtype=np.int64)
+        for codes, shift in zip(self.classes.codes, self.shifts, strict=True):
+            keys |= codes << shift
+        return keys
+
+    @cached_property
+    def moves(self) -> tuple[tuple[Ints, ...], ...]:
+        """Per column and level, what to add to a key whose column has a certain code."""
+        return tuple(
+            tuple(_padded((standing - np.arange(ladder.size)) << shift, 1 << bits) for standing in ladder.standing)
+            for ladder, shift, bits in zip(self.ladders, self.shifts, self.bits, strict=True)
+        )
+
+
+def _smallest(upper: Ints) -> Ints:
+    """For each code the smallest code that is generalised to the same value."""
+    first = np.full(int(upper.max(initial=-1)) + 1, len(upper), dtype=np.int64)
+    np.minimum.at(first, upper, np.arange(len(upper)))
+    return first[upper]
+
+
+def _padded(values: Ints, length: int) -> Ints:
+    padded = np.zeros(length, dtype=np.int64)
+    padded[: len(values)] = values
+    return padded

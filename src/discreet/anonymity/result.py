@@ -1,0 +1,125 @@
+"""`Anonymised`: what is published, what it costs, and why nothing better exists."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from discreet.anonymity.certificate import Certificate
+from discreet.errors import UsageError
+from discreet.kernel import Classes, Recoding
+from discreet.risk import Assessment, assess
+
+
+@runtime_checkable
+class Exportable(Protocol):
+    """A table that can write itself recoded."""
+
+    def export(self, recoding: Recoding, target: str | Path, *, overwrite: bool = False) -> int:
+        """Apply a recoding where the rows live; the number of rows written."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Anonymised:
+    """The result of anonymising a table."""
+
+    levels: Mapping[str, int]
+    """The level of each column; empty where values were recoded class by class."""
+    loss: float
+    loss_name: str
+    suppressed: int
+    """People who are left out."""
+    classes: int
+    """Classes that are published."""
+    evaluated: int
+    """Nodes whose classes were counted."""
+    requirements: tuple[str, ...]
+    """What every published class satisfies, in words."""
+    certificate: Certificate | None
+    recoding: Recoding
+    table: Any = field(default=None, repr=False)
+    population: Any = field(default=None, repr=False)
+
+    @property
+    def records(self) -> int:
+        """People in the data."""
+        return self.recoding.classes.records
+
+    @cached_property
+    def published(self) -> Classes:
+        """The published classes, with their hierarchies where levels are uniform."""
+        if not self.levels:
+            return self.recoding.published
+        return self.recoding.classes.keep(self.recoding.kept).at(self.levels)
+
+    def assess(self, population: Any = None, threshold: float | None = None) -> Assessment:
+        """The risk that remains."""
+        crowd = self.population if population is None else population
+        return assess(self.published, population=crowd if self.levels else None, threshold=threshold)
+
+    def write(self, target: str | Path, *, overwrite: bool = False) -> int:
+        """Write the published table, verified class by class before it takes its place; the number of rows."""
+        if not isinstance(self.table, Exportable):
+            raise UsageError(
+                "Only a table can be written, not classes.", remedy="Anonymise what discreet.read returned."
+            )
+        return self.table.export(self.recoding, target, overwrite=overwrite)
+
+    def utility(self) -> dict[str, float]:
+        """Per column, the share of its information that is kept: 1 untouched, 0 gone."""
+        kept = self.recoding.kept
+        sizes = self.recoding.classes.sizes
+        people = int(sizes.sum())
+        shares = {}
+        for column, codes, labels in zip(
+            self.recoding.classes.columns, self.recoding.codes, self.recoding.labels, strict=True
+        ):
+            covered = int((sizes * self._leaves(column, codes, labels))[kept].sum())
+            n = column.hierarchy.size
+            lost = (covered / n + self.suppressed - people / n) / (people - people / n) if n > 1 else 0.0
+            shares[column.name] = 1 - max(0.0, lost)
+        return shares
+
+    def _leaves(self, column: Any, codes: Any, labels: Any) -> Any:
+        import numpy as np
+
+        tree = column.hierarchy
+        if self.levels:
+            return tree.leaves[self.levels[column.name]][codes]
+        known = {
+            label: count
+            for level in range(tree.height)
+            for label, count in zip(tree.labels[level], tree.leaves[level].tolist(), strict=True)
+        }
+        return np.array([known.get(label, tree.size) for label in labels])[codes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; the keys are stable."""
+        return {
+            "levels": dict(self.levels),
+            "loss": self.loss,
+            "loss_name": self.loss_name,
+            "records": self.records,
+            "suppressed": self.suppressed,
+            "classes": self.classes,
+            "evaluated": self.evaluated,
+            "requirements": list(self.requirements),
+            "utility": self.utility(),
+            "certificate": self.certificate.to_dict() if self.certificate else None,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Anonymised({self.loss_name} {self.loss:.6g}, {self.suppressed} of {self.records} people suppressed, "
+            f"{self.classes} classes)"
+        )
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, object]] = [*self.levels.items()] or [("recoded", "class by class")]
+        cells = "".join(f"<tr><th scope='row'>{html.escape(name)}</th><td>{level}</td></tr>" for name, level in rows)
+        return f"<table><caption>{html.escape(repr(self))}</caption>{cells}</table>"

@@ -1,0 +1,173 @@
+"""Finding the node of least loss, and knowing why nothing is better.
+
+Nodes are taken in the order of their lower bounds. From one that was not looked at, a chain is built upwards and
+searched by halves for the lowest node that suppresses little enough: what lies below a node that suppresses too much
+does so too, what lies above one that does not is fit. Fit nodes are evaluated. When the next bound exceeds the best
+loss found, nothing better is left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from discreet.anonymity.evaluate import Evaluate
+from discreet.anonymity.lattice import DEAD, DONE, UNKNOWN, Lattice
+from discreet.anonymity.losses import Loss
+from discreet.anonymity.outcome import Outcome
+from discreet.anonymity.problem import Node, Problem
+
+SAME = 1e-12
+"""Relative difference up to which two losses are one; the tie goes to the smaller level vector."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a search stands."""
+
+    evaluated: int
+    nodes: int
+    bound: float
+    """No node costs less than this."""
+    best: float
+    """The least loss found so far, or infinity."""
+
+
+Watch = Callable[[Progress], bool]
+"""Told where the search stands; says whether to go on."""
+
+
+@dataclass
+class Found:
+    """The best node so far, and what was learnt on the way."""
+
+    nodes: int
+    outcome: Outcome | None = None
+    loss: float = math.inf
+    evaluated: int = 0
+    too_much_suppressed: int = 0
+    """Nodes ruled out without a look, because a coarser one suppresses too much."""
+    too_costly: int = 0
+    """Nodes ruled out without a look, because they cost more than the best one."""
+    bound: float = math.inf
+    """No node costs less."""
+    complete: bool = False
+    """Whether the search ran to its end, so that the best node is the best there is."""
+    rules: list[str] = field(default_factory=list)
+
+    def offer(self, outcome: Outcome, loss: float) -> None:
+        """Take a node if it is better, or as good and earlier."""
+        if self.outcome is None or loss < self.loss - SAME * abs(self.loss):
+            self.outcome, self.loss = outcome, loss
+        elif loss <= self.loss + SAME * abs(self.loss) and outcome.node < self.outcome.node:
+            self.outcome, self.loss = outcome, min(loss, self.loss)
+
+    def beyond(self, bound: float) -> bool:
+        """Whether a bound is too high to matter."""
+        return bound > self.loss + SAME * abs(self.loss)
+
+
+class Search:
+    """One run over a lattice."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        loss: Loss,
+        limit: int,
+        sieve: Evaluate,
+        judge: Evaluate | None = None,
+        watch: Watch = lambda _: True,
+    ) -> None:
+        """`sieve` is monotone: what it suppresses never grows upwards. `judge`, where given, has the last word."""
+        self.problem, self.loss, self.limit = problem, loss, limit
+        self.sieve, self.judge, self.watch = sieve, judge, watch
+        self.lattice = Lattice(loss.bounds())
+        self.found = Found(problem.nodes)
+
+    def run(self) -> Found:
+        """Search until nothing better is left, or until told to stop; the best so far is never lost."""
+        try:
+            for place in self._in_order():
+                self._settle(self.lattice.node(place))
+                if not self.watch(self._progress()):
+                    return self._summed(complete=False)
+        except KeyboardInterrupt:
+            return self._summed(complete=False)
+        self.found.bound = self.found.loss
+        return self._summed(complete=True)
+
+    def _in_order(self) -> Iterator[int]:
+        return self._by_current_bounds() if self.loss.moves else self._by_fixed_bounds()
+
+    def _by_fixed_bounds(self) -> Iterator[int]:
+        bounds, state = self.lattice.bounds.reshape(-1), self.lattice.state.reshape(-1)
+        for place in np.argsort(bounds, kind="stable").tolist():
+            self.found.bound = float(bounds[place])
+            if self.found.beyond(self.found.bound):
+                return
+            if state[place] not in (DEAD, DONE):
+                yield place
+
+    def _by_current_bounds(self) -> Iterator[int]:
+        bounds, state = self.lattice.bounds.reshape(-1), self.lattice.state.reshape(-1)
+        while True:
+            bounds[(state == DEAD) | (state == DONE)] = math.inf
+            place = int(np.argmin(bounds))
+            self.found.bound = float(bounds[place])
+            if math.isinf(self.found.bound) or self.found.beyond(self.found.bound):
+                return
+            yield place
+
+    def _settle(self, node: Node) -> None:
+        if self.lattice.state[node] != UNKNOWN:
+            self._evaluate(node)
+            return
+        chain = self.lattice.chain(node)
+        low, high = 0, len(chain)
+        while low < high:
+            middle = (low + high) // 2
+            if self._evaluate(chain[middle]):
+                high = middle
+            else:
+                low = middle + 1
+
+    def _evaluate(self, node: Node) -> bool:
+        """Offer a node; false if it suppresses so much that no finer one can be better."""
+        outcome = self.sieve(node)
+        self.found.evaluated += 1
+        if self.loss.moves:
+            self.lattice.raise_above(node, self.loss.bound_above(outcome))
+        if outcome.suppressed > self.limit:
+            self.lattice.kill_below(node)
+            return False
+        self._judge(outcome)
+        if outcome.suppressed > self.loss.most_suppressed(self.found.loss) * (1 + SAME):
+            self.lattice.kill_below(node)
+            return False
+        self.lattice.fit_above(node)
+        self.lattice.state[node] = DONE
+        return True
+
+    def _judge(self, outcome: Outcome) -> None:
+        if self.judge is not None:
+            outcome = self.judge(outcome.node)
+        if outcome.suppressed <= self.limit:
+            self.found.offer(outcome, self.loss.value(outcome))
+
+    def _progress(self) -> Progress:
+        return Progress(self.found.evaluated, self.found.nodes, min(self.found.bound, self.found.loss), self.found.loss)
+
+    def _summed(self, *, complete: bool) -> Found:
+        found, state = self.found, self.lattice.state
+        found.complete = complete
+        if not complete:
+            found.bound = min(found.bound, found.loss)
+        looked_dead = found.evaluated - int((state == DONE).sum())
+        found.too_much_suppressed = int((state == DEAD).sum()) - looked_dead
+        found.too_costly = found.nodes - found.evaluated - found.too_much_suppressed if complete else 0
+        return found

@@ -1,0 +1,33 @@
+"""Random small tables with random nested hierarchies."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from tests.anonymity.brute import Data, Path, Person
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> tuple[Path, ...]:
+    """A hierarchy of up to seven values and four levels, sometimes without a single top."""
+    size = draw(st.integers(1, 7))
+    groups = list(range(size))
+    rows = [[f"v{value}"] for value in range(size)]
+    for level in range(1, draw(st.integers(1, 4))):
+        merge = draw(st.lists(st.integers(0, max(groups)), min_size=max(groups) + 1, max_size=max(groups) + 1))
+        order = {group: place for place, group in enumerate(dict.fromkeys(merge))}
+        groups = [order[merge[group]] for group in groups]
+        for value in range(size):
+            rows[value].append(f"l{level}-{groups[value]}")
+    if draw(st.booleans()):
+        rows = [[*row, "*"] for row in rows]
+    return tuple(tuple(row) for row in rows)
+
+
+@st.composite
+def tables(draw: st.DrawFn, *, secrets: int = 1) -> Data:
+    """Up to 30 people by up to four columns."""
+    columns = draw(st.lists(trees(), min_size=1, max_size=4))
+    person = st.tuples(st.tuples(*(st.sampled_from(tree) for tree in columns)), st.integers(1, secrets))
+    people = draw(st.lists(person, min_size=1, max_size=30))
+    return Data(tuple(Person(paths, f"s{secret}") for paths, secret in people), tuple(columns))
