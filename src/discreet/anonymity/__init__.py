@@ -2,8 +2,21 @@
 
 from discreet.anonymity.anonymise import SEARCHES, anonymise
 from discreet.anonymity.certificate import Certificate
+from discreet.anonymity.frontier import Point, frontier
 from discreet.anonymity.losses import LOSSES
 from discreet.anonymity.result import Anonymised
 from discreet.anonymity.search import Progress
+from discreet.anonymity.sweep import Seen, sweep
 
-__all__ = ["LOSSES", "SEARCHES", "Anonymised", "Certificate", "Progress", "anonymise"]
+__all__ = [
+    "LOSSES",
+    "SEARCHES",
+    "Anonymised",
+    "Certificate",
+    "Point",
+    "Progress",
+    "Seen",
+    "anonymise",
+    "frontier",
+    "sweep",
+]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.anonymity import lattice
 from discreet.anonymity.bounded import BoundedSearch
 from discreet.anonymity.certificate import Certificate
 from discreet.anonymity.criteria import (
@@ -27,7 +28,6 @@ from discreet.anonymity.criteria import (
 )
 from discreet.anonymity.engines import roller_for
 from discreet.anonymity.evaluate import ByClasses, BySize, Evaluate
-from discreet.anonymity.lattice import MOST_NODES
 from discreet.anonymity.losses import LOSSES, make_loss
 from discreet.anonymity.ola import best_minimal
 from discreet.anonymity.problem import Node, Problem
@@ -136,12 +136,13 @@ def _searched(
         recoding=recoding,
         table=table,
         population=crowd,
+        limits=limits,
     )
 
 
 def _run(problem: Problem, limits: Limits, loss: str, search: str, engine: str, watch: Watch) -> Found:
     measure = make_loss(loss, problem, smallest=limits.k)
-    sieve, judge = _evaluators(problem, limits, engine)
+    sieve, judge = evaluators(problem, limits, engine)
     if search == "ola":
         _refuse_huge(problem, "ola")
         if judge is not None:
@@ -149,15 +150,15 @@ def _run(problem: Problem, limits: Limits, loss: str, search: str, engine: str, 
                 "OLA is published for requirements that merging never breaks.", remedy='Use search="optimal".'
             )
         return best_minimal(problem, loss=measure, limit=limits.suppressible, sieve=sieve, watch=watch)
-    if search == "best" or problem.nodes > MOST_NODES:
+    if problem.nodes > lattice.MOST_NODES:
         return BoundedSearch(
             problem, loss=measure, limit=limits.suppressible, sieve=sieve, judge=judge, watch=watch
         ).run()
     return Search(problem, loss=measure, limit=limits.suppressible, sieve=sieve, judge=judge, watch=watch).run()
 
 
-def _evaluators(problem: Problem, limits: Limits, engine: str) -> tuple[Evaluate, Evaluate | None]:
-    """One that never suppresses more upwards, and, where some requirement may, one with the last word."""
+def evaluators(problem: Problem, limits: Limits, engine: str) -> tuple[Evaluate, Evaluate | None]:
+    """A sieve that never suppresses more upwards, and, where some requirement may, one with the last word."""
     monotone = [one for one in limits.requirements if one.monotone]
     if problem.packs and all(isinstance(one, Size) for one in monotone):
         sieve: Evaluate = BySize(problem, k=limits.k, roller=roller_for(problem, engine))
@@ -315,7 +316,7 @@ def _suppressible(share: float, people: int) -> int:
 
 
 def _refuse_huge(problem: Problem, search: str) -> None:
-    if problem.nodes > MOST_NODES:
+    if problem.nodes > lattice.MOST_NODES:
         raise UsageError(
             f'{problem.nodes:,} combinations of levels are too many for search="{search}".', remedy='Use search="best".'
         )

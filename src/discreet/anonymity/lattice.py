@@ -9,7 +9,8 @@ from discreet.anonymity.problem import Node
 
 UNKNOWN, DEAD, FIT, DONE = 0, 1, 2, 3
 """Not looked at; suppresses too much; known to suppress little enough; evaluated."""
-MOST_NODES = 2**26
+MOST_NODES = 2**23
+"""Larger lattices are not written down."""
 
 
 class Lattice:

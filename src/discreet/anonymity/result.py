@@ -44,6 +44,8 @@ class Anonymised:
     recoding: Recoding
     table: Any = field(default=None, repr=False)
     population: Any = field(default=None, repr=False)
+    limits: Any = field(default=None, repr=False)
+    """What was required, for looking at other nodes under the same limits."""
 
     @property
     def records(self) -> int:

@@ -52,13 +52,16 @@ def _spread(keys, counts, shifts, masks, starts, out):  # type: ignore[no-untype
             out[starts[column] + ((keys[row] >> shifts[column]) & masks[column])] += counts[row]
 
 
+def _slots(keys: int) -> int:
+    """A power of two with room for twice as many keys."""
+    return 1 << max(4, (2 * keys - 1).bit_length())
+
+
 class Roller:
     """Merges tuples that become equal; its buffers are made once."""
 
     def __init__(self, most: int) -> None:
-        size = 1 << max(4, (2 * most - 1).bit_length())
-        self.table = np.full(size, -1, dtype=np.int32)
-        self.mask = np.uint64(size - 1)
+        self.table = np.full(_slots(most), -1, dtype=np.int32)
         self.keys = np.empty(most, dtype=np.int64)
         self.counts = np.empty(most, dtype=np.int64)
 
@@ -68,7 +71,9 @@ class Roller:
         starts = np.cumsum([0, *lengths[:-1]])
         shifts, masks = np.array([move[0] for move in moves]), np.array([move[1] for move in moves])
         adds = np.concatenate([add for _, _, add in moves])
-        found = _merge(keys, counts, shifts, masks, starts, adds, self.keys, self.counts, self.table, self.mask)
+        # Only as much of the table as these keys need: a small part of it stays in the cache.
+        mask = np.uint64(_slots(len(keys)) - 1)
+        found = _merge(keys, counts, shifts, masks, starts, adds, self.keys, self.counts, self.table, mask)
         return self.keys[:found].copy(), self.counts[:found].copy()
 
     def hidden(self, keys: Ints, counts: Ints, shifts: Ints, masks: Ints) -> tuple[Ints, ...]:

@@ -19,6 +19,7 @@ from discreet import __version__
 from discreet.errors import DiscreetError
 
 VERBS = {
+    "anonymise": "Write the least lossy table within a limit.",
     "assess": "Measure the risk of publishing a table.",
     "demo": "Tell the whole story on generated people.",
     "demo-data": "Generate a synthetic population and a hospital extract.",

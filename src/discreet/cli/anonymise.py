@@ -1,0 +1,160 @@
+"""`discreet anonymise`: write the least lossy table within a limit."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from discreet.anonymity import LOSSES, SEARCHES, Anonymised, Progress, anonymise
+from discreet.cli import console
+from discreet.errors import UsageError
+from discreet.policy import Policy
+from discreet.sources import read
+
+
+@click.command(name="anonymise", short_help="Write the least lossy table within a limit.")
+@click.argument("source", metavar="DATA")
+@click.option("--policy", "policy_file", metavar="FILE", required=True, help="Policy with roles and hierarchies.")
+@click.option("--k", type=click.IntRange(1), metavar="K", help="At least K people look alike.")
+@click.option(
+    "--suppression", type=float, default=0.0, show_default=True, metavar="S", help="Largest share of people left out."
+)
+@click.option("--loss", type=click.Choice(list(LOSSES)), default="loss", show_default=True, help="What to keep small.")
+@click.option("--max-risk", type=float, metavar="T", help="Largest risk of anybody; with marketer, on average.")
+@click.option(
+    "--risk-model",
+    type=click.Choice(["prosecutor", "journalist", "marketer"]),
+    default="prosecutor",
+    show_default=True,
+    help="Whose risk --max-risk limits.",
+)
+@click.option("--average-risk", type=float, metavar="T", help="Largest average risk.")
+@click.option(
+    "--diversity", metavar="L", help='At least L values of each sensitive column, or JSON: {"l": 3, "kind": "entropy"}.'
+)
+@click.option(
+    "--closeness",
+    metavar="T",
+    help='Sensitive columns within T of the whole table, or JSON: {"t": 0.2, "distance": "hierarchical"}.',
+)
+@click.option(
+    "--presence",
+    type=float,
+    nargs=2,
+    metavar="LOW HIGH",
+    help="Bounds of the probability that somebody is in the data.",
+)
+@click.option("--k-map", type=click.IntRange(1), metavar="K", help="At least K people of the population look alike.")
+@click.option("--population", metavar="POP", help="Table of the people an adversary may know of.")
+@click.option("--search", type=click.Choice(SEARCHES), default="optimal", show_default=True, help="How to search.")
+@click.option("--time-limit", type=float, metavar="SECONDS", help="Stop then, with the best so far and a proven bound.")
+@click.option("--out", metavar="TARGET", help="Write to a CSV or Parquet file, or to postgresql://...?table=NAME.")
+@click.option("--overwrite", is_flag=True, help="Replace TARGET if it exists.")
+@click.option("--dry-run", is_flag=True, help="Search, but write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def command(
+    source: str, policy_file: str, out: str | None, overwrite: bool, dry_run: bool, as_json: bool, **options: Any
+) -> int:
+    """Write the least lossy generalisation of DATA whose classes satisfy every limit.
+
+    \b
+    Examples:
+      discreet anonymise people.csv --policy policy.toml --k 5 --out safe.csv
+      discreet anonymise people.csv --policy policy.toml --k 5 --suppression 0.02 --loss entropy --dry-run
+      discreet anonymise people.csv --policy policy.toml --max-risk 0.1 --risk-model journalist --population register.parquet
+      discreet anonymise people.csv --policy policy.toml --k 5 --search local --out safe.parquet
+
+    Stopped with Ctrl-C, the search keeps the best it has found, says how far from the best it may be, and ends with
+    exit code 1.
+    """
+    if out is None and not dry_run and not as_json:
+        raise UsageError("Nothing would be written.", remedy="Give --out TARGET, or --dry-run to see the result only.")
+    policy = Policy.load(policy_file)
+    table = read(source, policy=policy)
+    with _shown(table.name) as watch:
+        result = anonymise(table, watch=watch, **_keywords(options, policy))
+    written = result.write(out, overwrite=overwrite) if out is not None and not dry_run else None
+    if as_json:
+        console.data({**result.to_dict(), "written": written, "target": out if written is not None else None})
+    else:
+        _tell(result, table.name)
+    if written is not None:
+        console.say(f"\nWrote {written:,} rows to {out.partition('?')[0] if out else ''}, verified class by class.")
+    return int(result.certificate is not None and not result.certificate.optimal and result.certificate.search != "ola")
+
+
+def _keywords(options: dict[str, Any], policy: Policy) -> dict[str, Any]:
+    """The options as `discreet.anonymise` takes them."""
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in ("diversity", "closeness"):
+        if name in given:
+            given[name] = _parsed(given[name], name)
+    if "population" in given:
+        given["population"] = read(given["population"], policy=policy.for_population())
+    return given
+
+
+def _parsed(text: str, name: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise UsageError(f"--{name} is a number or JSON.", remedy=f"For example --{name} 3") from None
+
+
+@contextmanager
+def _shown(name: str) -> Iterator[Any]:
+    """Progress on a terminal: how many nodes, how far the best may be from the bound."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[gap]}"), TimeElapsedColumn())
+    with Bar(*columns, transient=True) as bar:
+        task = bar.add_task(f"Searching {name}", total=1.0, gap="")
+
+        def watch(progress: Progress) -> bool:
+            bar.update(task, completed=closed(progress), gap=_gap(progress))
+            return True
+
+        yield watch
+
+
+def closed(progress: Progress) -> float:
+    """How much of the way the proven bound has come towards the best loss found.
+
+    >>> closed(Progress(evaluated=10, nodes=100, bound=0.2, best=0.4))
+    0.5
+    """
+    return 0.0 if progress.best in (0, float("inf")) else min(1.0, progress.bound / progress.best)
+
+
+def _gap(progress: Progress) -> str:
+    best = "none yet" if progress.best == float("inf") else f"{progress.best:.6g}"
+    return f"{progress.evaluated:,} nodes counted, best {best}, bound {progress.bound:.6g}"
+
+
+def _tell(result: Anonymised, name: str) -> None:
+    console.heading(
+        f"{name}: {result.records - result.suppressed:,} of {result.records:,} people in {result.classes:,} classes"
+    )
+    click.echo(
+        f"{result.loss_name} {result.loss:.6g}; {result.suppressed:,} people left out; {'; '.join(result.requirements)}."
+    )
+    click.echo()
+    utility = result.utility()
+    heights = {column.name: column.hierarchy.height for column in result.recoding.classes.columns}
+    rows = [
+        (column, f"{result.levels[column]} of {heights[column] - 1}" if result.levels else "by class", f"{share:.1%}")
+        for column, share in utility.items()
+    ]
+    console.table(["column", "level", "kept"], rows, numeric=(2,))
+    if result.certificate is not None:
+        click.echo()
+        click.echo(click.wrap_text(result.certificate.words(), width=96))
