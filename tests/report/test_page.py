@@ -12,7 +12,7 @@ import pytest
 
 from discreet import Policy, Table, profile, read
 from discreet.report import assessment_page
-from discreet.report.page import without_password
+from discreet.report.document import without_password
 from discreet.risk import assess
 from tests.report.samples import HOSTILE, WHEN, Outline, every_kind, page, people_profile
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from discreet.report.page import stylesheet
+from discreet.report.document import stylesheet
 
 SCHEMES = ("light", "dark", "print")
 

@@ -1,6 +1,14 @@
 """Results in words, pictures and one HTML file that can be mailed and printed."""
 
+from discreet.report.anonymised import anonymised_findings, anonymised_page
 from discreet.report.findings import Finding, findings, profile_findings
 from discreet.report.page import assessment_page
 
-__all__ = ["Finding", "assessment_page", "findings", "profile_findings"]
+__all__ = [
+    "Finding",
+    "anonymised_findings",
+    "anonymised_page",
+    "assessment_page",
+    "findings",
+    "profile_findings",
+]

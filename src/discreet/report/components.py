@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from discreet.report.findings import Finding
 from discreet.report.markup import Child, Markup, element, join
-from discreet.report.svg import Group, bar_chart
+from discreet.report.svg import Drawing, Group, bar_chart, picture
 
 Cell = str | Markup
 
@@ -35,6 +35,8 @@ class Figure:
     """How to read it, beside the picture."""
     groups: tuple[Group, ...]
     table: Table
+    drawing: Drawing | None = None
+    """What is drawn where bars do not do; then there are no groups."""
 
 
 def prose(text: str) -> Markup:
@@ -109,8 +111,16 @@ def figure(data: Figure, number: int) -> Markup:
     """The words, the picture, and the table on demand."""
     kicker = element("p", f"Figure {number}", class_="kicker")
     words = element("figcaption", kicker, element("h3", data.title), paragraphs(data.reading))
-    chart = bar_chart(data.groups, key=f"{data.key}-chart", title=data.title, about=data.about)
-    return element("figure", words, element("div", chart, shown_on_demand(data.table), class_="plot"), id=data.key)
+    shown = element("div", _chart(data), shown_on_demand(data.table), class_="plot")
+    return element("figure", words, shown, id=data.key)
+
+
+def _chart(data: Figure) -> Markup:
+    named = {"key": f"{data.key}-chart", "title": data.title, "about": data.about}
+    if data.drawing is None:
+        return bar_chart(data.groups, **named)
+    drawn = data.drawing
+    return picture([drawn.parts], **named, class_=drawn.class_, width="100%", height=str(drawn.height))
 
 
 def shown_on_demand(data: Table) -> Markup:

@@ -16,10 +16,11 @@ Row = tuple[str, str, str]
 
 def measured(assessment: Assessment) -> Table:
     """Every number with what it means."""
-    return Table("Each measure with its meaning", ("Measure", "Value", "Meaning"), tuple(_measures(assessment)), (1,))
+    return Table("Each measure with its meaning", ("Measure", "Value", "Meaning"), tuple(measures(assessment)), (1,))
 
 
-def _measures(assessment: Assessment) -> Iterator[Row]:
+def measures(assessment: Assessment) -> Iterator[Row]:
+    """Name, value and meaning of each."""
     yield "People", f"{assessment.records:,}", "everybody in the data"
     yield "Classes", f"{assessment.classes:,}", "sets of people who look alike on the assessed columns"
     yield "Unique people", f"{assessment.uniques:,}", "classes of one"

@@ -63,6 +63,17 @@ def brief_percent(share: float) -> str:
     return percent(share, below="< ", above="> ")
 
 
+def fine_percent(share: float) -> str:
+    """A share of which the smallest matters too: two digits that say something.
+
+    >>> fine_percent(0.0138), fine_percent(0.000694), fine_percent(0.2), fine_percent(0.0)
+    ('1.4 %', '0.069 %', '20 %', '0 %')
+    """
+    if not 0 < share < 0.001:
+        return brief_percent(share)
+    return f"{measure(share * 100, digits=2)} %"
+
+
 def part(number: int, whole: int, *, where: str = "") -> str:
     """Some of the people, and which share that is; `where` follows the word people.
 
@@ -148,6 +159,19 @@ def decimal(number: float, *, digits: int = 3) -> str:
     if 0 < number < 10**-digits:
         return f"below {10**-digits:g}"
     return f"{number:,.{digits}f}".rstrip("0").rstrip(".")
+
+
+def measure(number: float, *, digits: int = 3) -> str:
+    """A measure of any size: so many digits that say something, and all of those before the point.
+
+    >>> measure(0.241932), measure(75.83), measure(123456789.4), measure(0.0), measure(2.0)
+    ('0.242', '75.8', '123,456,789', '0', '2')
+    """
+    if number == 0:
+        return "0"
+    places = max(0, digits - 1 - math.floor(math.log10(abs(number))))
+    text = f"{number:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if places else text
 
 
 def amount(number: float) -> str:

@@ -18,7 +18,7 @@ STANDING: dict[Fill, str] = {"risk": "at risk", "partly": "partly at risk", "pla
 
 def crowds(assessment: Assessment) -> Figure:
     """How many people share their values with how many others."""
-    shown = _inhabited(assessment.bands)
+    shown = inhabited(assessment.bands)
     return Figure(
         key="crowd",
         title="The crowd each person hides in",
@@ -29,13 +29,14 @@ def crowds(assessment: Assessment) -> Figure:
     )
 
 
-def _inhabited(bands: tuple[Band, ...]) -> tuple[Band, ...]:
+def inhabited(bands: tuple[Band, ...]) -> tuple[Band, ...]:
     """Without the empty bands beyond the largest class."""
     last = max((place for place, band in enumerate(bands) if band.records), default=0)
     return bands[: last + 1]
 
 
-def _standing(band: Band, threshold: float) -> Fill:
+def standing(band: Band, threshold: float) -> Fill:
+    """Whether the people of a band are at risk, all or some of them."""
     if 1 / band.smallest <= threshold:
         return "plain"
     return "risk" if band.largest is not None and 1 / band.largest > threshold else "partly"
@@ -56,8 +57,8 @@ def _stripes(threshold: float) -> str:
 
 
 def _crowd_groups(assessment: Assessment, shown: tuple[Band, ...]) -> Iterator[Group]:
-    for standing, title in STANDING.items():
-        bands = [band for band in shown if _standing(band, assessment.threshold) == standing]
+    for fill, title in STANDING.items():
+        bands = [band for band in shown if standing(band, assessment.threshold) == fill]
         if bands:
             total = people(sum(band.records for band in bands))
             yield Group(tuple(_crowd_bar(band, assessment) for band in bands), title.capitalize(), total)
@@ -66,21 +67,22 @@ def _crowd_groups(assessment: Assessment, shown: tuple[Band, ...]) -> Iterator[G
 def _crowd_bar(band: Band, assessment: Assessment) -> Bar:
     share = band.records / assessment.records
     value = f"{band.records:,} · {brief_percent(share)}"
-    return Bar(_alike(band), value, share, fill=_standing(band, assessment.threshold))
+    return Bar(alike(band), value, share, fill=standing(band, assessment.threshold))
 
 
-def _alike(band: Band) -> str:
+def alike(band: Band) -> str:
+    """The band in words."""
     return "alone" if band.largest == 1 else f"{band.label} alike"
 
 
 def _crowd_table(assessment: Assessment, shown: tuple[Band, ...]) -> Table:
     rows = tuple(
         (
-            _alike(band),
+            alike(band),
             f"{band.classes:,}",
             f"{band.records:,}",
             brief_percent(band.records / assessment.records),
-            STANDING[_standing(band, assessment.threshold)],
+            STANDING[standing(band, assessment.threshold)],
         )
         for band in shown
     )
