@@ -1,0 +1,86 @@
+"""What the adversary gains, pays and risks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of the planning adversary (Xia et al. 2015)."""
+
+    prior: float
+    """Probability that the target is in the external table at all."""
+    gain: float
+    """What a re-identification brings him."""
+    access_cost: float
+    """What the external table costs."""
+    link_cost: float
+    """What linking it costs."""
+    exploit_cost: float
+    """What trying one candidate costs."""
+    penalty: float
+    """What he pays when he is detected."""
+    max_penalties: int | None = None
+    """How often he can be made to pay: None without limit, 0 never."""
+    detection_intercept: float = -4.59
+    detection_slope: float = 0.0
+    """The i-th exploit is detected with probability 1/(1 + exp(-(intercept + slope * i)))."""
+    discount: float = 0.9
+    """What a step later is worth."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            self._check_number(field.name)
+        if not 0 < self.prior <= 1:
+            raise UsageError(
+                "prior is a probability above 0 and up to 1.", remedy="How likely is the target in the external table?"
+            )
+        if not 0 < self.discount <= 1:
+            raise UsageError(
+                "discount lies above 0 and up to 1.", remedy="1 means that the adversary has all the time in the world."
+            )
+        for name in ("gain", "access_cost", "link_cost", "exploit_cost", "penalty"):
+            if getattr(self, name) < 0:
+                raise UsageError(f"{name} must not be negative.", remedy="Costs are given as positive numbers.")
+        if self.max_penalties is not None and (self.max_penalties < 0 or self.max_penalties != int(self.max_penalties)):
+            raise UsageError(
+                "max_penalties is a whole number from 0 up, or None for no limit.",
+                remedy="1 means: fined once at most.",
+            )
+
+    def _check_number(self, name: str) -> None:
+        value = getattr(self, name)
+        if name == "max_penalties" and value is None:
+            return
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
+            raise UsageError(f"{name} must be a finite number.", remedy="Check the parameters of the attack.")
+
+    @cached_property
+    def levels(self) -> int:
+        """Numbers of penalties that must be told apart: one where they never stop, or never come."""
+        return 1 if not self.max_penalties else int(self.max_penalties) + 1
+
+    @cached_property
+    def penalties(self) -> Floats:
+        """What a detection costs, by penalties already charged."""
+        if self.max_penalties is None:
+            return np.array([float(self.penalty)])
+        return (
+            np.array([float(self.penalty)] * int(self.max_penalties) + [0.0])[: self.levels]
+            if self.max_penalties
+            else np.zeros(1)
+        )
+
+    def detection(self, attempts: NDArray[np.int64]) -> Floats:
+        """Probability that an exploit is detected after so many earlier ones."""
+        return np.asarray(1 / (1 + np.exp(-(self.detection_intercept + self.detection_slope * attempts))))
