@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-import duckdb
 import pandas
-import polars
-import psycopg
 import pyarrow
-import pyarrow.csv
-import pyarrow.parquet
 import pytest
 
 import discreet
 from discreet.errors import ColumnError, CountError, EmptySource
+from tests.contract.readers import Reader
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -74,111 +68,10 @@ SCHEMA = pyarrow.schema(
         (WEIRD, pyarrow.string()),
     ]
 )
-Reader = Callable[[pyarrow.Table, discreet.Policy | None], discreet.Table]
 
 
 def arrow_table(rows: list[dict[str, Any]]) -> pyarrow.Table:
     return pyarrow.Table.from_pylist([{**row, WEIRD: row["sex"]} for row in rows], schema=SCHEMA)
-
-
-@pytest.fixture(
-    params=[
-        "csv",
-        "csv.gz",
-        "parquet",
-        "arrow",
-        "pandas",
-        "polars",
-        "relation",
-        pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.xdist_group("postgres")]),
-        pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")]),
-    ]
-)
-def reader(request: pytest.FixtureRequest, tmp_path: Path) -> Reader:
-    """Puts an Arrow table onto one engine and reads it back through `discreet.read`."""
-    return READERS[request.param](request, tmp_path)
-
-
-def file_reader(suffix: str) -> Callable[[pytest.FixtureRequest, Path], Reader]:
-    def build(_: pytest.FixtureRequest, folder: Path) -> Reader:
-        def read(table: pyarrow.Table, policy: discreet.Policy | None) -> discreet.Table:
-            path = folder / f"people.{suffix}"
-            duckdb.connect().from_arrow(table).write_parquet(str(path)) if suffix == "parquet" else write_csv(
-                table, path
-            )
-            return discreet.read(path, policy=policy)
-
-        return read
-
-    return build
-
-
-def write_csv(table: pyarrow.Table, path: Path) -> None:
-    connection = duckdb.connect()
-    connection.register("handed", table)
-    compression = "gzip" if path.suffix == ".gz" else "none"
-    connection.execute(f"COPY handed TO '{path}' (HEADER, DELIMITER ';', COMPRESSION {compression})")
-
-
-def frame_reader(convert: Callable[[pyarrow.Table], Any]) -> Callable[[pytest.FixtureRequest, Path], Reader]:
-    return lambda _request, _folder: lambda table, policy: discreet.read(convert(table), policy=policy)
-
-
-def relation(table: pyarrow.Table) -> Any:
-    return duckdb.connect().from_arrow(table)
-
-
-def postgres_reader(request: pytest.FixtureRequest, _: Path) -> Reader:
-    url = request.getfixturevalue("postgres_url")
-
-    def read(table: pyarrow.Table, policy: discreet.Policy | None) -> discreet.Table:
-        load_postgres(url, table)
-        return discreet.read(url, policy=policy, table="Room 1.people")
-
-    return read
-
-
-def load_postgres(url: str, table: pyarrow.Table) -> None:
-    kinds = {
-        "string": "text",
-        "int32": "int4",
-        "int64": "int8",
-        "date32[day]": "date",
-        "decimal128(6, 2)": "numeric(6,2)",
-        "bool": "boolean",
-    }
-    columns = [(field.name.replace('"', '""'), kinds[str(field.type)]) for field in table.schema]
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute('DROP SCHEMA IF EXISTS "Room 1" CASCADE')
-        connection.execute('CREATE SCHEMA "Room 1"')
-        declared = ", ".join(f'"{name}" {kind}' for name, kind in columns)
-        connection.execute(f'CREATE TABLE "Room 1".people ({declared})'.encode())
-        holes = ", ".join(["%s"] * len(columns))
-        rows = [tuple(row.values()) for row in table.to_pylist()]
-        connection.cursor().executemany(f'INSERT INTO "Room 1".people VALUES ({holes})'.encode(), rows)
-
-
-def spark_reader(request: pytest.FixtureRequest, folder: Path) -> Reader:
-    session = request.getfixturevalue("spark")
-
-    def read(table: pyarrow.Table, policy: discreet.Policy | None) -> discreet.Table:
-        pyarrow.parquet.write_table(table, folder / "people.parquet")
-        return discreet.read(session.read.parquet(str(folder / "people.parquet")), policy=policy)
-
-    return read
-
-
-READERS: dict[str, Callable[[pytest.FixtureRequest, Path], Reader]] = {
-    "csv": file_reader("csv"),
-    "csv.gz": file_reader("csv.gz"),
-    "parquet": file_reader("parquet"),
-    "arrow": frame_reader(lambda table: table),
-    "pandas": frame_reader(lambda table: table.to_pandas()),
-    "polars": frame_reader(polars.from_arrow),
-    "relation": frame_reader(relation),
-    "postgres": postgres_reader,
-    "spark": spark_reader,
-}
 
 
 def counted(table: discreet.Table, by: list[str]) -> dict[tuple[str | None, ...], int]:

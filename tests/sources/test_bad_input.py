@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,19 @@ def test_a_named_encoding_is_read(write: Any, encoding: str) -> None:
     path = write("a.csv", "name;age\nMüller;39\n".encode(encoding))
     policy = discreet.Policy.from_dict({"data": {"encoding": encoding}, "columns": {"name": {"role": "quasi"}}})
     assert list(discreet.read(path, policy=policy).classes().tuples()) == [("Müller",)]
+
+
+def test_a_copy_made_for_reading_does_not_stay(write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    policy = discreet.Policy.from_dict({"data": {"encoding": "latin-1"}, "columns": {"name": {"role": "quasi"}}})
+    table = discreet.read(write("a.csv", GOOD.encode("latin-1")), policy=policy)
+    assert table.records == 2
+    assert len(list(scratch.glob("*.csv"))) == 1
+    del table
+    gc.collect()
+    assert list(scratch.glob("*.csv")) == []
 
 
 def test_an_unknown_encoding(write: Any) -> None:

@@ -133,6 +133,7 @@ def _searched(
         evaluated=found.evaluated,
         requirements=tuple(one.words() for one in limits.requirements),
         certificate=Certificate.of(found, search),
+        search=search,
         recoding=recoding,
         table=table,
         population=crowd,
@@ -199,9 +200,11 @@ def _recoded(table: Any, classes: Classes, limits: Limits, search: str, crowd: A
         evaluated=0,
         requirements=tuple(one.words() for one in limits.requirements),
         certificate=None,
+        search=search,
         recoding=recoding,
         table=table,
         population=crowd,
+        limits=limits,
     )
 
 

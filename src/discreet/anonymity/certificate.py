@@ -51,10 +51,9 @@ class Certificate:
             return f"{looked}. This is the best of the minimal ones, as published; a better one may exist above them."
         if not self.optimal:
             return f"{looked} before the search was stopped. No combination costs less than {self.lower_bound:.6g}; this one costs {self.loss:.6g}."
-        return (
-            f"{looked}; {self.too_much_suppressed:,} were ruled out because a coarser one already suppresses too much, "
-            f"{self.too_costly:,} because they cost at least as much by their columns alone. Nothing better exists."
-        )
+        suppress = f"{self.too_much_suppressed:,} because a coarser one already suppresses too much"
+        cost = f"{self.too_costly:,} because their lower bound exceeds the loss of this one"
+        return f"{looked}; the others were ruled out: {suppress}, {cost}. Nothing better exists."
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

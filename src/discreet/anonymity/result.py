@@ -41,6 +41,9 @@ class Anonymised:
     requirements: tuple[str, ...]
     """What every published class satisfies, in words."""
     certificate: Certificate | None
+    """Why nothing better exists; None where that is not claimed."""
+    search: str
+    """How it was found."""
     recoding: Recoding
     table: Any = field(default=None, repr=False)
     population: Any = field(default=None, repr=False)
@@ -110,6 +113,7 @@ class Anonymised:
             "suppressed": self.suppressed,
             "classes": self.classes,
             "evaluated": self.evaluated,
+            "search": self.search,
             "requirements": list(self.requirements),
             "utility": self.utility(),
             "certificate": self.certificate.to_dict() if self.certificate else None,

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
 
-from discreet.anonymity import LOSSES, SEARCHES, Anonymised, Progress, anonymise
+from discreet import __version__
+from discreet.anonymity import LOSSES, SEARCHES, Anonymised, Point, Progress, anonymise, frontier, sweep
 from discreet.cli import console
 from discreet.errors import UsageError
 from discreet.policy import Policy
-from discreet.sources import read
+from discreet.risk import assess
+from discreet.sources import Table, read
+
+DRAWN = 20_000
+"""Lattices up to this many nodes are drawn whole in a report."""
 
 
 @click.command(name="anonymise", short_help="Write the least lossy table within a limit.")
@@ -55,10 +62,20 @@ from discreet.sources import read
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Stop then, with the best so far and a proven bound.")
 @click.option("--out", metavar="TARGET", help="Write to a CSV or Parquet file, or to postgresql://...?table=NAME.")
 @click.option("--overwrite", is_flag=True, help="Replace TARGET if it exists.")
+@click.option(
+    "--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a report (HTML)."
+)
 @click.option("--dry-run", is_flag=True, help="Search, but write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
-    source: str, policy_file: str, out: str | None, overwrite: bool, dry_run: bool, as_json: bool, **options: Any
+    source: str,
+    policy_file: str,
+    out: str | None,
+    overwrite: bool,
+    report: Path | None,
+    dry_run: bool,
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """Write the least lossy generalisation of DATA whose classes satisfy every limit.
 
@@ -74,6 +91,8 @@ def command(
     """
     if out is None and not dry_run and not as_json:
         raise UsageError("Nothing would be written.", remedy="Give --out TARGET, or --dry-run to see the result only.")
+    if report is not None:
+        console.refuse_other_than_html(report)
     policy = Policy.load(policy_file)
     table = read(source, policy=policy)
     with _shown(table.name) as watch:
@@ -85,6 +104,8 @@ def command(
         _tell(result, table.name)
     if written is not None:
         console.say(f"\nWrote {written:,} rows to {out.partition('?')[0] if out else ''}, verified class by class.")
+    if report is not None:
+        _write_report(report, result, table)
     return int(result.certificate is not None and not result.certificate.optimal and result.certificate.search != "ola")
 
 
@@ -138,6 +159,34 @@ def closed(progress: Progress) -> float:
 def _gap(progress: Progress) -> str:
     best = "none yet" if progress.best == float("inf") else f"{progress.best:.6g}"
     return f"{progress.evaluated:,} nodes counted, best {best}, bound {progress.bound:.6g}"
+
+
+def _write_report(report: Path, result: Anonymised, table: Table) -> None:
+    from discreet.report import anonymised_page
+
+    before = assess(table)
+    remaining = result.records - result.suppressed
+    small = result.certificate is not None and result.certificate.nodes <= DRAWN
+    page = anonymised_page(
+        result,
+        before=before,
+        after=result.assess(threshold=before.threshold) if remaining else None,
+        title=f"Anonymised: {table.name}",
+        source=table.name,
+        created=datetime.datetime.now(datetime.UTC),
+        command=console.command_line(),
+        version=__version__,
+        policy=table.policy,
+        frontier=_frontier(result, table) if small else (),
+        lattice=sweep(result.recoding.classes, result.limits, loss=result.loss_name) if small else (),
+    )
+    console.write_text(report, page)
+    console.say(f"Report: {report}")
+
+
+def _frontier(result: Anonymised, table: Table) -> tuple[Point, ...]:
+    share = result.limits.suppressible / result.records
+    return frontier(table, suppression=share, loss=result.loss_name)
 
 
 def _tell(result: Anonymised, name: str) -> None:

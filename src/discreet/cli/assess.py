@@ -9,7 +9,6 @@ import click
 
 from discreet import __version__
 from discreet.cli import console
-from discreet.errors import UsageError
 from discreet.policy import Policy
 from discreet.risk import Assessment, assess, profile
 from discreet.sources import Table, read
@@ -90,10 +89,7 @@ def _tell(assessment: Assessment, table: Table) -> None:
 def _write_report(out: Path, assessment: Assessment, table: Table) -> None:
     from discreet.report import assessment_page
 
-    if out.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(
-            f"The report is an HTML file, but {out.name} is not named so.", remedy="Use a name such as report.html."
-        )
+    console.refuse_other_than_html(out)
     page = assessment_page(
         assessment,
         title=f"Risk of {table.name}",

@@ -81,6 +81,14 @@ def command_line() -> str:
     return shlex.join(["discreet", *sys.argv[1:]])
 
 
+def refuse_other_than_html(report: Path) -> None:
+    """A report is an HTML file and is named so."""
+    if report.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(
+            f"The report is an HTML file, but {report.name} is not named so.", remedy="Use a name such as report.html."
+        )
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a file, or say why not."""
     try:

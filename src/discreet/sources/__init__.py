@@ -1,4 +1,4 @@
-"""Tables in, counted where they live: files and frames on DuckDB, tables in PostgreSQL, frames on Spark."""
+"""Tables in, counted where they live, and out as they are published: files and frames on DuckDB, tables in PostgreSQL, frames on Spark."""
 
 from discreet.sources.engine import Engine, Field
 from discreet.sources.reading import read

@@ -15,6 +15,8 @@ def coded(column: Any) -> Coded:
 
     whole = column.combine_chunks() if isinstance(column, arrow.ChunkedArray) else column
     whole = arrow.concat_arrays(whole) if isinstance(whole, list) else whole
+    if arrow.types.is_nested(whole.type):
+        return Coded.of(whole.to_pylist())
     encoded = whole if arrow.types.is_dictionary(whole.type) else whole.dictionary_encode(null_encoding="encode")
     values = [*encoded.dictionary.to_pylist(), None]
     codes = encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import glob
 import re
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
 
 from discreet.errors import ColumnError, DataError, SourceNotFound, SourceUnreadable, UsageError
-from discreet.kernel import Coded, Histogram
+from discreet.kernel import Coded, Histogram, Recoding
 from discreet.sources import csvfile, parquetfile
 from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, refuse_bad_weights
+
+if TYPE_CHECKING:
+    from discreet.sources.writing.targets import Target
 
 RELATION = "source"
 PLAIN_KINDS: dict[str, Kind] = {
@@ -54,30 +59,34 @@ class DuckDBEngine:
         encoding = encoding or "utf-8"
         mark, header = csvfile.sniff(path, delimiter=delimiter, encoding=encoding)
         csvfile.check_header(header, path, declared=declared)
-        connection = _connect()
+        connection = connect()
         plain = csvfile.as_utf8(path, encoding)
-        options = f"delim = {_text(mark)}, header = true, quote = '\"', escape = '\"', nullstr = '', auto_detect = false, strict_mode = true"
-        columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in header)
+        options = f"delim = {literal(mark)}, header = true, quote = '\"', escape = '\"', nullstr = '', auto_detect = false, strict_mode = true"
+        columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
         kind = ", compression = 'gzip'" if plain.name.lower().endswith(".gz") else ""
-        scan = f"read_csv({_text(str(plain))}, {options}, columns = {{{columns}}}{kind})"
-        return cls._on_view(path.name, connection, scan)
+        scan = f"read_csv({literal(str(plain))}, {options}, columns = {{{columns}}}{kind})"
+        engine = cls._on_view(path.name, connection, scan)
+        if plain != path:
+            # A copy of people's records goes with the engine that reads it, at the latest when the process ends.
+            weakref.finalize(engine, plain.unlink, missing_ok=True)
+        return engine
 
     @classmethod
     def from_parquet(cls, path: Path) -> DuckDBEngine:
         """A Parquet file, a pattern with wildcards, or a folder of Parquet files."""
-        pattern = path / "**" / "*.parquet" if path.is_dir() else path
+        pattern = Path(glob.escape(str(path)), "**", "*.parquet") if path.is_dir() else path
         files = parquetfile.matching(pattern)
         if not files:
             raise SourceNotFound(
                 f"There is no file {pattern}.", remedy="Check the path; relative paths start at the current folder."
             )
-        listed = ", ".join(_text(str(file)) for file in files)
-        return cls._on_view(path.name, _connect(), f"read_parquet([{listed}])", parquet=files)
+        listed = ", ".join(literal(str(file)) for file in files)
+        return cls._on_view(path.name, connect(), f"read_parquet([{listed}])", parquet=files)
 
     @classmethod
     def from_frame(cls, frame: Any) -> DuckDBEngine:
         """An Arrow, pandas or polars frame, or a dictionary of numpy arrays."""
-        connection = _connect()
+        connection = connect()
         name = f"the {type(frame).__module__.partition('.')[0].lstrip('_')} frame"
         _refuse_doubled(frame)
         try:
@@ -91,7 +100,7 @@ class DuckDBEngine:
 
     @classmethod
     def _on_view(cls, name: str, connection: Any, scan: str, **kept: Any) -> DuckDBEngine:
-        with _translated(name):
+        with translated(name):
             connection.execute(f"CREATE VIEW {RELATION} AS SELECT * FROM {scan}")
         return cls(name, connection, **kept)
 
@@ -102,7 +111,7 @@ class DuckDBEngine:
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         """People per distinct tuple."""
-        with _translated(self.name):
+        with translated(self.name):
             if weight is not None:
                 self._check_weight(weight)
             elif self.parquet and (fast := parquetfile.count(self.parquet, by)) is not None:
@@ -116,7 +125,7 @@ class DuckDBEngine:
     def _count(self, by: Sequence[str], weight: str | None) -> Histogram:
         types = self._types()
         sql = count_sql(by, weight=weight, relation=RELATION, quote=quote)
-        cells = [_cell(f"c{place}", types[name]) for place, name in enumerate(by)]
+        cells = [cell(f"c{place}", types[name]) for place, name in enumerate(by)]
         self.connection.execute(
             f"CREATE OR REPLACE TEMP TABLE counted AS SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})"
         )
@@ -137,15 +146,25 @@ class DuckDBEngine:
         self.connection.execute(f"DROP TYPE {column}_values")
         return Coded.merged([*(_spelt(value, kind) for (value,) in values), None], raw)
 
+    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
+        """Write the rows as the recoding publishes them, in no particular order."""
+        from discreet.sources.writing.duckdb import PrivateDesk, export
+
+        return export(PrivateDesk(self.name, self.types, self.connection), recoding, target, drop=drop)
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The columns with the types of DuckDB."""
+        with translated(self.name):
+            return {row[0]: row[1] for row in self.connection.execute(f"DESCRIBE {RELATION}").fetchall()}
+
     def _types(self) -> dict[str, str]:
-        with _translated(self.name):
-            rows = self.connection.execute(f"DESCRIBE {RELATION}").fetchall()
-        return {row[0]: _bare(row[1]) for row in rows}
+        return {name: bare(kind) for name, kind in self.types.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class RelationEngine:
-    """A DuckDB relation, counted on the connection it belongs to; nothing is created there."""
+    """A DuckDB relation, counted on the connection it belongs to; nothing stays there."""
 
     relation: Any
     name: str = "the DuckDB relation"
@@ -154,36 +173,46 @@ class RelationEngine:
     def fields(self) -> tuple[Field, ...]:
         """The columns, in order."""
         return tuple(
-            Field(name, _kind(_bare(kind)))
+            Field(name, _kind(bare(kind)))
             for name, kind in zip(self.relation.columns, self.relation.types, strict=True)
         )
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         """People per distinct tuple."""
-        with _translated(self.name):
+        with translated(self.name):
             if weight is not None:
                 bad = self._run(bad_weight_sql(weight, relation=RELATION, quote=quote))
                 refuse_bad_weights(int(bad["bad"][0]), weight)
-            types = dict(zip(self.relation.columns, map(_bare, self.relation.types), strict=True))
-            cells = [_cell(f"c{place}", types[name]) for place, name in enumerate(by)]
+            types = dict(zip(self.relation.columns, map(bare, self.relation.types), strict=True))
+            cells = [cell(f"c{place}", types[name]) for place, name in enumerate(by)]
             sql = count_sql(by, weight=weight, relation=RELATION, quote=quote)
             found = self._run(f"SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})")
-        coded = {name: _fetched(found[f"c{place}"], types[name]) for place, name in enumerate(by)}
+        coded = {name: fetched(found[f"c{place}"], types[name]) for place, name in enumerate(by)}
         return Histogram(coded, np.asarray(np.ma.filled(found["n"], 0), dtype=np.int64))
+
+    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
+        """Write the rows as the recoding publishes them, in no particular order.
+
+        Temporary tables are made on the relation's connection and dropped again.
+        """
+        from discreet.sources.writing.duckdb import BorrowedDesk, export
+
+        types = dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))
+        return export(BorrowedDesk(self.name, types, self.relation), recoding, target, drop=drop)
 
     def _run(self, sql: str) -> dict[str, Any]:
         result: dict[str, Any] = self.relation.query(RELATION, sql).fetchnumpy()
         return result
 
 
-def _connect() -> Any:
+def connect() -> Any:
     """A private database in memory that spills to the temporary folder, not to the current one."""
     folder = tempfile.gettempdir()
     return duckdb.connect(config={"temp_directory": folder, "preserve_insertion_order": "false"})
 
 
 @contextmanager
-def _translated(name: str) -> Iterator[None]:
+def translated(name: str) -> Iterator[None]:
     """Engine errors as ours. Their text is dropped: it quotes rows."""
     try:
         yield
@@ -222,11 +251,13 @@ def _refuse_doubled(frame: Any) -> None:
         raise ColumnError("The frame has two columns of the same name.", remedy="Give every column a name of its own.")
 
 
-def _text(value: str) -> str:
+def literal(value: str) -> str:
+    """A text as DuckDB quotes it."""
     return "'" + value.replace("'", "''") + "'"
 
 
-def _bare(kind: Any) -> str:
+def bare(kind: Any) -> str:
+    """A type without its length or scale."""
     return re.sub(r"\(.*", "", str(kind))
 
 
@@ -236,11 +267,13 @@ def _kind(kind: str) -> Kind:
     return PLAIN_KINDS.get(kind, "number" if kind in ("DECIMAL", "HUGEINT", "UHUGEINT") else "other")
 
 
-def _cell(column: str, kind: str) -> str:
+def cell(column: str, kind: str) -> str:
+    """A column as it comes over: a number, a day, or text."""
     return column if kind in PLAIN_KINDS else f"CAST({column} AS VARCHAR) AS {column}"
 
 
-def _fetched(cells: Any, kind: str) -> Coded:
+def fetched(cells: Any, kind: str) -> Coded:
+    """Codes of cells that came over."""
     return _plain(cells) if kind in PLAIN_KINDS else Coded.of([_spelt(cell, kind) for cell in cells.tolist()])
 
 

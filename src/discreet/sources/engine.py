@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from discreet.errors import CountError
-from discreet.kernel import Histogram
+from discreet.kernel import Histogram, Recoding
+
+if TYPE_CHECKING:
+    from discreet.sources.writing.targets import Target
 
 Kind = Literal["text", "number", "date", "boolean", "other"]
 
@@ -35,6 +38,14 @@ class Engine(Protocol):
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         """People per distinct tuple of `by`; a row stands for `weight` people where that column is given."""
+        ...
+
+    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
+        """Write every row as its class is published, without the columns in `drop`, and say how many rows.
+
+        Rows of classes that are not published are left out, the other columns stay as they are, and columns keep
+        their order; rows need not keep theirs.
+        """
         ...
 
 

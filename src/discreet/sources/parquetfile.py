@@ -28,7 +28,9 @@ TOGETHER = 2**21
 
 
 def matching(pattern: Path) -> tuple[Path, ...]:
-    """The files of a pattern, in order."""
+    """The files of a pattern, in order; a file of that very name is no pattern."""
+    if pattern.is_file():
+        return (pattern,)
     return tuple(Path(name) for name in sorted(glob.glob(str(pattern), recursive=True)))  # noqa: PTH207 - absolute patterns
 
 

@@ -6,12 +6,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from discreet.errors import ColumnError, CountError, MissingExtra, SourceNotFound, SourceUnreadable
-from discreet.kernel import Histogram
+from discreet.kernel import Histogram, Recoding
 from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, refuse_bad_weights
+
+if TYPE_CHECKING:
+    from discreet.sources.writing.targets import Target
+
+SCHEMES = ("postgresql://", "postgres://")
+OURS: tuple[str, ...] = ("table", "query")
+"""Options of a URL that are not for the server."""
 
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("text", "varchar", "bpchar", "name"), "text"),
@@ -19,12 +26,24 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("date", "timestamp", "timestamptz"), "date"),
     "bool": "boolean",
 }
-CHUNK = 20_000
 
 
 def quote(name: str) -> str:
     """A name as PostgreSQL quotes it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def quoted(table: str) -> str:
+    """The name of a table with its schema, quoted."""
+    return ".".join(quote(part) for part in table.split("."))
+
+
+def address(url: str) -> tuple[str, dict[str, str]]:
+    """A URL as the server takes it, and the `table` and `query` that were written into it."""
+    parts = urlsplit(url)
+    options = dict(parse_qsl(parts.query))
+    ours = {name: options.pop(name) for name in OURS if name in options}
+    return urlunsplit(parts._replace(query=urlencode(options), fragment="")), ours
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +53,8 @@ class PostgresEngine:
     url: str = field(repr=False)
     table: str | None = None
     query: str | None = field(default=None, repr=False)
+    connection: Any = field(default=None, repr=False)
+    """An open transaction to ask instead."""
 
     @property
     def name(self) -> str:
@@ -41,34 +62,34 @@ class PostgresEngine:
         return f"table {self.table}" if self.table is not None else "the PostgreSQL query"
 
     @property
-    def _relation(self) -> str:
+    def relation(self) -> str:
+        """The table or query, as it stands after FROM."""
         if self.table is not None:
-            return ".".join(quote(part) for part in self.table.split("."))
+            return quoted(self.table)
         return f"({(self.query or '').strip().rstrip(';')}) AS source"
 
     @property
     def fields(self) -> tuple[Field, ...]:
         """The columns, in order."""
-        return self._fields
+        return tuple(Field(name, _kind(kind)) for name, kind in self.types.items())
 
     @cached_property
-    def _fields(self) -> tuple[Field, ...]:
+    def types(self) -> dict[str, str]:
+        """The columns with the types of PostgreSQL, such as numeric(10,2)."""
         with self._cursor() as cursor:
-            cursor.execute(f"SELECT * FROM {self._relation} LIMIT 0")
-            found = tuple(
-                Field(column.name, KINDS.get(column.type_display, _kind(column))) for column in cursor.description
-            )
-        if len({column.name for column in found}) < len(found):
+            cursor.execute(f"SELECT * FROM {self.relation} LIMIT 0")
+            found = [(column.name, column.type_display) for column in cursor.description]
+        if len(dict(found)) < len(found):
             raise ColumnError(
                 f"{self.name} has two columns of the same name.", remedy="Name them apart in the query (AS)."
             )
-        return found
+        return dict(found)
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         """People per distinct tuple."""
         if weight is not None:
             self._check_weight(weight)
-        sql = count_sql(by, weight=weight, relation=self._relation, quote=quote)
+        sql = count_sql(by, weight=weight, relation=self.relation, quote=quote)
         with self._cursor() as cursor:
             cursor.execute(sql)
             return Histogram.from_rows(by, [(*row[:-1], row[-1] or 0) for row in cursor])
@@ -81,48 +102,89 @@ class PostgresEngine:
                 remedy="Cast it in a query: ?query=SELECT ..., n::int AS n FROM ...",
             )
         with self._cursor() as cursor:
-            cursor.execute(bad_weight_sql(weight, relation=self._relation, quote=quote, cast="CAST"))
+            cursor.execute(bad_weight_sql(weight, relation=self.relation, quote=quote, cast="CAST"))
             refuse_bad_weights(cursor.fetchone()[0], weight)
+
+    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
+        """Write the rows as the recoding publishes them, in no particular order.
+
+        Only here the connection is not read-only: the recoding needs temporary tables.
+        """
+        from discreet.sources.writing.postgres import export
+
+        return export(self, recoding, target, drop=drop)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        """A cursor that may make temporary tables; all it does is undone at the end."""
+        with self.translated(), connected(self.url) as connection, connection.transaction(force_rollback=True):
+            yield connection.cursor()
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Errors of the server as ours."""
+        try:
+            yield
+        except driver().Error as error:
+            raise self._translated(error) from None
 
     @contextmanager
     def _cursor(self) -> Iterator[Any]:
-        psycopg = _driver()
-        try:
-            with psycopg.connect(self.url, connect_timeout=10) as connection:
-                connection.read_only = True
-                yield connection.cursor()
-        except psycopg.Error as error:
-            raise self._translated(error) from None
+        if self.connection is not None:
+            with self.translated(), self.connection.cursor() as cursor:
+                yield cursor
+            return
+        with self.translated(), driver().connect(self.url, connect_timeout=10) as connection:
+            connection.read_only = True
+            yield connection.cursor()
 
     def _translated(self, error: Any) -> SourceNotFound | SourceUnreadable:
         """Errors of the server as ours. Their text is dropped: it may quote values."""
         state = error.sqlstate
-        server = urlsplit(self.url).hostname or "localhost"
         if state is None:
-            return SourceNotFound(
-                f"The PostgreSQL server at {server} cannot be reached or refused the login.",
-                remedy="Check host, port, user and password (PGPASSWORD or ~/.pgpass keep it out of commands).",
-            )
+            return unreachable(self.url)
         if state in ("42P01", "3F000"):
             return SourceNotFound(
                 f"There is no {self.name} in that database.",
                 remedy="Write it as schema.table, in the case it was created with.",
             )
         if state == "42501":
-            return SourceUnreadable(f"This user may not read {self.name}.", remedy="Ask for SELECT on it.")
+            return SourceUnreadable(
+                f"This user may not read {self.name}.",
+                remedy="Ask for SELECT on it (to export it, also for TEMPORARY on the database).",
+            )
         return SourceUnreadable(
             f"PostgreSQL could not read {self.name} (SQLSTATE {state}).", remedy="Try the statement in psql."
         )
 
 
-def _driver() -> Any:
+@contextmanager
+def connected(url: str) -> Iterator[Any]:
+    """A connection all of whose statements see one state of the database; committed at the end if all went well."""
+    psycopg = driver()
+    with psycopg.connect(url, connect_timeout=10, client_encoding="utf8") as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        yield connection
+
+
+def unreachable(url: str) -> SourceNotFound:
+    """The server did not answer; the URL is not repeated."""
+    server = urlsplit(url).hostname or "localhost"
+    return SourceNotFound(
+        f"The PostgreSQL server at {server} cannot be reached or refused the login.",
+        remedy="Check host, port, user and password (PGPASSWORD or ~/.pgpass keep it out of commands).",
+    )
+
+
+def driver() -> Any:
+    """psycopg, if it is installed."""
     try:
         import psycopg
     except ImportError:
-        raise MissingExtra("postgres", needed_for="Reading from PostgreSQL") from None
+        raise MissingExtra("postgres", needed_for="PostgreSQL") from None
     return psycopg
 
 
-def _kind(column: Any) -> Kind:
+def _kind(shown: str) -> Kind:
     """Types with a length or scale are shown with it: numeric(10,2)."""
-    return KINDS.get(column.type_display.partition("(")[0], "other")
+    return KINDS.get(shown.partition("(")[0], "other")

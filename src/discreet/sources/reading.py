@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from discreet.errors import SourceNotFound, UsageError
 from discreet.policy import Policy
 from discreet.sources.engine import Engine
+from discreet.sources.postgres import SCHEMES, PostgresEngine, address
 from discreet.sources.table import Table
-
-POSTGRES = ("postgresql://", "postgres://")
 
 
 def read(
@@ -31,7 +29,7 @@ def read(
 
 
 def _engine(source: Any, policy: Policy, *, table: str | None, query: str | None) -> Engine:
-    if isinstance(source, str) and source.startswith(POSTGRES):
+    if isinstance(source, str) and source.startswith(SCHEMES):
         return _postgres(source, table=table, query=query)
     if table is not None or query is not None:
         raise UsageError(
@@ -67,15 +65,11 @@ def _file(path: Path, policy: Policy) -> Engine:
 
 
 def _postgres(url: str, *, table: str | None, query: str | None) -> Engine:
-    from discreet.sources.postgres import PostgresEngine
-
-    parts = urlsplit(url)
-    options = dict(parse_qsl(parts.query))
-    table, query = table or options.pop("table", None), query or options.pop("query", None)
+    plain, ours = address(url)
+    table, query = table or ours.get("table"), query or ours.get("query")
     if (table is None) == (query is None):
         raise UsageError(
             "Say which table or which query to read from PostgreSQL.",
             remedy="Add ?table=schema.name to the URL, or ?query=SELECT...",
         )
-    plain = urlunsplit(parts._replace(query=urlencode(options), fragment=""))
     return PostgresEngine(plain, table=table, query=query)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.errors import ColumnError, SourceUnreadable
-from discreet.kernel import Histogram
+from discreet.kernel import Histogram, Recoding
 from discreet.sources import arrow
 from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, refuse_bad_weights
+
+if TYPE_CHECKING:
+    from discreet.sources.writing.targets import Target
 
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("string", "char", "varchar"), "text"),
@@ -47,7 +51,7 @@ class SparkEngine:
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         """People per distinct tuple."""
-        with _translated():
+        with translated():
             if weight is not None:
                 bad = self._run(bad_weight_sql(weight, relation="{source}", quote=quote))
                 refuse_bad_weights(int(bad.column("bad")[0].as_py()), weight)
@@ -55,19 +59,34 @@ class SparkEngine:
         counts = np.array([int(people or 0) for people in found.column("n").to_pylist()], dtype=np.int64)
         return Histogram({name: arrow.coded(found.column(f"c{place}")) for place, name in enumerate(by)}, counts)
 
+    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
+        """Write the rows as the recoding publishes them, in no particular order, from the workers of the cluster."""
+        from discreet.sources.writing.spark import export
+
+        return export(self, recoding, target, drop=drop)
+
     def _run(self, sql: str) -> Any:
         return self.frame.sparkSession.sql(sql, source=self.frame).toArrow()
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def translated(task: str = "count") -> Iterator[None]:
     """Errors of the cluster as ours. Their text is dropped: it may quote rows."""
-    from pyspark.errors import PySparkException
-
     try:
         yield
-    except PySparkException as error:
-        condition = error.getCondition() or type(error).__name__
+    except failures() as error:
+        condition = (error.getCondition() if hasattr(error, "getCondition") else None) or type(error).__name__
         raise SourceUnreadable(
-            f"Spark could not count the frame ({condition}).", remedy="The log of the cluster says more."
+            f"Spark could not {task} the frame ({condition}).", remedy="The log of the cluster says more."
         ) from None
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """What Spark raises; the thin client does without Py4J."""
+    from pyspark.errors import PySparkException
+
+    if importlib.util.find_spec("py4j") is None:
+        return (PySparkException,)
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+    return PySparkException, Py4JError

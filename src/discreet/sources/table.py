@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from discreet.errors import ColumnError, EmptySource, UsageError
-from discreet.kernel import Classes
+from discreet.kernel import Classes, Recoding
 from discreet.policy import Policy
 from discreet.sources.engine import Engine, Field
 
@@ -44,6 +46,11 @@ class Table:
         known = {*self.policy.roles, self.policy.count}
         return tuple(name for name in self.columns if name not in known)
 
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Seconds that only go forward, for searches with a time limit."""
+        return time.monotonic
+
     @cached_property
     def records(self) -> int:
         """How many people there are."""
@@ -63,6 +70,44 @@ class Table:
         for name in names:
             if name not in columns:
                 raise missing_column(name, columns, self.name)
+
+    def export(
+        self,
+        recoding: Recoding,
+        target: str | Path,
+        *,
+        verify: Callable[[Classes], None] | None = None,
+        overwrite: bool = False,
+    ) -> int:
+        """Write the table as the recoding publishes it, without the policy's identifiers, and say how many rows.
+
+        The target ends in .csv, .csv.gz or .parquet, or is a PostgreSQL URL with ?table=schema.name; from Spark it is
+        a folder on the cluster. What was written is read back, counted and compared with the recoding class by
+        class, and handed to `verify`, which may raise, before it takes its place. Rows come in no particular order.
+        """
+        from discreet.sources.writing import check, staged
+
+        policy = self.policy or Policy()
+        self._refuse(recoding, policy)
+        with staged(target, self.engine, policy, overwrite=overwrite) as stage:
+            rows = self.engine.export(recoding, stage, drop=policy.identifiers)
+            left = [name for name in self.columns if name not in policy.identifiers]
+            found = check(stage, recoding, columns=left, count=policy.count)
+            if verify is not None:
+                verify(found)
+        return rows
+
+    def _refuse(self, recoding: Recoding, policy: Policy) -> None:
+        """An identifier must be found, since one that is misspelt in the policy would be published."""
+        self.require([*recoding.names, *policy.identifiers, *([policy.count] if policy.count else [])])
+        bare = [name for name in policy.quasi if name not in recoding.names]
+        if bare:
+            raise UsageError(
+                f"Quasi-identifier '{bare[0]}' would be published as it is: the recoding does not know it.",
+                remedy="Anonymise by all quasi-identifiers, or give it another role in the policy.",
+            )
+        if not recoding.published.records:
+            raise EmptySource("Nobody is left to publish.", remedy="Allow coarser values, or a smaller k.")
 
     def _count(self, names: tuple[str, ...], sensitive: Sequence[str]) -> Classes:
         weight = self.policy.count if self.policy else None

@@ -65,6 +65,7 @@ def by_class() -> Case:
         evaluated=0,
         requirements=("every class has at least 5 people",),
         certificate=None,
+        search="local",
         recoding=recoding,
     )
     return case_of(classes, result)

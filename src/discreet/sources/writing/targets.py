@@ -40,16 +40,16 @@ class Target(Protocol):
 
 
 @dataclass(frozen=True)
-class FileTarget:
-    """A file; its suffix says how it is written."""
+class _Suffixed:
+    """A place whose name says how it is written."""
 
-    path: Path
+    address: str
     delimiter: str = ","
 
     @property
     def format(self) -> Format:
         """How it is written."""
-        return format_of(self.path.name)
+        return format_of(self.address)
 
     @property
     def blank_is_missing(self) -> bool:
@@ -57,8 +57,18 @@ class FileTarget:
         return self.format != "parquet"
 
     def spell(self, text: str) -> str:
-        """A CSV is guarded against formulas."""
+        """A CSV is guarded against formulas, its header included."""
         return text if self.format == "parquet" else guarded(text)
+
+
+@dataclass(frozen=True)
+class FileTarget(_Suffixed):
+    """A file of this machine."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return Path(self.address)
 
     def table(self, policy: Policy) -> Table:
         """What was written, read back."""
@@ -68,27 +78,10 @@ class FileTarget:
 
 
 @dataclass(frozen=True)
-class FolderTarget:
+class FolderTarget(_Suffixed):
     """A folder of parts on the file system of a Spark cluster."""
 
-    session: Any = field(repr=False)
-    address: str
-    delimiter: str = ","
-    columns: tuple[str, ...] = ()
-
-    @property
-    def format(self) -> Format:
-        """How its parts are written."""
-        return format_of(self.address)
-
-    @property
-    def blank_is_missing(self) -> bool:
-        """A CSV knows no difference."""
-        return self.format != "parquet"
-
-    def spell(self, text: str) -> str:
-        """A CSV is guarded against formulas."""
-        return text if self.format == "parquet" else guarded(text)
+    session: Any = field(default=None, repr=False)
 
     def table(self, policy: Policy) -> Table:
         """What was written, read back by the cluster."""
@@ -102,9 +95,12 @@ class FolderTarget:
 class TableTarget:
     """A table that comes to be inside an open transaction of a PostgreSQL server."""
 
-    connection: Any = field(repr=False)
+    name: str
     url: str = field(repr=False)
-    name: str = "a new table"
+    connection: Any = field(repr=False)
+    count: str | None = None
+    """The column that says how many people a row stands for: a number there, also where it comes from a CSV."""
+
     delimiter = None
     blank_is_missing = False
 
@@ -121,7 +117,7 @@ class TableTarget:
 
 
 def format_of(name: str) -> Format:
-    """How a file of this name is written."""
+    """How a place of this name is written."""
     for known in FORMATS:
         if name.lower().endswith(f".{known}"):
             return known
@@ -131,6 +127,11 @@ def format_of(name: str) -> Format:
     )
 
 
-def cannot_write(engine: str, remedy: str) -> UsageError:
-    """An engine and a target that do not go together."""
-    return UsageError(f"{engine} cannot be written to such a target.", remedy=remedy)
+def unfit(source: str, *, remedy: str) -> UsageError:
+    """A source and a target that do not go together."""
+    return UsageError(f"{source} cannot be written to such a target.", remedy=remedy)
+
+
+def occupied(target: str) -> UsageError:
+    """There is something at the place already."""
+    return UsageError(f"{target} exists already.", remedy="Choose another name, or say overwrite=True to replace it.")

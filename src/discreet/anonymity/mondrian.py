@@ -1,0 +1,248 @@
+"""Mondrian: people are cut into boxes, again and again along the widest column, while every part holds k.
+
+K. LeFevre, D. J. DeWitt, R. Ramakrishnan: Mondrian multidimensional k-anonymity (ICDE 2006). All boxes of a round are
+cut at once, so the cost is that of sorting the classes a few dozen times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.anonymity.local import SCALE, Forest, as_numbers, check_parts, compact, ends, numbered
+from discreet.errors import ColumnError, UsageError
+from discreet.kernel.classes import Classes, Column
+from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.recoding import Recoding
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+HOPELESS = 2**62
+"""A cut that may not be made."""
+
+
+def mondrian(classes: Classes, *, k: int, relaxed: bool = False, ordered: Sequence[str] | None = None) -> Recoding:
+    """Publish everybody in boxes of at least k people: intervals of ordered columns, common ancestors of the others.
+
+    Columns of numbers are ordered unless `ordered` names others. Strict boxes share no value of the column they were
+    cut along; relaxed ones may, which balances them better.
+
+    >>> from discreet.kernel import AnyValue
+    >>> people = Classes.of(["sex", "age"], [("F", "30"), ("F", "31"), ("F", "50"), ("M", "58")],
+    ...                     rules={"sex": AnyValue()})
+    >>> list(mondrian(people, k=2).published.tuples())
+    [('F', '[30, 31]'), ('*', '[50, 58]')]
+    """
+    forest = Forest.of(classes)
+    axes = _axes(forest, ordered)
+    loose = [place for place, axis in enumerate(axes) if not axis.ordered]
+    member = _boxes(axes, classes.sizes, check_parts(forest, k, loose), k, relaxed)
+    shown = [_shown(axis, member) for axis in axes]
+    codes = tuple(codes[member] for _, codes in shown)
+    return Recoding(classes, tuple(labels for labels, _ in shown), codes, np.ones(len(member), dtype=bool))
+
+
+# Columns as axes.
+
+
+class _Axis(Protocol):
+    """A column along which boxes are cut."""
+
+    ordered: bool
+    points: Ints
+    """The place of each class."""
+
+    def width(self, low: Ints, high: Ints) -> Floats:
+        """How much of the column lies between two places, at most 1."""
+        ...
+
+    def keys(self, points: Ints, low: Ints, high: Ints) -> Ints:
+        """What must not be torn apart when the box from `low` to `high` around each point is cut."""
+        ...
+
+    def labels(self, low: Ints, high: Ints) -> list[Label]:
+        """What boxes between two places are published as."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Scale:
+    """An ordered column: places are ranks."""
+
+    points: Ints
+    values: Floats
+    """The number at each rank."""
+    texts: tuple[Label, ...]
+    ordered = True
+
+    @classmethod
+    def of(cls, column: Column, codes: Ints) -> _Scale:
+        if None in column.labels:
+            raise UsageError(f"Column '{column.name}' has missing values, which have no order.")
+        numbers = as_numbers(column.labels)
+        values = np.arange(len(column.labels), dtype=np.float64) if numbers is None else numbers
+        order = np.argsort(values, kind="stable")
+        rank = np.argsort(order, kind="stable")
+        return cls(rank[codes], values[order], tuple(column.labels[code] for code in order.tolist()))
+
+    def width(self, low: Ints, high: Ints) -> Floats:
+        return (self.values[high] - self.values[low]) / max(self.values[-1] - self.values[0], math.ulp(0.0))
+
+    def keys(self, points: Ints, low: Ints, high: Ints) -> Ints:
+        return points
+
+    def labels(self, low: Ints, high: Ints) -> list[Label]:
+        ends = zip(low.tolist(), high.tolist(), strict=True)
+        return [self.texts[a] if a == b else f"[{self.texts[a]}, {self.texts[b]}]" for a, b in ends]
+
+
+@dataclass(frozen=True, eq=False)
+class _Branches:
+    """A column with a hierarchy: places are leaves in the order of their ancestors."""
+
+    points: Ints
+    forest: Forest
+    ordered = False
+
+    def width(self, low: Ints, high: Ints) -> Floats:
+        return self.forest.cost[self.forest.join(low, high)] / SCALE
+
+    def keys(self, points: Ints, low: Ints, high: Ints) -> Ints:
+        """The child of the lowest common ancestor under which each point lies."""
+        differ = (self.forest.above[:, low] != self.forest.above[:, high]).sum(axis=0)
+        return np.asarray(self.forest.above[np.maximum(differ - 1, 0), points])
+
+    def labels(self, low: Ints, high: Ints) -> list[Label]:
+        return [self.forest.labels[node] for node in self.forest.join(low, high).tolist()]
+
+
+def _axes(forest: Forest, ordered: Sequence[str] | None) -> list[_Axis]:
+    """Each column as an axis; without names those whose values are all numbers are ordered."""
+    columns = forest.classes.columns
+    for name in ordered or ():
+        if name not in forest.classes.names:
+            raise ColumnError(f"There is no column '{name}' among {', '.join(forest.classes.names)}.")
+    chosen = (
+        ordered if ordered is not None else [column.name for column in columns if as_numbers(column.labels) is not None]
+    )
+    return [
+        _Scale.of(column, codes) if column.name in chosen else _Branches(leaves, forest)
+        for column, codes, leaves in zip(columns, forest.classes.codes, forest.leaves, strict=True)
+    ]
+
+
+def _shown(axis: _Axis, member: Ints) -> tuple[tuple[Label, ...], Ints]:
+    """The labels on one column, and which of them each box shows."""
+    low, high = ends(axis.points[None, :], member)
+    return numbered(axis.labels(low[0], high[0]))
+
+
+# Rounds of cuts.
+
+
+@dataclass(frozen=True, eq=False)
+class _Round:
+    """Boxes that may still be cut, their classes in a row."""
+
+    rows: Ints
+    box: Ints
+    """The box of each row, ascending."""
+    spent: Bools
+    """Per column and box, whether no cut is possible there."""
+
+    @property
+    def starts(self) -> Ints:
+        return np.flatnonzero(np.diff(self.box, prepend=-1))
+
+    def only(self, stays: Bools) -> _Round:
+        """The boxes marked true."""
+        kept = stays[self.box]
+        return _Round(self.rows[kept], (np.cumsum(stays) - 1)[self.box[kept]], self.spent[:, stays])
+
+
+def _boxes(axes: Sequence[_Axis], sizes: Ints, start: Ints, k: int, relaxed: bool) -> Ints:
+    """The box of each class when no box can be cut any more."""
+    member, number = np.empty(len(sizes), dtype=np.int64), 0
+    points = np.array([axis.points for axis in axes])
+    ordered = np.array([axis.ordered for axis in axes])
+    order = np.argsort(start, kind="stable")
+    current = _Round(order, start[order], np.zeros((len(axes), int(start.max()) + 1), dtype=bool))
+    while len(current.rows):
+        mine, starts = points[:, current.rows], current.starts
+        low, high = np.minimum.reduceat(mine, starts, axis=1), np.maximum.reduceat(mine, starts, axis=1)
+        width = np.array([axis.width(a, b) for axis, a, b in zip(axes, low, high, strict=True)])
+        width[current.spent | (np.add.reduceat(sizes[current.rows], starts) < 2 * k)] = 0
+        wide = width.max(axis=0) > 0
+        done = ~wide[current.box]
+        member[current.rows[done]] = number + current.box[done]
+        number += len(wide)
+        current = current.only(wide)
+        if len(current.rows):
+            choice = width[:, wide].argmax(axis=0)
+            keys = _keys(axes, points, current, choice, low[:, wide], high[:, wide])
+            current = _next(current, keys, sizes, choice, ordered, k, relaxed)
+    return compact(member)
+
+
+def _keys(axes: Sequence[_Axis], points: Ints, current: _Round, choice: Ints, low: Ints, high: Ints) -> Ints:
+    """Per row, what must stay together along the column chosen for its box."""
+    keys, column = np.empty(len(current.rows), dtype=np.int64), choice[current.box]
+    for place, axis in enumerate(axes):
+        chosen = np.flatnonzero(column == place)
+        box = current.box[chosen]
+        keys[chosen] = axis.keys(points[place, current.rows[chosen]], low[place, box], high[place, box])
+    return keys
+
+
+def _next(current: _Round, keys: Ints, sizes: Ints, choice: Ints, ordered: Bools, k: int, relaxed: bool) -> _Round:
+    """The boxes after each was cut along its column, if it can be."""
+    order = np.lexsort((keys, current.box))
+    rows, box, keys = current.rows[order], current.box[order], keys[order]
+    people = sizes[rows]
+    halves = _halves(box, keys, people, k, torn=relaxed)
+    side = np.where(ordered[choice][box], halves, _children(box, keys, people, k))
+    most = int(side.max()) + 1
+    parts, number = np.unique(box * most + side, return_inverse=True)
+    number = number.reshape(-1)
+    parent = parts // most
+    cut = np.bincount(parent) > 1
+    spent = current.spent.copy()
+    spent[choice, np.arange(len(choice))] |= ~cut
+    # A cut can open a way along a hierarchy that was closed before, but never one along an order.
+    spent[np.ix_(~ordered, cut)] = False
+    order = np.argsort(number, kind="stable")
+    return _Round(rows[order], number[order], spent[:, parent])
+
+
+def _halves(box: Ints, keys: Ints, people: Ints, k: int, *, torn: bool) -> Ints:
+    """Per row, 1 after the cut nearest to the median that leaves k on both sides and, unless torn, keys whole."""
+    starts = np.flatnonzero(np.diff(box, prepend=-1))
+    before = np.cumsum(people)
+    left = before - (before[starts] - people[starts])[box]
+    right = np.add.reduceat(people, starts)[box] - left
+    whole = np.append(keys[1:] != keys[:-1], True) | torn
+    score = np.where((left >= k) & (right >= k) & whole, np.abs(left - right), HOPELESS)
+    best = np.minimum.reduceat(score, starts)
+    places = np.flatnonzero(score == best[box])
+    first = places[np.unique(box[places], return_index=True)[1]]
+    first[best == HOPELESS] = len(box)
+    return (np.arange(len(box)) > first[box]).astype(np.int64)
+
+
+def _children(box: Ints, keys: Ints, people: Ints, k: int) -> Ints:
+    """Per row, the number of its child; 0 for the children that are too small and stay together, if need be with one."""
+    starts = np.flatnonzero((np.diff(box, prepend=-1) != 0) | (np.diff(keys, prepend=-1) != 0))
+    run = np.cumsum(np.isin(np.arange(len(box)), starts, assume_unique=True)) - 1
+    owner, size = box[starts], np.add.reduceat(people, starts)
+    side = np.where(size >= k, np.arange(1, len(size) + 1), 0)
+    pooled = np.bincount(owner, np.where(size < k, size, 0))
+    order = np.lexsort((size, side == 0, owner))
+    smallest = order[np.flatnonzero(np.diff(owner[order], prepend=-1))]
+    side[smallest[(pooled > 0) & (pooled < k)]] = 0
+    return side[run]

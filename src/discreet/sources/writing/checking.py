@@ -1,0 +1,68 @@
+"""What was written, counted again and compared with what was meant, class by class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from discreet.errors import DataError, IntegrityError
+from discreet.kernel import Classes, Coded, Column, Histogram, Recoding
+from discreet.kernel.hierarchy import Label
+from discreet.policy import Policy
+from discreet.policy.schema import Role
+from discreet.sources.writing.targets import Target
+
+
+def check(target: Target, recoding: Recoding, *, columns: Sequence[str], count: str | None) -> Classes:
+    """The classes as they were read back; stops unless every class and every count is as the recoding says."""
+    try:
+        found = _counted(target, recoding.names, columns=columns, count=count)
+    except DataError as error:
+        raise IntegrityError(
+            f"What was written cannot be read back: {error.problem}", remedy="Nothing was published."
+        ) from None
+    found, meant = _as_seen(found, recoding.names, target), _as_seen(recoding.published, recoding.names, target)
+    if not _same(found, meant):
+        raise IntegrityError(
+            f"What was written is not what was decided: {found.records} people in {len(found)} classes "
+            f"instead of {meant.records} in {len(meant)}, or in other classes.",
+            remedy="Nothing was published. If the source has changed since it was counted, read and anonymise it again.",
+        )
+    return found
+
+
+def _counted(target: Target, names: Sequence[str], *, columns: Sequence[str], count: str | None) -> Classes:
+    """Nothing but the names is taken from the policy: the check leans on as little as it can."""
+    roles: dict[str, Role] = dict.fromkeys(map(target.spell, columns), "other")
+    policy = Policy(
+        roles=MappingProxyType(roles), delimiter=target.delimiter, count=None if count is None else target.spell(count)
+    )
+    return target.table(policy).classes([target.spell(name) for name in names])
+
+
+def _as_seen(classes: Classes, names: Sequence[str], target: Target) -> Classes:
+    """The same people under the names and values that the target can tell apart."""
+    columns = {
+        name: Coded.merged([_seen(label, target) for label in column.labels], codes)
+        for name, column, codes in zip(names, classes.columns, classes.codes, strict=True)
+    }
+    return Classes.from_histogram(Histogram(columns, classes.sizes))
+
+
+def _seen(label: Label, target: Target) -> Label:
+    if label is None or (label == "" and target.blank_is_missing):
+        return None
+    return target.spell(label)
+
+
+def _same(one: Classes, other: Classes) -> bool:
+    """Values and classes come in one order, so equal tables have equal arrays."""
+    if len(one) != len(other) or any(map(_differ, one.columns, other.columns)):
+        return False
+    return np.array_equal(one.sizes, other.sizes) and all(map(np.array_equal, one.codes, other.codes))
+
+
+def _differ(mine: Column, theirs: Column) -> bool:
+    return mine.labels != theirs.labels

@@ -1,0 +1,119 @@
+"""Recoding inside PostgreSQL: into a table there, a table elsewhere, or a file."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from discreet.kernel import Recoding
+from discreet.kernel.hierarchy import Label
+from discreet.kernel.histogram import text
+from discreet.sources.postgres import PostgresEngine, quote, quoted
+from discreet.sources.writing.recode import Dialect, Outline, Tables, prepare
+from discreet.sources.writing.staging import unwritable
+from discreet.sources.writing.tables import create, translated
+from discreet.sources.writing.targets import FileTarget, TableTarget, Target, unfit
+from discreet.sources.writing.types import PORTABLE, duckdb_type
+
+FAITHFUL = "SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL bytea_output = 'hex'; SET LOCAL extra_float_digits = 1"
+"""However the server is set up, its text loses nothing and DuckDB reads it."""
+HASHED = "SET LOCAL enable_nestloop = off"
+"""The size of a query is often underrated, and a nested loop over all rows and classes does not end."""
+
+
+@dataclass(frozen=True)
+class _Desk:
+    """A transaction that may make temporary tables; they end with it."""
+
+    relation: str
+    cursor: Any = field(repr=False)
+
+    def keep(self, table: str, select: str) -> None:
+        self.cursor.execute(f"CREATE TEMP TABLE {table} ON COMMIT DROP AS {select}")
+        self.cursor.execute(f"ANALYZE {table}")
+
+    def load(self, table: str, columns: Mapping[str, Any]) -> None:
+        kinds = [f"{name} {'text' if array.dtype == object else 'integer'}" for name, array in columns.items()]
+        self.cursor.execute(f"CREATE TEMP TABLE {table} ({', '.join(kinds)}) ON COMMIT DROP")
+        with self.cursor.copy(f"COPY {table} FROM STDIN") as copy:
+            for row in zip(*(array.tolist() for array in columns.values()), strict=True):
+                copy.write_row(row)
+
+    def labels(self, table: str, column: str) -> Sequence[Label]:
+        return [text(value) for (value,) in self.cursor.execute(f"SELECT value FROM {table} ORDER BY id")]
+
+
+def export(engine: PostgresEngine, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
+    """Write the rows as the recoding publishes them, in no particular order."""
+    outline = Outline.of(tuple(engine.types), recoding, drop=drop)
+    if isinstance(target, TableTarget) and target.url == engine.url:
+        return _inside(engine, outline, target)
+    with engine.transaction() as cursor:
+        select = _prepared(engine, outline, cursor, target)
+        if isinstance(target, TableTarget):
+            return _across(engine, outline, cursor, select, target)
+        if isinstance(target, FileTarget):
+            return _to_file(engine, outline, cursor, select, target)
+    raise unfit(engine.name, remedy="Give a file name or a PostgreSQL URL.")
+
+
+def _inside(engine: PostgresEngine, outline: Outline, target: TableTarget) -> int:
+    """Rows stay in the database."""
+    with target.connection.cursor() as cursor:
+        with engine.translated():
+            select = _prepared(engine, outline, cursor, target)
+        with translated(target.url):
+            cursor.execute(f"CREATE TABLE {quoted(target.name)} AS {select}")
+        return int(cursor.rowcount)
+
+
+def _prepared(engine: PostgresEngine, outline: Outline, cursor: Any, target: Target) -> str:
+    tables, recoding = Tables(), outline.recoding
+    cursor.execute(f"{FAITHFUL}; {HASHED}")
+    prepare(_Desk(engine.relation, cursor), recoding, table=tables, quote=quote, spell=target.spell)
+    return outline.select(Dialect(quote, fence=" OFFSET 0"), relation=engine.relation, table=tables, title=str)
+
+
+def _to_file(engine: PostgresEngine, outline: Outline, cursor: Any, select: str, target: FileTarget) -> int:
+    """By way of a CSV, which both sides read and write without Python touching a row."""
+    from discreet.sources import duckdb as engines
+    from discreet.sources.writing import duckdb
+
+    kinds = {name: duckdb_type(kind) for name, kind in _kinds(engine, outline).items()}
+    with tempfile.TemporaryDirectory(dir=target.path.parent, prefix=".discreet-") as folder:
+        rows = Path(folder) / "rows.csv"
+        _save(cursor, select, rows, target)
+        with engines.translated(engine.name), engines.connect() as own:
+            return duckdb.copy(own.execute, duckdb.scan(rows, kinds, target), target)
+
+
+def _kinds(engine: PostgresEngine, outline: Outline) -> dict[str, str]:
+    recoded = outline.recoding.names
+    return {name: "text" if name in recoded else engine.types[name] for name in outline.columns}
+
+
+def _save(cursor: Any, select: str, path: Path, target: FileTarget) -> None:
+    try:
+        with path.open("wb") as file, cursor.copy(f"COPY ({select}) TO STDOUT (FORMAT csv)") as rows:
+            for block in rows:
+                file.write(block)
+    except OSError as error:
+        raise unwritable(target.path.name, error) from None
+
+
+def _across(engine: PostgresEngine, outline: Outline, cursor: Any, select: str, target: TableTarget) -> int:
+    """From one database to another."""
+    kinds = _kinds(engine, outline)
+    create(target, {name: kind if PORTABLE.fullmatch(kind) else "text" for name, kind in kinds.items()})
+    with target.connection.cursor() as over:
+        with (
+            translated(target.url),
+            cursor.copy(f"COPY ({select}) TO STDOUT") as rows,
+            over.copy(f"COPY {quoted(target.name)} FROM STDIN") as copy,
+        ):
+            for block in rows:
+                copy.write(block)
+        return int(over.rowcount)

@@ -1,0 +1,165 @@
+"""A recoding as joins: values to codes, column by column, then the tuple of codes to what its class is published as.
+
+Values are matched by the engine that holds them, as values of their own type; what they are called in the classes is
+decided in Python, by the spelling that counted them. So engines cannot disagree about casts.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.kernel import Column, Recoding
+from discreet.kernel.hierarchy import Ints, Label
+
+NOWHERE = -1
+"""The code of a value that is in no class."""
+Quote = Callable[[str], str]
+Spell = Callable[[str], str]
+
+
+class Desk(Protocol):
+    """Where the statements of one export run: a connection that may have temporary tables."""
+
+    @property
+    def relation(self) -> str:
+        """The source, as it stands after FROM."""
+        ...
+
+    def keep(self, table: str, select: str) -> None:
+        """Make a temporary table of what a statement finds."""
+        ...
+
+    def load(self, table: str, columns: Mapping[str, Any]) -> None:
+        """Make a temporary table of arrays; one of objects holds text, the others whole numbers."""
+        ...
+
+    def labels(self, table: str, column: str) -> Sequence[Label]:
+        """What the values of a temporary table, taken from `column`, are called in the classes, in the order of `id`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The temporary tables of one export, named so that they meet no others."""
+
+    prefix: str = field(default_factory=lambda: f"discreet_{secrets.token_hex(6)}_")
+
+    def __call__(self, name: str) -> str:
+        return self.prefix + name
+
+    def names(self, columns: int) -> list[str]:
+        """Every table that may have been made."""
+        return [*(self(f"{kind}{place}") for kind in "vcml" for place in range(columns)), self("codes"), self("kept")]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How an engine wants the statement."""
+
+    quote: Quote
+    cell: Callable[[str, str], str] = lambda name, cell: cell
+    """The expression of a column that stays as it is, given its name and its cell."""
+    fence: str = ""
+    """What keeps a planner from joining classes before all codes are known, where it would."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The columns that are written, in the order of the source."""
+
+    columns: tuple[str, ...]
+    recoding: Recoding
+
+    @classmethod
+    def of(cls, columns: Sequence[str], recoding: Recoding, *, drop: Sequence[str]) -> Outline:
+        """Everything but what is dropped."""
+        both = [name for name in recoding.names if name in drop]
+        if both:
+            raise UsageError(
+                f"Column '{both[0]}' is recoded and left out at once.", remedy="Give it one role in the policy."
+            )
+        left = tuple(name for name in columns if name not in drop)
+        if not left:
+            raise UsageError("No column is left to write.", remedy="Not every column can be an identifier.")
+        return cls(left, recoding)
+
+    def select(self, dialect: Dialect, *, relation: str, table: Callable[[str], str], title: Spell) -> str:
+        """The one statement that recodes."""
+        places = {name: place for place, name in enumerate(self.recoding.names)}
+        cells = [
+            f"k.l{places[name]}" if name in places else dialect.cell(name, f"s.c{number}")
+            for number, name in enumerate(self.columns)
+        ]
+        titles = [dialect.quote(title(name)) for name in self.columns]
+        titled = ", ".join(f"{cell} AS {name}" for cell, name in zip(cells, titles, strict=True))
+        same = " AND ".join(f"s.b{place} = k.b{place}" for place in places.values()) or "1 = 1"
+        coded = self._coded(dialect.quote, relation=relation, table=table)
+        return f"SELECT {titled} FROM ({coded}{dialect.fence}) AS s JOIN {table('kept')} AS k ON {same}"
+
+    def _coded(self, quote: Quote, *, relation: str, table: Callable[[str], str]) -> str:
+        """Every row with the codes of its values; c0, c1, ... are its columns and b0, b1, ... the codes."""
+        recoded = [(place, f"r.{quote(name)}") for place, name in enumerate(self.recoding.names)]
+        cells = [f"r.{quote(name)} AS c{number}" for number, name in enumerate(self.columns)]
+        codes = [f"{self._code(place, cell)} AS b{place}" for place, cell in recoded]
+        maps = [f"LEFT JOIN {table(f'm{place}')} AS m{place} ON {cell} = m{place}.value" for place, cell in recoded]
+        return f"SELECT {', '.join(cells + codes)} FROM (SELECT * FROM {relation}) AS r {' '.join(maps)}"
+
+    def _code(self, place: int, cell: str) -> str:
+        missing = base_codes(self.recoding.classes.columns[place], [None])[0]
+        return f"CASE WHEN {cell} IS NULL THEN {missing} ELSE m{place}.code END"
+
+
+def prepare(desk: Desk, recoding: Recoding, *, table: Tables, quote: Quote, spell: Spell) -> None:
+    """Make the temporary tables that the statement joins."""
+    for place, column in enumerate(recoding.classes.columns):
+        _make_map(desk, place, column, table=table, quote=quote)
+    _make_kept(desk, recoding, table=table, spell=spell)
+
+
+def _make_map(desk: Desk, place: int, column: Column, *, table: Tables, quote: Quote) -> None:
+    values, codes, mapped = (table(f"{kind}{place}") for kind in "vcm")
+    distinct = f"SELECT DISTINCT {quote(column.name)} AS value FROM {desk.relation}"
+    numbered = f"SELECT ROW_NUMBER() OVER () AS id, value FROM ({distinct}) AS d WHERE value IS NOT NULL"
+    desk.keep(values, numbered)
+    found = base_codes(column, desk.labels(values, column.name))
+    desk.load(codes, {"id": np.arange(1, len(found) + 1), "code": found})
+    desk.keep(mapped, f"SELECT v.value, c.code FROM {values} AS v JOIN {codes} AS c ON v.id = c.id")
+
+
+def _make_kept(desk: Desk, recoding: Recoding, *, table: Tables, spell: Spell) -> None:
+    for place, labels in enumerate(recoding.labels):
+        known = [(code, spell(label)) for code, label in enumerate(labels) if label is not None]
+        codes, texts = [code for code, _ in known], [text for _, text in known]
+        desk.load(table(f"l{place}"), {"code": np.array(codes, dtype=np.int64), "label": np.array(texts, dtype=object)})
+    desk.load(table("codes"), kept_codes(recoding))
+    places = range(len(recoding.names))
+    columns = ["c.id", *(f"c.b{place}, l{place}.label AS l{place}" for place in places)]
+    joins = [f"LEFT JOIN {table(f'l{place}')} AS l{place} ON c.p{place} = l{place}.code" for place in places]
+    desk.keep(table("kept"), f"SELECT {', '.join(columns)} FROM {table('codes')} AS c {' '.join(joins)}")
+
+
+def kept_codes(recoding: Recoding) -> dict[str, Ints]:
+    """The classes that are published: their codes in the data (b0, b1, ...) and as published (p0, p1, ...)."""
+    kept = recoding.kept
+    base = {f"b{place}": codes[kept] for place, codes in enumerate(recoding.classes.codes)}
+    published = {f"p{place}": codes[kept] for place, codes in enumerate(recoding.codes)}
+    return {"id": np.arange(int(kept.sum())), **base, **published}
+
+
+def base_codes(column: Column, labels: Sequence[Label]) -> Ints:
+    """The code of each value in the classes, or -1.
+
+    >>> from discreet.kernel import Classes
+    >>> base_codes(Classes.of(["sex"], [("F",), (None,)]).columns[0], ["F", "X", None]).tolist()
+    [0, -1, 1]
+    """
+    index, upwards = column.hierarchy.index[0], column.hierarchy.map(0, column.level)
+    codes = np.array([index.get(label, NOWHERE) for label in labels], dtype=np.int64)
+    # the place -1 is the last one, so that a value without a code keeps none
+    return np.append(upwards, NOWHERE)[codes]

@@ -1,0 +1,118 @@
+"""Recoding on a Spark cluster: maps and classes are sent to the workers, which write parts of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from discreet.kernel import Column, Recoding
+from discreet.kernel.histogram import text
+from discreet.sources.engine import Kind
+from discreet.sources.spark import SparkEngine, quote, translated
+from discreet.sources.writing.cells import NUMBER, guarded_sql
+from discreet.sources.writing.clusterdisk import ClusterDisk
+from discreet.sources.writing.recode import Dialect, Outline, Spell, base_codes, kept_codes
+from discreet.sources.writing.targets import FolderTarget, Target, unfit
+
+MOST_BROADCAST = 1_000_000
+"""Classes beyond which the cluster decides itself how to join them."""
+
+
+def export(engine: SparkEngine, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
+    """Write the rows as the recoding publishes them, in no particular order."""
+    if not isinstance(target, FolderTarget):
+        raise unfit(engine.name, remedy="Give the name of a folder on the cluster that ends in .parquet or .csv.")
+    outline = Outline.of(tuple(engine.frame.columns), recoding, drop=drop)
+    with translated("export"):
+        return _write(_recoded(engine, outline, target), target)
+
+
+def _recoded(engine: SparkEngine, outline: Outline, target: FolderTarget) -> Any:
+    recoding, kinds = outline.recoding, {column.name: column.kind for column in engine.fields}
+    frames = {f"m{place}": _map(engine, column) for place, column in enumerate(recoding.classes.columns)}
+    frames |= {"kept": _kept(engine, recoding, target.spell), "source": engine.frame}
+    dialect = Dialect(quote, _cells(kinds, target))
+    select = outline.select(dialect, relation="{source}", table="{{{}}}".format, title=target.spell)
+    return engine.frame.sparkSession.sql(select, **frames)
+
+
+def _map(engine: SparkEngine, column: Column) -> Any:
+    import pyarrow as arrow
+    from pyspark.sql.functions import broadcast
+
+    session, name = engine.frame.sparkSession, quote(column.name)
+    sql = f"SELECT DISTINCT {name} AS value FROM {{source}} WHERE {name} IS NOT NULL"
+    values = session.sql(sql, source=engine.frame).toArrow().column("value")
+    codes = base_codes(column, [text(value) for value in values.to_pylist()])
+    return broadcast(session.createDataFrame(arrow.table({"value": values, "code": codes})))
+
+
+def _kept(engine: SparkEngine, recoding: Recoding, spell: Spell) -> Any:
+    import pyarrow as arrow
+    from pyspark.sql.functions import broadcast
+
+    codes = kept_codes(recoding)
+    columns = {name: array for name, array in codes.items() if not name.startswith("p")}
+    for place, labels in enumerate(recoding.labels):
+        spelt = np.array([None if label is None else spell(label) for label in labels], dtype=object)
+        columns[f"l{place}"] = arrow.array(spelt[codes[f"p{place}"]], type=arrow.string())
+    frame = engine.frame.sparkSession.createDataFrame(arrow.table(columns))
+    return broadcast(frame) if len(codes["id"]) <= MOST_BROADCAST else frame
+
+
+def _cells(kinds: dict[str, Kind], target: FolderTarget) -> Callable[[str, str], str]:
+    return lambda name, cell: _csv_cell(cell, kinds[name]) if target.blank_is_missing else cell
+
+
+def _csv_cell(column: str, kind: Kind) -> str:
+    if kind in ("number", "boolean"):
+        return column
+    words = f"CAST({column} AS STRING)"
+    # in Java, $ also matches before a line break at the end
+    return words if kind == "date" else guarded_sql(words, is_number=f"{words} RLIKE r'^({NUMBER})\\z'")
+
+
+def _write(frame: Any, target: FolderTarget) -> int:
+    from pyspark.sql import Observation
+    from pyspark.sql.functions import count, lit
+
+    seen = Observation()
+    writer = frame.observe(seen, count(lit(1)).alias("rows")).write
+    if target.format == "parquet":
+        writer.parquet(target.address)
+    else:
+        packed = "gzip" if target.format == "csv.gz" else "none"
+        writer.options(**_csv(target), compression=packed).csv(target.address)
+    return int(seen.get.get("rows", 0))
+
+
+def _csv(target: FolderTarget) -> dict[str, Any]:
+    spaces = {"ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
+    return {"header": True, "sep": target.delimiter, "quote": '"', "escape": '"', **spaces}
+
+
+def parts(target: FolderTarget, columns: Sequence[str]) -> Any:
+    """The parts that were written, as one frame."""
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    reader = target.session.read
+    shape = StructType([StructField(name, StringType()) for name in columns])
+    with translated("read back"):
+        if target.format == "parquet":
+            return reader.parquet(target.address)
+        return reader.options(**_csv(target), multiLine=True).schema(shape).csv(target.address)
+
+
+@contextmanager
+def staged_folder(session: Any, address: str, *, delimiter: str, overwrite: bool) -> Iterator[Target]:
+    """A folder beside the target that becomes the target, both on the file system of the cluster."""
+    disk = ClusterDisk.of(session, address)
+    disk.refuse(overwrite=overwrite)
+    try:
+        yield FolderTarget(disk.stage, delimiter, session)
+        disk.put(overwrite=overwrite)
+    finally:
+        disk.clear()
