@@ -226,3 +226,89 @@ def test_help_is_instant_and_starts_with_examples() -> None:
 def test_output_in_an_empty_locale(files: tuple[Path, Path]) -> None:
     done = run("assess", files[0], "--policy", files[1], env={"LC_ALL": "C", "PATH": ""})
     assert done.returncode == 0
+
+
+def test_anonymise_writes_a_verified_table(files: tuple[Path, Path], tmp_path: Path) -> None:
+    target = tmp_path / "safe.csv"
+    done = run("anonymise", files[0], "--policy", files[1], "--k", "45", "--suppression", "0.1", "--out", target)
+    assert done.returncode == 0, done.stderr
+    assert "Nothing better exists." in " ".join(done.stdout.split())
+    assert "verified" in done.stderr
+    header, *rows = target.read_text(encoding="utf-8").splitlines()
+    assert header == "sex,zip,illness"
+    assert len(rows) == 240
+    again = run("anonymise", files[0], "--policy", files[1], "--k", "45", "--out", target)
+    assert again.returncode == 2
+    assert run("anonymise", files[0], "--policy", files[1], "--k", "45", "--out", target, "--overwrite").returncode == 0
+
+
+def test_anonymise_as_json_writes_nothing_without_a_target(files: tuple[Path, Path]) -> None:
+    done = run("anonymise", files[0], "--policy", files[1], "--k", "45", "--json")
+    found = json.loads(done.stdout)
+    assert found["levels"] == {"sex": 0, "zip": 1}
+    assert found["certificate"]["optimal"] is True
+    assert (found["suppressed"], found["written"]) == (0, None)
+    assert set(found["utility"]) == {"sex", "zip"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--diversity", "2"],
+        ["--diversity", '{"l": 2, "kind": "entropy"}'],
+        ["--closeness", "0.5"],
+        ["--max-risk", "0.05"],
+        ["--average-risk", "0.05"],
+        ["--k", "10", "--search", "local"],
+        ["--k", "10", "--search", "mondrian"],
+        ["--k", "10", "--search", "ola", "--loss", "aecs"],
+        ["--k", "10", "--search", "best", "--time-limit", "5"],
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_anonymise_under_every_kind_of_limit(files: tuple[Path, Path], options: list[str]) -> None:
+    done = run("anonymise", files[0], "--policy", files[1], *options, "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["classes"] >= 1
+
+
+def test_anonymise_against_a_population(files: tuple[Path, Path], write: Any) -> None:
+    register = write("register.csv", "sex,zip\n" + "".join(f"{'FM'[i % 2]},1011{i % 3}\n" for i in range(2400)))
+    for options in (
+        ["--k-map", "300"],
+        ["--max-risk", "0.01", "--risk-model", "journalist"],
+        ["--presence", "0", "0.2"],
+    ):
+        done = run(
+            "anonymise", files[0], "--policy", files[1], *options, "--population", register, "--dry-run", "--json"
+        )
+        assert done.returncode == 0, done.stderr
+        assert set(json.loads(done.stdout)["levels"].values()) == {0}
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ([], 2),
+        (["--k", "5"], 2),
+        (["--k", "500", "--dry-run"], 2),
+        (["--k", "5", "--suppression", "1.5", "--dry-run"], 2),
+        (["--k", "5", "--loss", "lost", "--dry-run"], 2),
+        (["--k", "5", "--diversity", "many", "--dry-run"], 2),
+        (["--k-map", "5", "--dry-run"], 2),
+        (["--k", "5", "--out", "safe.docx"], 2),
+    ],
+)
+def test_anonymise_refuses_what_cannot_be(files: tuple[Path, Path], options: list[str], code: int) -> None:
+    done = run("anonymise", files[0], "--policy", files[1], *options)
+    assert done.returncode == code
+    assert done.stdout == ""
+
+
+def test_anonymise_reports(files: tuple[Path, Path], tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    done = run("anonymise", files[0], "--policy", files[1], "--k", "45", "--dry-run", "--report", report)
+    assert done.returncode == 0, done.stderr
+    page = report.read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "Nothing better exists" in page or "nothing better exists" in page
