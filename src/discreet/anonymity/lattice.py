@@ -16,8 +16,10 @@ MOST_NODES = 2**23
 class Lattice:
     """A state per node, and its bound."""
 
-    def __init__(self, bounds: NDArray[np.float64]) -> None:
+    def __init__(self, bounds: NDArray[np.float64], *, moving: bool = False) -> None:
+        """Where bounds move, settled nodes get an infinite one, so that the least bound is the next node."""
         self.bounds = bounds
+        self.moving = moving
         self.shape: Node = bounds.shape
         self.state = np.zeros(self.shape, dtype=np.uint8)
 
@@ -27,7 +29,16 @@ class Lattice:
 
     def kill_below(self, node: Node) -> None:
         """A node suppresses too much, so do all finer ones."""
-        self.state[tuple(slice(level + 1) for level in node)] = DEAD
+        below = tuple(slice(level + 1) for level in node)
+        self.state[below] = DEAD
+        if self.moving:
+            self.bounds[below] = np.inf
+
+    def done(self, node: Node) -> None:
+        """A node has been evaluated."""
+        self.state[node] = DONE
+        if self.moving:
+            self.bounds[node] = np.inf
 
     def fit_above(self, node: Node) -> None:
         """A node suppresses little enough, so do all coarser ones."""

@@ -86,7 +86,7 @@ class Search:
         """`sieve` is monotone: what it suppresses never grows upwards. `judge`, where given, has the last word."""
         self.problem, self.loss, self.limit = problem, loss, limit
         self.sieve, self.judge, self.watch = sieve, judge, watch
-        self.lattice = Lattice(loss.bounds())
+        self.lattice = Lattice(loss.bounds(), moving=loss.moves)
         self.found = Found(problem.nodes)
 
     def run(self) -> Found:
@@ -114,9 +114,8 @@ class Search:
                 yield place
 
     def _by_current_bounds(self) -> Iterator[int]:
-        bounds, state = self.lattice.bounds.reshape(-1), self.lattice.state.reshape(-1)
+        bounds = self.lattice.bounds.reshape(-1)
         while True:
-            bounds[(state == DEAD) | (state == DONE)] = math.inf
             place = int(np.argmin(bounds))
             self.found.bound = float(bounds[place])
             if math.isinf(self.found.bound) or self.found.beyond(self.found.bound):
@@ -150,7 +149,7 @@ class Search:
             self.lattice.kill_below(node)
             return False
         self.lattice.fit_above(node)
-        self.lattice.state[node] = DONE
+        self.lattice.done(node)
         return True
 
     def _judge(self, outcome: Outcome) -> None:
