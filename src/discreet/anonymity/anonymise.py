@@ -142,7 +142,7 @@ def _searched(
 
 
 def _run(problem: Problem, limits: Limits, loss: str, search: str, engine: str, watch: Watch) -> Found:
-    measure = make_loss(loss, problem, smallest=limits.k)
+    measure = make_loss(loss, problem, smallest=limits.k, by_size=limits.plain)
     sieve, judge = evaluators(problem, limits, engine)
     if search == "ola":
         _refuse_huge(problem, "ola")

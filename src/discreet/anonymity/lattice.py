@@ -21,6 +21,8 @@ class Lattice:
         self.bounds = bounds
         self.moving = moving
         self.shape: Node = bounds.shape
+        self.above = bounds.copy() if moving else bounds
+        self.below = np.zeros(self.shape) if moving else bounds
         self.state = np.zeros(self.shape, dtype=np.uint8)
 
     def node(self, place: int) -> Node:
@@ -47,8 +49,16 @@ class Lattice:
 
     def raise_above(self, node: Node, bound: float) -> None:
         """What all coarser nodes cost at least."""
-        above = self.bounds[tuple(slice(level, None) for level in node)]
-        np.maximum(above, bound, out=above)
+        self._raise(self.above, bound, tuple(slice(level, None) for level in node))
+
+    def raise_below(self, node: Node, bound: float) -> None:
+        """What all finer nodes cost at least on top of that."""
+        self._raise(self.below, bound, tuple(slice(level + 1) for level in node))
+
+    def _raise(self, part: NDArray[np.float64], bound: float, where: tuple[slice, ...]) -> None:
+        """The two parts of a bound add up; a settled node keeps its infinite one."""
+        np.maximum(part[where], bound, out=part[where])
+        np.maximum(self.bounds[where], self.above[where] + self.below[where], out=self.bounds[where])
 
     def chain(self, node: Node) -> list[Node]:
         """A way up through nodes not looked at, each time over the neighbour of least bound."""

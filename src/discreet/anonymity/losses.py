@@ -43,6 +43,10 @@ class Loss(Protocol):
         """What every node above an evaluated one costs at least."""
         ...
 
+    def bound_below(self, outcome: Outcome) -> float:
+        """What every node below an evaluated one costs at least beyond its other bound."""
+        ...
+
     def most_suppressed(self, best: float) -> float:
         """How many people a node can suppress at most and still cost no more than `best`."""
         ...
@@ -83,6 +87,10 @@ class _ByColumn:
         return whole
 
     def bound_above(self, outcome: Outcome) -> float:
+        """Nothing beyond what the columns say."""
+        return 0.0
+
+    def bound_below(self, outcome: Outcome) -> float:
         """Nothing beyond what the columns say."""
         return 0.0
 
@@ -184,9 +192,16 @@ class _ByClass:
     moves = True
 
     smallest = 1
+    """The least size of a class that may be published."""
+    by_size = False
+    """Whether only classes smaller than that are suppressed."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+
+    def bound_below(self, outcome: Outcome) -> float:
+        """Suppression below is not charged for."""
+        return 0.0
 
     def most_classes(self, node: Node) -> float:
         """No more classes than combinations of the values that occur, and no more than at the finest node."""
@@ -246,6 +261,10 @@ class DiscernibilityLoss(_ByClass):
         """Each suppressed person costs N."""
         return best / self.problem.people
 
+    def bound_below(self, outcome: Outcome) -> float:
+        """Finer nodes suppress as many, and each of them costs N instead of less than k in the sum of squares."""
+        return float((self.problem.people - self.smallest + 1) * outcome.suppressed) if self.by_size else 0.0
+
     def bound_above(self, outcome: Outcome) -> float:
         """Merging classes never lessens the sum of squares, and suppressing one costs more than its square."""
         return float(outcome.squares)
@@ -262,6 +281,10 @@ class SquaresLoss(DiscernibilityLoss):
         """Suppression is not charged for."""
         return math.inf
 
+    def bound_below(self, outcome: Outcome) -> float:
+        """Suppression is not charged for."""
+        return 0.0
+
 
 LOSSES: dict[str, Callable[[Problem], Loss]] = {
     "loss": ShareLoss,
@@ -273,11 +296,11 @@ LOSSES: dict[str, Callable[[Problem], Loss]] = {
 }
 
 
-def make_loss(name: str, problem: Problem, *, smallest: int = 1) -> Loss:
-    """The loss of a name; `smallest` is the least size of a class that may be published."""
+def make_loss(name: str, problem: Problem, *, smallest: int = 1, by_size: bool = False) -> Loss:
+    """The loss of a name; `smallest` is the least size of a class, `by_size` whether nothing else is required."""
     if name not in LOSSES:
         raise UsageError(f"There is no loss named '{name}'.", remedy=f"Choose one of: {', '.join(LOSSES)}.")
     loss = LOSSES[name](problem)
     if isinstance(loss, _ByClass):
-        loss.smallest = smallest
+        loss.smallest, loss.by_size = smallest, by_size
     return loss

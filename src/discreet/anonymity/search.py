@@ -141,6 +141,8 @@ class Search:
         self.found.evaluated += 1
         if self.loss.moves:
             self.lattice.raise_above(node, self.loss.bound_above(outcome))
+            if extra := self.loss.bound_below(outcome):
+                self.lattice.raise_below(node, extra)
         if outcome.suppressed > self.limit:
             self.lattice.kill_below(node)
             return False

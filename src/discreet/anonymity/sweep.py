@@ -33,7 +33,7 @@ def sweep(classes: Classes, limits: Limits, *, loss: str = "loss", engine: str =
         raise UsageError(
             f"{problem.nodes:,} combinations of levels are too many to show.", remedy="Choose fewer columns."
         )
-    measure = make_loss(loss, problem, smallest=limits.k)
+    measure = make_loss(loss, problem, smallest=limits.k, by_size=limits.plain)
     sieve, judge = evaluators(problem, limits, engine)
     seen = []
     for node in sorted(product(*map(range, problem.shape)), key=lambda node: (sum(node), node)):
