@@ -184,7 +184,8 @@ def _recoded(table: Any, classes: Classes, limits: Limits, search: str, crowd: A
         )
     if not limits.plain:
         raise UsageError(f'search="{search}" takes k only.', remedy='Use search="optimal" with further requirements.')
-    from discreet.anonymity.local import loss_of, recode_locally
+    from discreet.anonymity.local import recode_locally
+    from discreet.anonymity.lost import loss_of
     from discreet.anonymity.mondrian import mondrian
 
     if search == "local":

@@ -14,7 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.anonymity.local import SCALE, Forest, as_numbers, check_parts, compact, ends, numbered
+from discreet.anonymity.forest import SCALE, Forest, check_parts, compact, ends, numbered
+from discreet.anonymity.lost import as_numbers
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel.classes import Classes, Column
 from discreet.kernel.hierarchy import Ints, Label
@@ -54,9 +55,15 @@ def mondrian(classes: Classes, *, k: int, relaxed: bool = False, ordered: Sequen
 class _Axis(Protocol):
     """A column along which boxes are cut."""
 
-    ordered: bool
-    points: Ints
-    """The place of each class."""
+    @property
+    def ordered(self) -> bool:
+        """Whether places have an order of their own."""
+        ...
+
+    @property
+    def points(self) -> Ints:
+        """The place of each class."""
+        ...
 
     def width(self, low: Ints, high: Ints) -> Floats:
         """How much of the column lies between two places, at most 1."""
@@ -92,7 +99,7 @@ class _Scale:
         return cls(rank[codes], values[order], tuple(column.labels[code] for code in order.tolist()))
 
     def width(self, low: Ints, high: Ints) -> Floats:
-        return (self.values[high] - self.values[low]) / max(self.values[-1] - self.values[0], math.ulp(0.0))
+        return np.asarray((self.values[high] - self.values[low]) / max(self.values[-1] - self.values[0], math.ulp(0.0)))
 
     def keys(self, points: Ints, low: Ints, high: Ints) -> Ints:
         return points
@@ -245,4 +252,4 @@ def _children(box: Ints, keys: Ints, people: Ints, k: int) -> Ints:
     order = np.lexsort((size, side == 0, owner))
     smallest = order[np.flatnonzero(np.diff(owner[order], prepend=-1))]
     side[smallest[(pooled > 0) & (pooled < k)]] = 0
-    return side[run]
+    return np.asarray(side[run])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from discreet.anonymity.certificate import Certificate
+from discreet.anonymity.lost import column_loss
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Recoding
 from discreet.risk import Assessment, assess
@@ -77,31 +78,8 @@ class Anonymised:
 
     def utility(self) -> dict[str, float]:
         """Per column, the share of its information that is kept: 1 untouched, 0 gone."""
-        kept = self.recoding.kept
-        sizes = self.recoding.classes.sizes
-        people = int(sizes.sum())
-        shares = {}
-        for column, codes, labels in zip(
-            self.recoding.classes.columns, self.recoding.codes, self.recoding.labels, strict=True
-        ):
-            covered = int((sizes * self._leaves(column, codes, labels))[kept].sum())
-            n = column.hierarchy.size
-            lost = (covered / n + self.suppressed - people / n) / (people - people / n) if n > 1 else 0.0
-            shares[column.name] = 1 - max(0.0, lost)
-        return shares
-
-    def _leaves(self, column: Any, codes: Any, labels: Any) -> Any:
-        import numpy as np
-
-        tree = column.hierarchy
-        if self.levels:
-            return tree.leaves[self.levels[column.name]][codes]
-        known = {
-            label: count
-            for level in range(tree.height)
-            for label, count in zip(tree.labels[level], tree.leaves[level].tolist(), strict=True)
-        }
-        return np.array([known.get(label, tree.size) for label in labels])[codes]
+        lost = (column_loss(self.recoding, place) for place in range(len(self.recoding.names)))
+        return {name: 1 - min(share, 1.0) for name, share in zip(self.recoding.names, lost, strict=True)}
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; the keys are stable."""

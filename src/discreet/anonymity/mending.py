@@ -1,0 +1,218 @@
+"""Mending groups: members move to where they cost less, and no group falls below k."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.anonymity.forest import Forest, alike, compact
+from discreet.errors import UsageError
+from discreet.kernel.hierarchy import Ints
+from discreet.kernel.keys import total
+
+Allowed = Callable[[Ints, int], NDArray[np.bool_]]
+Bools = NDArray[np.bool_]
+NEVER = 2**63 - 1
+GONE = -(2**61)
+"""What an empty group has paid, so that nobody thinks of joining it."""
+
+
+class Groups:
+    """Groups of classes, what each shows and what that costs, while they are being mended."""
+
+    def __init__(self, forest: Forest, k: int, member: Ints) -> None:
+        self.forest, self.sizes, self.k, self.work = forest, forest.sizes, k, 0
+        self.member, self.members = member, _members(member)
+        self.people = total(member, forest.sizes, len(self.members))
+        self.nodes, self.bundles = forest.shown(member), _Bundles(forest)
+        self.cost = forest.cost[self.nodes].sum(axis=0)
+        self.paid = self.cost * self.people
+        self.codes, self.leaves = self.bundles.code(self.nodes), self.bundles.code(forest.leaves)
+
+    def fill(self) -> None:
+        """No group of fewer than k people remains."""
+        for small in np.flatnonzero(self.people < self.k).tolist():
+            if self.people[small] < self.k:
+                for row in list(self.members[small]):
+                    self.move([row], self._nearest(row)[1])
+
+    def mend(self, effort: int) -> None:
+        """The dearest groups first, until nothing helps or the effort is spent."""
+        better = True
+        while better and self.work < effort:
+            better = False
+            for number in np.argsort(-self.cost, kind="stable").tolist():
+                while self.cost[number] and self.work < effort and self._relieve(number):
+                    better = True
+
+    def merge(self, allowed: Allowed) -> None:
+        """Groups that are not allowed join their nearest until all are, seen as they look when published."""
+        while True:
+            looks = alike(self.forest.looks[self.nodes])
+            looks = compact(looks[self.member])
+            bad = ~allowed(looks, int(looks.max()) + 1)[looks]
+            if not bad.any():
+                return
+            for number in np.unique(self.member[bad]).tolist():
+                if self.people[number]:
+                    self.move(list(self.members[number]), self._neighbour(number))
+
+    def move(self, rows: Sequence[int], home: int) -> None:
+        """Some classes of one group join another."""
+        source = int(self.member[rows[0]])
+        self.members[source] = [row for row in self.members[source] if row not in rows]
+        self.members[home].extend(rows)
+        self.member[rows] = home
+        self._settle(source)
+        self._settle(home)
+
+    def _settle(self, number: int) -> None:
+        rows = self.members[number]
+        self.people[number] = self.sizes[rows].sum()
+        if not rows:
+            self.cost[number], self.paid[number] = 0, GONE
+            return
+        self.nodes[:, number] = nodes = self.forest.over(rows)
+        self.codes[:, number] = self.bundles.code(nodes)
+        self.cost[number] = self.forest.cost[nodes].sum()
+        self.paid[number] = self.cost[number] * self.people[number]
+
+    def _nearest(self, row: int) -> tuple[int, int]:
+        """What it costs at least if a class joins another group, and which."""
+        self.work += self.codes.size
+        joint = self.bundles.joint(self.forest.leaves[:, row], self.codes)
+        return _least(joint * (self.people + self.sizes[row]) - self.paid, self.member[row])
+
+    def _neighbour(self, number: int) -> int:
+        """The group with which another is merged at least cost."""
+        joint = self.bundles.joint(self.nodes[:, number], self.codes)
+        _, home = _least(joint * (self.people + self.people[number]) - self.paid, number)
+        if len(self.people) == 1 or not self.people[home] or joint[home] >= self.forest.cost[-1]:
+            raise UsageError(
+                "Even all people who can be published alike are no group that is allowed.",
+                remedy="Ask for less, or give columns hierarchies that end in one value for all.",
+            )
+        return home
+
+    def _relieve(self, number: int) -> bool:
+        """Dissolve a group, or let the member go whose leaving saves most, if either pays."""
+        rows = self.members[number]
+        added, homes = zip(*map(self._nearest, rows), strict=True)
+        if sum(added) < self.paid[number] and self._dissolve(number, homes):
+            return True
+        left = self.people[number] - self.sizes[rows]
+        gain = self.paid[number] - self._without(rows) * left - np.array(added)
+        best = int(gain.argmax())
+        if gain[best] <= 0:
+            return False
+        if left[best] < self.k:
+            return self._swap(number, rows[best], homes[best], int(gain[best]))
+        self.move([rows[best]], homes[best])
+        return True
+
+    def _without(self, rows: list[int]) -> Ints:
+        """What a group would cost a head without each of its members."""
+        mine = self.forest.leaves[:, rows]
+        order = np.sort(mine, axis=1)
+        low = np.where(mine == order[:, :1], order[:, 1:2], order[:, :1])
+        high = np.where(mine == order[:, -1:], order[:, -2:-1], order[:, -1:])
+        return np.asarray(self.forest.cost[self.forest.join(low, high)].sum(axis=0))
+
+    def _dissolve(self, number: int, homes: Sequence[int]) -> bool:
+        """All members move, unless together they then cost more than they do here."""
+        rows, touched = self.members[number], list(dict.fromkeys(homes))
+        before = self.paid[number] + self.paid[touched].sum()
+        for row, home in zip(rows, homes, strict=True):
+            self.move([row], home)
+        if self.paid[touched].sum() < before:
+            return True
+        for row in rows:
+            self.move([row], number)
+        return False
+
+    def _swap(self, number: int, row: int, home: int, gain: int) -> bool:
+        """One member goes and a class comes that its own group can spare, if that pays."""
+        comer, added = self._comer(number, [one for one in self.members[number] if one != row])
+        if added >= gain:
+            return False
+        self.move([row], home)
+        self.move([comer], number)
+        return True
+
+    def _comer(self, number: int, rest: list[int]) -> tuple[int, int]:
+        """The class that joins what is left of a group at least cost, and that cost."""
+        self.work += self.leaves.size
+        nodes, people = self.forest.over(rest), self.sizes[rest].sum()
+        joint = self.bundles.joint(nodes, self.leaves) * (people + self.sizes)
+        added = joint - self.forest.cost[nodes].sum() * people - self.cost[self.member] * self.sizes
+        spare = (self.people[self.member] - self.sizes >= self.k) & (people + self.sizes >= self.k)
+        added[~spare | (self.member == number)] = NEVER
+        comer = int(added.argmin())
+        return comer, int(added[comer])
+
+
+def _members(member: Ints) -> list[list[int]]:
+    """The classes of each group."""
+    stops = np.cumsum(np.bincount(member))[:-1]
+    return [rows.tolist() for rows in np.split(np.argsort(member, kind="stable"), stops)]
+
+
+def _least(added: Ints, but: int) -> tuple[int, int]:
+    """The least of some costs, but for one place, and where it is."""
+    added[but] = NEVER
+    place = int(added.argmin())
+    return int(added[place]), place
+
+
+class _Bundles:
+    """Columns with few nodes side by side in one code, so that one look-up answers for several of them."""
+
+    def __init__(self, forest: Forest, *, most: int = 8192) -> None:
+        self.forest, self.widths = forest, np.diff(forest.starts).tolist()
+        self.bundles = _bundled(self.widths, most)
+        self.row = lru_cache(maxsize=1024)(self._row)
+
+    def code(self, nodes: Ints) -> Ints:
+        """Per bundle, one code for the nodes of its columns."""
+        return np.array([self._code(bundle, nodes) for bundle in self.bundles])
+
+    def joint(self, nodes: Ints, codes: Ints) -> Ints:
+        """What one tuple of nodes costs together with each of many tuples, given by their codes."""
+        numbers = nodes.tolist()
+        cost = np.zeros(codes.shape[1], dtype=np.int64)
+        for bundle, code in zip(self.bundles, codes, strict=True):
+            cost += self.row(bundle, tuple([numbers[column] for column in bundle])).take(code)
+        return cost
+
+    def _code(self, bundle: tuple[int, ...], nodes: Ints) -> Ints:
+        code = np.zeros(nodes.shape[1:], dtype=np.int64)
+        for column in bundle:
+            code = code * self.widths[column] + nodes[column] - self.forest.starts[column]
+        return code
+
+    def _row(self, bundle: tuple[int, ...], nodes: tuple[int, ...]) -> Ints:
+        """What some nodes cost together with those behind each code of their bundle."""
+        cost = np.zeros(1, dtype=np.int64)
+        for column, node in zip(bundle, nodes, strict=True):
+            others = np.arange(self.forest.starts[column], self.forest.starts[column + 1])
+            cost = np.add.outer(cost, self.forest.cost[self.forest.join(np.array(node), others)]).reshape(-1)
+        return cost
+
+
+def _bundled(widths: Sequence[int], most: int) -> list[tuple[int, ...]]:
+    """Columns in bundles of at most so many codes, but for columns that alone have more.
+
+    >>> _bundled([3, 50, 2], 10)
+    [(2, 0), (1,)]
+    """
+    bundles: list[tuple[int, ...]] = []
+    codes = most
+    for column in sorted(range(len(widths)), key=widths.__getitem__):
+        if codes * widths[column] > most or not bundles:
+            bundles, codes = [*bundles, ()], 1
+        bundles[-1] += (column,)
+        codes *= widths[column]
+    return bundles
