@@ -14,6 +14,7 @@ from discreet.anonymity import lattice
 from discreet.anonymity.bounded import BoundedSearch
 from discreet.anonymity.certificate import Certificate
 from discreet.anonymity.criteria import (
+    AttackerRisk,
     AverageRisk,
     Closeness,
     Crowd,
@@ -33,6 +34,7 @@ from discreet.anonymity.ola import best_minimal
 from discreet.anonymity.problem import Node, Problem
 from discreet.anonymity.result import Anonymised
 from discreet.anonymity.search import Found, Progress, Search, Watch
+from discreet.attacker import Attack
 from discreet.errors import HierarchyError, UsageError
 from discreet.kernel import Classes, Countable, Recoding
 from discreet.risk.assessment import Governed
@@ -84,6 +86,7 @@ def anonymise(
     max_risk: float | None = None,
     risk_model: str = "prosecutor",
     average_risk: float | None = None,
+    attack: Attack | None = None,
     population: Countable | Classes | None = None,
     search: str = "optimal",
     engine: str = "auto",
@@ -92,6 +95,8 @@ def anonymise(
     watch: Watch | None = None,
 ) -> Anonymised:
     """The least lossy generalisation whose classes satisfy every requirement, suppressing at most a share of people.
+
+    With `attack` the limit `max_risk` is held against a planning adversary instead of one who guesses once.
 
     >>> from discreet.kernel import AnyValue, Widths
     >>> people = Classes.of(["sex", "age"], [("F", "30"), ("F", "31"), ("M", "30"), ("M", "31")],
@@ -102,7 +107,18 @@ def anonymise(
     classes = _classes(table, diversity=diversity, closeness=closeness)
     crowd = _population(population, classes)
     limits = _limits(
-        classes, k, suppression, diversity, closeness, presence, k_map, max_risk, risk_model, average_risk, crowd
+        classes,
+        k,
+        suppression,
+        diversity,
+        closeness,
+        presence,
+        k_map,
+        max_risk,
+        risk_model,
+        average_risk,
+        attack,
+        crowd,
     )
     if loss not in LOSSES:
         raise UsageError(f"There is no loss named '{loss}'.", remedy=f"Choose one of: {', '.join(LOSSES)}.")
@@ -242,6 +258,7 @@ def _limits(
     max_risk: float | None,
     risk_model: str,
     average_risk: float | None,
+    attack: Attack | None,
     population: Classes | None,
 ) -> Limits:
     requirements: list[Requirement] = []
@@ -260,7 +277,13 @@ def _limits(
         requirements.append(Crowd(_needed(population, "k_map"), _whole(k_map, "k_map", None)))
     if average_risk is not None:
         requirements.append(AverageRisk(_probability(average_risk, "average_risk")))
-    if max_risk is not None:
+    if attack is not None:
+        if max_risk is None:
+            raise UsageError(
+                "An attack needs a limit.", remedy="Give max_risk=, the largest probability of success you accept."
+            )
+        requirements.append(AttackerRisk(attack, _limit(max_risk), population))
+    elif max_risk is not None:
         requirements.append(_risk(max_risk, risk_model, population))
     if not requirements:
         raise UsageError("Nothing is required of the published table.", remedy="Give k, max_risk, or another limit.")
@@ -304,6 +327,12 @@ def _whole(value: Any, what: str, classes: Classes | None) -> int:
             remedy="Choose a smaller one.",
         )
     return int(value)
+
+
+def _limit(value: float) -> float:
+    if not 0 <= value <= 1:
+        raise UsageError("max_risk lies between 0 and 1.", remedy="0 means that he re-identifies nobody at all.")
+    return float(value)
 
 
 def _probability(value: float, what: str) -> float:

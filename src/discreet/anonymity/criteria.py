@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacker import Attack
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.hierarchy import Ints
@@ -165,6 +166,28 @@ class AverageRisk:
     def words(self) -> str:
         """The requirement, for people."""
         return f"the average risk is at most {self.most:g}"
+
+
+@dataclass(frozen=True, eq=False)
+class AttackerRisk:
+    """A planning adversary who re-identifies nobody in a class with more than a given probability.
+
+    He looks for his target among the people of the population, or of the data where there is none.
+    """
+
+    attack: Attack
+    most: float
+    population: Classes | None = None
+    monotone = False
+
+    def violated(self, classes: Classes) -> Marks:
+        """Classes in which he would be too successful."""
+        crowd = classes.sizes if self.population is None else _crowd(classes, self.population)
+        return np.asarray(self.attack.known(crowd).reidentification > self.most + TINY)
+
+    def words(self) -> str:
+        """The requirement, for people."""
+        return f"the planning adversary re-identifies nobody with a probability above {self.most:g}"
 
 
 def _riskiest(sizes: Ints, crowd: Ints, most: float) -> Marks:

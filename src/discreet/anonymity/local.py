@@ -1,13 +1,15 @@
 """Local recoding: every class of people is generalised by itself, each column no further than k likes demand.
 
 Nodes of the lattice are visited from cheap to dear. A tuple shared by k people who are not yet served is published for
-all of them; the others wait for dearer nodes. Each group then shows the lowest common ancestors of its members, and
-the dearest groups are mended by moving members to where they cost less. Nobody is suppressed.
+all of them; the others wait for dearer nodes. Where a lattice is too large for that, tuples are grown from single
+people by joining their nearest. Each group then shows the lowest common ancestors of its members, and the dearest
+groups are mended by moving members to where they cost less. Nobody is suppressed.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,19 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity.forest import Forest, check_parts, compact
-from discreet.anonymity.mending import Allowed, Groups
+from discreet.anonymity.mending import NEVER, Allowed, Groups
 from discreet.kernel.classes import Classes
 from discreet.kernel.hierarchy import Ints
 from discreet.kernel.recoding import Recoding
 
 Floats = NDArray[np.float64]
-Rung = dict[int, int]
-"""Levels of columns that rise together."""
 
-MOST_NODES = 2**21
-"""Larger lattices are thinned."""
-EFFORT = 3 * 10**8
-"""Groups may be looked at so many times, all in all, to mend them: about a second."""
+MOST_NODES = 2**22
+"""Larger lattices are not visited at all."""
+VISITING = 2 * 10**9
+"""So many values may be looked at while nodes are visited; most tables need less than half of it."""
+BLOCK = 2**14
+"""Classes among which tuples are grown."""
+EFFORT = 2 * 10**8
+"""So many values may be looked at while groups are mended: about a second."""
 
 
 def recode_locally(classes: Classes, *, k: int, allowed: Allowed | None = None, effort: int = EFFORT) -> Recoding:
@@ -44,7 +48,7 @@ def recode_locally(classes: Classes, *, k: int, allowed: Allowed | None = None, 
     """
     forest = Forest.of(classes)
     check_parts(forest, k)
-    groups = Groups(forest, k, _served(forest, k))
+    groups = _served(forest, k)
     groups.fill()
     groups.mend(effort)
     if allowed is not None:
@@ -52,12 +56,45 @@ def recode_locally(classes: Classes, *, k: int, allowed: Allowed | None = None, 
     return forest.published(compact(groups.member))
 
 
-def _served(forest: Forest, k: int) -> Ints:
-    """The group of each class; those left at the end, too few to share anything, are groups by themselves."""
-    member, number = np.arange(len(forest.sizes)), len(forest.sizes)
-    crowd, agenda = _Crowd.of(forest, k), _Agenda(forest)
-    while len(crowd.rows) and (turn := agenda.next()) is not None:
+def _served(forest: Forest, k: int) -> Groups:
+    """Groups of k and more; those left at the end, too few to share anything, are groups by themselves."""
+    served = _Served(len(forest.sizes))
+    if math.prod(forest.classes.heights) <= MOST_NODES:
+        _visit(_Crowd.of(forest, k), _Agenda(forest), served)
+    groups = Groups(forest, k, compact(served.member))
+    if forest.sizes[served.left].sum() < k:
+        return groups
+    for rows in _blocks(forest, served.left):
+        _grow(_Pool(groups, rows), served)
+    return Groups(forest, k, compact(served.member))
+
+
+class _Served:
+    """Who is in which group so far; whoever is in none is alone."""
+
+    def __init__(self, classes: int) -> None:
+        self.member, self.number = np.arange(classes), classes
+
+    @property
+    def left(self) -> Ints:
+        """Who is in none."""
+        return np.flatnonzero(self.member < len(self.member))
+
+    def add(self, rows: Ints, member: Ints) -> None:
+        """More groups, numbered from 0 by themselves."""
+        self.member[rows] = self.number + member
+        self.number += int(member.max()) + 1
+
+
+# From cheap to dear: who shares a tuple with k.
+
+
+def _visit(crowd: _Crowd, agenda: _Agenda, served: _Served) -> None:
+    """Nodes from cheap to dear, until nobody is left who shares anything, or it takes too long."""
+    work = 0
+    while len(crowd.rows) and work < VISITING and (turn := agenda.next()) is not None:
         limit, node = turn
+        work += crowd.leaves.size
         found = crowd.shared(agenda.levels(node))
         if found is None:
             agenda.close(node, crowd.hopeless)
@@ -66,10 +103,9 @@ def _served(forest: Forest, k: int) -> Ints:
         if not now.all():
             agenda.reopen(node, int(found.cost[~now].min()))
         if now.any():
-            served = now[found.member]
-            member[crowd.rows[found.rows[served]]] = number + found.member[served]
-            number, crowd = number + len(now), crowd.without(found.rows[served])
-    return compact(member)
+            mine = now[found.member]
+            served.add(crowd.rows[found.rows[mine]], found.member[mine])
+            crowd = crowd.without(found.rows[mine])
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,11 +198,10 @@ class _Agenda:
     """The nodes of the lattice from cheap to dear, but for those where nobody can share anything any more."""
 
     def __init__(self, forest: Forest) -> None:
-        self.ladders, self.columns = _ladders(forest.classes.heights), len(forest.leaves)
-        self.shape = tuple(map(len, self.ladders))
+        self.shape = forest.classes.heights
         costs = np.zeros((), dtype=np.int64)
-        for ladder in self.ladders:
-            costs = np.add.outer(costs, [_expected(forest, rung) for rung in ladder])
+        for place, height in enumerate(self.shape):
+            costs = np.add.outer(costs, [_expected(forest, place, level) for level in range(height)])
         self.costs, self.closed = costs.reshape(-1), np.zeros(self.shape, dtype=bool)
         self.order = np.argsort(self.costs, kind="stable")
         self.waiting: list[tuple[int, int]] = []
@@ -192,49 +227,84 @@ class _Agenda:
 
         Looking how far up that holds costs a visit per column: done once in as many times, it costs no more than it saves.
         """
-        rungs = self._rungs(node)
+        levels = self.levels(node)
         self.failures += 1
-        if self.failures % len(rungs) == 0:
-            for place, rung in enumerate(rungs):
-                rungs[place] = self.shape[place] - 1
-                if rung < rungs[place] and not hopeless(self._levels(rungs)):
-                    rungs[place] = rung
-        self.closed[tuple(slice(rung + 1) for rung in rungs)] = True
+        if self.failures % len(levels) == 0:
+            for place, level in enumerate(levels):
+                levels[place] = self.shape[place] - 1
+                if level < levels[place] and not hopeless(levels):
+                    levels[place] = level
+        self.closed[tuple(slice(level + 1) for level in levels)] = True
 
     def levels(self, node: int) -> list[int]:
         """The level of each column at a node."""
-        return self._levels(self._rungs(node))
-
-    def _rungs(self, node: int) -> list[int]:
-        return [int(rung) for rung in np.unravel_index(node, self.shape)]
-
-    def _levels(self, rungs: Sequence[int]) -> list[int]:
-        levels = [0] * self.columns
-        for ladder, rung in zip(self.ladders, rungs, strict=True):
-            for column, level in ladder[rung].items():
-                levels[column] = level
-        return levels
+        return [int(level) for level in np.unravel_index(node, self.shape)]
 
 
-def _expected(forest: Forest, rung: Rung) -> int:
+def _expected(forest: Forest, place: int, level: int) -> int:
     """Halfway from the least to the mean cost: soon enough for most cheap tuples, and few visits are in vain."""
-    costs = [forest.cost[forest.above[level][forest.leaves[column]]] for column, level in rung.items()]
-    people = int(forest.sizes.sum())
-    return sum(int(cost.min()) + int((cost * forest.sizes).sum()) // people for cost in costs) // 2
+    cost = forest.cost[forest.above[level][forest.leaves[place]]]
+    return (int(cost.min()) + int((cost * forest.sizes).sum()) // int(forest.sizes.sum())) // 2
 
 
-def _ladders(heights: Sequence[int], *, most: int = MOST_NODES) -> list[list[Rung]]:
-    """The levels of each column; thinned, if need be, from inside, and then by letting columns rise together.
+# Where the lattice is too large: tuples that grow from single people.
 
-    >>> _ladders([2, 4], most=6), _ladders([2, 2], most=3)
-    ([[{0: 0}, {0: 1}], [{1: 0}, {1: 1}, {1: 3}]], [[{0: 0, 1: 0}, {0: 1, 1: 1}]])
-    """
-    ladders = [[{place: level} for level in range(height)] for place, height in enumerate(heights)]
-    while np.prod([float(len(ladder)) for ladder in ladders]) > most:
-        highest = max(ladders, key=len)
-        if len(highest) > 2:
-            highest.pop(len(highest) // 2)
-        else:
-            first, second, *others = ladders
-            ladders = [*others, [first[0] | second[0], first[-1] | second[-1]]]
-    return ladders
+
+def _blocks(forest: Forest, rows: Ints) -> list[Ints]:
+    """Classes in blocks that agree where it costs most to differ."""
+    rise = [_expected(forest, place, min(1, height - 1)) for place, height in enumerate(forest.classes.heights)]
+    order = np.lexsort(forest.leaves[np.argsort(rise, kind="stable")][:, rows])
+    return [rows[order[start : start + BLOCK]] for start in range(0, len(rows), BLOCK)]
+
+
+def _grow(pool: _Pool, served: _Served) -> None:
+    """Publish the cheapest of the tuples grown from each class; those that lost members by that are grown again."""
+    waiting = [(0, row) for row in sorted(pool.rows.tolist())]
+    tuples: dict[int, Ints] = {}
+    while waiting:
+        _, row = heapq.heappop(waiting)
+        rows = tuples.pop(row, None)
+        if not pool.left[row]:
+            continue
+        if rows is not None and pool.left[rows].all():
+            pool.remove(rows)
+            served.add(rows, np.zeros(len(rows), dtype=np.int64))
+        elif (grown := pool.grown(row)) is not None:
+            cost, tuples[row] = grown
+            heapq.heappush(waiting, (cost, row))
+
+
+class _Pool:
+    """People of one block who are not yet served."""
+
+    def __init__(self, groups: Groups, rows: Ints) -> None:
+        self.forest, self.k, self.groups = groups.forest, groups.k, groups
+        self.left = np.zeros(len(groups.sizes), dtype=bool)
+        self.left[rows] = True
+        self._hold(rows)
+
+    def _hold(self, rows: Ints) -> None:
+        self.rows, self.people, self.codes = rows, self.groups.sizes[rows], self.groups.leaves[:, rows]
+
+    def remove(self, rows: Ints) -> None:
+        """Some people are served."""
+        self.left[rows] = False
+        stays = self.left[self.rows]
+        if 2 * int(stays.sum()) < len(stays):
+            self._hold(self.rows[stays])
+
+    def grown(self, row: int) -> tuple[int, Ints] | None:
+        """A class joined with its nearest until k people share a tuple: what that costs, and who they are."""
+        nodes, gone = self.forest.leaves[:, row], ~self.left[self.rows]
+        while True:
+            cost = int(self.forest.cost[nodes].sum())
+            joint = self.groups.bundles.joint(nodes, self.codes)
+            joint[gone] = NEVER
+            inside = joint == cost
+            if self.people[inside].sum() >= self.k:
+                return cost, self.rows[inside]
+            joint[inside] = NEVER
+            nearest = int(joint.argmin())
+            if joint[nearest] >= self.forest.cost[-1]:
+                return None
+            nodes = self.forest.join(nodes, self.forest.leaves[:, self.rows[nearest]])
