@@ -19,6 +19,7 @@ def loss_of(recoding: Recoding) -> float:
     Where intervals are published, the hierarchy does not say what lies in them: there the share of a value is that of
     the values in the data which its interval holds.
 
+    >>> from discreet.kernel import Classes
     >>> people = Classes.of(["sex"], [("F",), ("M",)], [5, 1])
     >>> loss_of(Recoding.of_levels(people, {"sex": 0}, kept=np.array([True, True])))
     0.0
