@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +13,24 @@ import pytest
 from tests.servers import postgres_server, spark_session
 
 
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder for a server. Not one of pytest's: other runs on the machine clear those while a server still uses them."""
+    with tempfile.TemporaryDirectory(prefix="discreet-tests-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_url() -> Iterator[str]:
     """The URL of a real PostgreSQL server: from DISCREET_TEST_POSTGRES, or started here on loopback."""
-    with postgres_server(tmp_path_factory.mktemp("postgres")) as url:
+    with scratch() as folder, postgres_server(folder) as url:
         yield url
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def spark() -> Iterator[Any]:
     """A session on a real standalone Spark cluster with two workers on loopback."""
-    with spark_session(tmp_path_factory.mktemp("spark")) as session:
+    with scratch() as folder, spark_session(folder) as session:
         yield session
 
 

@@ -28,7 +28,7 @@ MOST_NODES = 2**22
 """Larger lattices are not visited at all."""
 VISITING = 2 * 10**9
 """So many values may be looked at while nodes are visited; most tables need less than half of it."""
-BLOCK = 2**14
+BLOCK = 2**12
 """Classes among which tuples are grown."""
 EFFORT = 2 * 10**8
 """So many values may be looked at while groups are mended: about a second."""
