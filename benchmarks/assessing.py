@@ -18,7 +18,8 @@ ADULT = SHARED / "adult" / "adult.csv"
 def table() -> tuple[str, str, list[str], str]:
     """Path, delimiter, quasi-identifiers, sensitive column."""
     if ADULT.exists():
-        names = ADULT.open(encoding="utf-8").readline().strip().split(";")
+        with ADULT.open(encoding="utf-8") as file:
+            names = file.readline().strip().split(";")
         return str(ADULT), ";", names[:-1], names[-1]
     from discreet.people import State, generate
 

@@ -22,7 +22,8 @@ def shared_policy(name: str) -> dict[str, object] | None:
     folder = SHARED / name
     if not folder.exists():
         return None
-    names = (folder / f"{name}.csv").open(encoding="utf-8").readline().strip().split(";")
+    with (folder / f"{name}.csv").open(encoding="utf-8") as file:
+        names = file.readline().strip().split(";")
     columns = {one: {"role": "quasi", "hierarchy": f"{folder}/{name}_hierarchy_{one}.csv"} for one in names}
     return {"data": {"delimiter": ";"}, "columns": columns}
 

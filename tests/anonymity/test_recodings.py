@@ -80,15 +80,6 @@ def test_the_same_table_is_recoded_the_same(search: str, data: Data, k: int) -> 
     assert first.published.sizes.tolist() == second.published.sizes.tolist()
 
 
-@settings(max_examples=60, deadline=None)
-@given(data=tables(), k=st.integers(2, 5))
-def test_local_recoding_is_never_worse_than_the_best_single_node(data: Data, k: int) -> None:
-    if not rooted(data) or k > len(data.people):
-        return
-    single = discreet.anonymise(data.classes(), k=k)
-    assert discreet.anonymise(data.classes(), k=k, search="local").loss <= max(single.loss, 1.0) + 1e-9
-
-
 def patients(people: int = 3_000) -> Classes:
     sample = generate(State.of(100_000), seed=3, columns=("zip", "sex", "birth_year", "race")).sample(people, seed=3)
     from discreet.kernel import Mask

@@ -62,8 +62,8 @@ class Groups:
 
     def move(self, rows: Sequence[int], home: int) -> None:
         """Some classes of one group join another."""
-        source = int(self.member[rows[0]])
-        self.members[source] = [row for row in self.members[source] if row not in rows]
+        source, leaving = int(self.member[rows[0]]), set(rows)
+        self.members[source] = [row for row in self.members[source] if row not in leaving]
         self.members[home].extend(rows)
         self.member[rows] = home
         self._settle(source)
