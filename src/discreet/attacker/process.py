@@ -108,8 +108,11 @@ class Process:
     @cached_property
     def states(self) -> tuple[State, ...]:
         """Every state that can be reached, in order of discovery."""
-        found = {self.start: None}
-        waiting = [self.start]
+        return self.reachable(self.start)
+
+    def reachable(self, start: State) -> tuple[State, ...]:
+        """Every state that can be reached from one, itself included."""
+        found, waiting = {start: None}, [start]
         while waiting:
             state = waiting.pop()
             for action in self.actions(state):

@@ -58,15 +58,7 @@ SOLVERS: dict[str, Callable[[Attack, Belief], float]] = {"table": table, "two_le
 
 
 def _cluster(process: Process, entry: State) -> float:
-    states, waiting = {entry: None}, [entry]
-    while waiting:
-        state = waiting.pop()
-        for action in process.actions(state):
-            for _, after in process.transitions(state, action):
-                if after not in states:
-                    states[after] = None
-                    waiting.append(after)
-    return _solve(process, list(states), {})[entry]
+    return _solve(process, process.reachable(entry), {})[entry]
 
 
 def _solve(process: Process, states: Sequence[State], settled: Mapping[State, float]) -> dict[State, float]:
