@@ -26,11 +26,12 @@ PUBLISHED: Mapping[str, float] = MappingProxyType(
 REGISTRY = 6_018_999
 """People in the registry of the paper."""
 CONSTANT, ONCE, RISING = "constant", "once", "rising"
+HIS = Attack.from_dict(PUBLISHED)
 SETTINGS: Mapping[str, Attack] = MappingProxyType(
     {
-        CONSTANT: Attack(**PUBLISHED),
-        ONCE: replace(Attack(**PUBLISHED), max_penalties=1),
-        RISING: replace(Attack(**PUBLISHED), detection_slope=0.18),
+        CONSTANT: HIS,
+        ONCE: replace(HIS, max_penalties=1),
+        RISING: replace(HIS, detection_slope=0.18),
     }
 )
 """Constant detection and unlimited penalties; one penalty only; detection that rises with every exploit."""
@@ -190,7 +191,7 @@ def deterrence_works(study: CaseStudy) -> Claim:
     attack, targets = SETTINGS[CONSTANT], study.targets
     smallest = targets.smallest or 1
     penalty, price = attack.deterring_penalty(smallest), attack.deterring_price(smallest)
-    rising = np.geomspace(attack.penalty / 10, penalty, 40)
+    rising = np.geomspace(attack.penalty / 10, max(penalty, attack.penalty), 40)
     people = [expected.known for expected in targets.by_penalty(attack, rising)]
     stairs, _ = targets.by_price(attack)
     last = targets.expected(replace(attack, penalty=penalty)).known

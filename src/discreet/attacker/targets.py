@@ -43,7 +43,7 @@ class Staircase:
     def of(cls, worth: Floats, people: Floats) -> Staircase:
         """People of whom he buys the table while its price is below what that is worth."""
         prices, place = np.unique(worth[people > 0], return_inverse=True)
-        each = np.bincount(place, weights=people[people > 0], minlength=len(prices))
+        each = np.bincount(place, weights=people[people > 0], minlength=len(prices)).astype(np.float64)
         return cls(prices, np.cumsum(each[::-1])[::-1])
 
     def at(self, price: float) -> float:

@@ -2,6 +2,7 @@
 
 from discreet.report.anonymised import anonymised_findings, anonymised_page
 from discreet.report.attack import attack_findings, attack_page
+from discreet.report.case_study import case_study_findings, case_study_page
 from discreet.report.findings import Finding, findings, profile_findings
 from discreet.report.page import assessment_page
 
@@ -12,6 +13,8 @@ __all__ = [
     "assessment_page",
     "attack_findings",
     "attack_page",
+    "case_study_findings",
+    "case_study_page",
     "findings",
     "profile_findings",
 ]

@@ -5,6 +5,7 @@ The strokes stand in a picture of their own that is stretched to the width there
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from discreet.report.plot import FOOT, Frame, Scale, anchor, foot, upright
 from discreet.report.svg import Drawing, number, text
 
 HEIGHT = 240
-LEGEND, MARK, AXIS = 22, 19, 26
+LEGEND, MARK, AXIS = 22, 19, 32
 """Pixels of a line in the legend, of the words of a mark, and of the name of the vertical axis."""
 MARGIN = -64
 """Where the left margin begins."""
@@ -123,7 +124,7 @@ def _path(frame: Frame, line: Line) -> str:
     if not places:
         return ""
     commands = [f"M{places[0][0]} {places[0][1]}"]
-    for (_, before), (x, y) in zip(places, places[1:], strict=False):
+    for (_, before), (x, y) in itertools.pairwise(places):
         if not line.steps:
             commands.append(f"L{x} {y}")
             continue
@@ -141,3 +142,12 @@ def _shortened(commands: Sequence[str]) -> list[str]:
             kept.pop()
         kept.append(command)
     return kept
+
+
+def stacked(*drawings: Drawing, gap: int = 28) -> Drawing:
+    """Drawings under each other."""
+    parts, y = [], 0
+    for drawing in drawings:
+        parts.append(element("g", drawing.parts, transform=f"translate(0 {y})"))
+        y += drawing.height + gap
+    return Drawing(join(parts), y - gap, drawings[0].class_)

@@ -10,18 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from discreet.attacker import Attack
+from discreet.attacker.case_study import PUBLISHED
 from discreet.cli import console
 from discreet.errors import PolicyError, UsageError
-
-PUBLISHED: dict[str, float] = {
-    "prior": 0.63,
-    "gain": 8000,
-    "access_cost": 100,
-    "link_cost": 0,
-    "exploit_cost": 10,
-    "penalty": 10000,
-}
-"""The case study of Xia et al. 2015; used where no file is given, and said so."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 from discreet.attacker import Attack, Attacked
 from discreet.attacker.targets import Targets
+
+UNHEARD = 1e15
+"""No amount from here on deters anybody: it cannot be paid."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Deterrents:
 
 
 def _finite(amount: float | None) -> float | None:
-    return None if amount is None or not math.isfinite(amount) else amount
+    return None if amount is None or not amount < UNHEARD else amount
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,8 +41,10 @@ def chance(case: Case) -> Figure:
         about=f"In a group of 1 planning finds {fine_percent(float(planned[0]))}, one guess {fine_percent(float(guessed[0]))}.",
         reading=(
             f"The target is in the list with probability {percent(attack.prior)}: nobody can do better.",
-            "One guess is right with that probability divided by the size of the group. Who plans goes on to the next "
-            "candidate as long as it pays, and does not begin where it does not.",
+            (
+                "One guess is right with that probability divided by the size of the group. Who plans goes on to the next "
+                "candidate as long as it pays, and does not begin where it does not."
+            ),
         ),
         groups=(),
         table=_table(attack, sizes),

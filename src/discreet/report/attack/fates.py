@@ -22,8 +22,10 @@ def fates(case: Case) -> Figure:
         title="Whom he attacks, by what he knows",
         about=f"Attacked: {known.attacked:,} with known groups, {unknown.attacked:,} unseen, {case.guessed_at:,} by one guess.",
         reading=(
-            "He may know how many people look alike before he buys the list, for instance from a census; or he learns it only "
-            "from the list and expects them to be as frequent there as everywhere.",
+            (
+                "He may know how many people look alike before he buys the list, for instance from a census; or he learns it only "
+                "from the list and expects them to be as frequent there as everywhere."
+            ),
             "One guess each is the single-shot model: one random candidate, where that pays.",
             "The full width of a bar stands for everybody in the data.",
         ),

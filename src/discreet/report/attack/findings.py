@@ -23,7 +23,7 @@ def attack_findings(struck: Attacked, *, source: str, threshold: float) -> list[
     >>> his = Attack(prior=0.63, gain=8000, access_cost=100, link_cost=0, exploit_cost=10, penalty=10000)
     >>> people = Classes.of(["zip"], [("1",), ("2",)], [10, 90])
     >>> attack_findings(his.on(people, people), source="people.csv", threshold=0.2)[0].headline
-    'An adversary who can gain 8,000 and risks a fine of 10,000 would attack 10 of 100 people in people.csv (10 %): he tries every candidate for each of them.'
+    'An adversary who can gain 8,000 and risks a fine of 10,000 would attack 10 of 100 people in people.csv (10 %): he tries every candidate, to the last one.'
     """
     return [finding for _, finding in by_topic(Case(struck, threshold), source)]
 
@@ -50,9 +50,9 @@ def _why_not(case: Case) -> str:
 def _how_far(case: Case) -> str:
     known = case.struck.known
     if not known.in_part:
-        return "he tries every candidate for each of them"
+        return "he tries every candidate, to the last one"
     if not known.in_full:
-        return "he tries some candidates for each of them and then stops"
+        return "he tries some candidates and then stops"
     return f"every candidate for {known.in_full:,} of them, some of the candidates for {known.in_part:,}"
 
 
@@ -80,8 +80,8 @@ def _planned(case: Case, source: str) -> tuple[Finding, ...]:
     if not case.struck.known.attacked and not case.guessed_at:
         return ()
     headline = (
-        f"He is expected to re-identify {expected(found)} of them, where one random guess each, where that "
-        f"pays, would find {expected(guessed)}: {_ratio(found, guessed)}."
+        f"He is expected to re-identify {expected(found)} of them. One random guess for each, made where it pays, would find "
+        f"{expected(guessed)}: {_ratio(found, guessed)}."
     )
     return (Finding(headline, _trust(found, guessed)),)
 
@@ -126,7 +126,15 @@ def _at_risk(case: Case, source: str) -> tuple[Finding, ...]:
 def _unseen(case: Case, source: str) -> tuple[Finding, ...]:
     known, unknown = case.struck.known, case.struck.unknown
     if not known.attacked and not unknown.attacked:
-        return ()
+        return (
+            Finding(
+                "Nor would he attack any of the "
+                + people(case.records)
+                + " if he had to buy the list before he knows how many "
+                "people in it look alike.",
+                "Hold the next version against the same adversary, and against a list with more columns.",
+            ),
+        )
     headline = (
         f"If he has to buy the list before he knows how many people in it look alike, he attacks "
         f"{lowered(part(unknown.attacked, case.records))} and re-identifies {expected(unknown.reidentified)} of them; "

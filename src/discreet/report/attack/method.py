@@ -51,17 +51,27 @@ def _remains(case: Case) -> Iterator[str]:
 def method(case: Case) -> tuple[str, ...]:
     """How it was computed, with authors and years."""
     return (
-        "The attack is a sequence of decisions: buy the list of named people, link it, try one candidate after another, stop. "
-        "It is a factored Markov decision process (Xia et al. 2015), solved exactly for every group size by one backward "
-        "recursion; an action is taken only if it is worth more than stopping.",
-        "With g candidates and i of them tried in vain, the next is right with probability 1/(g/p - i), where p is the "
-        "probability that the target is in the list, and detected with probability 1/(1 + exp(-(h0 + h1 i))). Gain and fine "
-        "arrive one step after the cost, and later steps are discounted.",
-        "Knowing the group, he buys if that is worth more than the price. Not knowing it, he expects binomially many people, by "
-        f"the share of the population that looks alike among {case.struck.external_size:,} people. The probability of a "
-        "re-identification is that of his plan on the real group, not discounted.",
-        "One guess each is the single-shot game (Wan et al. 2015): one random candidate where p/g times the gain exceeds all "
-        "costs and the expected fine.",
-        "The least fine, price and group size that deter him from everybody are exact, found where what the attack is worth "
-        "reaches nothing for the smallest group in the data.",
+        (
+            "The attack is a sequence of decisions: buy the list of named people, link it, try one candidate after another, stop. "
+            "It is a factored Markov decision process (Xia et al. 2015), solved exactly for every group size by one backward "
+            "recursion; an action is taken only if it is worth more than stopping."
+        ),
+        (
+            "With g candidates and i of them tried in vain, the next is right with probability 1/(g/p - i), where p is the "
+            "probability that the target is in the list, and detected with probability 1/(1 + exp(-(h0 + h1 i))). Gain and fine "
+            "arrive one step after the cost, and later steps are discounted."
+        ),
+        (
+            "Knowing the group, he buys if that is worth more than the price. Not knowing it, he expects binomially many people, by "
+            f"the share of the population that looks alike among {case.struck.external_size:,} people. The probability of a "
+            "re-identification is that of his plan on the real group, not discounted."
+        ),
+        (
+            "One guess each is the single-shot game (Wan et al. 2015): one random candidate where p/g times the gain exceeds all "
+            "costs and the expected fine."
+        ),
+        (
+            "The least fine, price and group size that deter him from everybody are exact, found where what the attack is worth "
+            "reaches nothing for the smallest group in the data."
+        ),
     )

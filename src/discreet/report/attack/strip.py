@@ -210,5 +210,5 @@ def _table(case: Case, bins: Sequence[Bin]) -> Table:
     ]
     turns = "; ".join(mark.label for mark in thresholds(case))
     caption = f"{plural(case.records, 'person', 'people')} by the size of the group" + (f" ({turns})" if turns else "")
-    head = ("Group size", "People in the data", "Share", "He")
+    head = ("Group size", "People in the data", "Share", "What he does")
     return Table(caption, head, (*(nobody if case.unlisted else []), *rows), (1, 2))
