@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,13 @@ from discreet.attacker.table import PlanTable
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.kernel.hierarchy import Ints
+
+if TYPE_CHECKING:
+    from discreet.attacker.several import External, Shopping
+    from discreet.attacker.shared import Shared
+    from discreet.attacker.simulated import Sampler, Simulated
+    from discreet.attacker.uncertain import Distribution, RiskDistribution
+    from discreet.attacker.unconfirmed import Unconfirmed
 
 FIRST = 64
 """Sizes in the first table; it is doubled until nobody starts."""
@@ -166,6 +173,56 @@ class Attack(Parameters):
             )
         distinct, place = np.unique(sizes, return_inverse=True)
         return PlanTable.of(self, distinct).at(place)
+
+    def deterring_penalty(self, size: int, max_risk: float = 0.0) -> float:
+        """The least penalty at which the risk in a known group of this size is at most `max_risk`; infinite if none."""
+        from discreet.attacker.deterrence import deterring_penalty
+
+        return deterring_penalty(self, size, max_risk)
+
+    def deterring_price(self, size: int | None = None, max_risk: float = 0.0, **belief: Any) -> float:
+        """The least access cost at which it is, for a known group or a belief (`density=, external_size=`, `belief=`)."""
+        from discreet.attacker.deterrence import deterring_price
+
+        return deterring_price(self, size, max_risk, **belief)
+
+    def least_size(self, max_risk: float = 0.0) -> int | None:
+        """The least group size from which on the risk is at most `max_risk`; None if there is none."""
+        from discreet.attacker.deterrence import least_size
+
+        return least_size(self, max_risk)
+
+    def shared(self, sizes: Sequence[int] | Ints, counts: Sequence[int] | Ints | None = None, **belief: Any) -> Shared:
+        """What he does when one purchase of the external table serves all records."""
+        from discreet.attacker.shared import share
+
+        return share(self, sizes, counts, **belief)
+
+    def several(self, candidates: int, tables: Mapping[str, External], *, links: bool = True) -> Shopping:
+        """What he does when several external tables, each with some of the candidates, are for sale."""
+        from discreet.attacker.several import shop
+
+        return shop(self, candidates, tables, links=links)
+
+    def uncertain(self, size: int, **amount: Distribution) -> RiskDistribution:
+        """The exact distribution of the risk when his gain, or the penalty, has a distribution."""
+        from discreet.attacker.uncertain import risk_distribution
+
+        return risk_distribution(self, size, **amount)
+
+    def simulated(self, size: int, random: np.random.Generator, draws: int = 10_000, **amounts: Sampler) -> Simulated:
+        """The distribution of the risk when several amounts have distributions, by Monte Carlo."""
+        from discreet.attacker.simulated import simulate
+
+        return simulate(self, size, random, draws, **amounts)
+
+    def unconfirmed(
+        self, sizes: Sequence[int] | Ints, *, true_positive: float = 1.0, false_positive: float = 0.0
+    ) -> Unconfirmed:
+        """What he does when he cannot be sure that he found the right person."""
+        from discreet.attacker.unconfirmed import unconfirmed
+
+        return unconfirmed(self, sizes, true_positive=true_positive, false_positive=false_positive)
 
 
 def _sizes(sizes: Sequence[int] | Ints) -> Ints:

@@ -11,9 +11,8 @@ import click
 
 from discreet import __version__
 from discreet.anonymity import anonymise
-from discreet.attacker import Attack
+from discreet.attacker.case_study import HIS
 from discreet.cli import console
-from discreet.cli.attack.adversary import PUBLISHED
 from discreet.people import DemoFiles, write_demo
 from discreet.policy import Policy
 from discreet.risk import assess, profile, singling_out
@@ -80,7 +79,7 @@ def what_an_adversary_would_do(stage: Stage) -> None:
     policy = Policy.load(stage.files.policy)
     hospital = read(stage.files.hospital, policy=policy)
     register = read(stage.files.population, policy=policy.for_population())
-    struck = Attack(**PUBLISHED).on(hospital.classes(), register.classes(hospital.classes().names))
+    struck = HIS.on(hospital.classes(), register.classes(hospital.classes().names))
     threshold = policy.limits.threshold
     console.findings(attack_findings(struck, source=hospital.name, threshold=threshold)[:3])
     click.echo()
