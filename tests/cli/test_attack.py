@@ -57,7 +57,7 @@ def test_the_report_and_the_classes_are_written(people: list[str | Path], tmp_pa
     page = report.read_text(encoding="utf-8")
     assert "<script" not in page
     assert CANARY not in page
-    rows = list(csv.DictReader(classes.open(encoding="utf-8")))
+    rows = list(csv.DictReader(classes.read_text(encoding="utf-8").splitlines()))
     alone = next(row for row in rows if row["zip"] == "99999")
     assert (alone["people"], alone["group"], alone["reidentification_known"]) == ("1", "1", "0.63")
     assert sum(int(row["people"]) for row in rows) == 241
