@@ -74,6 +74,10 @@ class Binomial:
         end = self.people + 1 if most is None else most
         return _union([(low, min(high, end)) for low, high in ranges if low < end])
 
+    def most(self) -> int:
+        """The smallest size that is larger than all with any probability."""
+        return self._range(float(self.densities[-1]))[1] if len(self.densities) else 0
+
     def expectation(self, sizes: Ints, worth: Floats) -> Floats:
         """Sums over the binomial mass."""
         if not len(sizes):
