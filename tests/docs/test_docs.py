@@ -48,10 +48,11 @@ def test_every_command_and_option_is_documented(name: str, command: click.Comman
 def settings(schema: dict[str, Any], part: dict[str, Any], prefix: str) -> Iterator[str]:
     for name, setting in part.get("properties", {}).items():
         inner = str(setting.get("$ref") or next((one.get("$ref", "") for one in setting.get("anyOf", [])), ""))
+        each = setting.get("additionalProperties")
         if inner:
             yield from settings(schema, schema["$defs"][inner.rpartition("/")[2]], f"{prefix}{name}.")
-        elif name == "columns":
-            yield from settings(schema, schema["$defs"]["ColumnSection"], "columns.NAME.")
+        elif not prefix and isinstance(each, dict) and "$ref" in each:
+            yield from settings(schema, schema["$defs"][each["$ref"].rpartition("/")[2]], f"{name}.NAME.")
         else:
             yield f"{prefix}{name}"
 
@@ -63,7 +64,13 @@ def test_every_policy_setting_is_documented(setting: str) -> None:
 
 def test_the_settings_were_really_found() -> None:
     found = set(settings(json_schema(), json_schema(), ""))
-    assert {"data.count", "columns.NAME.role", "limits.at_risk", "economics.adversary_gain"} <= found
+    assert {
+        "data.count",
+        "columns.NAME.role",
+        "limits.at_risk",
+        "economics.adversary_gain",
+        "sensitivity.NAME.bins",
+    } <= found
 
 
 @pytest.mark.parametrize("name", discreet.__all__)

@@ -1,1 +1,5 @@
-"""Room: the misuse score of a query result, and what a user already knows. Not furnished yet."""
+"""Room: what a query result could do in the wrong hands, together with what its reader already knows."""
+
+from discreet.misuse.sensitivity import Sensitivity
+
+__all__ = ["Sensitivity"]
