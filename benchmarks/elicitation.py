@@ -21,8 +21,7 @@ import sys
 
 import numpy as np
 
-from discreet.misuse.elicitation import Compare, Interview, Item, Question, kendall_tau
-from discreet.misuse.elicitation.comparisons import SCALE
+from discreet.misuse.elicitation import Item, SimulatedExpert, kendall_tau
 
 SEEDS = range(30)
 COLUMNS, VALUES = 3, 6
@@ -33,48 +32,28 @@ WAYS = ("naive", "compare", "rate", "both")
 Floats = np.ndarray
 
 
-class Expert:
-    """Knows the truth and errs."""
-
-    def __init__(self, seed: int, comparing: float, rating: float) -> None:
-        self.rng = np.random.default_rng(seed)
-        self.scores = np.minimum(1, np.exp(self.rng.uniform(np.log(0.03), np.log(1.2), len(ITEMS))))
-        self.comparing, self.rating = comparing, rating
-
-    def says(self, question: Question) -> float:
-        if isinstance(question, Compare):
-            truth = np.log(self.scores[question.first] / self.scores[question.second])
-            said = truth + self.rng.normal(0, self.comparing)
-            return float(min(SCALE, key=lambda step: abs(np.log(step) - said)))
-        return self.rates(question.items)
-
-    def rates(self, items: tuple[int, ...]) -> float:
-        said = self.scores[list(items)].sum() + self.rng.normal(0, self.rating)
-        return float(np.clip(round(said * 10) / 10, 0, 1))
+def expert_of(seed: int, comparing: float, rating: float) -> SimulatedExpert:
+    """Scores spread evenly in logarithms; some are at the clamp."""
+    rng = np.random.default_rng(seed)
+    scores = np.minimum(1, np.exp(rng.uniform(np.log(0.03), np.log(1.2), len(ITEMS))))
+    return SimulatedExpert(scores, rng, comparing, rating)
 
 
-def interviewed(expert: Expert, *, comparisons: int, ratings: int, seed: int) -> Floats:
-    talk = Interview.begin("expert", ITEMS, comparisons=comparisons, ratings=ratings, seed=seed)
-    while (question := talk.next_question()) is not None:
-        talk = talk.answer(question, expert.says(question))
-    return talk.scores()
-
-
-def naive(expert: Expert, questions: int) -> Floats:
+def naive(expert: SimulatedExpert, questions: int) -> Floats:
     said: list[list[float]] = [[] for _ in ITEMS]
     for number in range(questions):
         said[number % len(ITEMS)].append(expert.rates((number % len(ITEMS),)))
     return np.array([np.mean(one) for one in said])
 
 
-def estimated(way: str, expert: Expert, questions: int, seed: int) -> Floats:
+def estimated(way: str, expert: SimulatedExpert, questions: int, seed: int) -> Floats:
     if way == "naive":
         return naive(expert, questions)
     compared = {"compare": questions, "rate": 0, "both": max(len(ITEMS) - 1, questions // 2)}[way]
-    return interviewed(expert, comparisons=compared, ratings=questions - compared, seed=seed)
+    return expert.interview("expert", ITEMS, comparisons=compared, ratings=questions - compared, seed=seed).scores()
 
 
-def errors(found: Floats, expert: Expert, rng: np.random.Generator) -> tuple[float, float]:
+def errors(found: Floats, expert: SimulatedExpert, rng: np.random.Generator) -> tuple[float, float]:
     """Order and calibration."""
     tau = kendall_tau(expert.scores, found)
     columns = rng.random((500, COLUMNS)) < 0.6
@@ -91,7 +70,7 @@ def row(questions: int, comparing: float, rating: float) -> None:
     for way in WAYS:
         found = []
         for seed in SEEDS:
-            expert = Expert(seed, comparing, rating)
+            expert = expert_of(seed, comparing, rating)
             found.append(errors(estimated(way, expert, questions, seed), expert, np.random.default_rng(seed + 1000)))
         means[way] = np.mean(found, axis=0)
     order, size = means["both"] / means["naive"]

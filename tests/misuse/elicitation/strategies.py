@@ -22,19 +22,11 @@ def truthful(scores: np.ndarray, question: Question) -> float:
     return float(min(1.0, scores[list(question.items)].sum()))
 
 
-def noisy(scores: np.ndarray, question: Question, rng: np.random.Generator) -> float:
-    """The same with errors, on the scales that people are given."""
-    if isinstance(question, Compare):
-        said = np.log(scores[question.first] / scores[question.second]) + rng.normal(0, 0.4)
-        return float(min(SCALE, key=lambda step: abs(np.log(step) - said)))
-    return float(np.clip(round((scores[list(question.items)].sum() + rng.normal(0, 0.1)) * 10) / 10, 0, 1))
-
-
-def interviewed(scores: np.ndarray, rng: np.random.Generator | None = None, **plan: int) -> Interview:
-    """A whole interview."""
+def interviewed(scores: np.ndarray, **plan: int) -> Interview:
+    """A whole interview without errors."""
     talk = Interview.begin("expert", ITEMS[: len(scores)], **plan)
     while (question := talk.next_question()) is not None:
-        talk = talk.answer(question, truthful(scores, question) if rng is None else noisy(scores, question, rng))
+        talk = talk.answer(question, truthful(scores, question))
     return talk
 
 

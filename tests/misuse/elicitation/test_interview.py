@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import DataError, UsageError
-from discreet.misuse.elicitation import Compare, Interview, Item, Rate, combine
+from discreet.misuse.elicitation import Compare, Interview, Item, Rate, SimulatedExpert, combine
 from discreet.misuse.elicitation.comparisons import eigenvector, parts
 from discreet.misuse.elicitation.ratings import clamped_fit
-from tests.misuse.elicitation.strategies import ITEMS, interviewed, noisy, truthful
+from tests.misuse.elicitation.strategies import ITEMS, interviewed, truthful
 
 TRUE = np.array([0.05, 0.3, 0.6, 0.95, 0.15, 0.4, 0.1, 0.7, 0.2])
 
@@ -23,12 +23,13 @@ TRUE = np.array([0.05, 0.3, 0.6, 0.95, 0.15, 0.4, 0.1, 0.7, 0.2])
 @given(st.integers(0, 1000), st.integers(0, 40))
 def test_stopping_and_reading_back_changes_nothing(seed: int, stop: int) -> None:
     rng = np.random.default_rng(seed)
+    expert = SimulatedExpert(TRUE, rng)
     talk = Interview.begin("ann", ITEMS, seed=seed, ratings=10)
     for _ in range(stop):
         question = talk.next_question()
         if question is None:
             break
-        talk = talk.answer(question, None if rng.random() < 0.2 else noisy(TRUE, question, rng))
+        talk = talk.answer(question, None if rng.random() < 0.2 else expert.says(question))
     back = Interview.from_dict(json.loads(json.dumps(talk.to_dict())))
     assert back == talk
     assert back.next_question() == talk.next_question()
@@ -104,6 +105,15 @@ def test_what_is_in_dispute_is_asked_again() -> None:
         again = again.answer(question, truthful(TRUE, question))
     assert again.left == 0
     assert Interview.from_dict(again.to_dict()) == again
+
+
+def test_a_contradiction_is_put_once_more() -> None:
+    talk = interviewed(TRUE[:4], comparisons=6, ratings=0)
+    assert talk.recheck() == talk
+    one = talk.pairs[0]
+    turned = talk.answer(Compare(one.first, one.second), 9.0 if one.ratio < 1 else 1 / 9)
+    asked = turned.recheck().next_question()
+    assert asked in (Compare(one.first, one.second), Compare(one.second, one.first))
 
 
 @pytest.mark.parametrize("value", [10.0, 0.1, -1.0, float("nan"), float("inf")])

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as nst
 
 from discreet.misuse.elicitation.nnls import nnls
 
-numbers = st.floats(-5, 5, allow_nan=False, width=32)
+numbers = st.integers(-5_000, 5_000).map(lambda number: number / 1_000)
 
 
 @st.composite

@@ -7,6 +7,7 @@ from discreet.misuse.elicitation.experts import Panel, combine, kendall_tau
 from discreet.misuse.elicitation.interview import Answer, Interview
 from discreet.misuse.elicitation.items import Item, categories, ranges
 from discreet.misuse.elicitation.questions import Compare, Question, Rate
+from discreet.misuse.elicitation.simulated import SimulatedExpert
 from discreet.misuse.elicitation.written import sections, toml
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Panel",
     "Question",
     "Rate",
+    "SimulatedExpert",
     "categories",
     "combine",
     "kendall_tau",

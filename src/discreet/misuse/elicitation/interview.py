@@ -185,6 +185,13 @@ class Interview:
             wanted += about[-3:]
         return replace(self, again=tuple(wanted[:most]))
 
+    def recheck(self) -> Interview:
+        """With the comparison that contradicts the others most to be put once more, if they contradict too much."""
+        found = self.consistency
+        if found.tolerable or found.worst is None:
+            return self
+        return replace(self, again=(Compare(found.worst.first, found.worst.second), *self.again))
+
     @property
     def left(self) -> int:
         """About how many questions are still to come."""
