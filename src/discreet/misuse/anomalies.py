@@ -29,8 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
-from discreet.misuse.log import Scored
+from discreet.misuse.log import Scored, one_exponent
 
 Floats = NDArray[np.float64]
 Who = tuple[str, str]
@@ -118,7 +117,7 @@ class Anomalies:
 def find_anomalies(results: Iterable[Scored], *, threshold: float = THRESHOLD) -> Anomalies:
     """Judge every day of a log. What was denied counts too: it was asked for."""
     found = list(results)
-    x = _one_exponent(found)
+    x = one_exponent(found)
     together = _by_day(found)
     scores = {who: {day: day_score(listed, x) for day, listed in days.items()} for who, days in together.items()}
     levels = {who: np.log1p(np.array(list(days.values()))) for who, days in scores.items()}
@@ -139,16 +138,6 @@ def find_anomalies(results: Iterable[Scored], *, threshold: float = THRESHOLD) -
         x,
         tuple(sorted({one.sensitivity for one in found})),
     )
-
-
-def _one_exponent(results: Sequence[Scored]) -> float:
-    found = {one.x for one in results}
-    if len(found) != 1:
-        raise UsageError(
-            f"The results were scored with {len(found)} different x, so they cannot be compared.",
-            remedy="Choose a period with one x (--since, --until).",
-        )
-    return found.pop()
 
 
 def _by_day(results: Sequence[Scored]) -> dict[Who, dict[datetime.date, list[Scored]]]:

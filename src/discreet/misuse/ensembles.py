@@ -8,16 +8,13 @@ of entities and the largest record score of each, and updated from what is learn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.kernel.hierarchy import Ints
-from discreet.kernel.keys import group, pack
-from discreet.misuse.bitmaps import Bitmap, Places, numbers_of, spread
-from discreet.misuse.knowledge import Knowledge
+from discreet.misuse.bitmaps import Bitmap, Places, numbers_of, spread, union
+from discreet.misuse.knowledge import Knowledge, Publication
 from discreet.misuse.measured import power
 from discreet.misuse.weighing import Floats
 
@@ -49,12 +46,12 @@ class Ensembles:
 
     def learn(self, old: Knowledge, new: Knowledge, learned: Knowledge) -> Ensembles:
         """The family after `learned` was joined to `old`, which gave `new`."""
-        entities = learned.entities()
-        if not entities:
+        if new.crowds is old.crowds and all(new.weights[name] is old.weights.get(name) for name in learned.weights):
             return self
+        entities = learned.entities()
         names = (*self.names, *(name for name in learned.weights if name not in self.names))
-        look = _few if len(entities) <= FEW else _many
-        seen = look(names, old, new, learned, entities)
+        look = _few if len(entities) <= FEW else _All
+        seen: Seen = look(names, old, new, learned, entities)
         family = _closed(self.found, seen.signatures)
         found = {
             attributes: seen.update(attributes, self.found[attributes])
@@ -77,13 +74,13 @@ def _closed(family: Iterable[Attributes], signatures: Iterable[Attributes]) -> s
 def _afresh(names: Sequence[str], attributes: Attributes, new: Knowledge, seen: Seen) -> Ensemble:
     """An ensemble that is met for the first time, from everything that is known."""
     members = new.covering(_chosen(names, attributes))
-    if members.issubset(seen.entities):
-        return seen.update(attributes, Ensemble(), before=False)
-    ids = numbers_of(members)
-    places = Places(ids)
-    weights = {name: spread(new.weights[name], members, places, -1.0) for name in _chosen(names, attributes)}
-    scores = _record_scores(weights, spread(new.crowds, members, places, 1.0))
-    return Ensemble(len(ids), float(scores.max(initial=0.0)))
+    among_seen = seen.update(attributes, Ensemble(), before=False)
+    if members.issubset(seen.entities) or among_seen.record_score >= new.ceiling(_chosen(names, attributes)):
+        return Ensemble(len(members), among_seen.record_score)
+    places = Places(numbers_of(members))
+    weights = {name: _present(spread(new.weights[name], members, places)) for name in _chosen(names, attributes)}
+    scores = _record_scores(weights, _present(spread(new.crowds, members, places)))
+    return Ensemble(len(members), float(scores.max(initial=0.0)))
 
 
 def _chosen(names: Sequence[str], attributes: Attributes) -> list[str]:
@@ -149,53 +146,72 @@ def _few(names: Sequence[str], old: Knowledge, new: Knowledge, learned: Knowledg
 
 
 class _All(Seen):
-    """Many entities, as arrays."""
+    """Many entities: sorted by what was and is known of them as bitmaps, weighed as arrays."""
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        entities: Bitmap,
-        before: Mapping[str, Floats],
-        after: Mapping[str, Floats],
-        crowds: Floats,
-    ):
-        self.names, self.entities, self.after, self.crowds = names, entities, after, crowds
-        earlier = [(before[name] >= 0).astype(np.int64) for name in names]
-        later = [(after[name] >= 0).astype(np.int64) for name in names]
-        first, self.member, _ = group(*pack([*earlier, *later], [2] * (2 * len(names)), len(crowds)))
-        self.kinds = [(_signature(earlier, row), _signature(later, row)) for row in first.tolist()]
+    def __init__(self, names: Sequence[str], old: Knowledge, new: Knowledge, learned: Knowledge, entities: Bitmap):
+        self.names, self.entities, self.old, self.new, self.learned = names, entities, old, new, learned
+        self.kinds = _kinds(names, old, learned, entities)
         self.signatures = list({later for _, later in self.kinds})
-        self.numbers = np.bincount(self.member, minlength=len(self.kinds)).tolist()
+        self.places = Places(numbers_of(entities))
+        self.crowds = _present(spread(new.crowds, entities, self.places))
+        self.weights: dict[str, Floats] = {}
 
     def update(self, attributes: Attributes, ensemble: Ensemble, *, before: bool = True) -> Ensemble:
-        inside = [later & attributes == attributes for _, later in self.kinds]
-        fresh = sum(
-            number
-            for number, (earlier, _), its in zip(self.numbers, self.kinds, inside, strict=True)
-            if its and not (before and earlier & attributes == attributes)
-        )
-        if not any(inside):
+        inside = {kind: members for kind, members in self.kinds.items() if kind[1] & attributes == attributes}
+        if not inside:
             return ensemble
-        chosen: NDArray[np.bool_] | slice = slice(None) if all(inside) else np.array(inside)[self.member]
-        weights = {name: self.after[name][chosen] for name in _chosen(self.names, attributes)}
+        fresh = sum(
+            len(members)
+            for (earlier, _), members in inside.items()
+            if not (before and earlier & attributes == attributes)
+        )
+        if ensemble.record_score >= self.new.ceiling(_chosen(self.names, attributes)):
+            return Ensemble(ensemble.entities + fresh, ensemble.record_score)
+        chosen = self.places.of(numbers_of(union(inside.values())))
+        weights = {name: self._weights(name)[chosen] for name in _chosen(self.names, attributes)}
         best = float(_record_scores(weights, self.crowds[chosen]).max(initial=0.0))
         return Ensemble(ensemble.entities + fresh, max(ensemble.record_score, best))
 
+    def _weights(self, name: str) -> Floats:
+        """What is known of an attribute now: the most that it ever weighed."""
+        if name not in self.weights:
+            before = spread(self.old.weights.get(name, {}), self.entities, self.places)
+            told = self._told(name)
+            both = told if before is None else before if told is None else np.maximum(before, told)
+            self.weights[name] = _present(both)
+        return self.weights[name]
 
-def _signature(columns: Sequence[Ints], row: int) -> Attributes:
-    return sum(int(its[row]) << bit for bit, its in enumerate(columns))
+    def _told(self, name: str) -> Floats | None:
+        at_hand = self.learned.cells.get(name) if isinstance(self.learned, Publication) else None
+        return spread(self.learned.weights.get(name, {}), self.entities, self.places) if at_hand is None else at_hand
 
 
-def _many(names: Sequence[str], old: Knowledge, new: Knowledge, learned: Knowledge, entities: Bitmap) -> Seen:
-    places = Places(numbers_of(entities))
-    before = {name: spread(old.weights.get(name, {}), entities, places, -1.0) for name in names}
-    after = dict(_after(before, learned, entities, places))
-    return _All(names, entities, before, after, spread(new.crowds, entities, places, 1.0))
+def _kinds(
+    names: Sequence[str], old: Knowledge, learned: Knowledge, entities: Bitmap
+) -> dict[tuple[Attributes, Attributes], Bitmap]:
+    """The entities by what was known of them before, and what is known of them now."""
+    kinds = {(0, 0): entities}
+    for bit, name in enumerate(names):
+        if name in old.weights:
+            kinds = _split(kinds, old.covering([name]), 1 << bit, 1 << bit)
+        if name in learned.weights:
+            kinds = _split(kinds, learned.covering([name]), 0, 1 << bit)
+    return kinds
 
 
-def _after(
-    before: Mapping[str, Floats], learned: Knowledge, entities: Bitmap, places: Places
-) -> Iterator[tuple[str, Floats]]:
-    for name, weights in before.items():
-        levels = learned.weights.get(name)
-        yield name, weights if levels is None else np.maximum(weights, spread(levels, entities, places, -1.0))
+def _split(
+    kinds: Mapping[tuple[Attributes, Attributes], Bitmap], known: Bitmap, earlier: Attributes, later: Attributes
+) -> dict[tuple[Attributes, Attributes], Bitmap]:
+    found: dict[tuple[Attributes, Attributes], Bitmap] = {}
+    for (was, is_now), members in kinds.items():
+        inside, outside = members & known, members - known
+        for kind, part in (((was | earlier, is_now | later), inside), ((was, is_now), outside)):
+            if part:
+                found[kind] = found[kind] | part if kind in found else part
+    return found
+
+
+def _present(weights: Floats | None) -> Floats:
+    if weights is None:
+        raise AssertionError("an ensemble has only attributes that are known")
+    return weights

@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DataError, UsageError
-from discreet.misuse.cells import as_cells
+from discreet.kernel import Coded
+from discreet.kernel.histogram import text
+from discreet.misuse.cells import as_cells, labels
 from discreet.misuse.ensembles import Ensembles
 from discreet.misuse.entities import Numbering
-from discreet.misuse.knowledge import Knowledge, joined_all
-from discreet.misuse.sensitivity import Sensitivity, Weights
+from discreet.misuse.knowledge import Knowledge, joined_all, published, published_few
+from discreet.misuse.sensitivity import Sensitivity
 from discreet.misuse.weighing import weigh
 
 Time = float | datetime.datetime
 Span = float | datetime.timedelta
-LISTED = 64
-"""Up to so many different weights of a column are tried one by one."""
+FEW = 4
+"""Up to so many rows are learned one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,20 +134,17 @@ class Exposure:
         return replace(self, buckets=dict(buckets), knowledge=whole, ensembles=ensembles)
 
     def _publication(self, entities: Any, values: Mapping[str, Any], distinguishing: Any) -> Knowledge:
+        tables = {name: self.sensitivity.weights[name] for name in values if name in self.sensitivity.weights}
         numbers = self.keys.numbers(entities)
         crowds = np.ones(len(numbers), dtype=np.int64) if distinguishing is None else _crowds(distinguishing)
-        columns = {name: as_cells(values[name]) for name in sorted(values) if name in self.sensitivity.weights}
-        tables = {name: self.sensitivity.weights[name] for name in columns}
-        weights = {name: weigh(cells, tables[name]) for name, cells in columns.items()}
-        for name, its in {**weights, "distinguishing": crowds}.items():
-            if len(its) != len(numbers):
-                raise DataError(
-                    f"There are {len(numbers)} entities and {len(its)} values of '{name}'.",
-                    remedy="Give one value for each entity.",
-                )
-        if not weights:
-            return Knowledge()
-        return Knowledge.of(numbers, weights, crowds, {name: _levels(table) for name, table in tables.items()})
+        if len(numbers) <= FEW:
+            few = {name: [table(text(value)) for value in _listed(values[name])] for name, table in tables.items()}
+            _refuse_other_lengths({**few, "distinguishing": crowds}, len(numbers))
+            return published_few(numbers.tolist(), few, crowds.tolist()) if few else Knowledge()
+        weights = {name: weigh(as_cells(values[name]), table) for name, table in tables.items()}
+        _refuse_other_lengths({**weights, "distinguishing": crowds}, len(numbers))
+        levels = {name: table.levels for name, table in tables.items()}
+        return published(numbers, weights, crowds, levels) if weights else Knowledge()
 
     def _forget(self, newest: float) -> Exposure:
         return self if self.frame is None else self.drop_before(newest - seconds(self.frame))
@@ -169,10 +168,18 @@ class Exposure:
         return f"Exposure({self.value:.6g}, {entities} entities, {attributes} attributes)"
 
 
-def _levels(weights: Weights) -> list[float] | None:
-    """The weights a column can have, where they are few."""
-    possible = {0.0, weights.otherwise, *weights.weights, *weights.values.values()}
-    return sorted(possible) if len(possible) <= LISTED else None
+def _listed(values: Any) -> Any:
+    """The values of a column one by one."""
+    return labels(values) if isinstance(values, Coded) else values
+
+
+def _refuse_other_lengths(columns: Mapping[str, Any], entities: int) -> None:
+    for name, its in columns.items():
+        if len(its) != entities:
+            raise DataError(
+                f"There are {entities} entities and {len(its)} values of '{name}'.",
+                remedy="Give one value for each entity.",
+            )
 
 
 def _crowds(distinguishing: Any) -> Any:

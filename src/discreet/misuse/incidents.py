@@ -14,9 +14,9 @@ from typing import Any
 
 from discreet.errors import UsageError
 from discreet.misuse.ensembles import Ensembles
-from discreet.misuse.exposure import Exposure
+from discreet.misuse.exposure import Exposure, seconds
 from discreet.misuse.knowledge import Knowledge
-from discreet.misuse.log import Scored
+from discreet.misuse.log import Scored, one_exponent
 from discreet.misuse.sensitivity import Sensitivity
 
 SHOWN_ROWS = 5
@@ -91,11 +91,11 @@ def triage(
     log = sorted(results, key=lambda one: one.time)
     wanted = {one.id for one in log if alerted(one)} if leaked is None else set(leaked)
     _check(wanted, log)
-    f = _weights_as_values(log)
+    empty = Exposure(sensitivity=_weights_as_values(log), x=one_exponent(log), frame=frame)
     users: dict[str, list[Scored]] = {}
     for one in log:
         users.setdefault(one.user, []).append(one)
-    found = [one for its in users.values() if wanted & {a.id for a in its} for one in _user(its, wanted, f, frame)]
+    found = [one for its in users.values() if wanted & {a.id for a in its} for one in _user(its, wanted, empty)]
     return sorted(found, key=lambda one: (-one.score, one.result.time, one.result.id))
 
 
@@ -126,15 +126,12 @@ def _weights_as_values(log: Sequence[Scored]) -> Sensitivity:
     return Sensitivity.from_dict(tables or {"none": {"otherwise": 0.0}})
 
 
-def _user(
-    results: Sequence[Scored], wanted: set[str], f: Sensitivity, frame: datetime.timedelta | None
-) -> Iterable[Incident]:
-    known = Exposure(sensitivity=f, x=results[0].x, frame=frame)
+def _user(results: Sequence[Scored], wanted: set[str], known: Exposure) -> Iterable[Incident]:
     received: list[Scored] = []
     for one in results:
         if not one.delivered:
             continue
-        received = [old for old in received if frame is None or one.time - old.time <= frame]
+        received = [old for old in received if _held(old, one.time, known.frame)]
         if one.entities is not None and one.weights is not None:
             known = known.after(
                 entities=one.entities, values=one.weights, at=one.time, distinguishing=one.alike or [1] * one.rows
@@ -142,6 +139,10 @@ def _user(
         if one.id in wanted:
             yield _incident(one, known, received)
         received.append(one)
+
+
+def _held(result: Scored, now: datetime.datetime, frame: float | datetime.timedelta | None) -> bool:
+    return frame is None or (now - result.time).total_seconds() <= seconds(frame)
 
 
 def _incident(leaked: Scored, known: Exposure, received: Sequence[Scored]) -> Incident:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from discreet.errors import EmptySource, SourceNotFound, SourceUnreadable
+from discreet.errors import EmptySource, SourceNotFound, SourceUnreadable, UsageError
 
 FORMAT = 1
 Decision = Literal["allow", "deny", "reduce", "mask", "alert"]
@@ -107,6 +107,17 @@ def read_log(path: str | Path) -> list[Scored]:
     if not found:
         raise EmptySource(f"There is no result in {path.name}.", remedy="Give a log with at least one line.")
     return sorted(found, key=lambda scored: scored.time)
+
+
+def one_exponent(results: Iterable[Scored]) -> float:
+    """The x that all results were scored with; scores of different x do not compare."""
+    found = {one.x for one in results}
+    if len(found) != 1:
+        raise UsageError(
+            f"The results were scored with {len(found)} different x, so they cannot be compared.",
+            remedy="Choose a period with one x (--since, --until).",
+        )
+    return found.pop()
 
 
 def parse(lines: Iterable[str], *, name: str = "the log") -> Iterator[Scored]:

@@ -68,7 +68,12 @@ class Weights:
     @property
     def worst(self) -> float:
         """The most that any value weighs."""
-        return max((self.otherwise, *self.weights, *self.values.values()))
+        return self.levels[-1]
+
+    @cached_property
+    def levels(self) -> tuple[float, ...]:
+        """All that values can weigh, in order."""
+        return tuple(sorted({0.0, self.otherwise, *self.weights, *self.values.values()}))
 
     def to_dict(self) -> dict[str, Any]:
         """The table it was made from."""
