@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.anonymity import Anonymised, anonymise
     from discreet.errors import DiscreetError
     from discreet.kernel import Classes, count
+    from discreet.misuse import Score, score
     from discreet.policy import Policy
     from discreet.risk import Assessment, Profile, assess, profile
     from discreet.sources import Table, read
@@ -28,12 +29,14 @@ __all__ = [
     "DiscreetError",
     "Policy",
     "Profile",
+    "Score",
     "Table",
     "anonymise",
     "assess",
     "count",
     "profile",
     "read",
+    "score",
 ]
 
 # Each name is imported from its room when it is first used, so that `import discreet` is quick.
@@ -45,11 +48,13 @@ _ROOMS = {
     "DiscreetError": "errors",
     "Policy": "policy",
     "Profile": "risk",
+    "Score": "misuse",
     "Table": "sources",
     "assess": "risk",
     "count": "kernel",
     "profile": "risk",
     "read": "sources",
+    "score": "misuse",
 }
 
 

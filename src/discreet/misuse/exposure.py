@@ -184,7 +184,7 @@ def _refuse_other_lengths(columns: Mapping[str, Any], entities: int) -> None:
 
 def _crowds(distinguishing: Any) -> Any:
     given = np.asarray(distinguishing)
-    if given.dtype.kind not in "iu" or (len(given) and int(given.min()) < 1):
+    if len(given) and (given.dtype.kind not in "iu" or int(given.min()) < 1):
         raise DataError("Each D is a whole number from 1 up.", remedy="distinguishing=[...] says how many look alike.")
     return given.astype(np.int64)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ def columns_of(table: Any) -> Columns:
         case "pandas":
             return _of_frame([str(name) for name in table.columns], len(table), lambda name: _pandas(table, name))
         case "polars":
-            frame = table.collect() if hasattr(table, "collect") else table
+            frame = _collected(table)
             return _of_frame(frame.columns, frame.height, lambda name: _polars(frame[name]))
         case "pyarrow":
             return _of_frame(table.schema.names, table.num_rows, lambda name: _arrow(table.column(name)))
@@ -45,7 +44,12 @@ def countable(source: Any) -> Countable | Classes:
         return source
     from discreet.sources import read
 
-    return read(source)
+    return read(_collected(source))
+
+
+def _collected(frame: Any) -> Any:
+    """A lazy frame of polars as a frame."""
+    return frame.collect() if type(frame).__name__ == "LazyFrame" else frame
 
 
 def _of_frame(names: Any, rows: int, decode: Any) -> Columns:
@@ -90,10 +94,5 @@ def _of_table(table: Any) -> Columns:
     from discreet.sources.rows import fetch
 
     opened = table if isinstance(table, Table) else read(table)
-    rows = int(opened.engine.count(()).counts.sum())
-    return Columns(opened.columns, rows, lambda name: fetch(opened, [name])[name])
-
-
-def is_path(table: Any) -> bool:
-    """Whether a table is somewhere else: a path or a URL."""
-    return isinstance(table, (str, Path))
+    # All columns at once: a database may give its rows in another order when it is asked again.
+    return Columns.of_columns(fetch(opened, opened.columns))
