@@ -161,7 +161,8 @@ def _rows(leaked: Scored, known: Exposure) -> tuple[HeavyRow, ...]:
         rows.append(
             HeavyRow(place, min(1.0, sum(weights.values())) / known.knowledge.crowd(entity), tuple(sorted(weights)))
         )
-    return tuple(sorted(rows, key=lambda row: (-row.score, row.row))[:SHOWN_ROWS])
+    heavy = sorted((row for row in rows if row.score > 0), key=lambda row: (-row.score, row.row))
+    return tuple(heavy[:SHOWN_ROWS])
 
 
 def _columns(known: Exposure) -> tuple[HeavyColumn, ...]:

@@ -2,13 +2,18 @@
 
 from discreet.report.anonymised import anonymised_findings, anonymised_page
 from discreet.report.findings import Finding, findings, profile_findings
+from discreet.report.misused import anomalies_page, anomaly_findings, incident_findings, incidents_page
 from discreet.report.page import assessment_page
 
 __all__ = [
     "Finding",
+    "anomalies_page",
+    "anomaly_findings",
     "anonymised_findings",
     "anonymised_page",
     "assessment_page",
     "findings",
+    "incident_findings",
+    "incidents_page",
     "profile_findings",
 ]

@@ -174,8 +174,10 @@ class Interview:
         return replace(self, answers=(*self.answers, Answer(question, value)), again=left)
 
     def undo(self) -> Interview:
-        """Without the last answer."""
-        return replace(self, answers=self.answers[:-1])
+        """Without the last answer; its question comes next."""
+        if not self.answers:
+            return self
+        return replace(self, answers=self.answers[:-1], again=(self.answers[-1].question, *self.again))
 
     def ask_again(self, items: Sequence[int], *, most: int) -> Interview:
         """With the last questions about these items to be put once more, the items in order of need."""
@@ -195,9 +197,10 @@ class Interview:
     @property
     def left(self) -> int:
         """About how many questions are still to come."""
-        subjects = [kind for kind, _ in {answer.subject for answer in self.answers}]
-        open_pairs = max(0, self.comparisons - subjects.count("compare"))
-        return len(self.again) + open_pairs + max(0, self.ratings - subjects.count("rate"))
+        subjects = {answer.subject for answer in self.answers}
+        kinds = [kind for kind, _ in subjects]
+        repeated = sum(Answer(question, None).subject in subjects for question in self.again)
+        return repeated + max(0, self.comparisons - kinds.count("compare")) + max(0, self.ratings - kinds.count("rate"))
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""

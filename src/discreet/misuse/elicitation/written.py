@@ -43,10 +43,13 @@ def _add(section: dict[str, Any], item: Item, score: float) -> None:
 def toml(content: dict[str, dict[str, Any]], *, notes: Sequence[str] = ()) -> str:
     """The sections as text, to be pasted into a policy.
 
-    >>> print(toml({"bill": {"bins": [[100, 0.1]], "otherwise": 1.0}}), end="")
-    [sensitivity.bill]
+    >>> print(toml({"account": {"values": {"Gold": 1.0}, "bins": [[100, 0.1]], "otherwise": 1.0}}), end="")
+    [sensitivity.account]
     bins = [[100.0, 0.1]]
     otherwise = 1.0
+    <BLANKLINE>
+    [sensitivity.account.values]
+    Gold = 1.0
     """
     lines = [f"# {_comment(note)}" for note in notes]
     parts = ["\n".join(lines) + "\n"] if lines else []
@@ -56,12 +59,12 @@ def toml(content: dict[str, dict[str, Any]], *, notes: Sequence[str] = ()) -> st
 
 def _section(column: str, section: dict[str, Any]) -> str:
     lines = [f"[sensitivity.{_key(column)}]"]
-    if "values" in section:
-        inner = ", ".join(f"{_key(value)} = {float(score)}" for value, score in section["values"].items())
-        lines.append(f"values = {{ {inner} }}")
     if "bins" in section:
         lines.append(f"bins = [{', '.join(f'[{float(upper)}, {float(score)}]' for upper, score in section['bins'])}]")
     lines.append(f"otherwise = {float(section['otherwise'])}")
+    if "values" in section:
+        lines += ["", f"[sensitivity.{_key(column)}.values]"]
+        lines += [f"{_key(value)} = {float(score)}" for value, score in section["values"].items()]
     return "\n".join(lines) + "\n"
 
 
