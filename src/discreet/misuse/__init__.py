@@ -6,6 +6,7 @@ from discreet.misuse.measured import Heavy, Score
 from discreet.misuse.prepared import Prepared, prepare
 from discreet.misuse.reducing import reduce_cells, reduce_rows
 from discreet.misuse.relations import join
+from discreet.misuse.request import conditions
 from discreet.misuse.scoring import score
 from discreet.misuse.sensitivity import Sensitivity
 
@@ -15,6 +16,7 @@ __all__ = [
     "Prepared",
     "Score",
     "Sensitivity",
+    "conditions",
     "join",
     "prepare",
     "reduce_by_generalising",

@@ -119,7 +119,9 @@ class Crowds:
         for value, (known, unknown, smaller) in zip(values, self._quick, strict=True):
             if smaller is not None:
                 key = smaller.one(key)
-            key = key * (unknown + 1) + known(value if type(value) is str else text(value), unknown)
+            kind = type(value)
+            label = value if kind is str else str(value) if kind is int else text(value)
+            key = key * (unknown + 1) + known(label, unknown)
         return self.sizes.one(key) or 1
 
     @cached_property

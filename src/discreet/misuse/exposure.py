@@ -89,10 +89,12 @@ class Exposure:
         if self._over(start, newest) or not learned.crowds:
             return replace(kept, newest=newest)
         new = kept.knowledge.join(learned)
+        part = kept.buckets.get(start, Knowledge())
+        alone = part is kept.knowledge or not kept.buckets
         return replace(
             kept,
             newest=newest,
-            buckets={**kept.buckets, start: kept.buckets.get(start, Knowledge()).join(learned)},
+            buckets={**kept.buckets, start: new if alone else part.join(learned)},
             knowledge=new,
             ensembles=kept.ensembles.learn(kept.knowledge, new, learned),
         )

@@ -12,7 +12,6 @@ import numpy as np
 from discreet.errors import UsageError
 from discreet.kernel import Coded
 from discreet.kernel.hierarchy import Label
-from discreet.kernel.histogram import text
 from discreet.misuse.columns import Columns
 from discreet.misuse.measured import Score, Weighed, power
 from discreet.misuse.prepared import Plan, Prepared, prepare
@@ -139,7 +138,7 @@ class Scorer:
         plan, number = self.plan(names), len(rows)
         weights, crowds, scores = [], [], []
         for row in rows:
-            cells = [its(value if type(value := row[name]) is str else spelt(value)) for name, its in plan.weighing]
+            cells = [its.of_cell(row[name]) for name, its in plan.weighing]
             crowd = number if plan.crowds is None else plan.crowds.one([row[name] for name in plan.quasi])
             weights.append(cells)
             crowds.append(crowd)
@@ -184,8 +183,3 @@ def crowds_of(plan: Plan, columns: Columns, known: Known = NOTHING) -> Any:
         Coded((known.values[name],), constant) if name in known.values else columns.cells(name) for name in plan.quasi
     ]
     return plan.crowds.many(cells, columns.rows)
-
-
-def spelt(value: Any) -> Label:
-    """The spelling of a value, quick for whole numbers."""
-    return str(value) if type(value) is int else text(value)

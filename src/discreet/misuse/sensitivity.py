@@ -56,6 +56,15 @@ class Weights:
             return self.otherwise
         return self.number(label)
 
+    def of_cell(self, value: Any) -> float:
+        """What a cell weighs; quick for texts, and for numbers where none is listed."""
+        kind = type(value)
+        if kind is str:
+            return self(value)
+        if (kind is float or kind is int) and not self.values and self.bounds:
+            return 0.0 if value != value else self.number(value)  # NaN is a missing value
+        return self(text(value))
+
     def number(self, written: str | float) -> float:
         """What a number that is not listed weighs."""
         try:
