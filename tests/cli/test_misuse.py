@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -35,11 +36,15 @@ class Terminal:
 
     def wait_for(self, text: str) -> None:
         """Read until something is on the screen since the last wait."""
-        seen, limit = "", time.monotonic() + 30
-        while text not in seen:
-            assert time.monotonic() < limit, self.seen + seen
-            seen += os.read(self.main, 4096).decode(errors="replace")
+        assert self.sees(text, 30.0), self.seen
+
+    def sees(self, text: str, seconds: float) -> bool:
+        seen, limit = "", time.monotonic() + seconds
+        while text not in seen and time.monotonic() < limit:
+            if select.select([self.main], [], [], 0.1)[0]:
+                seen += os.read(self.main, 4096).decode(errors="replace")
         self.seen += seen
+        return text in seen
 
     def type(self, line: str) -> None:
         self.wait_for("Your answer")
@@ -52,9 +57,11 @@ class Terminal:
 
     def interrupt(self) -> int:
         self.wait_for("Your answer")
-        self.process.send_signal(signal.SIGINT)
-        self.wait_for("Every answer is saved")
-        return self.end()[0]
+        # A signal just before the terminal is read from waits for the next key: press again, as a person would.
+        while True:
+            self.process.send_signal(signal.SIGINT)
+            if self.sees("Every answer is saved", 1.0):
+                return self.end()[0]
 
 
 @pytest.fixture

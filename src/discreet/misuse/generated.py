@@ -23,8 +23,8 @@ Floats = NDArray[np.float64]
 
 X = 2.0
 VERSION = "generated-1"
-DETAILED = 500
-"""Results of up to so many rows say about whom they are."""
+DETAILED, ALERTING = 500, 5.0
+"""Results of up to so many rows say about whom they are, and those with scores that give an alert."""
 PATIENTS, WARDS = 20_000, 40
 WEIGHTS = {"diagnosis": (0.1, 0.2, 0.3, 0.6, 1.0), "debt": (0.0, 0.1, 0.3)}
 SHARES = {"diagnosis": (0.5, 0.25, 0.15, 0.07, 0.03), "debt": (0.7, 0.2, 0.1)}
@@ -196,7 +196,7 @@ def _result(
     patients: Ints,
 ) -> Scored:
     score, alike = hospital.score(patients, habit)
-    detailed = len(patients) <= DETAILED
+    detailed = len(patients) <= DETAILED or score > ALERTING
     seconds = int(rng.integers(8 * 3600, 18 * 3600))
     return Scored(
         id="r",
@@ -209,7 +209,7 @@ def _result(
         columns=(*habit.quasi, *habit.sensitive),
         sensitivity=VERSION,
         statement=hashlib.sha256(f"{habit} {len(patients)}".encode()).hexdigest(),
-        decision="alert" if score > 5 else "allow",
+        decision="alert" if score > ALERTING else "allow",
         entities=tuple(patients.tolist()) if detailed else None,
         weights={column: tuple(hospital.weights[column][patients].tolist()) for column in habit.sensitive}
         if detailed
