@@ -9,7 +9,6 @@ import polars
 import pytest
 
 import discreet
-
 from discreet.errors import ColumnError
 from discreet.kernel import Coded
 from discreet.sources.rows import fetch

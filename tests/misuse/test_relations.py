@@ -63,7 +63,7 @@ def test_people_are_counted_in_a_joined_source_not_rows() -> None:
     found = score(joined, source=joined, quasi=["job"], sensitivity=F, x=2.0, entity="id")
     assert found.weighed.crowds.tolist() == [2, 1, 2]
     assert found.normalised == 1.0
-    part = {name: [cell for cell in joined.cells(name)[:3]] for name in joined.names}
+    part = {name: list(joined.cells(name)[:3]) for name in joined.names}
     some = score(part, source=prepare(joined, ["job"], entity="id"), sensitivity=F, entity="id")
     assert some.normalised == pytest.approx(some.value / found.value)
     assert score(part, source=CUSTOMERS, quasi=["job"], sensitivity=F, entity="id").normalised is None

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.errors import ColumnError, EmptySource, UsageError
 from discreet.kernel import Classes, Coded
-from discreet.misuse import Sensitivity, prepare, score
+from discreet.misuse import Sensitivity, prepare, reduce_cells, score
 from discreet.misuse.columns import Columns
 from discreet.misuse.scoring import FEW
 from tests.misuse import brute
@@ -155,6 +155,41 @@ def test_missing_values_are_missing_in_any_shape(tmp_path: Path) -> None:
     for shape in (arrow, frame, frame.convert_dtypes(), frame.astype({"job": "category"}), polars.DataFrame(table)):
         found = score(shape, source=prepare(source, QUASI), sensitivity=F)
         assert found.weighed.record_scores.tolist() == pytest.approx(expected)
+
+
+def test_results_without_rows_in_any_shape() -> None:
+    frame = pandas.DataFrame(PUBLISHED)[:0]
+    shapes = (
+        frame,
+        polars.DataFrame(PUBLISHED)[:0],
+        pyarrow.Table.from_pylist(PUBLISHED)[:0],
+        {"job": [], "account": []},
+    )
+    for shape in shapes:
+        found = score(shape, **PAPER)
+        assert (found.value, found.rows, found.top, found.normalised) == (0.0, 0, (), 0.0)
+
+
+def test_labels_of_a_frame_need_not_be_texts() -> None:
+    frame = pandas.DataFrame([["Lawyer", "Gold"]], columns=["job", 7])
+    f = Sensitivity.from_dict({"7": {"values": {"Gold": 0.5}}})
+    assert score(frame, source=SOURCE, quasi=["job"], sensitivity=f).value == 0.25
+    masked = reduce_cells(frame, source=SOURCE, quasi=["job"], sensitivity=f, limit=0.0)
+    assert masked.columns.tolist() == ["job", 7]
+    assert masked[7].isna().all()
+    twice = pandas.DataFrame([["a", "b"]], columns=["7", 7])
+    with pytest.raises(ColumnError, match="same name"):
+        score(twice, source=SOURCE, quasi=["job"], sensitivity=f)
+
+
+def test_a_source_whose_values_are_outside_a_hierarchy_has_no_whole(tmp_path: Path) -> None:
+    frames(SOURCE, tmp_path)
+    roles: dict[str, Any] = {name: {"role": "quasi"} for name in QUASI}
+    roles["account"] = {"role": "sensitive", "hierarchy": {"mask": 2}}
+    policy = discreet.Policy.from_dict({"columns": roles, "sensitivity": TABLES})
+    found = score(PUBLISHED, source=discreet.read(tmp_path / "9.csv", policy=policy))
+    assert found.value == pytest.approx(1.224745, abs=1e-6)
+    assert found.normalised is None
 
 
 def test_counted_classes_are_a_source_without_the_sensitive_columns() -> None:

@@ -127,5 +127,5 @@ def test_tables_that_make_no_sense_are_refused(tables: Any) -> None:
 def test_the_policy_says_it_too() -> None:
     policy = Policy.from_dict({"sensitivity": TABLES})
     assert Sensitivity.from_policy(policy).version == F.version
-    with pytest.raises(UsageError, match="sensitivity.COLUMN"):
+    with pytest.raises(UsageError, match=r"sensitivity\.COLUMN"):
         Sensitivity.from_policy(Policy())

@@ -78,7 +78,7 @@ class Reader:
         if isinstance(condition, exp.Not):
             return self.implied(condition.this, scope, not truth)
         if isinstance(condition, (exp.And, exp.Or)):
-            parts = (self.implied(side, scope, truth) for side in (condition.this, condition.expression))
+            parts = (self.implied(side, scope, truth) for side in condition.flatten())
             return all_of(parts) if isinstance(condition, exp.And) == truth else any_of(parts)
         if isinstance(condition, exp.Boolean):
             return NOTHING if condition.this == truth else IMPOSSIBLE

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 
 from discreet.kernel.hierarchy import Label
 
@@ -20,7 +19,7 @@ class Facts:
     """Certain of every row that a condition lets through.
 
     >>> gold, silver = Facts({"account": frozenset(["Gold"])}), Facts({"account": frozenset(["Silver"])})
-    >>> either(gold, silver).fixed == {"account": frozenset(["Gold", "Silver"])}, either(gold, NOTHING).fixed
+    >>> any_of([gold, silver]).fixed == {"account": frozenset(["Gold", "Silver"])}, any_of([gold, NOTHING]).fixed
     (True, {})
     """
 
@@ -51,33 +50,30 @@ IMPOSSIBLE = Facts(possible=False)
 
 def both(one: Facts, other: Facts) -> Facts:
     """Certain when two conditions hold."""
-    if not (one.possible and other.possible):
-        return IMPOSSIBLE
-    fixed = dict(one.fixed)
-    for name, values in other.fixed.items():
-        # Tables may share the name of a column, so one condition does not narrow down what another left open.
-        fixed[name] = _widened(fixed[name], values) if name in fixed else values
-    return Facts(fixed, one.links | other.links)
-
-
-def either(one: Facts, other: Facts) -> Facts:
-    """Certain when at least one of two conditions holds: only what both make certain."""
-    if not one.possible or not other.possible:
-        return other if one.possible is False else one
-    one, other = one.spread(), other.spread()
-    shared = [name for name in one.fixed if name in other.fixed]
-    return Facts({name: _widened(one.fixed[name], other.fixed[name]) for name in shared}, one.links & other.links)
-
-
-def _widened(one: Values, other: Values) -> Values:
-    return None if one is None or other is None else one | other
+    return all_of([one, other])
 
 
 def all_of(parts: Iterable[Facts]) -> Facts:
     """Certain when every condition holds."""
-    return reduce(both, parts, NOTHING)
+    every = list(parts)
+    if not all(part.possible for part in every):
+        return IMPOSSIBLE
+    names = dict.fromkeys(name for part in every for name in part.fixed)
+    # Tables may share the name of a column, so one condition does not narrow down what another left open.
+    fixed = {name: _any_value(part.fixed[name] for part in every if name in part.fixed) for name in names}
+    return Facts(fixed, frozenset().union(*(part.links for part in every)))
 
 
 def any_of(parts: Iterable[Facts]) -> Facts:
-    """Certain when at least one of some conditions holds."""
-    return reduce(either, parts, IMPOSSIBLE)
+    """Certain when at least one of some conditions holds: only what all of them make certain."""
+    some = [part.spread() for part in parts if part.possible]
+    if not some:
+        return IMPOSSIBLE
+    names = [name for name in some[0].fixed if all(name in part.fixed for part in some)]
+    fixed = {name: _any_value(part.fixed[name] for part in some) for name in names}
+    return Facts(fixed, frozenset.intersection(*(part.links for part in some)))
+
+
+def _any_value(values: Iterable[Values]) -> Values:
+    listed = list(values)
+    return None if None in listed else frozenset().union(*(one for one in listed if one is not None))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import ColumnError, UsageError
+from discreet.errors import ColumnError, OutsideHierarchy, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.keys import group, pack, total
 from discreet.misuse.crowds import Crowds
@@ -101,7 +101,7 @@ class Prepared:
         by = [*plan.quasi, *plan.sensitive]
         try:
             joint = _counted(self.source, by)
-        except ColumnError:
+        except (ColumnError, OutsideHierarchy):
             return None
         heaviest = np.minimum(_added(joint, plan), 1.0)
         if not plan.quasi:

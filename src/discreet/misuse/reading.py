@@ -23,7 +23,9 @@ def columns_of(table: Any) -> Columns:
         return Columns.of_columns(table)
     match type(table).__module__.partition(".")[0]:
         case "pandas":
-            return _of_frame([str(name) for name in table.columns], len(table), lambda name: _pandas(table, name))
+            places = {str(name): place for place, name in enumerate(table.columns)}
+            names = [str(name) for name in table.columns]
+            return _of_frame(names, len(table), lambda name: _pandas(table.iloc[:, places[name]]))
         case "polars":
             frame = _collected(table)
             return _of_frame(frame.columns, frame.height, lambda name: _polars(frame[name]))
@@ -58,8 +60,7 @@ def _of_frame(names: Any, rows: int, decode: Any) -> Columns:
     return Columns(tuple(names), rows, decode)
 
 
-def _pandas(frame: Any, name: str) -> Cells:
-    column = frame[name]
+def _pandas(column: Any) -> Cells:
     if hasattr(column, "cat"):
         values = [*column.cat.categories, None]
         codes = column.cat.codes.to_numpy().astype(np.int64)

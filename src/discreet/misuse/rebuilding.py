@@ -5,7 +5,7 @@ What was given as a path, a URL or a table comes back as a list of dictionaries.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,8 @@ def blank(result: Any, columns: Columns, masks: Masks) -> Any:
         case "columns":
             return {name: _emptied(cells, masks[name]) if name in masks else cells for name, cells in result.items()}
         case "pandas":
-            return result.assign(**{name: _blank_pandas(result[name], mask) for name, mask in masks.items()})
+            blanked = {label: _blank_pandas(result[label], masks[name]) for name, label in _labels(result, masks)}
+            return _replaced(result, blanked)
         case "polars":
             return _blank_polars(_collected(result), masks)
         case "pyarrow":
@@ -70,7 +71,7 @@ def exchange(result: Any, columns: Columns, written: Mapping[str, Sequence[Label
         case "columns":
             return {name: list(written[name]) if name in written else cells for name, cells in result.items()}
         case "pandas":
-            return result.assign(**{name: list(cells) for name, cells in written.items()})
+            return _replaced(result, {label: list(written[name]) for name, label in _labels(result, written)})
         case "polars":
             return _exchange_polars(_collected(result), written)
         case "pyarrow":
@@ -117,6 +118,19 @@ def _exchange_rows(rows: list[Any], written: Mapping[str, Sequence[Label]]) -> l
     for name, cells in written.items():
         rows = [{**row, name: cell} for row, cell in zip(rows, cells, strict=True)]
     return rows
+
+
+def _labels(frame: Any, names: Iterable[str]) -> list[tuple[str, Any]]:
+    """Columns of a pandas frame may have labels that are no texts."""
+    known = {str(label): label for label in frame.columns}
+    return [(name, known[name]) for name in names]
+
+
+def _replaced(frame: Any, columns: Mapping[Any, Any]) -> Any:
+    copy = frame.copy()
+    for label, cells in columns.items():
+        copy[label] = cells
+    return copy
 
 
 def _collected(frame: Any) -> Any:
