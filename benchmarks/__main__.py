@@ -1,16 +1,18 @@
-"""Run every benchmark, or those named on the command line: python -m benchmarks [counting assessing anonymity misuse spark]."""
+"""Run every benchmark, or those named on the command line: python -m benchmarks [counting assessing anonymity misuse ...]."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import anonymity, assessing, counting, misuse, spark
+from benchmarks import anomalies, anonymity, assessing, counting, elicitation, misuse, spark
 
 ALL = {
     "counting": counting.main,
     "assessing": assessing.main,
     "anonymity": anonymity.main,
     "misuse": misuse.main,
+    "elicitation": elicitation.main,
+    "anomalies": anomalies.main,
     "spark": spark.main,
 }
 

@@ -34,6 +34,12 @@ from discreet.sources import read
 @click.option(
     "--level", "levels", multiple=True, metavar="COLUMN=N", help="Ask about groups at level N of the hierarchy."
 )
+@click.option(
+    "--by-value",
+    multiple=True,
+    metavar="NAME",
+    help="Take numbers of this column as codes, not as ranges; may be repeated.",
+)
 @click.option("--most", type=click.IntRange(2), default=8, show_default=True, help="Most values of a column.")
 @click.option("--comparisons", type=click.IntRange(0), metavar="N", help="Comparisons [twice as many as connect all].")
 @click.option("--ratings", type=click.IntRange(0), default=25, show_default=True, metavar="N", help="Records to rate.")
@@ -87,6 +93,7 @@ def _begin(
     *,
     columns: Sequence[str],
     levels: Sequence[str],
+    by_value: Sequence[str],
     most: int,
     comparisons: int | None,
     ratings: int,
@@ -95,9 +102,8 @@ def _begin(
     table = read(source, policy=policy)
     wanted = list(columns) or list(policy.sensitive)
     table.require(wanted)
-    numeric = [field.name for field in table.fields if field.kind == "number"]
     with console.working(f"Counting values in {table.name}"):
-        items = items_of(table, wanted, numeric=numeric, rules=policy.rules, levels=_levels(levels), most=most)
+        items = items_of(table, wanted, by_value=by_value, rules=policy.rules, levels=_levels(levels), most=most)
     # Experts get questions in different orders, the same one always in the same.
     seed = int.from_bytes(hashlib.sha256(expert.encode()).digest()[:4], "big")
     return Interview.begin(expert, items, comparisons=comparisons, ratings=ratings, seed=seed)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Rule
-from discreet.misuse.elicitation.items import FEWEST, MOST, Item, categories, check, ranges
+from discreet.misuse.elicitation.items import FEWEST, MOST, Item, categories, check, numeric, ranges
 
 
 class Asked(Protocol):
@@ -22,20 +22,23 @@ def items_of(
     table: Asked,
     columns: Sequence[str],
     *,
-    numeric: Sequence[str] = (),
+    by_value: Sequence[str] = (),
     rules: Mapping[str, Rule] | None = None,
     levels: Mapping[str, int] | None = None,
     most: int = MOST,
     fewest: int = FEWEST,
 ) -> list[Item]:
-    """The items of each column: ranges of `numeric` ones, groups at a level of the hierarchy, or values."""
+    """The items of each column: groups at a level of its hierarchy, ranges of numbers, or values.
+
+    Numbers in the columns `by_value` are taken as codes.
+    """
     found: list[Item] = []
     for column in columns:
         counts = _counts(table, column)
         level = (levels or {}).get(column, 0)
         if level:
             found += _grouped(column, counts, (rules or {}).get(column), level, most, fewest)
-        elif column in numeric and len(counts) > most:
+        elif len(counts) > most and column not in by_value and numeric(counts):
             found += ranges(column, counts)
         else:
             found += categories(column, counts, most=most, fewest=fewest)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +85,15 @@ def ranges(column: str, counts: Mapping[str, int], *, most: int = 5) -> list[Ite
     ]
     found = [Item(column, label, upper=edge) for label, edge in zip(labels, edges, strict=True)]
     return [*found, Item(column, f"over {edges[-1]:,g}")]
+
+
+def numeric(values: Iterable[str]) -> bool:
+    """Whether all values are numbers; codes with leading zeros are not.
+
+    >>> numeric(["12", "-3.5", "0"]), numeric(["0115", "10115"]), numeric(["12", "many"])
+    (True, False, False)
+    """
+    return all(re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?", value) for value in values)
 
 
 def _number(column: str, value: str) -> float:
