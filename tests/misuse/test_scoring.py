@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from discreet.errors import ColumnError, EmptySource, UsageError
 from discreet.kernel import Classes, Coded
 from discreet.misuse import Sensitivity, prepare, reduce_cells, score
 from discreet.misuse.columns import Columns
+from discreet.misuse.prepared import KEPT_CROWDS
 from discreet.misuse.scoring import FEW
 from tests.misuse import brute
 from tests.misuse.paper import COLUMNS, PUBLISHED, QUASI, SOURCE, TABLES, F
@@ -246,6 +248,25 @@ def test_true_and_one_are_not_confused(data: st.DataObject) -> None:
     table = [{"a": cell} for cell in cells]
     found = score(Columns.of_rows(table), source=table, quasi=[], sensitivity=f)
     assert found.weighed.weights[0].tolist() == [f("a", cell) for cell in cells]
+
+
+def test_asking_for_ever_new_columns_does_not_fill_the_memory() -> None:
+    names = [f"q{place}" for place in range(6)]
+    source = [{name: (row >> place) % 2 for place, name in enumerate(names)} for row in range(64)]
+    prepared = prepare(source, names)
+    for size in range(1, 7):
+        for chosen in itertools.combinations(names, size):
+            row = {**dict.fromkeys(chosen, 1), "account": "Gold"}
+            assert score([row], source=prepared, sensitivity=F).record_score == 2.0 ** (size - 6)
+    assert len(prepared._crowds) <= KEPT_CROWDS < 63
+
+
+def test_equal_functions_share_what_was_prepared() -> None:
+    prepared = prepare(SOURCE, QUASI)
+    for _ in range(3):
+        score(PUBLISHED, source=prepared, sensitivity=Sensitivity.from_dict(TABLES))
+    assert len(prepared.scorers) == 1
+    assert Sensitivity.from_dict(TABLES) == F != Sensitivity.from_dict({"account": TABLES["account"]})
 
 
 def test_the_generated_cells_reach_every_case() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -95,7 +96,7 @@ def _record_scores(weights: Mapping[str, Floats], crowds: Floats) -> Floats:
     return np.minimum(sums, 1.0) / crowds
 
 
-class Seen:
+class Seen(Protocol):
     """The entities of whom something was learned: what was known of them before, and what is now."""
 
     entities: Bitmap
@@ -103,10 +104,10 @@ class Seen:
 
     def update(self, attributes: Attributes, ensemble: Ensemble, *, before: bool = True) -> Ensemble:
         """An ensemble with these entities: who was not in it joins, and weights and crowds may have changed."""
-        raise NotImplementedError
+        ...
 
 
-class _One(Seen):
+class _One:
     """A few entities, looked at one by one."""
 
     def __init__(self, names: Sequence[str], entities: Bitmap, rows: list[tuple[int, int, dict[str, float], float]]):
@@ -145,7 +146,7 @@ def _few(names: Sequence[str], old: Knowledge, new: Knowledge, learned: Knowledg
     return _One(names, entities, rows)
 
 
-class _All(Seen):
+class _All:
     """Many entities: sorted by what was and is known of them as bitmaps, weighed as arrays."""
 
     def __init__(self, names: Sequence[str], old: Knowledge, new: Knowledge, learned: Knowledge, entities: Bitmap):

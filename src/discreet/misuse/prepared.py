@@ -17,6 +17,9 @@ from discreet.misuse.sensitivity import Sensitivity, Weights
 from discreet.misuse.weighing import Floats
 from discreet.risk.assessment import Governed
 
+KEPT_CROWDS = 16
+KEPT = 1024
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -28,8 +31,12 @@ class Plan:
     """The quasi-identifiers among them."""
     weighing: tuple[tuple[str, Weights], ...]
     """The sensitive columns among them and what their values weigh, in the order in which weights are added up."""
-    crowds: Crowds | None
-    """Where to look up D; None without quasi-identifiers, when D is the size of the result."""
+    source: Prepared
+
+    @property
+    def crowds(self) -> Crowds | None:
+        """Where to look up D; None without quasi-identifiers, when D is the size of the result."""
+        return self.source.crowds(self.quasi) if self.quasi else None
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -50,7 +57,6 @@ class Prepared:
     scorers: dict[Any, Any] = field(default_factory=dict, repr=False)
     """What scores results against this source, by how it was asked to."""
     _crowds: dict[tuple[str, ...], Crowds] = field(default_factory=dict, repr=False)
-    _plans: dict[tuple[Any, ...], Plan] = field(default_factory=dict, repr=False)
     _whole: dict[tuple[Any, ...], tuple[int, float] | None] = field(default_factory=dict, repr=False)
 
     @property
@@ -59,20 +65,16 @@ class Prepared:
         return self.counted.records
 
     def crowds(self, quasi: tuple[str, ...]) -> Crowds:
-        """The look-up of D by some of the quasi-identifiers."""
-        if quasi not in self._crowds:
-            self._crowds[quasi] = Crowds.of(self.counted.project(quasi))
-        return self._crowds[quasi]
+        """The look-up of D by some of the quasi-identifiers; the oldest goes when there are too many."""
+        found = self._crowds.get(quasi)
+        if found is None:
+            found = Crowds.of(self.counted.project(quasi))
+            make_room(self._crowds, KEPT_CROWDS)
+            self._crowds[quasi] = found
+        return found
 
-    def plan(self, names: tuple[str, ...], sensitivity: Sensitivity, quasi: tuple[str, ...] | None) -> Plan:
+    def plan(self, names: tuple[str, ...], sensitivity: Sensitivity, quasi: Sequence[str]) -> Plan:
         """How to score a result with these columns."""
-        key = (names, sensitivity, quasi)
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self._plans[key] = self._make_plan(names, sensitivity, self.quasi if quasi is None else quasi)
-        return plan
-
-    def _make_plan(self, names: tuple[str, ...], sensitivity: Sensitivity, quasi: Sequence[str]) -> Plan:
         for name in quasi:
             if name not in self.quasi:
                 raise UsageError(
@@ -87,13 +89,14 @@ class Prepared:
             )
         present = tuple(name for name in self.quasi if name in names and name in quasi)
         weighing = tuple((name, weights) for name, weights in sensitivity.weights.items() if name in names)
-        return Plan(names, present, weighing, self.crowds(present) if present else None)
+        return Plan(names, present, weighing, self)
 
     def whole(self, plan: Plan, sensitivity: Sensitivity) -> tuple[int, float] | None:
         """Rows and largest record score of the same columns of the whole source; None where they were not counted."""
         key = (plan.quasi, plan.sensitive, sensitivity)
         if key not in self._whole:
             largest = self._largest(plan)
+            make_room(self._whole, KEPT)
             self._whole[key] = None if largest is None else (self.rows, largest)
         return self._whole[key]
 
@@ -117,6 +120,12 @@ class Prepared:
 
     def __repr__(self) -> str:
         return f"Prepared({self._described})"
+
+
+def make_room(kept: dict[Any, Any], most: int) -> None:
+    """Forget the oldest: whoever asks for ever new columns must not fill the memory."""
+    while len(kept) >= most:
+        del kept[next(iter(kept))]
 
 
 def _added(joint: Classes, plan: Plan) -> Floats:

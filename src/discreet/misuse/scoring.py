@@ -14,7 +14,7 @@ from discreet.kernel import Coded
 from discreet.kernel.hierarchy import Label
 from discreet.misuse.columns import Columns
 from discreet.misuse.measured import Score, Weighed, power
-from discreet.misuse.prepared import Plan, Prepared, prepare
+from discreet.misuse.prepared import KEPT, Plan, Prepared, make_room, prepare
 from discreet.misuse.reading import columns_of
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.misuse.weighing import Floats, weigh
@@ -93,6 +93,7 @@ def scorer_for(
                 f"x is a number from 1 to infinity, not {x}.", remedy="2 is usual; math.inf ignores the number of rows."
             )
         scorer = Scorer(prepared, sensitivity or _from_policy(prepared), chosen, x)
+        make_room(prepared.scorers, KEPT)
         prepared.scorers[chosen, sensitivity, x] = scorer
     return scorer
 
@@ -125,10 +126,16 @@ class Scorer:
     quasi: tuple[str, ...] | None
     """The quasi-identifiers to look at; None means all that the source was prepared for."""
     x: float
+    _plans: dict[tuple[str, ...], Plan] = field(default_factory=dict, repr=False)
 
     def plan(self, names: tuple[str, ...]) -> Plan:
         """How to score a result with these columns."""
-        return self.source.plan(names, self.sensitivity, self.quasi)
+        found = self._plans.get(names)
+        if found is None:
+            found = self.source.plan(names, self.sensitivity, self.source.quasi if self.quasi is None else self.quasi)
+            make_room(self._plans, KEPT)
+            self._plans[names] = found
+        return found
 
     def few(self, rows: list[dict[str, Any]]) -> Score:
         """Score a few dictionaries, row by row."""
@@ -136,13 +143,16 @@ class Scorer:
         if len(rows) > 1 and any(tuple(row) != names for row in rows):
             return self.columns(Columns.of_rows(rows))
         plan, number = self.plan(names), len(rows)
+        source = plan.crowds
         weights, crowds, scores = [], [], []
         for row in rows:
-            cells = [its.of_cell(row[name]) for name, its in plan.weighing]
-            crowd = number if plan.crowds is None else plan.crowds.one([row[name] for name in plan.quasi])
+            cells, total = [its.of_cell(row[name]) for name, its in plan.weighing], 0.0
+            for cell in cells:  # one after the other, as arrays are added up; sum() rounds otherwise in newer Pythons
+                total += cell
+            crowd = number if source is None else source.one([row[name] for name in plan.quasi])
             weights.append(cells)
             crowds.append(crowd)
-            scores.append(min(1.0, sum(cells)) / crowd)
+            scores.append(min(1.0, total) / crowd)
         by_column = tuple(zip(*weights, strict=True))
         return self.score(plan, Weighed(by_column, crowds, scores), max(scores, default=0.0), number)
 
@@ -176,10 +186,11 @@ def added(weights: Sequence[Floats], rows: int) -> Floats:
 
 def crowds_of(plan: Plan, columns: Columns, known: Known = NOTHING) -> Any:
     """D of each row: from the source, or the size of the result where it has no quasi-identifier."""
-    if plan.crowds is None:
+    source = plan.crowds
+    if source is None:
         return np.full(columns.rows, columns.rows, dtype=np.int64)
     constant = np.zeros(columns.rows, dtype=np.int64)
     cells = [
         Coded((known.values[name],), constant) if name in known.values else columns.cells(name) for name in plan.quasi
     ]
-    return plan.crowds.many(cells, columns.rows)
+    return source.many(cells, columns.rows)

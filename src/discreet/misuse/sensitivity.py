@@ -178,6 +178,16 @@ class Sensitivity:
         canonical = json.dumps([self.to_dict(), self.context], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sensitivity) and self.version == other.version
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.version)
+
     def __repr__(self) -> str:
         where = f" in context {self.context}" if self.context is not None else ""
         return f"Sensitivity({len(self.columns)} columns{where}, version {self.version})"
