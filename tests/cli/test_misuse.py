@@ -32,36 +32,45 @@ class Terminal:
             [DISCREET, *map(str, words)], stdin=other, stdout=subprocess.PIPE, stderr=other, close_fds=True
         )
         os.close(other)
-        self.seen = ""
+        self.seen = self.unread = ""
 
     def wait_for(self, text: str) -> None:
         """Read until something is on the screen since the last wait."""
-        assert self.sees(text, 30.0), self.seen
+        assert self.sees(text, 60.0), self.seen
 
     def sees(self, text: str, seconds: float) -> bool:
-        seen, limit = "", time.monotonic() + seconds
-        while text not in seen and time.monotonic() < limit:
+        """Whether something comes in time; what comes after it is left for the next look."""
+        limit = time.monotonic() + seconds
+        while text not in self.unread and time.monotonic() < limit:
             if select.select([self.main], [], [], 0.1)[0]:
-                seen += os.read(self.main, 4096).decode(errors="replace")
-        self.seen += seen
-        return text in seen
+                came = os.read(self.main, 4096).decode(errors="replace")
+                self.seen += came
+                self.unread += came
+        found = text in self.unread
+        self.unread = self.unread.partition(text)[2]
+        return found
 
     def type(self, line: str) -> None:
         self.wait_for("Your answer")
         os.write(self.main, f"{line}\n".encode())
 
     def end(self) -> tuple[int, str]:
-        out = self.process.communicate(timeout=30)[0].decode()
-        os.close(self.main)
+        try:
+            out = self.process.communicate(timeout=60)[0].decode()
+        finally:
+            self.process.kill()
+            os.close(self.main)
         return self.process.returncode, out
 
     def interrupt(self) -> int:
         self.wait_for("Your answer")
-        # A signal just before the terminal is read from waits for the next key: press again, as a person would.
-        while True:
+        # A signal that comes just before the terminal is read from waits for the next key: press again if it does.
+        for _ in range(4):
+            time.sleep(0.5)
             self.process.send_signal(signal.SIGINT)
-            if self.sees("Every answer is saved", 1.0):
-                return self.end()[0]
+            if self.sees("Every answer is saved", 6.0):
+                break
+        return self.end()[0]
 
 
 @pytest.fixture
