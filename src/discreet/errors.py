@@ -2,7 +2,8 @@
 
 DiscreetError                      70  a bug, if it is ever raised as itself
 ├── UsageError                      2  the call cannot be understood
-│   └── MissingExtra                2  a capability is not installed
+│   ├── MissingExtra                2  a capability is not installed
+│   └── RequestError                2  a request in SQL cannot be understood
 ├── DataError                       3  the data cannot be used as they are
 │   ├── SourceNotFound              3  no such file, table or server
 │   ├── SourceUnreadable            3  ragged rows, wrong encoding, not the format it claims to be
@@ -35,6 +36,7 @@ __all__ = [
     "OutsideHierarchy",
     "PolicyError",
     "Refused",
+    "RequestError",
     "SourceNotFound",
     "SourceUnreadable",
     "UsageError",
@@ -70,6 +72,10 @@ class MissingExtra(UsageError):
             remedy=f"Install it with: pip install 'discreet[{extra}]'",
         )
         self.extra = extra
+
+
+class RequestError(UsageError):
+    """A request in SQL cannot be understood; what is not understood is not let through."""
 
 
 class DataError(DiscreetError):

@@ -24,6 +24,7 @@ VERBS = {
     "attack": "See what a planning adversary would do, and what deters him.",
     "demo": "Tell the whole story on generated people.",
     "demo-data": "Generate a synthetic population and a hospital extract.",
+    "misuse": "Measure what query results could do in the wrong hands.",
     "policy": "Draft, check and describe policy files.",
     "profile": "See what is in a table and what its columns may be.",
 }
