@@ -8,6 +8,7 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.misuse.elicitation import SimulatedExpert
 from discreet.misuse.elicitation.joint import Evidence, fit
 from discreet.misuse.elicitation.ratings import incidence
 from tests.misuse.elicitation.strategies import ITEMS, connected, interviewed
@@ -27,17 +28,19 @@ def evidence(draw: st.DrawFn) -> Evidence:
 @given(evidence())
 def test_the_fit_is_stationary(case: Evidence) -> None:
     found = fit(case)
-    gradient = case.slopes(found.theta).T @ case.residuals(found.theta)
-    assert np.abs(gradient).max() < 1e-3 * (1 + case.cost(found.theta))
+    judged = found.evidence
+    gradient = judged.slopes(found.theta).T @ judged.residuals(found.theta)
+    assert np.abs(gradient).max() < 1e-3 * (1 + judged.cost(found.theta))
 
 
 @settings(max_examples=25, deadline=None)
 @given(evidence(), st.integers(0, 2**16))
 def test_other_starts_end_no_lower(case: Evidence, seed: int) -> None:
-    found = case.cost(fit(case).theta)
+    best = fit(case)
+    found = best.evidence.cost(best.theta)
     rng = np.random.default_rng(seed)
     for _ in range(3):
-        other = scipy.optimize.minimize(case.cost, rng.normal(-1.5, 1.5, case.items))
+        other = scipy.optimize.minimize(best.evidence.cost, rng.normal(-1.5, 1.5, case.items))
         assert found <= other.fun * 1.02 + 1e-6
 
 
@@ -63,3 +66,14 @@ def test_without_noise_the_scores_are_found_again() -> None:
 def test_what_was_asked_more_is_known_better() -> None:
     few, many = interviewed(TRUE, comparisons=8, ratings=2), interviewed(TRUE, comparisons=30, ratings=25)
     assert np.diag(many.fit.covariance).max() < np.diag(few.fit.covariance).max() / 2
+
+
+def test_errors_are_those_that_the_expert_makes() -> None:
+    careful, careless = (
+        SimulatedExpert(TRUE, np.random.default_rng(1), comparing, rating)
+        .interview("expert", ITEMS, comparisons=36, ratings=30)
+        .fit.evidence
+        for comparing, rating in ((0.1, 0.2), (0.9, 0.05))
+    )
+    assert careful.comparing < 0.4 < 0.6 < careless.comparing
+    assert careful.rating > 1.3 * careless.rating

@@ -52,5 +52,11 @@ def test_dependent_columns_do_not_go_round_in_circles() -> None:
     assert error(matrix, np.array([1.0, 2.0, 3.0]), nnls(matrix, np.array([1.0, 2.0, 3.0]))) == 9.5
 
 
+def test_a_variable_that_comes_in_stays_while_another_blocks() -> None:
+    matrix = np.array([[1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 1], [1, 1, 1, 0], [1, 1, 1, 1]], dtype=float)
+    wanted = np.array([0, 0, 0, 0, 0.1])
+    assert error(matrix, wanted, nnls(matrix, wanted)) < 0.0033334
+
+
 def test_nothing_to_choose_from() -> None:
     assert nnls(np.zeros((2, 0)), np.ones(2)).tolist() == []

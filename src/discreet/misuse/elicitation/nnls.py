@@ -54,8 +54,10 @@ def _settle(matrix: Floats, wanted: Floats, solution: Floats, passive: NDArray[n
         below = passive & (free <= 0)
         if not below.any():
             return free
-        step = float(np.min(solution[below] / (solution[below] - free[below] + np.finfo(float).tiny)))
-        solution = solution + step * (free - solution)
-        passive &= solution > 1e-14
+        steps = np.full(len(solution), np.inf)
+        steps[below] = solution[below] / (solution[below] - free[below] + np.finfo(float).tiny)
+        solution = solution + steps.min() * (free - solution)
+        # Only what blocks goes, and at least one does: a variable that has just come in is at 0, too.
+        passive &= steps > steps.min()
         solution[~passive] = 0.0
     return np.zeros_like(solution)

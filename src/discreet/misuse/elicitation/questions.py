@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.misuse.elicitation.comparisons import MOST, Pair, laplacian, log_least_squares, parts
-from discreet.misuse.elicitation.joint import RATING, Fit
+from discreet.misuse.elicitation.joint import Fit
 from discreet.misuse.elicitation.nnls import Floats
 from discreet.misuse.elicitation.ratings import CLAMP, incidence
 
@@ -92,9 +92,10 @@ def next_record(
 def _worth(fit: Fit, matrix: Floats) -> Floats:
     slopes = matrix * fit.harm
     variance = np.einsum("ri,ij,rj->r", slopes, fit.covariance, slopes)
-    room = (CLAMP - matrix @ fit.harm) / np.sqrt(variance + RATING**2)
+    noise = fit.evidence.rating**2
+    room = (CLAMP - matrix @ fit.harm) / np.sqrt(variance + noise)
     unclamped = np.array([0.5 * math.erfc(-one / math.sqrt(2)) for one in room])
-    worth: Floats = unclamped * np.log1p(variance / RATING**2)
+    worth: Floats = unclamped * np.log1p(variance / noise)
     return worth
 
 
