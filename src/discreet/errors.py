@@ -2,7 +2,8 @@
 
 DiscreetError                      70  a bug, if it is ever raised as itself
 ├── UsageError                      2  the call cannot be understood
-│   └── MissingExtra                2  a capability is not installed
+│   ├── MissingExtra                2  a capability is not installed
+│   └── KeyReused                   2  an idempotency key came back with another request
 ├── DataError                       3  the data cannot be used as they are
 │   ├── SourceNotFound              3  no such file, table or server
 │   ├── SourceUnreadable            3  ragged rows, wrong encoding, not the format it claims to be
@@ -13,7 +14,15 @@ DiscreetError                      70  a bug, if it is ever raised as itself
 ├── PolicyError                     4  the policy file is wrong
 │   └── HierarchyError              4  a hierarchy file or rule is wrong
 ├── Refused                         5  a permission or a budget says no
-└── IntegrityError                  6  stored state is not what was written
+│   ├── BudgetExhausted             5  what is left is less than what it costs
+│   └── Outdated                    5  it was decided on a state that has changed since
+├── IntegrityError                  6  stored state is not what was written
+└── StoreError                     69  the store cannot be used now, so nothing is disclosed
+    ├── StoreUnreachable           69  no such file, folder, database or server, or it does not let us in
+    ├── StoreBusy                  69  somebody else has held the lock for too long
+    ├── StoreFull                  69  there is no room left to write
+    ├── StoreReadOnly              69  it can be read but not written
+    └── StoreTooNew                69  it was written by a newer version of Discreet
 
 A message says what was expected, what came, and what to do next. It never carries a value from a person's
 record: it counts, and it names columns, files and line numbers.
@@ -24,6 +33,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 __all__ = [
+    "BudgetExhausted",
     "ColumnError",
     "CountError",
     "DataError",
@@ -31,12 +41,20 @@ __all__ = [
     "EmptySource",
     "HierarchyError",
     "IntegrityError",
+    "KeyReused",
     "MissingExtra",
+    "Outdated",
     "OutsideHierarchy",
     "PolicyError",
     "Refused",
     "SourceNotFound",
     "SourceUnreadable",
+    "StoreBusy",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreTooNew",
+    "StoreUnreachable",
     "UsageError",
 ]
 
@@ -70,6 +88,10 @@ class MissingExtra(UsageError):
             remedy=f"Install it with: pip install 'discreet[{extra}]'",
         )
         self.extra = extra
+
+
+class KeyReused(UsageError):
+    """An idempotency key came back with another request."""
 
 
 class DataError(DiscreetError):
@@ -124,7 +146,41 @@ class Refused(DiscreetError):
     exit_code = 5
 
 
+class BudgetExhausted(Refused):
+    """What is left is less than what it costs."""
+
+
+class Outdated(Refused):
+    """It was decided on a state that has changed since; look again and decide anew."""
+
+
 class IntegrityError(DiscreetError):
     """Stored state is not what was written."""
 
     exit_code = 6
+
+
+class StoreError(DiscreetError):
+    """The store cannot be used now, so nothing is disclosed."""
+
+    exit_code = 69
+
+
+class StoreUnreachable(StoreError):
+    """No such file, folder, database or server, or it does not let us in."""
+
+
+class StoreBusy(StoreError):
+    """Somebody else has held the lock for too long."""
+
+
+class StoreFull(StoreError):
+    """There is no room left to write."""
+
+
+class StoreReadOnly(StoreError):
+    """It can be read but not written."""
+
+
+class StoreTooNew(StoreError):
+    """It was written by a newer version of Discreet."""
