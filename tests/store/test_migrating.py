@@ -92,6 +92,9 @@ def test_the_wheel_carries_the_migrations_and_runs_them_from_there(tmp_path: Pat
     place = tmp_path / "installed 100%"
     check = f"{OPEN}; import discreet; assert discreet.__file__.startswith({str(place)!r})"
     done = subprocess.run(
-        [sys.executable, "-c", check, str(tmp_path / "s.db")], env={"PYTHONPATH": str(place)}, capture_output=True, text=True
+        [sys.executable, "-c", check, str(tmp_path / "s.db")],
+        env={"PYTHONPATH": str(place)},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr

@@ -163,8 +163,9 @@ class Ledger:
     def _close(self, reservation: Receipt, outcome: str, cost: Fraction | None, about: About) -> Receipt:
         entry = reservation.entry
         step = Close(entry.sequence, outcome, cost)
+        said: About = {"subject": entry.subject, "policy": entry.policy, **about}
         key = f"close:{entry.sequence}"
-        return self.submit(Request.of(actor=entry.actor, event=entry.event, key=key, step=step, **about)).result()
+        return self.submit(Request.of(actor=entry.actor, event=entry.event, key=key, step=step, **said)).result()
 
     def expire(self) -> list[Receipt]:
         """Count as spent what was reserved and never settled: whether it was delivered is not known."""
