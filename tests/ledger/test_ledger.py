@@ -166,9 +166,10 @@ def test_a_limit_can_be_raised_and_lowered_to_what_is_used(rich: Ledger) -> None
     with pytest.raises(KeyReused):
         rich.set_budget("ann", limit=6, actor="custodian", key="raise")
     assert spend(rich, 1, "c").granted
-    for wrong in ({"limit": -1}, {"limit": 1, "parts": 0}, {"limit": 2**62}):
+    wrong: dict[str, Any]
+    for wrong in ({"limit": -1}, {"limit": 1, "parts": 0}, {"limit": 2**62}, {"limit": 1, "name": "a\nb"}):
         with pytest.raises(UsageError):
-            rich.set_budget("new", actor="custodian", **wrong)
+            rich.set_budget(**{"name": "new", "actor": "custodian", **wrong})
 
 
 def test_nothing_is_sent_before_its_entry_is_durable(rich: Ledger) -> None:

@@ -68,6 +68,12 @@ def test_more_than_was_reserved_cannot_be_settled(rich: Ledger) -> None:
     assert state(rich) == (0, 7, 3)
 
 
+@pytest.mark.parametrize("seconds", [0, -1, 10**9])
+def test_a_reservation_lasts_a_while_and_not_for_ever(rich: Ledger, seconds: int) -> None:
+    with pytest.raises(UsageError, match="lasts"):
+        rich.reserve("ann", 1, key="r", seconds=seconds, **WHO)
+
+
 def test_what_was_not_reserved_cannot_be_settled(rich: Ledger) -> None:
     with pytest.raises(UsageError, match="reserved nothing"):
         rich.settle(rich.spend("ann", 1, key="s", **WHO))
