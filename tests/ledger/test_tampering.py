@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from discreet.errors import IntegrityError
 from discreet.ledger import Ledger, Request, verifier
 from discreet.ledger.checking import check_store
+from discreet.ledger.entry import row_of
 from discreet.ledger.verifier import canonical, leaf_hash, verify_export
 from discreet.store.tables import BUDGET, ENTRY, NODE, RESERVATION, TREE, metadata
 from tests.ledger.conftest import Clock
@@ -335,6 +337,22 @@ def test_nothing_is_built_on_a_tree_that_was_changed(busy: Ledger, store_url: st
         busy.record(key="later", **WHO)
     with pytest.raises(IntegrityError), Ledger.open(store_url) as restarted:
         restarted.record(key="later", **WHO)
+
+
+@pytest.mark.parametrize("forged", ["changed", "slipped in"])
+def test_a_row_that_was_changed_or_slipped_in_grants_nothing(busy: Ledger, forged: str) -> None:
+    """Who asks with the key of a refusal gets that refusal, whatever somebody wrote into its row."""
+    (refused,) = [entry for entry in busy.entries(outcome="refused") if entry.budget is not None]
+    grant = replace(refused, outcome="done", sequence=12 if forged == "slipped in" else refused.sequence)
+    row = row_of(grant, grant.body(), grant.leaf)
+    with busy.store.writing() as connection:
+        _without_rules(connection)
+        connection.execute(delete(ENTRY).where(ENTRY.c.sequence == refused.sequence))
+        connection.execute(insert(ENTRY), [row])
+    with pytest.raises(IntegrityError):
+        busy.spend("ann", 9, key="c", **WHO)
+    with pytest.raises(IntegrityError):
+        busy.receipt(actor="ann", key="c")
 
 
 def test_nothing_is_built_on_an_older_state_that_was_put_back(busy: Ledger) -> None:

@@ -13,6 +13,7 @@ from discreet.errors import DiscreetError, IntegrityError
 from discreet.ledger.accounts import Accounts
 from discreet.ledger.entry import Entry, row_of, timestamp
 from discreet.ledger.keys import Keys
+from discreet.ledger.reading import proven
 from discreet.ledger.receipt import Receipt
 from discreet.ledger.request import Request
 from discreet.ledger.steps import Decision
@@ -22,7 +23,7 @@ from discreet.store.tables import ENTRY
 Outcome = Receipt | DiscreetError
 Clock = Callable[[], datetime]
 
-_KNOWN = select(ENTRY.c.actor, ENTRY.c.key, ENTRY.c.leaf, ENTRY.c.body).where(
+_KNOWN = select(ENTRY.c.actor, ENTRY.c.key, ENTRY.c.sequence, ENTRY.c.body).where(
     ENTRY.c.key.in_(bindparam("keys", expanding=True))
 )
 
@@ -103,7 +104,7 @@ def write(
             [number for step in steps for number in step.reservations()],
         ),
         timestamp(clock()),
-        _known(connection, requests),
+        _known(connection, tree, requests),
     )
     outcomes = [batch.take(request) for request in requests]
     if batch.rows:
@@ -123,6 +124,11 @@ def _locked(connection: Connection, keys: Keys, seen: Tree | None) -> Tree:
     return tree
 
 
-def _known(connection: Connection, requests: Sequence[Request]) -> dict[tuple[str, str], Receipt]:
-    found = connection.execute(_KNOWN, {"keys": [request.key for request in requests]})
-    return {(row.actor, row.key): Receipt(Entry.read(row.body), row.leaf) for row in found}
+def _known(connection: Connection, tree: Tree, requests: Sequence[Request]) -> dict[tuple[str, str], Receipt]:
+    wanted = {(request.actor, request.key) for request in requests}
+    found = connection.execute(_KNOWN, {"keys": [request.key for request in requests]}).all()
+    return {
+        (row.actor, row.key): proven(connection, tree, row.sequence, row.body)
+        for row in found
+        if (row.actor, row.key) in wanted
+    }

@@ -175,8 +175,8 @@ class Ledger:
         with self.store.reading() as connection:
             now = max(timestamp(self._clock()), Tree.read(connection).time)
             late = select(RESERVATION.c.sequence).where(RESERVATION.c.closed.is_(None), RESERVATION.c.expires <= now)
-            receipts = [reading.receipt(connection, number) for number in connection.execute(late).scalars()]
-        return [self._close(receipt, "expired", None, {}) for receipt in receipts]
+            held = reading.receipts(connection, connection.execute(late).scalars().all())
+        return [self._close(receipt, "expired", None, {}) for receipt in held]
 
     def set_budget(
         self,

@@ -38,7 +38,10 @@ class Writer:
         """The tree as this process wrote or read it last."""
 
     def submit(self, request: Request) -> Future[Receipt]:
-        """Hand in a request; the future is done when its entry is durable, or when it is certain that there is none."""
+        """Hand in a request; the future gives its receipt when its entry is durable.
+
+        After a StoreError it is not known whether there is an entry: ask again with the same key.
+        """
         future: Future[Receipt] = Future()
         with self._starting:
             if self._closed:
