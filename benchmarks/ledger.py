@@ -1,14 +1,18 @@
-"""Durable spends per second, beside what the disk can do: python -m benchmarks.ledger [sqlite] [postgresql]
+"""Figures of the ledger on SQLite and PostgreSQL: python -m benchmarks.ledger [rates] [races] [kills]
 
-Targets: 5,000 spends a second on SQLite and 2,000 on PostgreSQL, each of its own budget, each on the disk before it is
-confirmed. Floors in the same run: bare appends of as many bytes with an fsync each, and the same spends one by one.
-Wall time, not CPU: waiting for the disk is what a group commit saves. Rates are the best of several.
+rates  durable spends per second, each of its own budget, each on the disk before it is confirmed; targets 5,000 on SQLite
+       and 2,000 on PostgreSQL. Floors in the same run: bare appends of as many bytes with an fsync each, and the same
+       spends one by one. Wall time, not CPU: waiting for the disk is what a group commit saves. Best of several.
+races  100,000 spends of one budget by 32 clients in two processes; target: granted is exactly what it holds.
+kills  1,000 kills with SIGKILL at random moments; targets: nothing lost that was confirmed, a restart within 2 s.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
+import subprocess
 import sys
 import tempfile
 import threading
@@ -113,10 +117,43 @@ def measure(kind: str) -> bool:
     return met
 
 
-def main(kinds: list[str] | None = None) -> None:
-    """Measure the kinds of stores that are asked for, or both."""
-    for kind in kinds or list(TARGETS):
-        measure(kind)
+def race(kind: str) -> None:
+    """Clients race for a budget that is too small for all of them."""
+    from discreet.ledger import Ledger
+
+    budget, spends = 60_001, 100_000
+    with tempfile.TemporaryDirectory(prefix="discreet-bench-") as name, address(kind, Path(name)) as url:
+        with Ledger.open(url) as ledger:
+            ledger.set_budget("prize", limit=budget, actor="custodian")
+        command = [sys.executable, "-m", "tests.ledger.clients", url]
+        words = [[*command, f"p{number}", str(CLIENTS // 2), str(spends // 2)] for number in (1, 2)]
+        running = [subprocess.Popen(word, stdout=subprocess.PIPE, text=True) for word in words]
+        granted = sum(int(process.communicate()[0]) for process in running)
+        with Ledger.open(url) as ledger:
+            whole = ledger.verify().holds
+    print(f"{kind}: {granted:,} of {spends:,} spends granted, the budget held {budget:,}; ledger whole: {whole}")
+
+
+def kill(kind: str) -> None:
+    """A process that spends is killed again and again."""
+    with tempfile.TemporaryDirectory(prefix="discreet-bench-") as name, address(kind, Path(name)) as url:
+        command = [sys.executable, "-m", "tests.ledger.killing", url, "1000", "1"]
+        found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    print(
+        f"{kind}: {found['kills']:,} kills, {found['confirmed']:,} spends confirmed, {found['lost']} lost,"
+        f" {found['unconfirmed']} committed unconfirmed, slowest restart {found['slowest_restart']:.2f} s,"
+        f" ledger broken {found['broken']} times"
+    )
+
+
+FIGURES: dict[str, Callable[[str], object]] = {"rates": measure, "races": race, "kills": kill}
+
+
+def main(figures: list[str] | None = None) -> None:
+    """The figures that are asked for, or the rates."""
+    for figure in figures or ["rates"]:
+        for kind in TARGETS:
+            FIGURES[figure](kind)
 
 
 if __name__ == "__main__":
