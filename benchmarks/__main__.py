@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import anomalies, anonymity, assessing, attacker, counting, elicitation, misuse, spark
+from benchmarks import anomalies, anonymity, assessing, attacker, counting, elicitation, ledger, misuse, spark
 
 ALL = {
     "counting": counting.main,
@@ -14,6 +14,7 @@ ALL = {
     "misuse": misuse.main,
     "elicitation": elicitation.main,
     "anomalies": anomalies.main,
+    "ledger": ledger.main,
     "spark": spark.main,
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers import postgres_server, spark_session
+from tests.servers import fresh_schema, hurry, postgres_server, spark_session
 
 
 @contextmanager
@@ -24,6 +25,8 @@ def scratch() -> Iterator[Path]:
 def postgres_url() -> Iterator[str]:
     """The URL of a real PostgreSQL server: from DISCREET_TEST_POSTGRES, or started here on loopback."""
     with scratch() as folder, postgres_server(folder) as url:
+        if "DISCREET_TEST_POSTGRES" not in os.environ:
+            hurry(url)
         yield url
 
 
@@ -32,6 +35,18 @@ def spark() -> Iterator[Any]:
     """A session on a real standalone Spark cluster with two workers on loopback."""
     with scratch() as folder, spark_session(folder) as session:
         yield session
+
+
+STORES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
+
+
+@pytest.fixture(params=STORES)
+def store_url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of a store that nobody has used yet, on each kind of database in turn; its keys are beside it."""
+    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "store.keys"))
+    if request.param == "sqlite":
+        return str(tmp_path / "store.db")
+    return fresh_schema(request.getfixturevalue("postgres_url"))
 
 
 @pytest.fixture

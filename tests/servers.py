@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -33,6 +34,25 @@ def postgres_server(folder: Path) -> Iterator[str]:
         yield server.get_uri()
     finally:
         server.cleanup()
+
+
+def hurry(url: str) -> None:
+    """Let a server that will be thrown away not wait for the disk; processes may still be killed, machines not."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("SELECT pg_reload_conf()")
+
+
+def fresh_schema(url: str) -> str:
+    """A new schema on a server, as a URL whose tables are made there."""
+    import psycopg
+
+    name = f"discreet_{secrets.token_hex(6)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{name}"
 
 
 @contextmanager

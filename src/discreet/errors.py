@@ -3,7 +3,8 @@
 DiscreetError                      70  a bug, if it is ever raised as itself
 ├── UsageError                      2  the call cannot be understood
 │   ├── MissingExtra                2  a capability is not installed
-│   └── RequestError                2  a request in SQL cannot be understood
+│   ├── RequestError                2  a request in SQL cannot be understood
+│   └── KeyReused                   2  an idempotency key came back with another request
 ├── DataError                       3  the data cannot be used as they are
 │   ├── SourceNotFound              3  no such file, table or server
 │   ├── SourceUnreadable            3  ragged rows, wrong encoding, not the format it claims to be
@@ -14,7 +15,15 @@ DiscreetError                      70  a bug, if it is ever raised as itself
 ├── PolicyError                     4  the policy file is wrong
 │   └── HierarchyError              4  a hierarchy file or rule is wrong
 ├── Refused                         5  a permission or a budget says no
-└── IntegrityError                  6  stored state is not what was written
+│   ├── BudgetExhausted             5  what is left is less than what it costs
+│   └── Outdated                    5  it was decided on a state that has changed since
+├── IntegrityError                  6  stored state is not what was written
+└── StoreError                     69  the store cannot be used now, so nothing is disclosed
+    ├── StoreUnreachable           69  no such file, folder, database or server, or it does not let us in
+    ├── StoreBusy                  69  somebody else has held the lock for too long
+    ├── StoreFull                  69  there is no room left to write
+    ├── StoreReadOnly              69  it can be read but not written
+    └── StoreTooNew                69  it was written by a newer version of Discreet
 
 A message says what was expected, what came, and what to do next. It never carries a value from a person's
 record: it counts, and it names columns, files and line numbers.
@@ -25,6 +34,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 __all__ = [
+    "BudgetExhausted",
     "ColumnError",
     "CountError",
     "DataError",
@@ -32,13 +42,21 @@ __all__ = [
     "EmptySource",
     "HierarchyError",
     "IntegrityError",
+    "KeyReused",
     "MissingExtra",
+    "Outdated",
     "OutsideHierarchy",
     "PolicyError",
     "Refused",
     "RequestError",
     "SourceNotFound",
     "SourceUnreadable",
+    "StoreBusy",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreTooNew",
+    "StoreUnreachable",
     "UsageError",
 ]
 
@@ -76,6 +94,10 @@ class MissingExtra(UsageError):
 
 class RequestError(UsageError):
     """A request in SQL cannot be understood; what is not understood is not let through."""
+
+
+class KeyReused(UsageError):
+    """An idempotency key came back with another request."""
 
 
 class DataError(DiscreetError):
@@ -130,7 +152,41 @@ class Refused(DiscreetError):
     exit_code = 5
 
 
+class BudgetExhausted(Refused):
+    """What is left is less than what it costs."""
+
+
+class Outdated(Refused):
+    """It was decided on a state that has changed since; look again and decide anew."""
+
+
 class IntegrityError(DiscreetError):
     """Stored state is not what was written."""
 
     exit_code = 6
+
+
+class StoreError(DiscreetError):
+    """The store cannot be used now, so nothing is disclosed."""
+
+    exit_code = 69
+
+
+class StoreUnreachable(StoreError):
+    """No such file, folder, database or server, or it does not let us in."""
+
+
+class StoreBusy(StoreError):
+    """Somebody else has held the lock for too long."""
+
+
+class StoreFull(StoreError):
+    """There is no room left to write."""
+
+
+class StoreReadOnly(StoreError):
+    """It can be read but not written."""
+
+
+class StoreTooNew(StoreError):
+    """It was written by a newer version of Discreet."""

@@ -1,7 +1,7 @@
 """The command `discreet`: finds the verb, runs it, and turns whatever happens into an exit code.
 
 0 done and within limits; 1 done, a limit is exceeded; 2 the call cannot be understood; 3 bad data; 4 bad policy;
-5 refused; 6 integrity failure; 70 a bug.
+5 refused; 6 integrity failure; 69 the store cannot be used; 70 a bug.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ VERBS = {
     "attack": "See what a planning adversary would do, and what deters him.",
     "demo": "Tell the whole story on generated people.",
     "demo-data": "Generate a synthetic population and a hospital extract.",
+    "ledger": "See, check and export what was disclosed.",
     "misuse": "Measure what query results could do in the wrong hands.",
     "policy": "Draft, check and describe policy files.",
     "profile": "See what is in a table and what its columns may be.",

@@ -3,6 +3,7 @@
 Pure: numpy and nothing else. Rows never come here, only the distinct tuples with their counts.
 """
 
+from discreet.kernel.amounts import Amount, exact, parts_down, parts_up, written
 from discreet.kernel.classes import Classes, Column, Countable, count
 from discreet.kernel.hierarchy import Hierarchy
 from discreet.kernel.histogram import Coded, Histogram
@@ -11,6 +12,7 @@ from discreet.kernel.rules import AnyValue, Dates, Flat, Mask, Rule, Tree, Width
 from discreet.kernel.spread import Spread
 
 __all__ = [
+    "Amount",
     "AnyValue",
     "Classes",
     "Coded",
@@ -27,4 +29,8 @@ __all__ = [
     "Tree",
     "Widths",
     "count",
+    "exact",
+    "parts_down",
+    "parts_up",
+    "written",
 ]

@@ -1,0 +1,156 @@
+"""Budgets and reservations as one transaction sees them: read under the lock, changed in memory, written back once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from discreet.errors import IntegrityError, Outdated, UsageError
+from discreet.ledger.entry import Charge
+from discreet.store.tables import BUDGET, RESERVATION
+
+LARGEST = 2**62
+"""Amounts stay below this many parts, so that no sum of two leaves the 64 bits of a database."""
+
+
+@dataclass
+class Account:
+    """One budget, in parts."""
+
+    name: str
+    parts: int
+    allowed: int
+    spent: int
+    reserved: int
+    version: int
+    before: tuple[int, int, int] | None = None
+    """What was spent, held back and at which version when it was read; None for a new one."""
+
+    @property
+    def left(self) -> int:
+        """What could still be spent or held back."""
+        return self.allowed - self.spent - self.reserved
+
+    def charge(
+        self, amount: int, *, held: int = 0, reservation: int | None = None, expires: str | None = None
+    ) -> Charge:
+        """How an entry describes what it did to this budget."""
+        return Charge(
+            self.name, self.parts, amount, held, self.allowed, self.spent, self.reserved, reservation, expires
+        )
+
+
+@dataclass
+class Held:
+    """A reservation, and the entry that closed it if there is one."""
+
+    budget: str
+    held: int
+    expires: str
+    closed: int | None
+
+
+@dataclass
+class Accounts:
+    """The budgets and reservations that one batch touches."""
+
+    budgets: dict[str, Account] = field(default_factory=dict)
+    held: dict[int, Held] = field(default_factory=dict)
+    opened: list[dict[str, Any]] = field(default_factory=list)
+    closed: list[dict[str, int]] = field(default_factory=list)
+
+    @classmethod
+    def load(cls, connection: Connection, budgets: Iterable[str], reservations: Iterable[int]) -> Accounts:
+        """Read what a batch speaks of."""
+        accounts = cls()
+        if numbers := list(reservations):
+            for row in connection.execute(_HELD, {"numbers": numbers}):
+                accounts.held[row.sequence] = Held(row.budget, row.held, row.expires, row.closed)
+        if names := {*budgets, *(held.budget for held in accounts.held.values())}:
+            for row in connection.execute(_BUDGETS, {"names": list(names)}):
+                accounts.budgets[row.name] = Account(**row._mapping, before=(row.spent, row.reserved, row.version))
+        return accounts
+
+    def budget(self, name: str, version: int | None = None) -> Account:
+        """A budget that exists and, if a version is given, has not changed since it was looked at."""
+        account = self.budgets.get(name)
+        if account is None:
+            raise UsageError(f"There is no budget '{name}'.", remedy="Make it first: ledger.set_budget(name, ...).")
+        if version is not None and account.version != version:
+            raise Outdated(f"Budget '{name}' has changed since it was looked at.", remedy="Look again and ask anew.")
+        return account
+
+    def reservation(self, number: int) -> Held:
+        """A reservation that exists."""
+        if number not in self.held:
+            raise UsageError(f"Entry {number} of the ledger reserved nothing.", remedy="Pass the receipt of reserve().")
+        return self.held[number]
+
+    def save(self, connection: Connection) -> None:
+        """Write the changes. Every UPDATE is conditional; one that finds something else than was read undoes it all."""
+        new = [_row(account) for account in self.budgets.values() if account.before is None]
+        changed = [_change(account) for account in self.budgets.values() if _has_changed(account)]
+        if new:
+            connection.execute(insert(BUDGET), new)
+        if changed:
+            _all_of(connection.execute(_SPEND, changed).rowcount, changed)
+        if self.opened:
+            connection.execute(insert(RESERVATION), self.opened)
+        if self.closed:
+            _all_of(connection.execute(_CLOSE, self.closed).rowcount, self.closed)
+
+
+def _row(account: Account) -> dict[str, Any]:
+    return {column.name: getattr(account, column.name) for column in BUDGET.columns}
+
+
+def _has_changed(account: Account) -> bool:
+    return account.before is not None and account.before[2] != account.version
+
+
+def _change(account: Account) -> dict[str, Any]:
+    spent, reserved, version = account.before or (0, 0, 0)
+    return {
+        "of": account.name,
+        "read": version,
+        "cost": account.spent - spent,
+        "hold": account.reserved - reserved,
+        "limit": account.allowed,
+        "now": account.version,
+    }
+
+
+def _all_of(done: int, wanted: list[Any]) -> None:
+    if done != len(wanted):
+        raise IntegrityError(
+            "A budget is not as it was a moment ago although it was locked.", remedy="Run: discreet ledger verify"
+        )
+
+
+_BUDGETS = select(BUDGET).where(BUDGET.c.name.in_(bindparam("names", expanding=True)))
+_HELD = select(RESERVATION).where(RESERVATION.c.sequence.in_(bindparam("numbers", expanding=True)))
+
+_SPEND = (
+    update(BUDGET)
+    .values(
+        allowed=bindparam("limit"),
+        spent=BUDGET.c.spent + bindparam("cost"),
+        reserved=BUDGET.c.reserved + bindparam("hold"),
+        version=bindparam("now"),
+    )
+    .where(
+        BUDGET.c.name == bindparam("of"),
+        BUDGET.c.version == bindparam("read"),
+        bindparam("limit") - BUDGET.c.spent - BUDGET.c.reserved >= bindparam("cost") + bindparam("hold"),
+    )
+)
+"""The one statement that spends: it changes nothing where less is left than it costs."""
+
+_CLOSE = (
+    update(RESERVATION)
+    .values(closed=bindparam("by"))
+    .where(RESERVATION.c.sequence == bindparam("of"), RESERVATION.c.closed.is_(None))
+)

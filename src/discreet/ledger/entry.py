@@ -1,0 +1,148 @@
+"""One entry of the ledger: what is hashed, and how it is read back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import UsageError
+from discreet.ledger.verifier import canonical, leaf_hash, parse
+
+Detail = str | int | bool | None
+LONGEST_TEXT = 500
+MOST_DETAILS = 30
+POLICY_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What an entry did to a budget, in parts (`parts` to the one), and how the budget stood afterwards."""
+
+    name: str
+    parts: int
+    amount: int
+    """Spent by it, held back by it, or asked for in vain."""
+    held: int
+    """What had been held back for it and no longer is."""
+    allowed: int
+    spent: int
+    reserved: int
+    reservation: int | None = None
+    """The entry that held it back."""
+    expires: str | None = None
+    """Until when it is held back."""
+
+    @property
+    def left(self) -> Fraction:
+        """What could still be spent afterwards."""
+        return Fraction(self.allowed - self.spent - self.reserved, self.parts)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What happened, who did it, what it risked and what it cost. Holds no value from a person's record."""
+
+    sequence: int
+    time: str
+    clock: str | None
+    """What the clock said, where that was before the entry before it."""
+    actor: str
+    room: str
+    event: str
+    outcome: str
+    subject: str
+    risk_before: str | None
+    risk_after: str | None
+    policy: str | None
+    key: str
+    budget: Charge | None
+    details: Mapping[str, Detail]
+    previous: str
+
+    def body(self) -> bytes:
+        """The canonical bytes, which are hashed."""
+        content = dict(self.__dict__)
+        if self.budget is not None:
+            content["budget"] = self.budget.__dict__
+        return canonical(content)
+
+    @classmethod
+    def read(cls, body: str | bytes) -> Entry:
+        """An entry from its canonical bytes; a ValueError if they are none."""
+        content = parse(body.encode("ascii") if isinstance(body, str) else body)
+        try:
+            charge = content["budget"]
+            return cls(**{**content, "budget": None if charge is None else Charge(**charge)})
+        except (KeyError, TypeError):
+            raise ValueError("not an entry") from None
+
+    @property
+    def leaf(self) -> str:
+        """Its hash as a leaf of the tree."""
+        return leaf_hash(self.body()).hex()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return {**self.__dict__, "budget": None if self.budget is None else dict(self.budget.__dict__)}
+
+    def __repr__(self) -> str:
+        return f"Entry({self.sequence}, {self.event}, {self.outcome})"
+
+
+COLUMNS = ("sequence", "time", "actor", "room", "event", "outcome", "subject", "key")
+
+
+def row_of(entry: Entry, body: bytes, leaf: str) -> dict[str, Any]:
+    """An entry as a row of the store: its body, and what helps to find it."""
+    row = {name: getattr(entry, name) for name in COLUMNS}
+    row["leaf"] = leaf
+    row["body"] = body.decode("ascii")
+    return row
+
+
+def timestamp(moment: datetime) -> str:
+    """A moment as entries write it: UTC, to the microsecond.
+
+    >>> timestamp(datetime(2026, 1, 31, 12, 0, tzinfo=UTC))
+    '2026-01-31T12:00:00.000000Z'
+    """
+    if moment.tzinfo is None:
+        raise UsageError("The clock gave a time without a zone.", remedy="Pass a clock that gives aware datetimes.")
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def text(value: str, what: str, *, empty: bool = False) -> str:
+    """A text that may stand in an entry: printable, not too long."""
+    if not value.isprintable() or len(value) > LONGEST_TEXT or not (value or empty):
+        raise UsageError(
+            f"The {what} of an entry must be printable text of 1 to {LONGEST_TEXT} characters.",
+            remedy="Give a short name or number; for the identity of a value, its keyed hash (ledger.fingerprint).",
+        )
+    return value
+
+
+def policy_hash(value: str | None) -> str | None:
+    """The hash of a policy, as `Policy.digest` gives it."""
+    if value is not None and not POLICY_HASH.fullmatch(value):
+        raise UsageError("The policy of an entry is the SHA-256 of it in hex.", remedy="Pass policy.digest.")
+    return value
+
+
+def detail(details: Mapping[str, Detail]) -> dict[str, Detail]:
+    """Further facts: short names with texts, whole numbers or truth values; never a float."""
+    if len(details) > MOST_DETAILS:
+        raise UsageError(f"An entry has at most {MOST_DETAILS} details.", remedy="Record a hash of the whole instead.")
+    for name, value in details.items():
+        text(name, "details")
+        if isinstance(value, str):
+            text(value, f"detail '{name}'", empty=True)
+        elif value is not None and not isinstance(value, int):
+            raise UsageError(
+                f"The detail '{name}' of an entry is neither text nor a whole number.",
+                remedy="Write an exact number as text: discreet.kernel.written(value).",
+            )
+    return dict(details)

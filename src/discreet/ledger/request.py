@@ -1,0 +1,78 @@
+"""A request to the ledger: who wants what, under which key, and what it does to a budget."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
+
+from discreet.errors import KeyReused, Outdated
+from discreet.kernel import Amount, written
+from discreet.ledger.entry import Detail, Entry, detail, policy_hash, text
+from discreet.ledger.events import room_of
+from discreet.ledger.steps import Close, Note, Step
+
+
+@dataclass(frozen=True)
+class Request:
+    """Something to be decided on and written down. Made with `Request.of`, which refuses what an entry may not hold."""
+
+    actor: str
+    event: str
+    key: str
+    subject: str
+    risk_before: str | None
+    risk_after: str | None
+    policy: str | None
+    details: Mapping[str, Detail]
+    step: Step
+    along: Callable[[Connection], object] | None = field(default=None, repr=False)
+    """Further changes to the store that stand or fall with the entry."""
+
+    @property
+    def room(self) -> str:
+        """The room of its event."""
+        return room_of(self.event)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        actor: str,
+        event: str,
+        key: str | None = None,
+        subject: str = "",
+        risk_before: Amount | None = None,
+        risk_after: Amount | None = None,
+        policy: str | None = None,
+        details: Mapping[str, Detail] | None = None,
+        step: Step | None = None,
+        along: Callable[[Connection], object] | None = None,
+    ) -> Request:
+        """A request in which everything may stand in an entry."""
+        room_of(event)
+        return cls(
+            actor=text(actor, "actor"),
+            event=event,
+            key=text(key, "key") if key is not None else secrets.token_hex(16),
+            subject=text(subject, "subject", empty=True),
+            risk_before=None if risk_before is None else written(risk_before),
+            risk_after=None if risk_after is None else written(risk_after),
+            policy=policy_hash(policy),
+            details=detail(details or {}),
+            step=step if step is not None else Note(),
+            along=along,
+        )
+
+    def recognise(self, entry: Entry) -> Entry:
+        """The entry that this very request led to; an error if its key was used for another one."""
+        if (self.event, self.subject) == (entry.event, entry.subject) and self.step.is_that_of(entry):
+            return entry
+        if isinstance(self.step, Close):
+            raise Outdated(f"Entry {entry.sequence} closed that reservation otherwise.", remedy="See that entry.")
+        raise KeyReused(
+            f"The idempotency key belongs to another request (entry {entry.sequence}).",
+            remedy="Make a new key for every request; use it again only to repeat that request.",
+        )

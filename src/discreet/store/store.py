@@ -1,0 +1,131 @@
+"""A store that is open: transactions to read and to write, on SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from sqlalchemy import Connection, Engine, text
+
+from discreet.errors import StoreBusy, StoreUnreachable
+from discreet.store import connecting, migrating
+from discreet.store.address import Address
+from discreet.store.troubles import problem, translated
+
+READ_AT_LEISURE = text("SET LOCAL idle_in_transaction_session_timeout = 0")
+"""Whoever reads page by page holds nobody up."""
+
+ATTEMPTS = 50
+"""Times to ask for the write-ahead log while another process makes the same file."""
+
+
+class Store:
+    """State behind one address; safe to share between threads, and between processes by opening it in each.
+
+    >>> import tempfile, pathlib
+    >>> with Store.open(pathlib.Path(tempfile.mkdtemp()) / "store.db") as store, store.reading() as connection:
+    ...     connection.exec_driver_sql("SELECT count(*) FROM ledger_entry").scalar()
+    0
+    """
+
+    def __init__(self, address: Address, engine: Engine) -> None:
+        self.address = address
+        self.engine = engine
+        self._turn = threading.Lock()
+
+    @classmethod
+    def open(cls, address: str | os.PathLike[str] | None = None, *, create: bool = True) -> Store:
+        """Open a store and bring it up to date; without an address the one in DISCREET_STORE, or the default file."""
+        place = Address.parse(address)
+        if place.path is not None:
+            _see_to_file(place, create=create)
+        store = cls(place, connecting.connect(place))
+        try:
+            store._bring_up_to_date()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def _bring_up_to_date(self) -> None:
+        with self._first_reading() as connection:
+            found = migrating.revision(connection)
+            migrating.refuse_newer(found, self.address)
+            migrating.refuse_what_is_not_ours(connection, self.address)
+        if found < migrating.NEWEST:
+            with self.writing() as connection:
+                migrating.migrate(connection)
+
+    @contextmanager
+    def _first_reading(self) -> Iterator[Connection]:
+        """As `reading`, but patient: SQLite does not queue those who turn on the write-ahead log of one file at once."""
+        for attempt in range(ATTEMPTS):
+            try:
+                connection = self._connect(write=False)
+                break
+            except StoreBusy:
+                if attempt == ATTEMPTS - 1:
+                    raise
+                time.sleep(0.02)
+        with translated(self.address), connection, connection.begin():
+            yield connection
+
+    def _connect(self, *, write: bool) -> Connection:
+        with translated(self.address):
+            return self.engine.connect().execution_options(**{connecting.WRITING: write})
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the store."""
+        options = {} if self.address.embedded else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        with translated(self.address), self._connect(write=False) as plain:
+            connection = plain.execution_options(**options)
+            with connection.begin():
+                if not self.address.embedded:
+                    connection.execute(READ_AT_LEISURE)
+                yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is on the disk when this ends without an error, and has left no trace when it does not."""
+        with self._queued(), translated(self.address), self._connect(write=True) as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def _queued(self) -> Iterator[None]:
+        """Threads of one process queue for a SQLite file here: SQLite itself would look again and again."""
+        if not self.address.embedded:
+            yield
+            return
+        if not self._turn.acquire(timeout=connecting.PATIENCE):
+            raise problem(StoreBusy, self.address)
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self.engine.dispose()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({self.address})"
+
+
+def _see_to_file(address: Address, *, create: bool) -> None:
+    assert address.path is not None  # noqa: S101 - for the type checker
+    if not create and not address.path.exists():
+        raise StoreUnreachable(
+            f"There is no store at {address}.", remedy="Give its address with --store, or in DISCREET_STORE."
+        )
+    connecting.make_file(address.path)
