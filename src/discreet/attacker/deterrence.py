@@ -36,7 +36,8 @@ def deterring_penalties(attack: Attack, sizes: Sequence[int] | Ints, max_risk: f
     None does if he is never detected or never charged.
     """
     asked, limit = group_sizes(sizes), _limit(max_risk)
-    groups, place = np.unique(asked, return_inverse=True)
+    unpunished = replace(attack, penalty=0.0).horizon
+    groups, place = np.unique(unpunished.clipped(asked), return_inverse=True)
     found = _first_within(attack, groups, limit)
 
     def within(places: Ints, penalty: Floats) -> Marks:
