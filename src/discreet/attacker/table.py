@@ -69,11 +69,12 @@ def _all_or_nothing(p: Parameters, sizes: Ints) -> tuple[Floats, ...]:
     tries: Floats = goes * (sizes - share * (sizes * (sizes - 1.0) / 2))
     charged: Floats = caught * tries
     if p.detection_slope != 0:
-        charged = goes * _expected_detections(p, sizes, share)
+        charged = np.where(goes, _expected_detections(p, sizes, share), 0.0)
     if p.max_penalties is not None:
         charged = np.zeros(len(sizes))
-    path: Floats = goes * sizes.astype(np.float64)
-    return np.maximum(worth, 0), path, goes * p.prior, tries, charged
+    path: Floats = np.where(goes, sizes, 0).astype(np.float64)
+    success: Floats = np.where(goes, p.prior, 0.0)
+    return np.maximum(worth, 0), path, success, tries, charged
 
 
 def _discounted(discount: float, sizes: Ints) -> tuple[Floats, Floats]:
