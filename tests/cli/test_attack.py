@@ -80,6 +80,15 @@ def test_thresholds_in_words_and_numbers() -> None:
     assert "does not buy the list for anybody" in run("attack", "thresholds", "--set", "gain=0").stdout
 
 
+def test_thresholds_say_no_more_than_was_looked_at() -> None:
+    cheap = ("--set", "exploit_cost=0", "--set", "penalty=1", "--set", "detection_slope=0.18")
+    told = run("attack", "thresholds", *cheap).stdout
+    assert "some of them in groups of 5,088 to at least 8,192.\n" in told
+    told = run("attack", "thresholds", "--set", "exploit_cost=0", "--set", "access_cost=0", "--set", "penalty=0").stdout
+    assert "He buys the list for people in groups of at least 1,048,576" in told
+    assert "every candidate in groups of at least 1,048,576." in told
+
+
 def test_a_sweep_moves_one_parameter(people: list[str | Path]) -> None:
     found = json.loads(run("attack", "sweep", "--vary", "penalty=1000:50000:50", "--json").stdout)
     steps = found["steps"]
@@ -95,12 +104,33 @@ def test_a_sweep_moves_one_parameter(people: list[str | Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    "vary", ["penalty", "penalty=1", "penalty=1:2:x", "penalty=1:2:0", "fines=1:2:3", "penalty=a:b:3", "gain=-5:1:2"]
+    "vary",
+    [
+        "penalty",
+        "penalty=1",
+        "penalty=1:2:x",
+        "penalty=1:2:0",
+        "fines=1:2:3",
+        "penalty=a:b:3",
+        "gain=-5:1:2",
+        "gain=inf:1:3",
+    ],
 )
 def test_a_range_is_a_range(vary: str) -> None:
     done = run("attack", "sweep", "--vary", vary)
     assert done.returncode == 2
     assert "Next:" in done.stderr
+    assert "Warning" not in done.stderr
+
+
+def test_options_about_a_table_need_one(people: list[str | Path]) -> None:
+    done = run("attack", "sweep", *people[1:], "--vary", "penalty=1:2:2")
+    assert (done.returncode, "about DATA" in done.stderr) == (2, True)
+
+
+def test_a_wrong_name_for_the_classes_is_refused_before_the_work(people: list[str | Path]) -> None:
+    done = run("attack", *people, "--classes", "risks.txt")
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 @pytest.mark.parametrize(

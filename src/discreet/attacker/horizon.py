@@ -42,6 +42,11 @@ class Horizon:
 
     parameters: Parameters
 
+    @property
+    def farthest(self) -> int:
+        """The largest group at which thresholds are looked for."""
+        return MOST_BY_FORMULA if self.parameters.risks_the_same_at_every_exploit else MOST
+
     @cached_property
     def near(self) -> PlanTable:
         """All sizes up to where nobody starts, or up to as many as are cheap."""
@@ -129,9 +134,8 @@ class Horizon:
 
     def _rungs(self, largest: int | None = None) -> Iterator[int]:
         """Sizes beyond the near table, each twice the one before, up to one above `largest`."""
-        last = MOST_BY_FORMULA if self.parameters.risks_the_same_at_every_exploit else MOST
         rung = 2 * (len(self.near.sizes) - 1)
-        while rung <= last and (largest is None or rung < largest):
+        while rung <= self.farthest and (largest is None or rung < largest):
             yield rung
             rung *= 2
 

@@ -59,7 +59,10 @@ class Gamble:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Group sizes from which the adversary changes his mind; None where he never does."""
+    """Group sizes from which the adversary changes his mind; None where he does not up to 8,192 people.
+
+    Where every exploit risks the same, there is a closed form, and it is 1,048,576 people.
+    """
 
     stops_early: int | None
     """The smallest group in which he stops before the last candidate."""

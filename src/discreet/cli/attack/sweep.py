@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,9 @@ class Range:
                 "--vary takes a parameter and a range: NAME=FROM:TO:STEPS.", remedy="For example penalty=1000:50000:50."
             )
         low, high, steps = (parsed(part, name) for part in parts)
-        if not isinstance(steps, int) or not 1 <= steps <= MOST or isinstance(low, str) or isinstance(high, str):
+        if isinstance(low, str) or isinstance(high, str) or not (math.isfinite(low) and math.isfinite(high)):
+            raise UsageError("FROM and TO are finite numbers.", remedy="For example penalty=1000:50000:50.")
+        if not isinstance(steps, int) or not 1 <= steps <= MOST:
             raise UsageError(
                 f"STEPS is a whole number from 1 to {MOST:,}.", remedy="For example penalty=1000:50000:50."
             )
@@ -73,6 +76,8 @@ def command(
       discreet attack sweep people.csv --policy policy.toml --external voters.parquet --vary access_cost=0:2000:21
     """
     attack, wanted = adversary(attack_file, changes), Range.of(vary)
+    if source is None and (policy_file is not None or external is not None):
+        raise UsageError("--policy and --external are about DATA.", remedy="Name the table to be attacked as well.")
     about = None if source is None else target(source, policy_file, external)
     rows = [_row(_varied(attack, wanted.name, value), wanted.name, value, about) for value in wanted.values]
     if as_json:

@@ -75,6 +75,8 @@ def command(
     """
     if out is not None:
         console.refuse_other_than_html(out)
+    if classes is not None and classes.suffix.lower() != ".csv":
+        raise UsageError(f"{classes.name} should end in .csv.", remedy="Use a name such as risks.csv.")
     attack = adversary(attack_file, changes)
     policy = Policy.load(policy_file)
     table = read(source, policy=policy)
@@ -148,8 +150,6 @@ def _tell(struck: Attacked, table: Table, threshold: float) -> None:
 
 
 def _write_classes(path: Path, struck: Attacked) -> None:
-    if path.suffix.lower() != ".csv":
-        raise UsageError(f"{path.name} should end in .csv.", remedy="Use a name such as risks.csv.")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for number, (values, risks) in enumerate(struck.by_class()):

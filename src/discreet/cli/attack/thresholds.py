@@ -33,24 +33,23 @@ def command(attack_file: Path | None, changes: tuple[str, ...], as_json: bool) -
 
 def in_words(attack: Attack) -> str:
     """The thresholds in two sentences."""
-    found = attack.thresholds()
+    found, farthest = attack.thresholds(), f"at least {attack.horizon.farthest:,}"
     if found.no_access is None:
-        buys = "He buys the list for anybody, however many people look alike."
+        buys = f"He buys the list for people in groups of {farthest} who look alike; larger ones were not looked at."
     elif found.no_access == 1:
         buys = "He does not buy the list for anybody."
     else:
         buys = f"He buys the list for people in groups of up to {found.no_access - 1:,} who look alike; larger ones he leaves alone."
-    return f"{buys}\nWith the list in hand he would try {_how_far(found)}."
+    return f"{buys}\nWith the list in hand he would try {_how_far(found, farthest)}."
 
 
-def _how_far(found: Thresholds) -> str:
+def _how_far(found: Thresholds, farthest: str) -> str:
     if found.no_exploit == 1:
         return "nobody"
     if found.stops_early is None:
-        return "every candidate, however many there are"
-    every = f"every candidate in groups of up to {found.stops_early - 1:,}" if found.stops_early > 1 else ""
-    if found.no_exploit == found.stops_early:
-        return f"{every}, and nobody in larger ones"
-    last = "any size" if found.no_exploit is None else f"{found.no_exploit - 1:,}"
-    some = f"some of them in groups of {found.stops_early:,} to {last}"
-    return f"{every}, {some}, and nobody in larger ones" if every else f"{some}, and nobody in larger ones"
+        return f"every candidate in groups of {farthest}"
+    parts = [f"every candidate in groups of up to {found.stops_early - 1:,}"] if found.stops_early > 1 else []
+    if found.no_exploit != found.stops_early:
+        last = farthest if found.no_exploit is None else f"{found.no_exploit - 1:,}"
+        parts.append(f"some of them in groups of {found.stops_early:,} to {last}")
+    return ", ".join(parts) + ("" if found.no_exploit is None else ", and nobody in larger ones")
