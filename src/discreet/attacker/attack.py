@@ -46,6 +46,10 @@ class Attack(Parameters):
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Attack:
         """From names and numbers, such as a TOML file holds; `max_penalties = "unlimited"` is None."""
+        if not isinstance(given, Mapping):
+            raise UsageError(
+                "An attack is a mapping from parameters to numbers.", remedy="For example {'prior': 0.63}."
+            )
         names = [field.name for field in fields(cls)]
         for name in given:
             if name not in names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -137,6 +137,9 @@ class Explicit:
     @classmethod
     def of(cls, belief: Any, targets: int) -> Explicit:
         """From one distribution per target: a list by group size from 0 on, or a mapping from sizes; or one for all."""
+        if not isinstance(belief, Mapping | Sequence):
+            belief = _numbers([*belief] if isinstance(belief, Iterator) else belief)
+            belief = belief if belief.ndim else [belief]
         one = isinstance(belief, Mapping) or not isinstance(_first(belief), Mapping | Sequence | np.ndarray)
         belief = [belief] * targets if one else belief
         rows = [_distribution(row) for row in belief]

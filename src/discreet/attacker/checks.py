@@ -26,6 +26,13 @@ def probability(value: Any, name: str, *, remedy: str) -> float:
     return float(value)
 
 
+def number(value: Any, name: str, *, remedy: str) -> float:
+    """Any number, infinite ones included."""
+    if not _is_number(value):
+        raise UsageError(f"{name} must be a number.", remedy=remedy)
+    return float(value)
+
+
 def amount(value: Any, name: str, *, remedy: str) -> float:
     """A finite number that is not negative."""
     if not _is_number(value) or not 0 <= value < np.inf:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.attacker.checks import amount
 from discreet.attacker.parameters import Floats
 from discreet.errors import DataError, UsageError
 from discreet.kernel import Classes
@@ -30,9 +31,8 @@ class Losses:
         """From a number, or the name of a column that was counted along."""
         if isinstance(loss, str):
             return cls._from_column(sample, loss)
-        if isinstance(loss, bool) or not math.isfinite(loss) or loss < 0:
-            raise UsageError("The loss per record must be a finite number, not negative.", remedy="Give 0 or more.")
-        return cls(np.full(len(sample), float(loss)), np.full(len(sample), float(loss)))
+        each = amount(loss, "The loss per record", remedy="Give 0 or more, or the name of a column.")
+        return cls(np.full(len(sample), each), np.full(len(sample), each))
 
     @classmethod
     def _from_column(cls, sample: Classes, name: str) -> Losses:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacker.checks import amount, whole
+from discreet.attacker.checks import amount, group_sizes, whole
 from discreet.attacker.parameters import Floats
 from discreet.errors import UsageError
 from discreet.kernel.hierarchy import Ints
@@ -209,6 +209,12 @@ def _unions(members: list[int]) -> Ints:
 
 
 def _checked(attack: Attack, candidates: int, tables: Mapping[str, External]) -> tuple[Floats, list[int]]:
+    given: Any = tables
+    if not isinstance(given, Mapping) or not all(isinstance(table, External) for table in given.values()):
+        raise UsageError(
+            "tables maps names to external tables.",
+            remedy='For example {"voters": External(price=1000, members=[0, 1])}.',
+        )
     levels = 1 if attack.max_penalties is None else int(attack.max_penalties) + 1
     if len(tables) > MOST_TABLES or 2 ** len(tables) * (candidates + 1) * levels > MOST_STATES:
         raise UsageError(
@@ -221,10 +227,16 @@ def _checked(attack: Attack, candidates: int, tables: Mapping[str, External]) ->
 
 def _bits(name: str, members: Iterable[int] | int, candidates: int) -> int:
     if isinstance(members, int):
-        held = members
+        held = int(members)
     else:
-        listed = [int(member) for member in members]
-        held = sum(1 << member for member in set(listed)) if min(listed, default=0) >= 0 else -1
+        try:
+            listed = group_sizes([*members]).tolist()
+        except (TypeError, UsageError):
+            raise UsageError(
+                f"The members of table '{name}' are no list of candidates.",
+                remedy=f"Give numbers from 0 to {candidates - 1}.",
+            ) from None
+        held = sum(1 << member for member in set(listed)) if max(listed, default=0) < candidates else -1
     if held < 0 or held >> candidates:
         raise UsageError(
             f"Table '{name}' holds somebody who is no candidate.", remedy=f"Candidates are 0 to {candidates - 1}."

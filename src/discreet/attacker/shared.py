@@ -129,7 +129,10 @@ def share(
 
 
 def _counts(counts: Sequence[int] | Ints, kinds: int) -> Ints:
-    many = np.asarray(counts)
+    try:
+        many = np.asarray(counts)
+    except ValueError:
+        many = np.zeros((1, 1))  # lists of different lengths
     if many.shape != (kinds,) or (kinds and (many.dtype.kind not in "iu" or many.min() < 0)):
         raise UsageError("counts is one whole number of records per size.", remedy="Give as many counts as sizes.")
     return many.astype(np.int64)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.attacker.checks import planned_through, probability, whole
+from discreet.attacker.checks import number, planned_through, probability, whole
 from discreet.attacker.parameters import Floats
 from discreet.attacker.pieces import AMOUNTS, Pieces
 from discreet.errors import UsageError
@@ -42,6 +42,7 @@ class Simulated:
 
     def exceeds(self, limit: float) -> tuple[float, float]:
         """The probability that the risk is above a limit, and its standard error."""
+        number(limit, "limit", remedy="0.1 means: one in ten.")
         share = float((self.risks > limit + 1e-12).mean())
         return share, math.sqrt(share * (1 - share) / len(self.risks))
 
@@ -83,6 +84,13 @@ def simulate(attack: Attack, size: int, random: np.random.Generator, draws: int,
             f"There is no amount named '{unknown[0]}'." if unknown else "No amount is uncertain.",
             remedy=f"Choose among: {', '.join(AMOUNTS)}.",
         )
+    given: dict[str, Any] = {**amounts}
+    constant = [name for name, sampler in given.items() if not callable(sampler)]
+    if constant or not isinstance(random, np.random.Generator):
+        raise UsageError(
+            f"'{constant[0]}' needs a sampler." if constant else "Randomness comes from a generator.",
+            remedy="For example gain=lambda random, many: random.lognormal(9, 0.5, many), with numpy.random.default_rng(1).",
+        )
     group = planned_through(size)
     drawn = {name: _checked(name, sampler(random, draws), draws) for name, sampler in amounts.items()}
     return Simulated(np.sort(Pieces.of(attack, np.repeat(group, draws), varied=drawn).risk))
@@ -90,7 +98,10 @@ def simulate(attack: Attack, size: int, random: np.random.Generator, draws: int,
 
 def _checked(name: str, values: Floats, draws: int) -> Floats:
     """Drawn amounts that an adversary can have."""
-    drawn = np.asarray(values, dtype=np.float64)
+    try:
+        drawn = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(f"The sampler of {name} must draw numbers.", remedy="Return an array of floats.") from None
     if drawn.shape != (draws,):
         raise UsageError(f"The sampler of {name} must draw one value per adversary.", remedy="Use its second argument.")
     fine = np.isfinite(drawn)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.attacker.checks import planned_through, probability
+from discreet.attacker.checks import number, planned_through, probability
 from discreet.attacker.parameters import Floats
 from discreet.attacker.pieces import Along, Pieces, Steps, steps
 from discreet.errors import UsageError
@@ -46,6 +46,7 @@ class RiskDistribution:
 
     def exceeds(self, limit: float) -> float:
         """The probability that the risk is above a limit."""
+        number(limit, "limit", remedy="0.1 means: one in ten.")
         return float(self.probabilities[self.risks > limit + 1e-12].sum())
 
 
@@ -64,19 +65,26 @@ def risk_distribution(attack: Attack, size: int, **amount: Distribution) -> Risk
         values, chances = _atoms(given, along)
         risks = Pieces.of(attack, np.repeat(group, len(values)), along=along, varied={along: values}).risk
         return _gathered(risks, chances)
+    if not callable(given):
+        raise UsageError(
+            f"The distribution of {along} is not one.",
+            remedy="Give probabilities by amount, or a function such as lognormal(8000, 0.5).",
+        )
     found = steps(attack, group, along)[0]
     return _gathered(found.risks, _between(found, along, given))
 
 
 def uniform(low: float, high: float) -> Callable[[float], float]:
     """The distribution function of an amount between two bounds, each as likely as another."""
-    if not low < high:
+    remedy = "Give the lower bound first, then the upper one."
+    if not number(low, "A bound", remedy=remedy) < number(high, "A bound", remedy=remedy):
         raise UsageError("A uniform distribution lies between two bounds.", remedy="Give the lower one first.")
     return lambda amount: min(1.0, max(0.0, (amount - low) / (high - low)))
 
 
 def normal(mean: float, deviation: float) -> Callable[[float], float]:
     """The distribution function of a normal amount."""
+    number(mean, "A mean", remedy="Check the distribution.")
     _positive(deviation)
     return lambda amount: 0.5 * math.erfc(-(amount - mean) / (deviation * math.sqrt(2)))
 
@@ -111,7 +119,7 @@ def _between(found: Steps, along: Along, distribution: Callable[[float], float])
 def _checked(distribution: Callable[[float], float], edge: float, along: Along) -> float:
     """The probability of a point before an edge: a smaller penalty, or a larger gain."""
     amount = math.nextafter(edge, -math.inf) if along == "penalty" else -edge
-    chance = float(distribution(amount))
+    chance = number(distribution(amount), "P(amount <= x)", remedy="A distribution function gives numbers.")
     if not -1e-12 <= chance <= 1 + 1e-12:
         raise UsageError(f"The distribution of {along} is not one.", remedy="P(amount <= x) lies between 0 and 1.")
     chance = min(1.0, max(0.0, chance))
@@ -128,7 +136,11 @@ def _gathered(risks: Floats, chances: Floats) -> RiskDistribution:
 
 
 def _atoms(given: Mapping[float, float], along: Along) -> tuple[Floats, Floats]:
-    values, chances = np.array(list(given), dtype=float), np.array(list(given.values()), dtype=float)
+    remedy = "Give numbers: probabilities by amount."
+    values, chances = (
+        np.array([number(one, f"The distribution of {along}", remedy=remedy) for one in part])
+        for part in (given.keys(), given.values())
+    )
     fine = len(values) and np.isfinite(values).all() and (chances >= 0).all() and abs(chances.sum() - 1) < 1e-9
     if not fine:
         raise UsageError(
@@ -147,5 +159,5 @@ def _one(amount: dict[str, Distribution]) -> tuple[Along, Distribution]:
 
 
 def _positive(amount: float) -> None:
-    if not 0 < amount < math.inf:
+    if not 0 < number(amount, "A spread or median", remedy="Check the distribution.") < math.inf:
         raise UsageError("Spreads and medians of distributions are above 0.", remedy="Check the distribution.")

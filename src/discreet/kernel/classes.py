@@ -294,4 +294,9 @@ def count(table: Countable | Classes, by: Sequence[str] | None = None) -> Classe
     """How many people look alike on the columns `by` (the policy's quasi-identifiers unless given)."""
     if isinstance(table, Classes):
         return table if by is None else table.project(by)
+    if not callable(getattr(table, "classes", None)):
+        raise UsageError(
+            f"People are counted in a table or classes, not in a {type(table).__name__}.",
+            remedy="Read it first: discreet.read(source, policy=policy).",
+        )
     return table.classes(by)

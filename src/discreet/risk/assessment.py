@@ -143,6 +143,15 @@ def assess(
     buy: the population's table unless given, or else the people of the data themselves. `loss` is what a
     re-identification costs the publisher, or the name of a column that says so for each person.
     """
+    if not isinstance(table, Classes) and not callable(getattr(table, "classes", None)):
+        raise UsageError(
+            f"People are counted in a table or classes, not in a {type(table).__name__}.",
+            remedy="Read it first: discreet.read(source, policy=policy).",
+        )
+    if attack is not None and not callable(getattr(attack, "on", None)):
+        raise UsageError(
+            f"The adversary is an Attack, not a {type(attack).__name__}.", remedy="Use discreet.Attack.from_dict(...)."
+        )
     policy = table.policy if isinstance(table, Governed) else None
     limits = policy.limits if policy else Limits()
     if population is None and policy is not None:
