@@ -312,3 +312,11 @@ def test_anonymise_reports(files: tuple[Path, Path], tmp_path: Path) -> None:
     page = report.read_text(encoding="utf-8")
     assert "<script" not in page
     assert "Nothing better exists" in page or "nothing better exists" in page
+
+
+def test_python_m_discreet_is_discreet() -> None:
+    found, same = (
+        subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+        for command in ([sys.executable, "-m", "discreet"], [DISCREET])
+    )
+    assert found.stdout == same.stdout
