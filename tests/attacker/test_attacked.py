@@ -149,3 +149,8 @@ def test_the_share_at_risk_counts_people() -> None:
     assert struck.known.at_risk(0.2) == 0.25
     assert struck.known.at_risk(0.63) == 0
     assert np.isclose(struck.to_dict(0.2)["known"]["average"], 0.63 / 4)
+
+
+def test_losses_without_an_adversary_are_refused() -> None:
+    with pytest.raises(UsageError, match="adversary"):
+        assess(table([2] * 8), loss=5.0)

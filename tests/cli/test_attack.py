@@ -162,3 +162,9 @@ def test_help_speaks_of_tables_first() -> None:
     assert "discreet attack people.csv" in done.stdout
     assert "thresholds" in done.stdout
     assert "--external" in run("attack", "table", "--help").stdout
+
+
+@pytest.mark.parametrize("option", ["--population", "--external"])
+def test_a_number_of_people_is_no_list(people: list[str | Path], option: str) -> None:
+    done = run("attack", *people[:3], option, "5000")
+    assert (done.returncode, "from a number" in done.stderr) == (2, True)

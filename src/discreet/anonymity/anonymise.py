@@ -280,7 +280,8 @@ def _limits(
     if attack is not None:
         if max_risk is None:
             raise UsageError(
-                "An attack needs a limit.", remedy="Give max_risk=, the largest probability of success you accept."
+                "An attack needs a limit.",
+                remedy="Give max_risk (--max-risk), the largest probability of success you accept.",
             )
         requirements.append(AttackerRisk(attack, _limit(max_risk), population))
     elif max_risk is not None:

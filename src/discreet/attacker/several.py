@@ -88,6 +88,8 @@ def shop(attack: Attack, candidates: int, tables: Mapping[str, External], *, lin
     """
     candidates = whole(candidates, "candidates", remedy="How many people look like the target?")
     attack = attack.within(candidates)
+    if not tables:
+        raise UsageError("No external table is for sale.", remedy="Give at least one; without any he can do nothing.")
     prices, members = _checked(attack, candidates, tables)
     market = _Market(attack, candidates, prices, members, links)
     market.plan()

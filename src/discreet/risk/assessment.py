@@ -170,8 +170,10 @@ def assess(
     if attack is not None:
         targets = _with_losses(table, sample, loss)
         struck = attack.on(targets, _external(external, crowd, sample), population=crowd, loss=loss)
-    elif external is not None:
-        raise UsageError("An external table is of use to an adversary only.", remedy="Give attack= as well.")
+    elif external is not None or loss != 1.0:
+        raise UsageError(
+            "An external table, and losses, matter with an adversary only.", remedy="Give attack= as well."
+        )
     size = told if isinstance(told, int) else None
     return _assess(sample, crowd, size, threshold, limits.at_risk, economics, struck)
 

@@ -118,7 +118,10 @@ HEADINGS = {
 
 def _tell(rows: list[dict[str, Any]]) -> None:
     names = list(rows[0])
-    cells = [["never" if cell is None else f"{cell:,.6g}" for cell in row.values()] for row in rows]
+    cells = [["beyond" if cell is None else f"{cell:,.6g}" for cell in row.values()] for row in rows]
     console.table([HEADINGS.get(name, name) for name in names], cells, numeric=range(len(names)))
-    click.echo("\nThe first columns are numbers of people who look alike.", nl=False)
+    click.echo(
+        "\nThe first columns are numbers of people who look alike; beyond: not in any group that was looked at.",
+        nl=False,
+    )
     click.echo(" Unseen: he buys the list before he knows how many there are." if len(names) > 4 else "")

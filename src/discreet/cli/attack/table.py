@@ -102,6 +102,11 @@ def command(
 
 
 def _listed(given: str | None, policy: Policy) -> Table | None:
+    if given is not None and given.replace(",", "").replace("_", "").isdigit():
+        raise UsageError(
+            "How frequent each kind of person is cannot be told from a number of people.",
+            remedy="Give a table: a CSV or Parquet file, or a PostgreSQL URL.",
+        )
     return None if given is None else read(given, policy=policy.for_population())
 
 
