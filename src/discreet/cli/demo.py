@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -13,10 +15,14 @@ from discreet import __version__
 from discreet.anonymity import anonymise
 from discreet.attacker.case_study import HIS
 from discreet.cli import console
+from discreet.misuse import Sensitivity, prepare, reduce_rows, score
 from discreet.people import DemoFiles, write_demo
 from discreet.policy import Policy
 from discreet.risk import assess, profile, singling_out
 from discreet.sources import read
+
+ASKED = 200
+"""Patients that the clerk of the last chapter asks for."""
 
 
 @dataclass(frozen=True)
@@ -120,11 +126,33 @@ def what_we_release(stage: Stage) -> None:
     _yours("discreet anonymise YOUR.csv --policy policy.toml --k 5 --suppression 0.05 --out safe.csv")
 
 
+def what_a_query_gives_away(stage: Stage) -> None:
+    """What a query gives away"""
+    policy = Policy.load(stage.files.policy)
+    f, limit = Sensitivity.from_policy(policy), policy.misuse.limit or 0.0
+    hospital = read(stage.files.hospital, policy=policy)
+    source = prepare(hospital, policy.quasi)
+    with stage.files.hospital.open(encoding="utf-8", newline="") as file:
+        asked = [
+            {name: row[name] for name in (*policy.quasi, "diagnosis")} for row in islice(csv.DictReader(file), ASKED)
+        ]
+    found = score(asked, source=source, sensitivity=f)
+    coarse = score([{name: row[name] for name in ("sex", "diagnosis")} for row in asked], source=source, sensitivity=f)
+    kept = reduce_rows(asked, source=source, sensitivity=f, limit=limit)
+    click.echo(
+        f"A clerk asks for {', '.join(asked[0])} of {ASKED} patients: a misuse score of {found.value:.1f}, the limit is {limit:g}."
+    )
+    click.echo(f"The same with sex and diagnosis only scores {coarse.value:.4f}: by sex alone nobody stands out.")
+    click.echo(f"Of what she asked for, {len(kept)} rows stay within the limit; they are the largest set that does.")
+    _yours("discreet misuse score RESULT.csv --source YOUR.csv --policy policy.toml --limit 2")
+
+
 CHAPTERS: tuple[Callable[[Stage], None], ...] = (
     the_data,
     who_can_be_singled_out,
     what_an_adversary_would_do,
     what_we_release,
+    what_a_query_gives_away,
 )
 
 

@@ -67,6 +67,25 @@ role = "other"
 
 [columns.visits]
 role = "other"
+
+# How much harm a value does in the wrong hands, from 0 to 1 (`discreet misuse elicit` asks experts).
+[sensitivity.diagnosis]
+otherwise = 0.2
+
+[sensitivity.diagnosis.values]
+"HIV" = 1.0
+"Schizophrenia" = 0.9
+"Opioid dependence" = 0.9
+"Alcohol dependence" = 0.8
+"Hepatitis C" = 0.8
+"Bipolar disorder" = 0.8
+"Miscarriage" = 0.7
+"Depression" = 0.6
+"Chlamydia" = 0.6
+"Infertility" = 0.6
+
+[misuse]
+limit = 2.0  # a query result may score so much, and no more
 """
 
 
