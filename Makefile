@@ -25,7 +25,7 @@ setup: .venv/.all
 
 test: .venv/.all
 	@$(MAKE) --no-print-directory check
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest -n 2
 
 check: .venv/.all
 	@$(BIN)/ruff check .

@@ -14,6 +14,18 @@ import pytest
 from tests.servers import fresh_schema, hurry, postgres_server, spark_session
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """All tests on Spark go to one worker, so that one cluster is started; the others are dealt out one by one."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneCluster(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if "spark" in nodeid else nodeid
+
+    return OneCluster(config, log)
+
+
 @contextmanager
 def scratch() -> Iterator[Path]:
     """A folder for a server. Not one of pytest's: other runs on the machine clear those while a server still uses them."""

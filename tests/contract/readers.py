@@ -16,8 +16,7 @@ import pytest
 import discreet
 
 Reader = Callable[[pyarrow.Table, discreet.Policy | None], discreet.Table]
-POSTGRES = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
-SPARK = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+POSTGRES, SPARK = pytest.mark.postgres, pytest.mark.spark
 LOCAL = ("csv", "csv.gz", "parquet", "arrow", "pandas", "polars", "relation")
 ENGINES = [*LOCAL, pytest.param("postgres", marks=POSTGRES), pytest.param("spark", marks=SPARK)]
 

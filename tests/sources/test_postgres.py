@@ -8,7 +8,7 @@ import pytest
 import discreet
 from discreet.errors import ColumnError, CountError, SourceNotFound, SourceUnreadable, UsageError
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
+pytestmark = pytest.mark.postgres
 POLICY = discreet.Policy.from_dict({"columns": {"sex": {"role": "quasi"}}})
 
 

@@ -24,7 +24,7 @@ from discreet.sources.writing import FileTarget
 from discreet.sources.writing import postgres as writing
 from discreet.sources.writing.recode import Outline
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
+pytestmark = pytest.mark.postgres
 POLICY = discreet.Policy.from_dict({"columns": {"sex": {"role": "quasi"}}})
 KINDS = {
     "sex": ("text", "F"),

@@ -28,7 +28,6 @@ def as_it_is(table: discreet.Table) -> Recoding:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 class TestOnACluster:
     def test_a_folder_of_parquet_is_read_by_every_engine(self, people: discreet.Table, tmp_path: Path) -> None:
         assert people.export(as_it_is(people), tmp_path / "a b.parquet") == 2
