@@ -1,0 +1,25 @@
+"""What a page says after something was done; named in the address, so that a reload says the same."""
+
+from __future__ import annotations
+
+REMARKS = {
+    "signed-out": "You are signed out.",
+    "signed-out-idle": "You were signed out: a session ends after 15 minutes without use, and 8 hours after signing in. Nothing is lost.",
+    "welcome": "Your password is set. Sign in with it.",
+    "password": "Your password is changed. You are signed out everywhere else.",
+    "closed": "The account is closed, and its sessions have ended.",
+    "reopened": "The account is open again.",
+    "ended": "All sessions of the account have ended.",
+    "revoked": "The token is revoked. Whoever uses it is refused from now on.",
+    "verified": "The ledger is whole: nothing was changed, left out, put in, moved or cut off.",
+}
+"""Sentences by name."""
+
+
+def remark(said: str | None) -> str:
+    """The sentence; empty for a name that is not ours.
+
+    >>> remark("signed-out"), remark("<b>")
+    ('You are signed out.', '')
+    """
+    return REMARKS.get(said or "", "")
