@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.anonymity import Anonymised, anonymise
+    from discreet.attacker import Attack
     from discreet.errors import DiscreetError
     from discreet.kernel import Classes, count
     from discreet.policy import Policy
@@ -24,6 +25,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Anonymised",
     "Assessment",
+    "Attack",
     "Classes",
     "DiscreetError",
     "Policy",
@@ -41,6 +43,7 @@ _ROOMS = {
     "Anonymised": "anonymity",
     "anonymise": "anonymity",
     "Assessment": "risk",
+    "Attack": "attacker",
     "Classes": "kernel",
     "DiscreetError": "errors",
     "Policy": "policy",

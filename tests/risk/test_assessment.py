@@ -39,6 +39,7 @@ KEYS = {
     "presence",
     "sensitive",
     "economics",
+    "attack",
     "class_sizes",
     "limit",
 }

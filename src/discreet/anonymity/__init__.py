@@ -6,6 +6,7 @@ from discreet.anonymity.frontier import Point, frontier
 from discreet.anonymity.losses import LOSSES
 from discreet.anonymity.result import Anonymised
 from discreet.anonymity.search import Progress
+from discreet.anonymity.stackelberg import Commitment, Offer, stackelberg
 from discreet.anonymity.sweep import Seen, sweep
 
 __all__ = [
@@ -13,10 +14,13 @@ __all__ = [
     "SEARCHES",
     "Anonymised",
     "Certificate",
+    "Commitment",
+    "Offer",
     "Point",
     "Progress",
     "Seen",
     "anonymise",
     "frontier",
+    "stackelberg",
     "sweep",
 ]

@@ -1,5 +1,33 @@
-"""Room: the adversary as a planner. Will he bother, how far will he go, and what would deter him?"""
+"""The planning adversary: whether re-identifying a record pays, how far he goes, and what deters him."""
 
-from discreet.attacker.attack import Attack, Baseline, Gamble, Plan, Thresholds
+from discreet.attacker.attack import Attack
+from discreet.attacker.attacked import Attacked, Outcome
+from discreet.attacker.deterrence import deterring_penalties, deterring_prices
+from discreet.attacker.plan import Baseline, Gamble, Plan, Thresholds
+from discreet.attacker.several import External, Shopping
+from discreet.attacker.shared import Shared
+from discreet.attacker.simulated import Simulated
+from discreet.attacker.uncertain import RiskDistribution, from_quantiles, lognormal, normal, uniform
+from discreet.attacker.unconfirmed import Unconfirmed
 
-__all__ = ["Attack", "Baseline", "Gamble", "Plan", "Thresholds"]
+__all__ = [
+    "Attack",
+    "Attacked",
+    "Baseline",
+    "External",
+    "Gamble",
+    "Outcome",
+    "Plan",
+    "RiskDistribution",
+    "Shared",
+    "Shopping",
+    "Simulated",
+    "Thresholds",
+    "Unconfirmed",
+    "deterring_penalties",
+    "deterring_prices",
+    "from_quantiles",
+    "lognormal",
+    "normal",
+    "uniform",
+]

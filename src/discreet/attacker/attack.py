@@ -7,85 +7,36 @@ costs, a gain, a chance of detection and a penalty: a factored Markov decision p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.attacker.belief import Belief
+from discreet.attacker.attacked import Attacked, strike
+from discreet.attacker.belief import believe
 from discreet.attacker.parameters import Floats, Parameters
-from discreet.attacker.table import FIRST, MOST, PlanTable
+from discreet.attacker.plan import Baseline, Gamble, Marks, Plan, Thresholds
+from discreet.attacker.table import PlanTable
 from discreet.errors import UsageError
+from discreet.kernel import Classes
 from discreet.kernel.hierarchy import Ints
 
-Marks = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from discreet.attacker.several import External, Shopping
+    from discreet.attacker.shared import Shared
+    from discreet.attacker.simulated import Sampler, Simulated
+    from discreet.attacker.uncertain import Distribution, RiskDistribution
+    from discreet.attacker.unconfirmed import Unconfirmed
 
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """What the adversary does with targets whose group size he knows; one entry per size asked for."""
-
-    sizes: Ints
-    start_value: Floats
-    """What the first exploit is worth once the tables are linked."""
-    access_value: Floats
-    """What having the external table is worth."""
-    value_raw: Floats
-    """What buying it is worth; he does so only if it is above 0."""
-    accesses: Marks
-    exploits: Ints
-    """Exploits on the way on which he is never detected and never right, once access is paid."""
-    reidentification: Floats
-    """Probability that he re-identifies the target."""
-    expected_exploits: Floats
-    expected_wrong: Floats
-    """Expected number of innocent people exploited."""
-    expected_penalties: Floats
-
-    @property
-    def value(self) -> Floats:
-        """What the attack is worth to him."""
-        return np.maximum(self.value_raw, 0)
-
-
-@dataclass(frozen=True, eq=False)
-class Gamble:
-    """What he does with targets whose group size he only believes; one entry per target."""
-
-    value_raw: Floats
-    accesses: Marks
-    reidentification: Floats
-    expected_exploits: Floats
-    expected_wrong: Floats
-    expected_penalties: Floats
-
-    @property
-    def value(self) -> Floats:
-        """What the attack is worth to him."""
-        return np.maximum(self.value_raw, 0)
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """Group sizes from which the adversary changes his mind; None where he never does."""
-
-    stops_early: int | None
-    """The smallest group in which he stops before the last candidate."""
-    no_access: int | None
-    """The smallest group for which he does not buy the external table."""
-    no_exploit: int | None
-    """The smallest group which he leaves alone even if he has the table."""
-
-
-@dataclass(frozen=True, eq=False)
-class Baseline:
-    """The single-shot model (Wan et al. 2015): one random candidate, if that pays."""
-
-    payoff: Floats
-    attacks: Marks
-    risk: Floats
+FIRST = 64
+"""Sizes in the first table; it is doubled until nobody starts."""
+MOST, MOST_BY_FORMULA = 2**13, 2**20
+"""Sizes in the last, and where there is a closed form."""
+LARGEST = 2**16
+"""Larger groups are not planned through step by step."""
 
 
 @dataclass(frozen=True)
@@ -98,25 +49,47 @@ class Attack(Parameters):
     Thresholds(stops_early=54, no_access=48, no_exploit=54)
     """
 
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Attack:
+        """From names and numbers, such as a TOML file holds; `max_penalties = "unlimited"` is None."""
+        names = [field.name for field in fields(cls)]
+        for name in given:
+            if name not in names:
+                close = difflib.get_close_matches(name, names, n=1)
+                advice = f"Did you mean '{close[0]}'?" if close else f"Known are {', '.join(names)}."
+                raise UsageError(f"An attack has no parameter '{name}'.", remedy=advice)
+        missing = [field.name for field in fields(cls) if field.default is MISSING and field.name not in given]
+        if missing:
+            raise UsageError(
+                f"The attack lacks {', '.join(missing)}.", remedy="discreet attack init writes a file with all of them."
+            )
+        most = given.get("max_penalties")
+        return cls(**{**given, "max_penalties": None if most == "unlimited" else most})
+
+    def on(
+        self, sample: Classes, external: Classes, *, population: Classes | None = None, loss: float | str = 1.0
+    ) -> Attacked:
+        """What he would do to every class of people in a table, `external` being the table that names people."""
+        return strike(self, sample, external, population=population, loss=loss)
+
     def known(self, sizes: Sequence[int] | Ints) -> Plan:
         """The plan for targets in groups of these sizes."""
         asked = _sizes(sizes)
-        distinct, place = np.unique(asked, return_inverse=True)
-        table = self._table(distinct)
+        table = self._plans(asked)
         value = -self.access_cost + self.discount * table.access
         accesses = value > 0
         found, exploits, penalties = (part * accesses for part in (table.success, table.tries, table.penalties))
         return Plan(
             asked,
-            table.start[place],
-            table.access[place],
-            value[place],
-            accesses[place],
-            table.exploits[place],
-            found[place],
-            exploits[place],
-            (exploits - found)[place],
-            penalties[place],
+            table.start,
+            table.access,
+            value,
+            accesses,
+            table.exploits,
+            found,
+            exploits,
+            exploits - found,
+            penalties,
         )
 
     def unknown(
@@ -137,14 +110,13 @@ class Attack(Parameters):
                 "The real group sizes are needed.", remedy="Give sizes=: the people in the external table per target."
             )
         actual = _sizes(sizes)
-        beliefs = Belief.of(density, external_size, belief, targets=len(actual))
-        value = -self.access_cost + self.discount * beliefs.expectation(self.access_values)
+        beliefs = believe(density, external_size, belief, targets=len(actual))
+        possible = beliefs.sizes(self._nobody_starts_from)
+        value = -self.access_cost + self.discount * beliefs.expectation(possible, self._plans(possible).access)
         accesses = value > 0
-        distinct, place = np.unique(actual, return_inverse=True)
-        table = self._table(distinct)
-        goes_on = table.access > 0
-        parts = (table.success, table.tries, table.penalties)
-        found, exploits, penalties = ((part * goes_on)[place] * accesses for part in parts)
+        table = self._plans(actual)
+        goes_on = accesses & (table.access > 0)
+        found, exploits, penalties = (part * goes_on for part in (table.success, table.tries, table.penalties))
         return Gamble(value, accesses, found, exploits, exploits - found, penalties)
 
     def thresholds(self) -> Thresholds:
@@ -173,25 +145,88 @@ class Attack(Parameters):
     @cached_property
     def _until_nobody_starts(self) -> PlanTable:
         """V_start never grows with the group, so the table ends where it reaches 0."""
-        most = FIRST
+        most, last = FIRST, MOST_BY_FORMULA if self.risks_the_same_at_every_exploit else MOST
         while True:
             table = PlanTable.of(self, np.arange(most + 1))
-            if table.start[-1] <= 0 or most >= MOST:
+            if table.start[-1] <= 0 or most >= last:
                 return table
             most *= 2
 
-    def _table(self, sizes: Ints) -> PlanTable:
-        """A table for these sizes; groups too large to be attacked are not planned through."""
-        if not len(sizes) or sizes[-1] <= FIRST:
-            return PlanTable.of(self, sizes)
+    @cached_property
+    def _nobody_starts_from(self) -> int | None:
+        """The smallest group that he leaves alone, if there is one in the table."""
+        table = self._until_nobody_starts
+        return None if table.start[-1] > 0 else 1 + int(np.count_nonzero(table.start > 0))
+
+    def _plans(self, sizes: Ints) -> PlanTable:
+        """The plan for each of these sizes; groups too large to be attacked are not planned through."""
+        largest = int(sizes.max(initial=0))
+        if largest < FIRST and "_until_nobody_starts" not in self.__dict__:
+            return PlanTable.of(self, np.arange(largest + 1)).at(sizes)
         whole = self._until_nobody_starts
-        if whole.start[-1] > 0 and sizes[-1] >= len(whole.sizes):
-            return PlanTable.of(self, sizes)
-        return whole.at(np.minimum(sizes, len(whole.sizes) - 1))
+        if self._nobody_starts_from is not None or largest < len(whole.sizes):
+            return whole.at(np.minimum(sizes, len(whole.sizes) - 1))
+        if largest > LARGEST and not self.risks_the_same_at_every_exploit:
+            raise UsageError(
+                f"This adversary attacks even groups of {MOST:,}, and one of more than {LARGEST:,} is too large to plan.",
+                remedy="Give him a cost per exploit, or set max_penalties to None or 0 with detection_slope 0.",
+            )
+        distinct, place = np.unique(sizes, return_inverse=True)
+        return PlanTable.of(self, distinct).at(place)
+
+    def deterring_penalty(self, size: int, max_risk: float = 0.0) -> float:
+        """The least penalty at which the risk in a known group of this size is at most `max_risk`; infinite if none."""
+        from discreet.attacker.deterrence import deterring_penalty
+
+        return deterring_penalty(self, size, max_risk)
+
+    def deterring_price(self, size: int | None = None, max_risk: float = 0.0, **belief: Any) -> float:
+        """The least access cost at which it is, for a known group or a belief (`density=, external_size=`, `belief=`)."""
+        from discreet.attacker.deterrence import deterring_price
+
+        return deterring_price(self, size, max_risk, **belief)
+
+    def least_size(self, max_risk: float = 0.0) -> int | None:
+        """The least group size from which on the risk is at most `max_risk`; None if there is none."""
+        from discreet.attacker.deterrence import least_size
+
+        return least_size(self, max_risk)
+
+    def shared(self, sizes: Sequence[int] | Ints, counts: Sequence[int] | Ints | None = None, **belief: Any) -> Shared:
+        """What he does when one purchase of the external table serves all records."""
+        from discreet.attacker.shared import share
+
+        return share(self, sizes, counts, **belief)
+
+    def several(self, candidates: int, tables: Mapping[str, External], *, links: bool = True) -> Shopping:
+        """What he does when several external tables, each with some of the candidates, are for sale."""
+        from discreet.attacker.several import shop
+
+        return shop(self, candidates, tables, links=links)
+
+    def uncertain(self, size: int, **amount: Distribution) -> RiskDistribution:
+        """The exact distribution of the risk when his gain, or the penalty, has a distribution."""
+        from discreet.attacker.uncertain import risk_distribution
+
+        return risk_distribution(self, size, **amount)
+
+    def simulated(self, size: int, random: np.random.Generator, draws: int = 10_000, **amounts: Sampler) -> Simulated:
+        """The distribution of the risk when several amounts have distributions, by Monte Carlo."""
+        from discreet.attacker.simulated import simulate
+
+        return simulate(self, size, random, draws, **amounts)
+
+    def unconfirmed(
+        self, sizes: Sequence[int] | Ints, *, true_positive: float = 1.0, false_positive: float = 0.0
+    ) -> Unconfirmed:
+        """What he does when he cannot be sure that he found the right person."""
+        from discreet.attacker.unconfirmed import unconfirmed
+
+        return unconfirmed(self, sizes, true_positive=true_positive, false_positive=false_positive)
 
 
 def _sizes(sizes: Sequence[int] | Ints) -> Ints:
-    groups = np.asarray(sizes)
+    groups = np.atleast_1d(np.asarray(sizes))
     if groups.ndim != 1 or (groups.size and (groups.dtype.kind not in "iu" or groups.min() < 0)):
         raise UsageError(
             "Group sizes are whole numbers from 0 up, in one list.",

@@ -3,82 +3,196 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from discreet.attacker.parameters import Floats
 from discreet.errors import UsageError
+from discreet.kernel.hierarchy import Ints
 
-BLOCK = 2**20
-"""Probabilities computed at a time."""
+NARROW = 128
+"""Up to so many sizes that matter, all densities are summed at once."""
+FAR = 450.0
+"""With this many people expected, fewer than NARROW have a probability below 1e-60."""
+SPREADS, PEOPLE = 12.0, 40.0
+"""So many standard deviations and people from the mean a binomial has no mass left that a float would notice."""
+
+
+class Belief(Protocol):
+    """One distribution over group sizes per target."""
+
+    def sizes(self, most: int | None) -> Ints:
+        """The group sizes that have any probability, rising; those from `most` on are worth nothing."""
+        ...
+
+    def expectation(self, sizes: Ints, worth: Floats) -> Floats:
+        """The expected worth per target, where `worth` belongs to `sizes`, and others are worth nothing."""
+        ...
+
+
+def believe(density: Any, external_size: int | None, belief: Any, *, targets: int) -> Belief:
+    """The belief that the arguments of `Attack.unknown` mean."""
+    if (density is None) == (belief is None):
+        raise UsageError(
+            "Give density= with external_size=, or belief=.", remedy="A belief is one distribution per target."
+        )
+    return Binomial.of(density, external_size, targets) if belief is None else Explicit.of(belief, targets)
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
-    """One distribution over group sizes per target, each distinct one held once."""
+class Binomial:
+    """G ~ Binomial(n, q): n people in the external table, each looking like the target with probability q."""
 
-    rows: Any
-    """Densities of a binomial belief, or explicit distributions."""
-    place: Any
-    """Which row each target has."""
-    external_size: int | None
-
-    @classmethod
-    def of(cls, density: Any, external_size: int | None, belief: Any, *, targets: int) -> Belief:
-        """From the arguments of `Attack.unknown`."""
-        if (density is None) == (belief is None):
-            raise UsageError(
-                "Give density= with external_size=, or belief=.", remedy="A belief is one distribution per target."
-            )
-        return cls._binomial(density, external_size, targets) if belief is None else cls._explicit(belief, targets)
+    densities: Floats
+    """Each distinct one once, rising."""
+    place: Ints
+    """Which of them each target has."""
+    people: int
 
     @classmethod
-    def _binomial(cls, density: Any, external_size: int | None, targets: int) -> Belief:
-        shares = np.asarray(density, dtype=np.float64)
-        if external_size is None or external_size < 1:
+    def of(cls, density: Any, external_size: int | None, targets: int) -> Binomial:
+        """From one density for all targets, or one for each."""
+        if isinstance(external_size, bool) or not isinstance(external_size, int | np.integer) or external_size < 1:
             raise UsageError("external_size is the number of people in the external table.", remedy="Give 1 or more.")
+        shares = _numbers(density)
+        shares = np.full(targets, shares) if shares.ndim == 0 else shares
         if shares.shape != (targets,) or not ((shares >= 0) & (shares <= 1)).all():
             raise UsageError(
                 "density is one probability per target.", remedy="Give the share of the population that looks like him."
             )
-        rows, place = np.unique(shares, return_inverse=True)
-        return cls(rows, place, int(external_size))
+        densities, place = np.unique(shares, return_inverse=True)
+        return cls(densities, place, int(external_size))
+
+    def sizes(self, most: int | None) -> Ints:
+        """All up to `most` if these are few, else the ranges around the means."""
+        if most is not None and most <= NARROW:
+            return np.arange(min(most, self.people + 1))
+        ranges = [self._range(density) for density in self.densities.tolist()]
+        end = self.people + 1 if most is None else most
+        return _union([(low, min(high, end)) for low, high in ranges if low < end])
+
+    def expectation(self, sizes: Ints, worth: Floats) -> Floats:
+        """Sums over the binomial mass."""
+        if not len(sizes):
+            return np.zeros(len(self.place))
+        expected = np.zeros(len(self.densities))
+        at_once = (self.densities <= 0.5) & (sizes[-1] == len(sizes) - 1 < NARROW)
+        expected[at_once] = self._polynomial(self.densities[at_once], worth)
+        for place in np.flatnonzero(~at_once).tolist():
+            expected[place] = self._around_the_mean(float(self.densities[place]), sizes, worth)
+        return np.asarray(expected[self.place])
+
+    def _polynomial(self, density: Floats, worth: Floats) -> Floats:
+        """sum_g C(n, g) q^g (1-q)^(n-g) worth_g as a polynomial in the odds, by Horner's rule."""
+        expected = np.zeros(len(density))
+        near = density * self.people < FAR
+        odds = density[near] / (1 - density[near])
+        total = np.full(len(odds), worth[-1])
+        for size in range(len(worth) - 1, 0, -1):
+            total *= odds * ((self.people - size + 1) / size)
+            total += worth[size - 1]
+        expected[near] = total * np.exp(self.people * np.log1p(-density[near]))
+        return expected
+
+    def _around_the_mean(self, density: float, sizes: Ints, worth: Floats) -> float:
+        """The same for one density, the mass scaled by its own sum so that nothing under- or overflows."""
+        low, high = self._range(density)
+        if low > sizes[-1]:
+            return 0.0
+        people = np.arange(low, high)
+        mass = np.ones(1)
+        if len(people) > 1:
+            steps = np.log((self.people - people[1:] + 1) / people[1:]) + math.log(density) - math.log1p(-density)
+            logs = np.concatenate([[0.0], np.cumsum(steps)])
+            mass = np.exp(logs - logs.max())
+        begin, end = np.searchsorted(sizes, (low, high))
+        return float(mass[sizes[begin:end] - low] @ worth[begin:end] / mass.sum())
+
+    def _range(self, density: float) -> tuple[int, int]:
+        mean = self.people * density
+        reach = SPREADS * math.sqrt(mean * (1 - density)) + PEOPLE
+        if density in (0.0, 1.0):
+            reach = 0.0
+        return max(0, math.floor(mean - reach)), min(self.people, math.ceil(mean + reach)) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Explicit:
+    """Distributions written out, as probabilities that are not 0."""
+
+    owners: Ints
+    people: Ints
+    chances: Floats
+    targets: int
 
     @classmethod
-    def _explicit(cls, belief: Sequence[Sequence[float]], targets: int) -> Belief:
-        rows = np.asarray(belief, dtype=np.float64)
-        sums = rows.ndim == 2 and np.allclose(rows.sum(axis=1), 1, atol=1e-9) and bool((rows >= 0).all())
-        if not sums or len(rows) != targets:
+    def of(cls, belief: Any, targets: int) -> Explicit:
+        """From one distribution per target: a list by group size from 0 on, or a mapping from sizes; or one for all."""
+        one = isinstance(belief, Mapping) or not isinstance(_first(belief), Mapping | Sequence | np.ndarray)
+        belief = [belief] * targets if one else belief
+        rows = [_distribution(row) for row in belief]
+        if len(rows) != targets:
             raise UsageError(
-                "belief is one distribution per target, each adding up to 1.",
-                remedy="Column g is the probability of g people.",
+                f"belief has {len(rows):,} distributions for {targets:,} targets.",
+                remedy="Give one distribution per target, or one for all.",
             )
-        return cls(rows, np.arange(targets), None)
+        people, chances = ([*part] for part in zip(*rows, strict=True)) if rows else ([], [])
+        owners = np.repeat(np.arange(targets), [len(part) for part in people])
+        return cls(
+            owners, np.concatenate([*people, []]).astype(np.int64), np.concatenate([*chances, np.zeros(0)]), targets
+        )
 
-    def expectation(self, values: Floats) -> Floats:
-        """The expected value per target, `values` by group size and 0 beyond."""
-        if self.external_size is None:
-            width = min(self.rows.shape[1], len(values))
-            expected: Floats = self.rows[:, :width] @ values[:width]
-            return expected
-        block = max(1, BLOCK // len(values))
-        parts = [
-            self._binomial_mass(self.rows[start : start + block], len(values)) @ values
-            for start in range(0, len(self.rows), block)
-        ]
-        whole: Floats = np.concatenate([*parts, np.zeros(0)])[self.place]
-        return whole
+    def sizes(self, most: int | None) -> Ints:
+        """The sizes that somebody believes in."""
+        distinct = np.unique(self.people)
+        return distinct if most is None else distinct[distinct < most]
 
-    def _binomial_mass(self, density: Floats, width: int) -> Floats:
-        """P(G = g) for g below `width`; far below the mean it underflows to 0, which is the answer."""
-        n = self.external_size or 0
-        sizes = np.arange(min(width, n + 1))
-        ways = np.array([math.lgamma(n + 1) - math.lgamma(g + 1) - math.lgamma(n - g + 1) for g in sizes.tolist()])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            some = np.where(sizes > 0, sizes * np.log(density)[:, None], 0.0)
-            rest = np.where(n - sizes > 0, (n - sizes) * np.log1p(-density)[:, None], 0.0)
-        mass = np.exp(ways + some + rest)
-        return np.asarray(np.pad(mass, ((0, 0), (0, width - len(sizes)))))
+    def expectation(self, sizes: Ints, worth: Floats) -> Floats:
+        """Sums over what is believed."""
+        if not len(sizes):
+            return np.zeros(self.targets)
+        place = np.minimum(np.searchsorted(sizes, self.people), len(sizes) - 1)
+        each = np.where(sizes[place] == self.people, worth[place], 0.0) * self.chances
+        return np.bincount(self.owners, weights=each, minlength=self.targets).astype(np.float64)
+
+
+def _distribution(row: Any) -> tuple[Ints, Floats]:
+    """Sizes and probabilities of one distribution."""
+    if isinstance(row, Mapping):
+        people, chances = np.array([*row]), _numbers([*row.values()])
+    else:
+        chances = _numbers(row)
+        people = np.arange(len(chances)) if chances.ndim == 1 else np.zeros(0)
+    whole = people.dtype.kind in "iu" and (people >= 0).all()
+    if not whole or not (chances >= 0).all() or not abs(chances.sum() - 1) <= 1e-9:
+        raise UsageError(
+            "belief is one distribution per target, each adding up to 1.",
+            remedy="Give the probability of 0, 1, 2 ... people, or a mapping from numbers of people.",
+        )
+    held = chances > 0
+    return people[held].astype(np.int64), chances[held]
+
+
+def _first(belief: Iterable[Any]) -> Any:
+    return next(iter(belief), [])
+
+
+def _numbers(values: Any) -> Floats:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UsageError("Probabilities are numbers.", remedy="Check density= or belief=.") from None
+
+
+def _union(ranges: list[tuple[int, int]]) -> Ints:
+    """All whole numbers in any of the ranges, rising."""
+    parts: list[Ints] = []
+    reached = 0
+    for low, high in sorted(ranges):
+        if high > reached:
+            parts.append(np.arange(max(low, reached), high))
+            reached = high
+    return np.concatenate([*parts, np.zeros(0, dtype=np.int64)]).astype(np.int64)

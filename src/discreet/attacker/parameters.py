@@ -71,16 +71,24 @@ class Parameters:
         return 1 if not self.max_penalties else int(self.max_penalties) + 1
 
     @cached_property
+    def chargeable(self) -> NDArray[np.bool_]:
+        """Whether a detection is charged, by penalties already charged."""
+        if not self.max_penalties:
+            return np.array([self.max_penalties is None])
+        return np.arange(self.levels) < self.max_penalties
+
+    @cached_property
     def penalties(self) -> Floats:
         """What a detection costs, by penalties already charged."""
-        if self.max_penalties is None:
-            return np.array([float(self.penalty)])
-        return (
-            np.array([float(self.penalty)] * int(self.max_penalties) + [0.0])[: self.levels]
-            if self.max_penalties
-            else np.zeros(1)
-        )
+        return np.asarray(self.chargeable * float(self.penalty), dtype=np.float64)
+
+    @property
+    def risks_the_same_at_every_exploit(self) -> bool:
+        """Whether neither the attempts made nor the penalties charged change what an exploit risks."""
+        return self.levels == 1 and (self.detection_slope == 0 or not self.penalties[0])
 
     def detection(self, attempts: NDArray[np.int64]) -> Floats:
         """Probability that an exploit is detected after so many earlier ones."""
-        return np.asarray(1 / (1 + np.exp(-(self.detection_intercept + self.detection_slope * attempts))))
+        with np.errstate(over="ignore"):
+            odds = np.clip(self.detection_intercept + self.detection_slope * attempts, -700.0, 700.0)
+        return np.asarray(1 / (1 + np.exp(-odds)))

@@ -8,6 +8,7 @@ the two-level one solves a small programme per group size and plugs its value in
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,21 +41,39 @@ def lp(attack: Attack, belief: Belief) -> float:
     return values[process.start]
 
 
+@dataclass(frozen=True, eq=False)
+class TwoLevels:
+    """A linear programme per group size, from the link on, kept for the next target; and one on top per target."""
+
+    attack: Attack
+    settled: dict[int, float] = field(default_factory=dict)
+    """What a group is worth once the tables are linked."""
+
+    def value(self, belief: Belief) -> float:
+        """What the attack on one target is worth."""
+        process = Process(self.attack, belief)
+        below = {_linked(size): self._worth(size) for size in sorted(belief)}
+        top = [process.start, *(State(accessed=True, group=size, remaining=size) for size in belief)]
+        return _solve(process, top, below)[process.start]
+
+    def _worth(self, size: int) -> float:
+        if size not in self.settled:
+            # Larger groups never pay more (V_start does not grow), so one that does not pay prunes the rest.
+            hopeless = any(worth <= 0 and other for other, worth in self.settled.items() if other < size)
+            self.settled[size] = 0.0 if hopeless or not size else _cluster(Process(self.attack, {}), _linked(size))
+        return self.settled[size]
+
+
 def two_level_lp(attack: Attack, belief: Belief) -> float:
-    """A linear programme per group size, from the link on, and one on top; sizes beyond the last that pays are 0."""
-    process = Process(attack, belief)
-    below: dict[State, float] = {}
-    pays = True
-    for size in sorted(belief):
-        entry = State(accessed=True, linked=True, group=size, remaining=size)
-        # Larger groups never pay more (V_start does not grow), so the first that does not pay prunes the rest.
-        below[entry] = _cluster(process, entry) if pays and size else 0.0
-        pays = pays and (size == 0 or below[entry] > 0)
-    top = [process.start, *(State(accessed=True, group=size, remaining=size) for size in belief)]
-    return _solve(process, top, below)[process.start]
+    """The paper's algorithm: a linear programme per group size, and one on top."""
+    return TwoLevels(attack).value(belief)
 
 
 SOLVERS: dict[str, Callable[[Attack, Belief], float]] = {"table": table, "two_level_lp": two_level_lp, "lp": lp}
+
+
+def _linked(size: int) -> State:
+    return State(accessed=True, linked=True, group=size, remaining=size)
 
 
 def _cluster(process: Process, entry: State) -> float:

@@ -1,9 +1,11 @@
-"""The plan for every group size at once: the reduced Bellman recursion as one table.
+"""The plan for many group sizes at once: the reduced Bellman recursion as one table.
 
 With g candidates, i of them tried and j penalties charged (one due now included), the next exploit is worth
 Q_j(i) = -C_e + gamma [s_i G - d_i C_p 1{j<n_f} + (1-s_i)((1-d_i) W_j(i+1) + d_i W_min(j+1,n_f)(i+1))] with
-s_i = 1/(g/p - i), W = max(0, Q) and W_j(g) = 0. Rows of the table are group sizes; it is filled by candidates that
-remain, r = g - i, so that one step of numpy serves all sizes.
+s_i = 1/(g/p - i), W = max(0, Q) and W_j(g) = 0. Columns of the table are group sizes; it is filled by candidates
+that remain, r = g - i, so that one step of numpy serves all sizes of at least r.
+
+Where every exploit risks the same fine, the recursion has a closed form (`_all_or_nothing`).
 """
 
 from __future__ import annotations
@@ -14,11 +16,6 @@ import numpy as np
 
 from discreet.attacker.parameters import Floats, Parameters
 from discreet.kernel.hierarchy import Ints
-
-FIRST = 64
-"""Sizes in the first table; it is doubled until nobody starts."""
-MOST = 2**11
-"""Beyond this many candidates sizes are planned one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,54 +38,73 @@ class PlanTable:
 
     @classmethod
     def of(cls, parameters: Parameters, sizes: Ints) -> PlanTable:
-        """Plan for these sizes, backwards from the last candidate."""
-        ahead = _Ahead.nothing(parameters.levels, len(sizes))
-        for left in range(1, int(sizes.max(initial=0)) + 1):
-            ahead = ahead.before(parameters, sizes, left)
-        start = ahead.worth[0]
+        """Plan for these sizes, which rise."""
+        plan = _all_or_nothing if parameters.risks_the_same_at_every_exploit else _backwards
+        start, path, success, tries, penalties = plan(parameters, sizes)
         access = np.maximum(0, -parameters.link_cost + parameters.discount * start) * (sizes > 0)
-        return cls(
-            sizes, start, access, ahead.path[0].astype(np.int64), ahead.success[0], ahead.tries[0], ahead.penalties[0]
-        )
+        return cls(sizes, start, access, path.astype(np.int64), success, tries, penalties)
 
     def at(self, places: Ints) -> PlanTable:
-        """Some of its rows."""
+        """Some of its columns."""
         return PlanTable(*(getattr(self, field.name)[places] for field in fields(self)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Ahead:
-    """What lies ahead with so many candidates left, by penalties charged and size."""
+def _all_or_nothing(p: Parameters, sizes: Ints) -> tuple[Floats, ...]:
+    """The plan where each exploit risks the same: he tries everybody or nobody.
 
-    worth: Floats
-    path: Floats
-    success: Floats
-    tries: Floats
-    penalties: Floats
+    After i failures he is still there with probability 1 - i p/g, so that m exploits are worth
+    sum_{i<m} gamma^i (1 - i p/g) [gamma (s_i G - d C_p) - C_e]. The bracket rises with i, so the best m is 0 or g.
+    """
+    most = int(sizes.max(initial=0))
+    steps = np.arange(most)
+    weights = p.discount ** steps.astype(np.float64)
+    plain, rising = (np.concatenate([[0.0], np.cumsum(part)])[sizes] for part in (weights, steps * weights))
+    share = p.prior / np.maximum(sizes, 1)
+    caught = float(p.detection(np.zeros(1, dtype=np.int64))[0])
+    burden = p.exploit_cost + p.discount * caught * float(p.penalties[0])
+    worth = p.discount * share * p.gain * plain - burden * (plain - share * rising)
+    goes = worth > 0
+    tries = goes * (sizes - share * (sizes * (sizes - 1.0) / 2))
+    charged = _expected_detections(p, sizes, share) if p.max_penalties is None else np.zeros(len(sizes))
+    return np.maximum(worth, 0), goes * sizes, goes * p.prior, tries, goes * charged
 
-    @classmethod
-    def nothing(cls, levels: int, sizes: int) -> _Ahead:
-        """No candidate is left."""
-        return cls(*(np.zeros((levels, sizes)) for _ in range(5)))
 
-    def before(self, p: Parameters, sizes: Ints, left: int) -> _Ahead:
-        """One candidate earlier; the expectations follow the plan undiscounted (equation 5 of the paper)."""
-        tried = np.maximum(sizes - left, 0)
-        right = 1 / np.maximum(sizes / p.prior - tried, 1.0)
-        caught, fine = p.detection(tried), p.penalties[:, None]
-        worth = -p.exploit_cost + p.discount * (right * p.gain - caught * fine + _then(self.worth, right, caught))
-        acts = (worth > 0) & (sizes >= left)
-        outside = sizes < left
-        return _Ahead(
-            np.where(outside, self.worth, np.maximum(worth, 0)),
-            np.where(outside, self.path, acts * (1 + self.path)),
-            np.where(outside, self.success, acts * (right + _then(self.success, right, caught))),
-            np.where(outside, self.tries, acts * (1 + _then(self.tries, right, caught))),
-            np.where(outside, self.penalties, acts * (caught * (fine > 0) + _then(self.penalties, right, caught))),
-        )
+def _expected_detections(p: Parameters, sizes: Ints, share: Floats) -> Floats:
+    """How often he is detected on his way through all candidates."""
+    steps = np.arange(int(sizes.max(initial=0)))
+    caught = p.detection(steps)
+    plain, rising = (np.concatenate([[0.0], np.cumsum(part)])[sizes] for part in (caught, steps * caught))
+    return np.asarray(plain - share * rising)
+
+
+def _backwards(p: Parameters, sizes: Ints) -> tuple[Floats, ...]:
+    """The recursion from the last candidate on; the expectations follow the plan undiscounted (equation 5)."""
+    most = int(sizes.max(initial=0))
+    worth = np.zeros((p.levels, len(sizes)))
+    ahead = np.zeros((4, p.levels, len(sizes)))  # path, success, tries, penalties
+    detection, fine = p.detection(np.arange(most)), p.penalties[:, None]
+    charged = p.chargeable[:, None]
+    first = np.searchsorted(sizes, np.arange(most + 1))
+    for left in range(1, most + 1):
+        inside = slice(first[left], None)
+        tried = sizes[inside] - left
+        right, caught = 1 / (sizes[inside] / p.prior - tried), detection[tried]
+        now = right * p.gain - caught * fine + _then(worth[:, inside], right, caught)
+        now = p.discount * now - p.exploit_cost
+        reached = _then(ahead[1:, :, inside], right, caught)
+        reached[0] += right
+        reached[1] += 1
+        reached[2] += caught * charged
+        acts = now > 0
+        ahead[0, :, inside] = (ahead[0, :, inside] + 1) * acts
+        ahead[1:, :, inside] = reached * acts
+        worth[:, inside] = np.maximum(now, 0)
+    return worth[0], *ahead[:, 0]
 
 
 def _then(ahead: Floats, right: Floats, caught: Floats) -> Floats:
     """What is ahead after a failure: undetected, or detected with one more penalty charged."""
-    after = np.concatenate([ahead[1:], ahead[-1:]])
-    return np.asarray((1 - right) * ((1 - caught) * ahead + caught * after))
+    if ahead.shape[-2] == 1:
+        return np.asarray((1 - right) * ahead)
+    after = np.concatenate([ahead[..., 1:, :], ahead[..., -1:, :]], axis=-2)
+    return np.asarray((1 - right) * (ahead + caught * (after - ahead)))

@@ -15,6 +15,7 @@ import click
 from discreet import __version__
 from discreet.anonymity import LOSSES, SEARCHES, Anonymised, Point, Progress, anonymise, frontier, sweep
 from discreet.cli import console
+from discreet.cli.attack.adversary import adversary
 from discreet.errors import UsageError
 from discreet.policy import Policy
 from discreet.risk import assess
@@ -39,6 +40,12 @@ DRAWN = 20_000
     default="prosecutor",
     show_default=True,
     help="Whose risk --max-risk limits.",
+)
+@click.option(
+    "--attack",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Hold --max-risk against a planning adversary (TOML; discreet attack init drafts one).",
 )
 @click.option("--average-risk", type=float, metavar="T", help="Largest average risk.")
 @click.option(
@@ -115,6 +122,8 @@ def _keywords(options: dict[str, Any], policy: Policy) -> dict[str, Any]:
     for name in ("diversity", "closeness"):
         if name in given:
             given[name] = _parsed(given[name], name)
+    if "attack" in given:
+        given["attack"] = adversary(given["attack"])
     if "population" in given:
         given["population"] = read(given["population"], policy=policy.for_population())
     return given

@@ -11,6 +11,7 @@ import click
 
 from discreet import __version__
 from discreet.anonymity import anonymise
+from discreet.attacker.case_study import HIS
 from discreet.cli import console
 from discreet.people import DemoFiles, write_demo
 from discreet.policy import Policy
@@ -71,6 +72,34 @@ def who_can_be_singled_out(stage: Stage) -> None:
     _yours("discreet assess YOUR.csv --policy policy.toml --population REGISTER --out report.html")
 
 
+def what_an_adversary_would_do(stage: Stage) -> None:
+    """What an adversary would do"""
+    from discreet.report import attack_findings, attack_page
+
+    policy = Policy.load(stage.files.policy)
+    hospital = read(stage.files.hospital, policy=policy)
+    register = read(stage.files.population, policy=policy.for_population())
+    struck = HIS.on(hospital.classes(), register.classes(hospital.classes().names))
+    threshold = policy.limits.threshold
+    console.findings(attack_findings(struck, source=hospital.name, threshold=threshold)[:3])
+    click.echo()
+    report = stage.folder / "attack.html"
+    page = attack_page(
+        struck,
+        title="What an adversary would do to the hospital's extract",
+        source=hospital.name,
+        threshold=threshold,
+        exceeded=struck.known.at_risk(threshold) > policy.limits.at_risk,
+        created=datetime.datetime.now(datetime.UTC),
+        command=f"discreet attack {stage.files.hospital} --policy {stage.files.policy} --external {stage.files.population} --out {report}",
+        version=__version__,
+        policy=policy,
+    )
+    console.write_text(report, page)
+    _wrote(report)
+    _yours("discreet attack YOUR.csv --policy policy.toml --external REGISTER --attack attack.toml --out attack.html")
+
+
 def what_we_release(stage: Stage) -> None:
     """What we release"""
     policy = Policy.load(stage.files.policy)
@@ -91,7 +120,12 @@ def what_we_release(stage: Stage) -> None:
     _yours("discreet anonymise YOUR.csv --policy policy.toml --k 5 --suppression 0.05 --out safe.csv")
 
 
-CHAPTERS: tuple[Callable[[Stage], None], ...] = (the_data, who_can_be_singled_out, what_we_release)
+CHAPTERS: tuple[Callable[[Stage], None], ...] = (
+    the_data,
+    who_can_be_singled_out,
+    what_an_adversary_would_do,
+    what_we_release,
+)
 
 
 @click.command(name="demo", short_help="Tell the whole story on generated people.")

@@ -21,6 +21,7 @@ from discreet.errors import DiscreetError
 VERBS = {
     "anonymise": "Write the least lossy table within a limit.",
     "assess": "Measure the risk of publishing a table.",
+    "attack": "See what a planning adversary would do, and what deters him.",
     "demo": "Tell the whole story on generated people.",
     "demo-data": "Generate a synthetic population and a hospital extract.",
     "ledger": "See, check and export what was disclosed.",

@@ -5,10 +5,12 @@ People(1,000 rows: zip, sex, birth_year)
 """
 
 from discreet.people.columns import Coded
+from discreet.people.counting import counted
 from discreet.people.demo import DemoFiles, write_demo, write_diagnosis_hierarchy
 from discreet.people.diagnoses import diagnosis_hierarchy
 from discreet.people.population import People
 from discreet.people.recipes import COLUMNS, generate
+from discreet.people.registry import registry
 from discreet.people.state import State
 
 __all__ = [
@@ -17,8 +19,10 @@ __all__ = [
     "DemoFiles",
     "People",
     "State",
+    "counted",
     "diagnosis_hierarchy",
     "generate",
+    "registry",
     "write_demo",
     "write_diagnosis_hierarchy",
 ]

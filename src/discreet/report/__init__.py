@@ -1,6 +1,8 @@
 """Results in words, pictures and one HTML file that can be mailed and printed."""
 
 from discreet.report.anonymised import anonymised_findings, anonymised_page
+from discreet.report.attack import attack_findings, attack_page
+from discreet.report.case_study import case_study_findings, case_study_page
 from discreet.report.findings import Finding, findings, profile_findings
 from discreet.report.page import assessment_page
 
@@ -9,6 +11,10 @@ __all__ = [
     "anonymised_findings",
     "anonymised_page",
     "assessment_page",
+    "attack_findings",
+    "attack_page",
+    "case_study_findings",
+    "case_study_page",
     "findings",
     "profile_findings",
 ]

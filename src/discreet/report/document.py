@@ -106,10 +106,14 @@ def _contents(parts: Sequence[Part]) -> Markup:
 
 
 def findings_part(
-    found: Sequence[tuple[str, Finding]], figures: Sequence[Figure], *, elsewhere: Mapping[str, tuple[str, str]]
+    found: Sequence[tuple[str, Finding]],
+    figures: Sequence[Figure],
+    *,
+    elsewhere: Mapping[str, tuple[str, str]],
+    first: int = 1,
 ) -> Part:
     """Findings by topic, each with a link to its picture, or to what proves it `elsewhere`."""
-    numbers = {shown.key: number for number, shown in enumerate(figures, start=1)}
+    numbers = {shown.key: number for number, shown in enumerate(figures, start=first)}
     links = {**elsewhere, **{key: (key, f"See figure {number}") for key, number in numbers.items()}}
     shown = cards([card(finding, link=links.get(topic)) for topic, finding in found[:MOST_CARDS]])
     more = _more([finding for _, finding in found[MOST_CARDS:]])
@@ -122,9 +126,9 @@ def _more(found: Sequence[Finding]) -> list[Markup] | None:
     return [element("p", element("b", "Further findings")), bullets([finding.headline for finding in found])]
 
 
-def evidence_part(figures: Sequence[Figure]) -> Part:
-    """The pictures in order."""
-    shown = [figure(one, number) for number, one in enumerate(figures, start=1)]
+def evidence_part(figures: Sequence[Figure], *, first: int = 1) -> Part:
+    """The pictures in order, numbered from `first` on."""
+    shown = [figure(one, number) for number, one in enumerate(figures, start=first)]
     return Part("evidence", "Evidence", section("evidence", "Evidence", shown))
 
 

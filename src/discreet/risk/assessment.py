@@ -11,6 +11,7 @@ from typing import Any, Protocol, SupportsIndex, runtime_checkable
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.policy import Limits, Policy
+from discreet.risk.adversary import Adversary, UnderAttack
 from discreet.risk.economics import Economics, Payoffs
 from discreet.risk.inference import Inference, infer
 from discreet.risk.population import PopulationUniqueness, estimate
@@ -51,6 +52,8 @@ class Assessment:
     inference: Mapping[str, Inference]
     economics: Payoffs | None
     allowed_at_risk: float
+    attack: UnderAttack | None = None
+    """What a planning adversary would do, where one was given."""
 
     @property
     def average_risk(self) -> float:
@@ -85,6 +88,7 @@ class Assessment:
             "presence": self.presence.to_dict() if self.presence else None,
             "sensitive": {name: measures.to_dict() for name, measures in self.inference.items()},
             "economics": self.economics.to_dict() if self.economics else None,
+            "attack": self.attack.to_dict(self.threshold) if self.attack else None,
             "class_sizes": [
                 {"from": band.smallest, "to": band.largest, "classes": band.classes, "records": band.records}
                 for band in self.bands
@@ -126,11 +130,18 @@ def assess(
     threshold: float | None = None,
     *,
     economics: Economics | None = None,
+    attack: Adversary | None = None,
+    external: Countable | Classes | None = None,
+    loss: float | str = 1.0,
 ) -> Assessment:
     """Measure what publishing a table would risk.
 
     `population` is the table of people an adversary may know of, or just how many there are. `threshold` is the risk
     above which a person counts as at risk: the policy's, or 0.2. What is not given is taken from the policy.
+
+    With `attack` a planning adversary is let loose on the table. `external` is the list of named people that he can
+    buy: the population's table unless given, or else the people of the data themselves. `loss` is what a
+    re-identification costs the publisher, or the name of a column that says so for each person.
     """
     policy = table.policy if isinstance(table, Governed) else None
     limits = policy.limits if policy else Limits()
@@ -144,19 +155,29 @@ def assess(
             f"The threshold is a probability above 0 and up to 1, not {threshold:g}.", remedy="0.2 means: one in five."
         )
     sample = _sample(table, policy)
-    return _assess(sample, _told(population), threshold, limits.at_risk, economics)
+    told = _told(population)
+    crowd = _population_classes(told, sample)
+    struck = None
+    if attack is not None:
+        targets = _with_losses(table, sample, loss)
+        struck = attack.on(targets, _external(external, crowd, sample), population=crowd, loss=loss)
+    elif external is not None:
+        raise UsageError("An external table is of use to an adversary only.", remedy="Give attack= as well.")
+    size = told if isinstance(told, int) else None
+    return _assess(sample, crowd, size, threshold, limits.at_risk, economics, struck)
 
 
 def _assess(
     sample: Classes,
-    population: Countable | Classes | int | None,
+    crowd: Classes | None,
+    size: int | None,
     threshold: float,
     allowed: float,
     economics: Economics | None,
+    struck: UnderAttack | None,
 ) -> Assessment:
-    crowd = _population_classes(population, sample)
     linked, _ = (sample.sizes, 0) if crowd is None else linked_sizes(sample, crowd)
-    size = crowd.records if crowd is not None else population if isinstance(population, int) else None
+    size = crowd.records if crowd is not None else size
     return Assessment(
         columns=sample.names,
         levels=sample.levels,
@@ -176,6 +197,27 @@ def _assess(
         inference={name: infer(spread) for name, spread in sample.spreads.items()},
         economics=None if economics is None else economics.play(sample.sizes, linked),
         allowed_at_risk=allowed,
+        attack=struck,
+    )
+
+
+def _with_losses(table: Countable | Classes, sample: Classes, loss: float | str) -> Classes:
+    """The sample with the column that holds the losses counted along."""
+    if not isinstance(loss, str) or loss in sample.spreads or isinstance(table, Classes):
+        return sample
+    return table.classes(sensitive=[loss])
+
+
+def _external(external: object, crowd: Classes | None, sample: Classes) -> Classes:
+    if external is None:
+        return sample if crowd is None else crowd
+    if isinstance(external, Classes):
+        return external
+    if isinstance(external, Countable):
+        return external.classes(sample.names)
+    raise UsageError(
+        f"The external table is a table or classes, not a {type(external).__name__}.",
+        remedy="Read a file first: external=discreet.read(path, policy=policy.for_population())",
     )
 
 

@@ -1,0 +1,221 @@
+"""The publisher moves first: which generalisation, and which penalty, if the adversary then does what is best for him?
+
+The publisher commits to a node of the lattice and to a penalty (a fine in the contract, say); the planning adversary
+sees both and answers with his best plan. What the publisher minimises is
+
+    worth * information loss + harm * expected re-identified people + penalty_cost * penalty.
+
+At a given node the expected number of re-identified people is a falling step function of the penalty, so its best
+penalty is the lowest one or one at which some group of people is left alone, or attacked less far. Those penalties are
+known exactly for each group size (`discreet.attacker.pieces`), so trying them at every node misses nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.anonymity.board import Board
+from discreet.attacker import Attack
+from discreet.attacker.checks import amount, whole
+from discreet.attacker.pieces import Pieces, steps
+from discreet.errors import UsageError
+from discreet.kernel import Classes, Countable, count
+from discreet.kernel.hierarchy import Ints
+
+Floats = NDArray[np.float64]
+
+MOST_PEOPLE = 2**11
+"""The largest group that the adversary may find worth attacking at the lowest penalty."""
+BLOCK = 2**22
+"""Entries of nodes times penalties looked at together."""
+UP = 1e-12
+"""Penalties at which he changes his mind are rounded up by this share, so that rounding does not change it back."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A generalisation and a penalty, and what they come to."""
+
+    levels: Mapping[str, int]
+    penalty: float
+    loss: float
+    """Information lost."""
+    suppressed: int
+    reidentified: float
+    """Expected number of people re-identified."""
+    total: float
+    """What the publisher minimises."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "levels": dict(self.levels)}
+
+
+@dataclass(frozen=True, eq=False)
+class Commitment:
+    """The publisher's best commitment, and what the adversary does then."""
+
+    best: Offer
+    attack: Attack
+    """The adversary under that penalty."""
+    attacked: int
+    """People for whom he buys the external table."""
+    expected_wrong: float
+    """Expected number of times that an innocent person is exploited."""
+    expected_penalties: float
+    frontier: tuple[Offer, ...]
+    """The best generalisation for every penalty: each entry holds up to the penalty of the next."""
+    nodes: tuple[Offer, ...] = field(repr=False)
+    """Every allowed generalisation with its best penalty."""
+
+
+def stackelberg(
+    table: Countable | Classes,
+    attack: Attack,
+    *,
+    worth: float,
+    harm: float,
+    penalty_cost: float = 0.0,
+    penalties: tuple[float, float] = (0.0, math.inf),
+    candidates: Sequence[float] | None = None,
+    loss: str = "loss",
+    k: int = 1,
+    suppression: float = 0.0,
+    population: Countable | Classes | None = None,
+) -> Commitment:
+    """The best node and penalty: any penalty between two bounds, or one of some candidates.
+
+    He knows the size of each group: the people of the population who look alike, or of the data where none is given.
+    Classes of fewer than `k` people are suppressed, up to a share of all people. Ties go to the smaller node, then to
+    the lower penalty.
+
+    >>> from discreet.kernel import AnyValue
+    >>> people = Classes.of(["sex"], [("F",), ("M",)], [3, 4], rules={"sex": AnyValue()})
+    >>> a = Attack(prior=1, gain=100, access_cost=0, link_cost=0, exploit_cost=10, penalty=0, detection_intercept=0)
+    >>> found = stackelberg(people, a, worth=4, harm=100, penalty_cost=0.1)
+    >>> found.best.levels, round(found.best.penalty, 2), found.best.reidentified
+    ({'sex': 1}, 23.05, 0.0)
+    """
+    weights = _weights(worth=worth, harm=harm, penalty_cost=penalty_cost)
+    offered = _penalties(penalties, candidates)
+    classes = count(table)
+    crowd = None if population is None else count(population, classes.names)
+    board = Board.of(classes, crowd, loss, whole(k, "k", remedy="1 suppresses nobody."), suppression)
+    game = _Game(board, attack, weights, *_risks(attack, board.sizes, offered))
+    return game.play()
+
+
+@dataclass(frozen=True, eq=False)
+class _Game:
+    """The board, the adversary, and his risk by group size (rows) and penalty (columns)."""
+
+    board: Board
+    attack: Attack
+    weights: dict[str, float]
+    sizes: Ints
+    penalties: Floats
+    risks: Floats
+
+    def play(self) -> Commitment:
+        """Try every node with every penalty that can be best."""
+        nodes, many = self.board.nodes, max(1, BLOCK // max(1, len(self.penalties)))
+        offers: list[Offer] = []
+        least = np.full(len(self.penalties), np.inf)
+        which, harmed = np.zeros(len(least), dtype=np.int64), np.zeros(len(least))
+        for first in range(0, len(nodes), many):
+            last = min(first + many, len(nodes))
+            found = self.board.people(self.sizes, first, last) @ self.risks
+            totals = self._totals(found, first, last)
+            offers += [self._offer(first + row, found[row], totals[row]) for row in range(last - first)]
+            for row in range(last - first):
+                better = totals[row] < least - _close(least)
+                least, which = np.where(better, totals[row], least), np.where(better, first + row, which)
+                harmed = np.where(better, found[row], harmed)
+        best = min(offer.total for offer in offers)
+        chosen = next(offer for offer in offers if offer.total <= best + _close(best))
+        return self._answered(chosen, self._frontier(least, which, harmed), tuple(offers))
+
+    def _totals(self, found: Floats, first: int, last: int) -> Floats:
+        fixed = self.weights["worth"] * self.board.losses[first:last, None]
+        return np.asarray(fixed + self.weights["harm"] * found + self.weights["penalty_cost"] * self.penalties)
+
+    def _offer(self, node: int, found: Floats, totals: Floats) -> Offer:
+        place = int(np.argmax(totals <= totals.min() + _close(totals.min())))
+        return self._made(node, place, float(found[place]), float(totals[place]))
+
+    def _made(self, node: int, place: int, reidentified: float, total: float) -> Offer:
+        board = self.board
+        levels = dict(zip(board.names, board.nodes[node], strict=True))
+        loss, suppressed = float(board.losses[node]), int(board.suppressed[node])
+        return Offer(levels, float(self.penalties[place]), loss, suppressed, reidentified, total)
+
+    def _frontier(self, least: Floats, which: Ints, harmed: Floats) -> tuple[Offer, ...]:
+        """Where the best node, or what he does there, changes."""
+        changes = np.flatnonzero((np.diff(which) != 0) | (np.diff(harmed) != 0)) + 1
+        return tuple(
+            self._made(int(which[place]), int(place), float(harmed[place]), float(least[place]))
+            for place in [0, *changes.tolist()]
+        )
+
+    def _answered(self, best: Offer, frontier: tuple[Offer, ...], nodes: tuple[Offer, ...]) -> Commitment:
+        sizes, people = self.board.groups[self.board.nodes.index(tuple(best.levels.values()))]
+        attack = replace(self.attack, penalty=best.penalty)
+        plan = attack.known(sizes)
+        return Commitment(
+            best,
+            attack,
+            int(people[plan.accesses].sum()),
+            float(people @ plan.expected_wrong),
+            float(people @ plan.expected_penalties),
+            frontier,
+            nodes,
+        )
+
+
+def _risks(attack: Attack, sizes: Ints, offered: tuple[float, float] | Floats) -> tuple[Ints, Floats, Floats]:
+    """The sizes that are ever attacked, the penalties that can be best, and the risk of each size under each."""
+    lowest = replace(attack, penalty=float(offered[0]))
+    tempting = sizes[lowest.known(sizes).accesses]
+    if tempting.max(initial=0) > MOST_PEOPLE:
+        raise UsageError(
+            f"At the lowest penalty he would attack groups of more than {MOST_PEOPLE:,} people.",
+            remedy="Raise the lowest penalty, or his costs.",
+        )
+    if not isinstance(offered, tuple):
+        pairs = np.repeat(tempting, len(offered)), np.tile(offered, len(tempting))
+        return tempting, offered, Pieces.of(attack, pairs[0], at=pairs[1]).risk.reshape(len(tempting), len(offered))
+    low, high = offered
+    found = steps(attack, tempting, "penalty", start=low)
+    starts = np.unique(np.concatenate([np.array([low]), *(one.starts[1:] for one in found)]))
+    penalties = np.where(starts > low, starts * (1 + UP), low)
+    kept = penalties <= high
+    risks = np.array([one.at(starts[kept]) for one in found]).reshape(len(tempting), int(kept.sum()))
+    return tempting, penalties[kept], risks
+
+
+def _weights(**given: float) -> dict[str, float]:
+    return {name: amount(value, name, remedy="Say what it is worth to you.") for name, value in given.items()}
+
+
+def _penalties(bounds: tuple[float, float], candidates: Sequence[float] | None) -> tuple[float, float] | Floats:
+    if candidates is not None:
+        remedy = "Give the penalties to choose from."
+        values = np.unique([amount(one, "A penalty", remedy=remedy) for one in candidates])
+        if not len(values):
+            raise UsageError("There is no penalty to choose.", remedy=remedy)
+        return values
+    low, high = bounds
+    if not 0 <= low <= high or math.isinf(low):
+        raise UsageError("penalties are two bounds, the lower one first.", remedy="For example penalties=(0, 10_000).")
+    return float(low), float(high)
+
+
+def _close(total: Any) -> Any:
+    """Totals that differ by less are the same but for rounding."""
+    return np.where(np.isfinite(total), 1e-9 * np.maximum(1.0, np.abs(np.where(np.isfinite(total), total, 0.0))), 0.0)

@@ -1,0 +1,194 @@
+"""The publisher's questions: what penalty, what price of the external table, what group size deters him?
+
+Each answer is the least one and exact. An act is taken only if it is worth strictly more than 0, so at the amount where
+it is worth 0 he does not act any more: the least amount is attained. Rounding goes up, to a number at which the plan
+itself (`Attack.known`, `Attack.unknown`) says that the risk is within the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.attacker.checks import group_sizes, probability
+from discreet.attacker.parameters import Floats
+from discreet.attacker.pieces import SLACK, Marks, Pieces
+from discreet.errors import UsageError
+from discreet.kernel.hierarchy import Ints
+
+if TYPE_CHECKING:
+    from discreet.attacker.attack import Attack
+
+TINY = 1e-12
+"""A risk that is above a limit by no more than this is so by rounding; nothing is let through where the limit is 0."""
+LARGEST = 2**15
+"""The largest group that `least_size` looks at."""
+BLOCK = 64
+"""Sizes that it looks at in one go."""
+
+
+def deterring_penalties(attack: Attack, sizes: Sequence[int] | Ints, max_risk: float = 0.0) -> Floats:
+    """For each group size the least penalty at which the risk is at most `max_risk`; infinite where none does.
+
+    None does if he is never detected or never charged.
+    """
+    asked, limit = group_sizes(sizes), _limit(max_risk)
+    groups, place = np.unique(asked, return_inverse=True)
+    found = _first_within(attack, groups, limit)
+
+    def within(places: Ints, penalty: Floats) -> Marks:
+        risks = [
+            replace(attack, penalty=float(amount)).known([int(size)]).reidentification[0]
+            for amount, size in zip(penalty, groups[places], strict=True)
+        ]
+        return np.array(risks) <= limit
+
+    return _rounded_up(found, 1e-9 * attack.gain, within)[place]
+
+
+def deterring_penalty(attack: Attack, size: int, max_risk: float = 0.0) -> float:
+    """The same for one size."""
+    return float(deterring_penalties(attack, [size], max_risk)[0])
+
+
+def _first_within(attack: Attack, groups: Ints, limit: float) -> Floats:
+    """The first step of the risk that lies within the limit."""
+    answer = np.zeros(len(groups))
+    bad = np.flatnonzero(Pieces.of(replace(attack, penalty=0.0), groups).risk > limit)
+    nobody = _nobody_buys(attack, groups[bad])
+    answer[bad] = nobody if limit == 0 else _bracketed(attack, groups[bad], limit, nobody)
+    return answer
+
+
+def _nobody_buys(attack: Attack, groups: Ints) -> Floats:
+    """Where V0_raw, convex and falling in the penalty, reaches 0: Newton, which ends after finitely many lines."""
+    penalty, waiting = np.zeros(len(groups)), np.arange(len(groups))
+    while len(waiting):
+        here = Pieces.of(attack, groups[waiting], at=penalty[waiting])
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            root = np.where(here.slope < 0, here.constant / -here.slope, np.inf)
+        goes_on = (here.risk > 0) & (root > penalty[waiting] * (1 + SLACK))
+        penalty[waiting] = np.where(goes_on, root, penalty[waiting])
+        waiting = waiting[goes_on & np.isfinite(root)]
+    return penalty
+
+
+def _bracketed(attack: Attack, groups: Ints, limit: float, high: Floats) -> Floats:
+    """Halve the bracket, and hop from its lower side to where that plan ends, until a hop lands within the limit."""
+    low, high, answer = np.zeros(len(groups)), high.copy(), np.full(len(groups), np.nan)
+    while (waiting := np.flatnonzero(np.isnan(answer))).size:
+        sizes, lower, upper = groups[waiting], low[waiting], high[waiting]
+        middle = np.where(np.isfinite(upper), lower + (np.where(np.isfinite(upper), upper, 0.0) - lower) / 2, lower)
+        too_much = Pieces.of(attack, sizes, at=middle, slack=SLACK).risk > limit
+        lower, upper = np.where(too_much, middle, lower), np.where(too_much, upper, middle)
+        end = Pieces.of(attack, sizes, at=lower, slack=SLACK).end
+        there = np.where(np.isfinite(end), end, lower)
+        lands = (Pieces.of(attack, sizes, at=there, slack=SLACK).risk <= limit) | np.isinf(end)
+        answer[waiting] = np.where(lands, end, np.nan)
+        low[waiting], high[waiting] = np.where(lands, lower, there), upper
+    return answer
+
+
+def _rounded_up(amounts: Floats, least: float, within: Callable[[Ints, Floats], Marks]) -> Floats:
+    """The amounts, or the next numbers above them at which rounding does not hide that they deter."""
+    answer, last = amounts.copy(), 2.0**-53
+    waiting = np.flatnonzero(np.isfinite(answer))
+    while (waiting := waiting[~within(waiting, answer[waiting])]).size:
+        last *= 2
+        answer[waiting] = amounts[waiting] + last * np.maximum(amounts[waiting], least)
+    return answer
+
+
+def deterring_prices(
+    attack: Attack,
+    sizes: Sequence[int] | Ints | None = None,
+    max_risk: float = 0.0,
+    *,
+    density: Sequence[float] | Floats | None = None,
+    external_size: int | None = None,
+    belief: Sequence[Sequence[float]] | Floats | None = None,
+) -> Floats:
+    """For each target the least price of the external table, gamma E[V_access], at which the risk is within the limit.
+
+    With a belief, `sizes` are the real ones; only a limit above 0 needs them.
+    """
+    limit, free = _limit(max_risk), replace(attack, access_cost=0.0)
+    if density is None and belief is None:
+        once = free.known(_needed(sizes))
+        return np.where(once.reidentification <= limit, 0.0, once.value_raw)
+    if sizes is None and limit == 0:
+        sizes = np.ones(len(belief if density is None else density), dtype=np.int64)  # type: ignore[arg-type]
+    asked = _needed(sizes)
+    gamble = free.unknown(density, external_size, asked, belief=belief)
+    harmless = free.known(asked).reidentification <= limit if limit else np.zeros(len(asked), dtype=bool)
+    return np.where(harmless, 0.0, gamble.value_raw)
+
+
+def deterring_price(
+    attack: Attack,
+    size: int | None = None,
+    max_risk: float = 0.0,
+    *,
+    density: float | None = None,
+    external_size: int | None = None,
+    belief: Sequence[float] | Floats | None = None,
+) -> float:
+    """The same for one target."""
+    one: dict[str, Any] = {"density": density, "belief": belief}
+    rows = {name: None if value is None else [value] for name, value in one.items()}
+    sizes = None if size is None else [size]
+    return float(deterring_prices(attack, sizes, max_risk, external_size=external_size, **rows)[0])
+
+
+def least_size(attack: Attack, max_risk: float = 0.0) -> int | None:
+    """The least group size from which on, for it and all larger ones, the risk is at most `max_risk`.
+
+    He never buys for a group larger than one for which he does not (V_start does not grow), so above the first such
+    size there is no risk at all. Below it the risk need not fall with the size, so sizes are looked at from above.
+    None if he still buys for a group of `LARGEST` people: then nothing is said about larger ones.
+    """
+    limit = _limit(max_risk)
+    if limit >= attack.prior:
+        return 1
+    unbought = _first_unbought(attack)
+    if unbought is None:
+        return None
+    for above in range(unbought, 1, -BLOCK):
+        sizes = np.arange(max(1, above - BLOCK), above)
+        risky = np.flatnonzero(attack.known(sizes).reidentification > limit)
+        if len(risky):
+            return int(sizes[risky[-1]]) + 1
+    return 1
+
+
+def _first_unbought(attack: Attack) -> int | None:
+    """The smallest group for which he does not buy."""
+    first = attack.thresholds().no_access
+    if first is not None:
+        return first
+    low, high = 1, BLOCK
+    while attack.known([high]).accesses[0]:
+        if high >= LARGEST:
+            return None
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if attack.known([middle]).accesses[0] else (low, middle)
+    return high
+
+
+def _needed(sizes: Sequence[int] | Ints | None) -> Ints:
+    if sizes is None:
+        raise UsageError(
+            "The group size is needed.", remedy="Give it, or a belief about it and no risk above 0 (max_risk=0)."
+        )
+    return group_sizes(sizes)
+
+
+def _limit(max_risk: float) -> float:
+    """The largest computed risk that is let through."""
+    limit = probability(max_risk, "max_risk", remedy="0 means that he re-identifies nobody at all.")
+    return limit + TINY if limit > 0 else 0.0

@@ -1,0 +1,193 @@
+"""The plan as a function of one amount, the penalty or the gain: exact linear pieces, and where each of them ends.
+
+Under a fixed plan everything is worth a line in the amount. So lines (constant and slope) go through the recursion of
+`discreet.attacker.table` instead of numbers; a plan holds until the first line of an act that he would really come to
+falls to 0. More penalty, or less gain, never makes him act where he did not: each act stops paying at one amount and
+pays never again. Hence the risk is a step function, and hopping from end to end finds every step.
+
+The amount runs in the direction in which he does less: it is the penalty itself, or minus the gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacker.parameters import Floats, Parameters
+from discreet.kernel.hierarchy import Ints
+
+Along = Literal["penalty", "gain"]
+Marks = NDArray[np.bool_]
+
+SLACK = 1e-13
+"""An end closer than this (relative) counts as reached, so that rounding cannot hold a hop in its place."""
+AMOUNTS = (
+    "prior",
+    "gain",
+    "access_cost",
+    "link_cost",
+    "exploit_cost",
+    "penalty",
+    "detection_intercept",
+    "detection_slope",
+    "discount",
+)
+"""Parameters that can differ from adversary to adversary."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """What many adversaries do, one entry each."""
+
+    constant: Floats
+    slope: Floats
+    """What buying the table is worth (V0_raw), as a line in the amount."""
+    risk: Floats
+    """Probability of a re-identification."""
+    end: Floats
+    """The amount at which he next does less than here; infinite if he never does."""
+
+    @classmethod
+    def of(
+        cls,
+        parameters: Parameters,
+        sizes: Ints,
+        *,
+        along: Along = "penalty",
+        at: Floats | None = None,
+        slack: float = 0.0,
+        varied: Mapping[str, Floats] | None = None,
+    ) -> Pieces:
+        """One adversary per size; `varied` are parameters which differ among them, `at` the amounts to look at."""
+        adversaries = _Adversaries.of(parameters, sizes, along, at, slack, varied or {})
+        ahead = _Ahead.nothing(len(adversaries.fined), len(sizes))
+        for left in range(1, int(sizes.max(initial=0)) + 1):
+            ahead = adversaries.exploit(ahead, left)
+        return adversaries.buy(ahead)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ahead:
+    """What lies ahead, by penalties charged and adversary: a line, the chance of success, and where the plan ends."""
+
+    constant: Floats
+    slope: Floats
+    success: Floats
+    end: Floats
+
+    @classmethod
+    def nothing(cls, levels: int, many: int) -> _Ahead:
+        zero = np.zeros((levels, many))
+        return cls(zero, zero, zero, np.full((levels, many), np.inf))
+
+
+@dataclass(frozen=True, eq=False)
+class _Adversaries:
+    """Their parameters as arrays."""
+
+    sizes: Ints
+    p: dict[str, Floats]
+    fined: Floats
+    """1 where a detection is charged, by penalties charged before."""
+    gain: tuple[Any, Any]
+    penalty: tuple[Any, Any]
+    """Gain and penalty as lines in the amount: constant and slope."""
+    at: Floats
+    beyond: Floats
+    """An act whose line falls to 0 before here is not taken any more."""
+
+    @classmethod
+    def of(
+        cls, p: Parameters, sizes: Ints, along: Along, at: Floats | None, slack: float, varied: Mapping[str, Floats]
+    ) -> _Adversaries:
+        values = {name: np.broadcast_to(varied.get(name, getattr(p, name)), sizes.shape) for name in AMOUNTS}
+        fined = np.array([1.0] if p.max_penalties is None else [1.0] * int(p.max_penalties) + [0.0])[:, None]
+        gain: tuple[Any, Any] = (values["gain"], 0.0) if along == "penalty" else (0.0, -1.0)
+        penalty: tuple[Any, Any] = (0.0, 1.0) if along == "penalty" else (values["penalty"], 0.0)
+        place = values["penalty"] if along == "penalty" else -values["gain"]
+        place = place if at is None else at
+        beyond = np.where(np.isinf(place), place, place + slack * np.abs(np.where(np.isinf(place), 0.0, place)))
+        return cls(sizes, values, fined, gain, penalty, place, beyond)
+
+    def exploit(self, ahead: _Ahead, left: int) -> _Ahead:
+        """One candidate earlier."""
+        p, sizes = self.p, self.sizes
+        tried = np.maximum(sizes - left, 0)
+        right = 1 / np.maximum(sizes / p["prior"] - tried, 1.0)
+        with np.errstate(over="ignore"):
+            caught = 1 / (1 + np.exp(-(p["detection_intercept"] + p["detection_slope"] * tried)))
+
+        def worth(part: int, later: Floats) -> Floats:
+            now = right * self.gain[part] - caught * self.penalty[part] * self.fined
+            return np.asarray(p["discount"] * (now + _then(later, right, caught)))
+
+        constant, slope = worth(0, ahead.constant) - p["exploit_cost"], worth(1, ahead.slope)
+        acts, root = self._decide(constant, slope)
+        success = right + _then(ahead.success, right, caught)
+        end = np.minimum(root, np.minimum(ahead.end, _one_more(ahead.end)))
+        outside = sizes < left
+        return _Ahead(
+            np.where(outside, ahead.constant, acts * constant),
+            np.where(outside, ahead.slope, acts * slope),
+            np.where(outside, ahead.success, acts * success),
+            np.where(outside, ahead.end, np.where(acts, end, np.inf)),
+        )
+
+    def buy(self, ahead: _Ahead) -> Pieces:
+        """The link, and before it the access."""
+        discount = self.p["discount"]
+        constant, slope = discount * ahead.constant[0] - self.p["link_cost"], discount * ahead.slope[0]
+        links, link_end = self._decide(constant, slope)
+        constant, slope = discount * links * constant - self.p["access_cost"], discount * links * slope
+        accesses, access_end = self._decide(constant, slope)
+        end = np.minimum(np.minimum(access_end, link_end), ahead.end[0])
+        return Pieces(constant, slope, accesses * ahead.success[0], np.where(accesses, end, np.inf))
+
+    def _decide(self, constant: Floats, slope: Floats) -> tuple[Marks, Floats]:
+        """He acts only where it is worth strictly more than 0; and the amount at which it is no more."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            root = np.where(slope < 0, constant / -slope, np.where(constant > 0, np.inf, -np.inf))
+            worth = np.where(slope < 0, constant + slope * self.at, constant)
+        return np.asarray((worth > 0) & (root > self.beyond)), root
+
+
+def _one_more(ahead: Floats) -> Floats:
+    return np.concatenate([ahead[1:], ahead[-1:]])
+
+
+def _then(ahead: Floats, right: Floats, caught: Floats) -> Floats:
+    """What is ahead after a failure: undetected, or detected with one more penalty charged."""
+    return np.asarray((1 - right) * ((1 - caught) * ahead + caught * _one_more(ahead)))
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The risk of one group as a step function: `risks[k]` from amount `starts[k]` on, and falling."""
+
+    starts: Floats
+    risks: Floats
+
+    def at(self, amounts: Floats) -> Floats:
+        """The risk at some amounts, none before the first start."""
+        return np.asarray(self.risks[np.searchsorted(self.starts, amounts, side="right") - 1])
+
+
+def steps(parameters: Parameters, sizes: Sequence[int] | Ints, along: Along, *, start: float = 0.0) -> list[Steps]:
+    """Every step for each size: from a penalty of `start` up, or from an infinite gain down."""
+    groups = np.asarray(sizes, dtype=np.int64)
+    amounts, waiting = np.full(len(groups), start if along == "penalty" else -np.inf), np.arange(len(groups))
+    found: list[tuple[list[float], list[float]]] = [([], []) for _ in groups]
+    while len(waiting):
+        here = Pieces.of(parameters, groups[waiting], along=along, at=amounts[waiting], slack=SLACK)
+        for place, risk in zip(waiting.tolist(), here.risk.tolist(), strict=True):
+            starts, risks = found[place]
+            if not risks or risk != risks[-1]:
+                starts.append(float(amounts[place]))
+                risks.append(risk)
+        amounts[waiting] = here.end
+        waiting = waiting[np.isfinite(here.end)]
+    return [Steps(np.array(starts), np.array(risks)) for starts, risks in found]

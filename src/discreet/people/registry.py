@@ -1,0 +1,88 @@
+"""A registry of many people made from a table of few: counts by class, never a row.
+
+Nobody can say what the people outside a table are like. A registry made from it is half of people who look like those
+in the table, half of people who only have the same ages, the same places ... each on its own: so combinations exist
+that the table does not have, and rare people of the table have few or many look-alikes.
+
+The share of a class among the former is not its share in the table, which would give everybody who is alone there the
+same number of look-alikes, but drawn around it: Dirichlet with the numbers of people in the classes (the Bayesian
+bootstrap, Rubin 1981).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import EmptySource, UsageError
+from discreet.kernel import Classes
+from discreet.people.draws import Array, stream
+
+__all__ = ["registry"]
+
+SHUFFLED = 0.5
+SLICE = 1 << 20
+"""Cells drawn at once."""
+
+
+def registry(sample: Classes, *, people: int, seed: int, shuffled: float = SHUFFLED) -> Classes:
+    """A registry of so many people, of whom the share `shuffled` has each column independently of the others.
+
+    >>> few = Classes.of(["sex", "zip"], [("F", "1"), ("M", "2")], [3, 1])
+    >>> registry(few, people=1_000, seed=1).records
+    1000
+    """
+    if not sample.records:
+        raise EmptySource("There is nobody to make a registry from.", remedy="Give a table with at least one person.")
+    if people < 1 or not 0 <= shuffled <= 1:
+        raise UsageError(
+            "A registry has at least 1 person and a share from 0 to 1 of shuffled ones.",
+            remedy="Use people=6_018_999 and leave shuffled out.",
+        )
+    independent = int(stream(seed, "registry").binomial(people, shuffled))
+    alike = _alike(sample, people - independent, stream(seed, "registry alike"))
+    mixed = _mixed(sample, independent, stream(seed, "registry mixed"))
+    codes = tuple(np.concatenate([mine, theirs]) for mine, theirs in zip(sample.codes, mixed.codes, strict=True))
+    sizes = np.concatenate([alike, mixed.counts])
+    held = sizes > 0
+    return Classes(sample.columns, tuple(column[held] for column in codes), sizes[held]).regrouped()
+
+
+def _alike(sample: Classes, people: int, rng: np.random.Generator) -> Array:
+    """People of the table's own classes."""
+    shares = rng.gamma(sample.sizes.astype(np.float64))
+    return np.asarray(rng.multinomial(people, shares / shares.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Codes of some columns, and the people that have them."""
+
+    codes: tuple[Array, ...]
+    counts: Array
+
+
+def _mixed(sample: Classes, people: int, rng: np.random.Generator) -> _Cells:
+    """People with independent columns: all of them are split by the first column, each part by the second, and so on."""
+    cells = _Cells((), np.array([people], dtype=np.int64))
+    for column, codes in zip(sample.columns, sample.codes, strict=True):
+        numbers = np.bincount(codes, weights=sample.sizes, minlength=len(column.labels))
+        cells = _split(cells, numbers / numbers.sum(), rng)
+    return cells
+
+
+def _split(cells: _Cells, shares: Array, rng: np.random.Generator) -> _Cells:
+    """Each cell by one more column, in slices; empty cells go."""
+    step = max(1, SLICE // len(shares))
+    nothing = np.zeros(0, dtype=np.int64)
+    places, values, counts = [nothing], [nothing], [nothing]
+    for start in range(0, len(cells.counts), step):
+        drawn = rng.multinomial(cells.counts[start : start + step], shares)
+        place, value = np.nonzero(drawn)
+        places.append(place + start)
+        values.append(value)
+        counts.append(drawn[place, value])
+    kept = np.concatenate(places)
+    codes = (*(column[kept] for column in cells.codes), np.concatenate(values))
+    return _Cells(codes, np.concatenate(counts))

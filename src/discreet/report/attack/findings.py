@@ -1,0 +1,190 @@
+"""What the adversary would do, in sentences with a number, a comparison and a next step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from discreet.attacker import Attacked
+from discreet.report.attack.case import Case
+from discreet.report.attack.words import either, expected, stakes, ways
+from discreet.report.findings import Finding
+from discreet.report.words import agree, amount, lowered, measure, one_in, part, people, percent
+
+Teller = Callable[[Case, str], tuple[Finding, ...]]
+SAME = 0.005
+"""Relative difference up to which two expectations are called the same."""
+
+
+def attack_findings(struck: Attacked, *, source: str, threshold: float) -> list[Finding]:
+    """The findings in words, the most important first.
+
+    >>> from discreet.attacker import Attack
+    >>> from discreet.kernel import Classes
+    >>> his = Attack(prior=0.63, gain=8000, access_cost=100, link_cost=0, exploit_cost=10, penalty=10000)
+    >>> people = Classes.of(["zip"], [("1",), ("2",)], [10, 90])
+    >>> attack_findings(his.on(people, people), source="people.csv", threshold=0.2)[0].headline
+    'An adversary who can gain 8,000 and risks a fine of 10,000 would attack 10 of 100 people in people.csv (10 %): he tries every candidate, to the last one.'
+    """
+    return [finding for _, finding in by_topic(Case(struck, threshold), source)]
+
+
+def by_topic(case: Case, source: str) -> tuple[tuple[str, Finding], ...]:
+    """The findings in order, each with the topic that its picture has too."""
+    return tuple((topic, finding) for topic, tell in TOPICS for finding in tell(case, source))
+
+
+def _attacked(case: Case, source: str) -> tuple[Finding, ...]:
+    known = case.struck.known
+    who = lowered(part(known.attacked, case.records, where=f" in {source}"))
+    if not known.attacked:
+        return (Finding(f"{stakes(case)} would attack {who}: {_why_not(case)}.", _stay_safe(case)),)
+    return (Finding(f"{stakes(case)} would attack {who}: {_how_far(case)}.", _deter(case)),)
+
+
+def _why_not(case: Case) -> str:
+    if case.unlisted == case.records:
+        return "nobody in the list looks like any of them"
+    return "it would cost him more than it brings"
+
+
+def _how_far(case: Case) -> str:
+    known = case.struck.known
+    if not known.in_part:
+        return "he tries every candidate, to the last one"
+    if not known.in_full:
+        return "he tries some candidates and then stops"
+    return f"every candidate for {known.in_full:,} of them, some of the candidates for {known.in_part:,}"
+
+
+def _deter(case: Case) -> str:
+    phrases = [] if case.deterrents is None else ways(case, case.deterrents)
+    if not phrases:
+        return "No fine, price or crowd deters him from all: publish less detail, or to fewer people."
+    return (
+        f"{either(phrases)[:1].upper()}{either(phrases)[1:]} would deter him from all, if he knows how many look alike."
+    )
+
+
+def _stay_safe(case: Case) -> str:
+    size = None if case.deterrents is None else case.deterrents.size
+    if size is None or size <= 1:
+        return "Check again when the data gain value, or when a longer list is for sale."
+    return (
+        f"Keep groups at {size:,} people who look alike or more, and check again when the data gain value or a cheaper list "
+        "is for sale."
+    )
+
+
+def _planned(case: Case, source: str) -> tuple[Finding, ...]:
+    found, guessed = case.struck.known.reidentified, case.guessed
+    if not case.struck.known.attacked and not case.guessed_at:
+        return ()
+    headline = (
+        f"He is expected to re-identify {expected(found)} of them. One random guess for each, made where it pays, would find "
+        f"{expected(guessed)}: {_ratio(found, guessed)}."
+    )
+    return (Finding(headline, _trust(found, guessed)),)
+
+
+def _ratio(found: float, guessed: float) -> str:
+    if abs(found - guessed) <= SAME * max(found, guessed):
+        return "planning gains him nothing here"
+    if not guessed or not found:
+        return "the two disagree altogether"
+    if found > guessed:
+        return f"planning finds {measure(found / guessed, digits=2)} times as many"
+    return f"planning finds only {percent(found / guessed)} of that, since he gives up where it does not pay"
+
+
+def _trust(found: float, guessed: float) -> str:
+    if found > guessed * (1 + SAME):
+        return "Hold limits against the adversary who goes on, not against one guess: it hides most of what he can do."
+    return "Keep the classic measures as the stricter ones here; they do not depend on guesses about gains and costs."
+
+
+def _at_risk(case: Case, source: str) -> tuple[Finding, ...]:
+    threshold, known = one_in(case.threshold), case.struck.known
+    if not case.above:
+        return (
+            Finding(
+                f"Nobody is re-identified with a probability above the threshold of {threshold}; the highest is "
+                f"{percent(known.highest)}.",
+                "Write the gain, the costs and the fine into the release decision: the result depends on them.",
+            ),
+        )
+    step = "Make their groups larger, with coarser values for them, or leave them out (`discreet anonymise --k-map`)."
+    who = part(case.above, case.records)
+    return (
+        Finding(
+            f"{who} {agree(case.above, 'is', 'are')} re-identified with a probability above the threshold of {threshold}; "
+            f"the highest is {percent(known.highest)}.",
+            step,
+        ),
+    )
+
+
+def _unseen(case: Case, source: str) -> tuple[Finding, ...]:
+    known, unknown = case.struck.known, case.struck.unknown
+    if not known.attacked and not unknown.attacked:
+        return (
+            Finding(
+                "Nor would he attack any of the "
+                + people(case.records)
+                + " if he had to buy the list before he knows how many "
+                "people in it look alike.",
+                "Hold the next version against the same adversary, and against a list with more columns.",
+            ),
+        )
+    headline = (
+        f"If he has to buy the list before he knows how many people in it look alike, he attacks "
+        f"{lowered(part(unknown.attacked, case.records))} and re-identifies {expected(unknown.reidentified)} of them; "
+        f"knowing it, he attacks {known.attacked:,} and re-identifies {expected(known.reidentified)}."
+    )
+    if unknown.reidentified < known.reidentified * (1 - SAME):
+        step = "Do not publish how frequent each combination of values is: it tells him whom to attack."
+    else:
+        step = "Do not count on his ignorance: it does not protect these people."
+    return (Finding(headline, step),)
+
+
+def _harmed(case: Case, source: str) -> tuple[Finding, ...]:
+    known = case.struck.known
+    if known.harmed < 1e-9:
+        return ()
+    each = known.harmed / known.reidentified
+    headline = (
+        f"On his way he exploits innocent people {expected(known.harmed)} times, taking them for somebody in the data: "
+        f"{measure(each, digits=2)} times for each one that he finds."
+    )
+    return (Finding(headline, "Count them among the harmed: to be in the list and to look like somebody is enough."),)
+
+
+def _lost(case: Case, source: str) -> tuple[Finding, ...]:
+    known, unknown = case.struck.known, case.struck.unknown
+    if not case.has_losses or not known.attacked:
+        return ()
+    column = known.losses.column
+    by = f", by what column {column} says a re-identification costs" if column else ""
+    return (
+        Finding(
+            f"This costs you {amount(round(known.expected_loss))} in expectation{by}, and {amount(round(known.highest_loss))} "
+            f"for the most expensive person alone; {amount(round(unknown.expected_loss))} if he does not know how many "
+            "look alike.",
+            "Hold that against what the release is worth, and against what deterring him would cost.",
+        ),
+    )
+
+
+def none_listed(case: Case) -> str:
+    """People whom nobody in the list looks like, in a sentence."""
+    return f"{people(case.unlisted).capitalize()} in the data {agree(case.unlisted, 'has', 'have')} no look-alike in the list."
+
+
+TOPICS: tuple[tuple[str, Teller], ...] = (
+    ("strip", _attacked),
+    ("chance", _planned),
+    ("fates", _unseen),
+    ("chance", _at_risk),
+    ("harmed", _harmed),
+    ("loss", _lost),
+)

@@ -1,0 +1,140 @@
+"""The five findings of the paper hold on generated people, and what does not come out as printed is told."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet.attacker import Attack, unreproduced
+from discreet.attacker.case_study import CONSTANT, ONCE, RISING, SETTINGS, CaseStudy
+from discreet.kernel import Classes
+from discreet.people import State, counted, generate
+from tests.attacker.strategies import PUBLISHED
+
+
+@pytest.fixture(scope="module")
+def study() -> CaseStudy:
+    everybody = generate(State.of(60_000), seed=1, columns=("zip", "sex", "birth_year"))
+    return CaseStudy.of(counted(everybody.sample(0.05, seed=1)), counted(everybody))
+
+
+def numbers(study: CaseStudy, key: str) -> tuple[bool, dict[str, object]]:
+    claim = next(claim for claim in study.claims if claim.key == key)
+    return claim.holds, dict(claim.numbers)
+
+
+def test_the_parameters_are_the_published_ones() -> None:
+    assert SETTINGS[CONSTANT] == Attack(**PUBLISHED)
+    assert SETTINGS[ONCE] == Attack(**PUBLISHED, max_penalties=1)
+    assert SETTINGS[RISING] == Attack(**PUBLISHED, detection_slope=0.18)
+
+
+def test_finding_1_he_tries_all_several_one_or_none(study: CaseStudy) -> None:
+    holds, found = numbers(study, "one_guess_is_wrong")
+    assert holds
+    assert (found["all_up_to"], found["several"], found["one"], found["none_from"]) == (13, (14, 39), (40, 45), 46)
+    struck = study.attacked
+    planned, guess = struck.known.reidentification, 0.63 / struck.groups
+    assert found["people_underestimated"] == struck.people[planned > guess + 1e-9].sum() > 0
+    assert found["people_overestimated"] == struck.people[planned < guess - 1e-9].sum() > 0
+
+
+def test_finding_2_all_or_nothing(study: CaseStudy) -> None:
+    holds, found = numbers(study, "all_or_nothing")
+    assert holds
+    assert found["people_in_full"] == study.attacked.people[study.attacked.groups < 45].sum()
+    rising = SETTINGS[RISING].known(np.arange(1, 40))
+    assert ((rising.exploits > 0) & (rising.exploits < rising.sizes)).any(), "the check can fail"
+
+
+def test_finding_3_he_stops_part_way(study: CaseStudy) -> None:
+    holds, found = numbers(study, "stops_part_way")
+    assert holds
+    assert (found["stops_early"], found["no_access"], found["no_exploit"]) == (14, 29, 46)
+    struck = study.struck[RISING]
+    inside = (struck.groups >= 14) & (struck.groups < 29)
+    assert found["people_in_part"] == struck.people[inside].sum() > 0
+
+
+def test_finding_4_a_limit_to_penalties_emboldens(study: CaseStudy) -> None:
+    holds, found = numbers(study, "limits_embolden")
+    assert holds
+    assert (found["unlimited"], found["once"]) == (45, 48)
+    assert found["attacked_once"] >= found["attacked_unlimited"]  # type: ignore[operator]
+
+
+def test_finding_5_penalty_and_price_deter(study: CaseStudy) -> None:
+    holds, found = numbers(study, "deterrence_works")
+    assert holds
+    attack, targets = SETTINGS[CONSTANT], study.targets
+    for field, key in (("penalty", "penalty"), ("access_cost", "price")):
+        amount = float(found[key])  # type: ignore[arg-type]
+        assert targets.expected(replace(attack, **{field: amount})).known == 0
+        assert targets.expected(replace(attack, **{field: amount * 0.999})).known > 0
+    assert found["size"] == 45
+
+
+def test_a_finding_can_fail() -> None:
+    large = Classes.of(["a"], [("x",)], [5_000])
+    study = CaseStudy.of(large, large)
+    assert not numbers(study, "one_guess_is_wrong")[0]
+    assert not numbers(study, "deterrence_works")[0]
+
+
+def test_everything_is_told_in_json(study: CaseStudy) -> None:
+    found = study.to_dict()
+    assert found["records"] == study.people
+    assert set(found["settings"]) == {CONSTANT, ONCE, RISING}
+    assert [claim["holds"] for claim in found["findings"]] == [True] * 5
+
+
+def test_the_threshold_of_one_penalty_is_54_not_51() -> None:
+    assert unreproduced.sunk() == (54, 51)
+
+
+def test_the_printed_pair_does_not_come_out() -> None:
+    assert unreproduced.detection() == pytest.approx(0.01005, abs=1e-5)
+    for pair in unreproduced.pairs():
+        assert pair.computed != (9, 2)
+    unbought = unreproduced.pairs()[0]
+    assert unbought.computed == (45, 13)
+
+
+def pair_at(chance: float) -> tuple[int | None, ...]:
+    """The smallest groups he does not buy for, at the two penalties."""
+    intercept = math.log(chance / (1 - chance))
+    attacks = [replace(SETTINGS[CONSTANT], penalty=penalty, detection_intercept=intercept) for penalty in (1e4, 5e4)]
+    return tuple(attack.thresholds().no_access for attack in attacks)
+
+
+def test_which_detection_would_give_the_pair() -> None:
+    common = unreproduced.pairs()[0].common
+    assert common == (pytest.approx(0.0688, abs=1e-4), pytest.approx(0.0778, abs=1e-4))
+    assert common is not None
+    low, high = common
+    assert pair_at(low + 1e-5) == pair_at(high - 1e-5) == (9, 2)
+    assert pair_at(low - 1e-5) != (9, 2)
+    assert pair_at(high + 1e-5) != (9, 2)
+    assert all(pair_at(chance)[0] != 9 for chance in np.linspace(0.005, 0.06, 30))
+
+
+def test_readings_that_no_detection_gives() -> None:
+    found = {pair.reading: pair.common is not None for pair in unreproduced.pairs()}
+    assert found == {
+        "smallest group he does not buy the list for": True,
+        "largest group he buys the list for": False,
+        "smallest group he leaves alone with the list in hand": True,
+        "largest group he tries with the list in hand": False,
+    }
+
+
+def test_only_a_discount_of_nine_tenths_gives_the_printed_thresholds() -> None:
+    found = unreproduced.discounts()
+    assert [one.discount for one in found] == pytest.approx(np.arange(0.5, 1.01, 0.05))
+    assert [one.discount for one in found if one.agrees] == [0.9]
+    by_discount = {one.discount: one.thresholds for one in found}
+    assert by_discount[0.85][ONCE].no_exploit == 51
+    assert by_discount[0.85][ONCE].no_access == 42

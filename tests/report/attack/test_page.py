@@ -1,0 +1,130 @@
+"""The page of an attack: one well-formed document that loads nothing and tells nobody's value."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import re
+import time
+
+import numpy as np
+import pytest
+
+from discreet import Policy
+from discreet.kernel import Classes, Coded, Histogram
+from discreet.report import attack_page
+from tests.report.attack.samples import HIS, KINDS, page
+from tests.report.samples import HOSTILE, WHEN, Outline
+
+PAGES = {kind: page(struck) for kind, struck in KINDS.items()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_is_well_formed_and_small(kind: str) -> None:
+    Outline(PAGES[kind])
+    assert PAGES[kind].startswith('<!doctype html>\n<html lang="en-GB">')
+    assert len(PAGES[kind].encode()) < 200_000
+    assert not re.search(
+        r"\b(nan|inf|None)\b", " ".join(text for tag, text in Outline(PAGES[kind]).texts if tag != "style")
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_loaded_and_nothing_runs(kind: str) -> None:
+    outline = Outline(PAGES[kind])
+    tags = {tag for tag, _ in outline.tags}
+    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form", "foreignobject", "use"}
+    for _, attributes in outline.tags:
+        assert not {name for name in attributes if name.startswith("on")} | ({"src", "style"} & set(attributes))
+        assert (attributes.get("href") or "#").startswith("#")
+        assert re.fullmatch(r"url\(#[\w-]+\)|", attributes.get("fill") or "")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_and_links_meet(kind: str) -> None:
+    outline = Outline(PAGES[kind])
+    names = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
+    assert len(names) == len(set(names))
+    wanted = [(attributes["href"] or "").removeprefix("#") for attributes in outline.all("a")]
+    wanted += [name for _, attributes in outline.tags for name in (attributes.get("aria-labelledby") or "").split()]
+    wanted += re.findall(
+        r"url\(#([\w-]+)\)", " ".join(attributes.get("fill") or "" for attributes in outline.all("rect"))
+    )
+    assert set(wanted) <= set(names)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_order_is_that_of_every_report(kind: str) -> None:
+    outline = Outline(PAGES[kind])
+    for landmark in ("header", "nav", "main", "footer", "h1"):
+        assert len(outline.all(landmark)) == 1
+    levels = [int(tag[1]) for tag, _ in outline.tags if re.fullmatch(r"h\d", tag)]
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+    sections = [attributes["id"] for attributes in outline.all("section")]
+    assert sections == ["findings", "evidence", "measured", "remains", "parameters", "method", "reproduce"]
+    pictures = [attributes for attributes in outline.all("svg") if attributes.get("role") == "img"]
+    assert len(outline.all("table")) == len(outline.all("caption")) == len(pictures) + 2
+    assert len(outline.all("desc")) == len(pictures)
+
+
+@pytest.mark.parametrize("hostile", [HOSTILE, "a\x00b\x1b[31m", "\u202eevil", "`tick`", "x" * 5_000])
+def test_hostile_names_are_only_text(hostile: str) -> None:
+    plain, markup = Outline(page(KINDS["hostile"], source="name")), page(KINDS["hostile"], source=hostile)
+    kinds = [tag for tag, _ in Outline(markup).tags if tag != "code"]
+    assert kinds == [tag for tag, _ in plain.tags if tag != "code"]
+    assert not set(markup) & {"\x00", "\x1b", "\u202e"}
+    assert HOSTILE in html.unescape(markup)
+
+
+def test_no_value_of_a_person_is_told() -> None:
+    texts = " ".join(text for tag, text in Outline(PAGES["constant"]).texts if tag != "style")
+    assert not re.search(r"\bz\d+\b", texts)
+
+
+def test_the_verdict_the_policy_and_the_command() -> None:
+    policy = Policy.from_dict({"columns": {"zip": {"role": "quasi"}}})
+    markup = attack_page(
+        KINDS["constant"],
+        title="Town",
+        source="town.csv",
+        threshold=0.2,
+        exceeded=True,
+        created=WHEN,
+        command="discreet attack town.csv --policy p.toml",
+        version="0.1.0",
+        policy=policy,
+    )
+    assert "Above the limit" in markup
+    assert "Within the limit" in PAGES["constant"]
+    assert policy.digest in markup
+    assert "<code>discreet attack town.csv --policy p.toml</code>" in markup
+    assert "s3cret" not in PAGES["constant"]
+    assert f'<time datetime="{WHEN.isoformat()}">4 March 2025, 09:05 UTC</time>' in markup
+
+
+def test_method_and_limits_of_the_model_are_told() -> None:
+    text = PAGES["constant"]
+    for words in (
+        "Process-driven data privacy",
+        "re-identification risk. PLoS ONE",
+        "rational",
+        "are guesses",
+        "buys it once",
+    ):
+        assert words in text
+    assert "safe from this list only" in PAGES["some unlisted"]
+    assert "safe from this list only" not in PAGES["constant"]
+
+
+def test_the_same_input_gives_the_same_page() -> None:
+    assert page(KINDS["rising"]) == PAGES["rising"]
+
+
+def test_a_million_classes_take_a_moment() -> None:
+    sizes = np.random.default_rng(1).zipf(1.5, 1_000_000).clip(1, 100_000)
+    codes = Coded(tuple(map(str, range(1_000_000))), np.arange(1_000_000))
+    many = Classes.from_histogram(Histogram({"zip": codes}, sizes))
+    struck = HIS.on(many, many)
+    start = time.process_time()
+    page(struck)
+    assert time.process_time() - start < 5
