@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
-import time
-from pathlib import Path
+import re
 
 import pytest
 from fastapi import FastAPI
@@ -12,13 +10,19 @@ from sqlalchemy import select, update
 
 from discreet.store.tables import ACCOUNT, LIMIT, SESSION
 from discreet.web import Settings, create_app, opaque, sessions
-from discreet.web.settings import Hashing
-from tests.web.client import ORIGIN, PASSWORD, Browser, Clock, make_accounts, signed_in
+from tests.web.client import BOTH_STORES, ORIGIN, PASSWORD, Browser, Clock, make_accounts, signed_in
+
+pytestmark = BOTH_STORES
 
 
 def rows(app: FastAPI, table: object) -> list[dict[str, object]]:
     with app.state.site.store.reading() as connection:
         return [dict(row._mapping) for row in connection.execute(select(table))]
+
+
+def without_values(text: str) -> str:
+    """A page without what is filled in."""
+    return re.sub(r'value="[^"]*"', "", text)
 
 
 def test_signing_in_gives_a_host_cookie_and_stores_only_its_hash(browser: Browser) -> None:
@@ -60,32 +64,8 @@ def test_the_answer_does_not_tell_who_exists(app: FastAPI, name: str) -> None:
     wrong = "wrong" if name == "auditor" else PASSWORD
     answer, other = Browser(app).sign_in(name, wrong), Browser(app).sign_in("somebody-else", wrong)
     assert answer.status_code == other.status_code == 403
-    assert answer.text.replace(f'value="{name}"', "") == other.text.replace('value="somebody-else"', "")
+    assert without_values(answer.text) == without_values(other.text)
     assert "set-cookie" not in answer.headers
-
-
-def test_the_time_does_not_tell_who_exists(tmp_path: Path) -> None:
-    """With the real cost of argon2id, which outweighs everything else."""
-    app = create_app(Settings(store=str(tmp_path / "s.db"), data=tmp_path, hashing=Hashing()))
-    make_accounts(app, "auditor")
-    browser = Browser(app)
-
-    def took(name: str) -> float:
-        begin = time.process_time()
-        browser.sign_in(name, "not the password")
-        return time.process_time() - begin
-
-    pairs = [(took("auditor"), took("stranger")) for _ in range(4)]
-    known, unknown = (statistics.median(column) for column in zip(*pairs, strict=True))
-    assert min(known, unknown) > 0.02
-    assert 0.6 < known / unknown < 1.6
-    app.state.site.close()
-
-
-def test_the_cost_of_a_password_is_the_stated_one(tmp_path: Path) -> None:
-    app = create_app(Settings(store=str(tmp_path / "s.db"), data=tmp_path))
-    assert app.state.site.hasher.hash("x").startswith("$argon2id$v=19$m=65536,t=3,p=4$")
-    app.state.site.close()
 
 
 def test_five_wrong_passwords_are_enough_and_a_right_one_comes_too_late(browser: Browser, clock: Clock) -> None:
