@@ -1,12 +1,18 @@
-"""Run every benchmark, or those named on the command line: python -m benchmarks [counting assessing anonymity spark]."""
+"""Run every benchmark, or those named on the command line: python -m benchmarks [counting assessing anonymity ledger spark]."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import anonymity, assessing, counting, spark
+from benchmarks import anonymity, assessing, counting, ledger, spark
 
-ALL = {"counting": counting.main, "assessing": assessing.main, "anonymity": anonymity.main, "spark": spark.main}
+ALL = {
+    "counting": counting.main,
+    "assessing": assessing.main,
+    "anonymity": anonymity.main,
+    "ledger": ledger.main,
+    "spark": spark.main,
+}
 
 for name in sys.argv[1:] or ALL:
     print(f"== {name} ==", flush=True)
