@@ -85,5 +85,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "span": span,
     "plural": plural,
     "number": lambda value: f"{value:,}",
+    "pair": lambda value: (value, value),
+    "parts": lambda amount, parts: str(Fraction(amount, parts)),
 }
 """What templates may use."""
