@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.attacker import Attack
+from discreet.attacker.attack import Reach
 from discreet.attacker.interval import buying, gamble_values
 from discreet.attacker.targets import Staircase, Targets
+from discreet.errors import UsageError
 from discreet.kernel import Classes
 from tests.attacker.strategies import PUBLISHED, attacks
 
@@ -72,3 +74,53 @@ def test_he_buys_inside_the_interval_and_not_outside(attack: Attack, people: int
     low, high = ends
     assert pays[(grid > low * 1.0001) & (grid < high * 0.9999)].all()
     assert not pays[(grid < low * 0.9999) | (grid > high * 1.0001)].any()
+
+
+@settings(max_examples=50, deadline=None)
+@given(attack=attacks(), found=sizes)
+def test_an_attack_on_kinds_is_the_attack_on_the_table(attack: Attack, found: list[tuple[int, int]]) -> None:
+    whole = struck(attack, found)
+    kinds = Targets.of(whole).attacked(attack)
+    for one, other in ((kinds.known, whole.known), (kinds.unknown, whole.unknown)):
+        assert (one.in_full, one.in_part, one.not_at_all) == (other.in_full, other.in_part, other.not_at_all)
+        assert one.reidentified == pytest.approx(other.reidentified)
+        assert one.harmed == pytest.approx(other.harmed)
+    assert kinds.thresholds == whole.thresholds
+
+
+@settings(max_examples=50, deadline=None)
+@given(found=sizes, least=st.integers(1, 200))
+def test_larger_groups_keep_everybody_and_spare_nobody_unlisted(found: list[tuple[int, int]], least: int) -> None:
+    targets = Targets.of(struck(Attack(**PUBLISHED), found))
+    larger = targets.at_least(least)
+    assert larger.people.sum() == targets.people.sum()
+    assert larger.people[larger.groups == 0].sum() == targets.people[targets.groups == 0].sum()
+    assert (larger.groups[larger.groups > 0] >= min(least, targets.external_size)).all()
+    assert (larger.groups <= targets.external_size).all()
+
+
+def test_kinds_can_be_had_before_anybody_attacks() -> None:
+    people = Classes.of(["zip"], [("1",), ("2",), ("3",)], [2, 1, 4])
+    listed = Classes.of(["zip"], [("1",), ("2",), ("9",)], [7, 7, 6])
+    targets = Targets.among(people, listed)
+    assert (targets.people.tolist(), targets.groups.tolist()) == ([4, 3], [0, 7])
+    assert targets.densities.tolist() == [0.0, 0.35]
+    assert targets.external_size == 20
+
+
+class Hasty(Attack):
+    reach = Reach(table=128, formula=256, single=512)
+
+
+def test_who_looks_less_far_finds_the_same_or_says_that_he_cannot() -> None:
+    fined_once = {**PUBLISHED, "max_penalties": 1}
+    patient, hasty = Attack(**fined_once), Hasty(**fined_once)
+    assert hasty.thresholds() == patient.thresholds()
+    assert (hasty.known([3, 10**6]).reidentification == patient.known([3, 10**6]).reidentification).all()
+    greedy = replace(patient, gain=40_000.0)
+    quick = replace(hasty, gain=40_000.0)
+    assert quick.thresholds().no_exploit is None
+    assert (quick.known([3, 400, 10**6]).reidentification == greedy.known([3, 400, 10**6]).reidentification).all()
+    with pytest.raises(UsageError, match="even groups of 512"):
+        replace(quick, gain=1e6).known([600])
+    assert replace(quick, gain=1e6).least_size() is None

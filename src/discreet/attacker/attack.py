@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -33,10 +33,18 @@ if TYPE_CHECKING:
 
 FIRST = 64
 """Sizes in the first table; it is doubled until nobody starts."""
-MOST, MOST_BY_FORMULA = 2**13, 2**20
-"""Sizes in the last, and where there is a closed form."""
-LARGEST = 2**16
-"""Larger groups are not planned through step by step."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far plans are made; who has to answer at once looks less far."""
+
+    table: int = 2**13
+    """Sizes in the last table."""
+    formula: int = 2**20
+    """The same where there is a closed form."""
+    single: int = 2**16
+    """Larger groups are not planned through step by step."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,8 @@ class Attack(Parameters):
     >>> fined_once.thresholds()
     Thresholds(stops_early=54, no_access=48, no_exploit=54)
     """
+
+    reach: ClassVar[Reach] = Reach()
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Attack:
@@ -145,7 +155,7 @@ class Attack(Parameters):
     @cached_property
     def _until_nobody_starts(self) -> PlanTable:
         """V_start never grows with the group, so the table ends where it reaches 0."""
-        most, last = FIRST, MOST_BY_FORMULA if self.risks_the_same_at_every_exploit else MOST
+        most, last = FIRST, self.reach.formula if self.risks_the_same_at_every_exploit else self.reach.table
         while True:
             table = PlanTable.of(self, np.arange(most + 1))
             if table.start[-1] <= 0 or most >= last:
@@ -166,11 +176,14 @@ class Attack(Parameters):
         whole = self._until_nobody_starts
         if self._nobody_starts_from is not None or largest < len(whole.sizes):
             return whole.at(np.minimum(sizes, len(whole.sizes) - 1))
-        if largest > LARGEST and not self.risks_the_same_at_every_exploit:
-            raise UsageError(
-                f"This adversary attacks even groups of {MOST:,}, and one of more than {LARGEST:,} is too large to plan.",
-                remedy="Give him a cost per exploit, or set max_penalties to None or 0 with detection_slope 0.",
-            )
+        single = self.reach.single
+        if largest > single and not self.risks_the_same_at_every_exploit:
+            if PlanTable.of(self, np.array([single])).start[0] > 0:
+                raise UsageError(
+                    f"This adversary attacks even groups of {single:,}; larger ones are too large to plan through.",
+                    remedy="Give him a cost per exploit, or set max_penalties to None or 0 with detection_slope 0.",
+                )
+            sizes = np.minimum(sizes, single)
         distinct, place = np.unique(sizes, return_inverse=True)
         return PlanTable.of(self, distinct).at(place)
 

@@ -148,7 +148,7 @@ def least_size(attack: Attack, max_risk: float = 0.0) -> int | None:
 
     He never buys for a group larger than one for which he does not (V_start does not grow), so above the first such
     size there is no risk at all. Below it the risk need not fall with the size, so sizes are looked at from above.
-    None if he still buys for a group of `LARGEST` people: then nothing is said about larger ones.
+    None if he still buys for a group of `LARGEST` people (or as far as he plans): then nothing is said about larger ones.
     """
     limit = _limit(max_risk)
     if limit >= attack.prior:
@@ -171,7 +171,7 @@ def _first_unbought(attack: Attack) -> int | None:
         return first
     low, high = 1, BLOCK
     while attack.known([high]).accesses[0]:
-        if high >= LARGEST:
+        if high >= min(LARGEST, attack.reach.single):
             return None
         low, high = high, 2 * high
     while high - low > 1:
