@@ -14,9 +14,7 @@ from discreet.policy.edit import Change, edited, written
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8)
 RULES: list[Any] = [None, {"mask": 5}, {"widths": [5, 10]}, {"any": "*"}, {"dates": ["year"]}]
-CHANGES = st.builds(
-    Change, st.sampled_from(["identifier", "quasi", "sensitive", "other"]), st.sampled_from(RULES)
-)
+CHANGES = st.builds(Change, st.sampled_from(["identifier", "quasi", "sensitive", "other"]), st.sampled_from(RULES))
 
 
 def meant(change: Change) -> dict[str, Any]:
