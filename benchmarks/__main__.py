@@ -1,16 +1,17 @@
-"""Run every benchmark, or those named on the command line: python -m benchmarks [counting assessing anonymity attacker spark]."""
+"""Run every benchmark, or those named on the command line: python -m benchmarks [counting assessing anonymity attacker ledger spark]."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import anonymity, assessing, attacker, counting, spark
+from benchmarks import anonymity, assessing, attacker, counting, ledger, spark
 
 ALL = {
     "counting": counting.main,
     "assessing": assessing.main,
     "anonymity": anonymity.main,
     "attacker": attacker.main,
+    "ledger": ledger.main,
     "spark": spark.main,
 }
 

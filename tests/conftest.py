@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers import fresh_schema, postgres_server, spark_session
+from tests.servers import fresh_schema, hurry, postgres_server, spark_session
 
 
 @contextmanager
@@ -24,6 +25,8 @@ def scratch() -> Iterator[Path]:
 def postgres_url() -> Iterator[str]:
     """The URL of a real PostgreSQL server: from DISCREET_TEST_POSTGRES, or started here on loopback."""
     with scratch() as folder, postgres_server(folder) as url:
+        if "DISCREET_TEST_POSTGRES" not in os.environ:
+            hurry(url)
         yield url
 
 

@@ -86,6 +86,17 @@ def test_every_key_of_the_json_is_documented() -> None:
         assert f"`{key}`" in page, key
 
 
+def test_every_event_outcome_and_key_of_the_ledger_is_documented() -> None:
+    from discreet.ledger import EVENTS, OUTCOMES, verifier
+    from discreet.ledger.entry import Charge
+
+    page = (DOCS / "reference" / "ledger.md").read_text(encoding="utf-8")
+    for code, meaning in [*EVENTS.items(), *OUTCOMES.items()]:
+        assert f"| `{code}` | {meaning} |" in page
+    for key in [*verifier.ENTRY_KEYS, *verifier.HEAD_KEYS, *Charge.__dataclass_fields__]:
+        assert f"`{key}`" in page, key
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):

@@ -35,7 +35,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_importing_discreet_loads_nothing_heavy() -> None:
-    check = "import sys, discreet; print(sorted({'numpy', 'duckdb', 'pydantic', 'pandas', 'rich'} & set(sys.modules)))"
+    check = "import sys, discreet; print(sorted({'numpy', 'duckdb', 'pydantic', 'pandas', 'rich', 'sqlalchemy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -43,7 +43,7 @@ def test_importing_discreet_loads_nothing_heavy() -> None:
 def test_the_core_does_without_the_extras() -> None:
     check = """
 import sys
-for name in ('pyarrow', 'pandas', 'polars', 'psycopg', 'pyspark', 'numba', 'scipy'):
+for name in ('pyarrow', 'pandas', 'polars', 'psycopg', 'pyspark', 'numba', 'scipy', 'sqlalchemy', 'alembic', 'nacl'):
     sys.modules[name] = None
 import discreet, tempfile, pathlib
 folder = pathlib.Path(tempfile.mkdtemp())

@@ -15,9 +15,7 @@ from discreet.ledger.entry import Charge, timestamp
 from discreet.ledger.verifier import ENTRY_KEYS, canonical, parse
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
-charges = st.builds(
-    Charge, texts, *[st.integers(0, 2**62)] * 6, st.none() | st.integers(0, 99), st.none() | texts
-)
+charges = st.builds(Charge, texts, *[st.integers(0, 2**62)] * 6, st.none() | st.integers(0, 99), st.none() | texts)
 entries = st.builds(
     Entry,
     sequence=st.integers(0, 2**62),
@@ -47,7 +45,9 @@ def test_an_entry_is_read_back_from_its_bytes_and_they_are_ascii(entry: Entry) -
     assert b"\n" not in body
 
 
-@pytest.mark.parametrize("line", [b"", b"{}", b"[]", b'{"a": 1}', b'{"a":1.0}', b'{"a":NaN}', b'{"a":1,"a":1}', b"\xff"])
+@pytest.mark.parametrize(
+    "line", [b"", b"{}", b"[]", b'{"a": 1}', b'{"a":1.0}', b'{"a":NaN}', b'{"a":1,"a":1}', b"\xff"]
+)
 def test_what_is_not_canonical_or_no_entry_is_refused(line: bytes) -> None:
     with pytest.raises(ValueError):
         Entry.read(line)

@@ -92,6 +92,40 @@ def test_the_wheel_carries_the_migrations_and_runs_them_from_there(tmp_path: Pat
     place = tmp_path / "installed 100%"
     check = f"{OPEN}; import discreet; assert discreet.__file__.startswith({str(place)!r})"
     done = subprocess.run(
-        [sys.executable, "-c", check, str(tmp_path / "s.db")], env={"PYTHONPATH": str(place)}, capture_output=True, text=True
+        [sys.executable, "-c", check, str(tmp_path / "s.db")],
+        env={"PYTHONPATH": str(place)},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+NEXT = """
+import sqlalchemy as sa
+from alembic import op
+revision, down_revision, branch_labels, depends_on = "0002", "0001", None, None
+def upgrade():
+    op.create_table("account", sa.Column("name", sa.Text, primary_key=True))
+"""
+
+
+def test_an_older_store_is_brought_up_to_date_and_keeps_what_it_holds(
+    store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.ledger import Ledger
+
+    with Ledger.open(store_url) as ledger:
+        head = ledger.record(actor="ann", event="web.shown") and ledger.head()
+    shutil.copytree(migrating.MIGRATIONS, tmp_path / "migrations", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "migrations" / "versions" / "0002_accounts.py").write_text(NEXT)
+    monkeypatch.setattr(migrating, "MIGRATIONS", tmp_path / "migrations")
+    monkeypatch.setattr(migrating, "NEWEST", 2)
+    with Ledger.open(store_url) as ledger:
+        with ledger.store.reading() as connection:
+            assert migrating.revision(connection) == 2
+            assert inspect(connection).has_table("account")
+        assert ledger.verify(heads=[head]).holds
+    monkeypatch.undo()
+    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "store.keys"))
+    with pytest.raises(StoreTooNew):
+        Ledger.open(store_url)

@@ -34,10 +34,15 @@ def test_what_was_written_is_there_after_opening_again(store: Store, store_url: 
         assert names(again) == ["a"]
 
 
-def test_an_error_leaves_no_trace(store: Store) -> None:
-    with pytest.raises(ZeroDivisionError), store.writing() as connection:
+def write_and_fail(store: Store) -> None:
+    with store.writing() as connection:
         connection.execute(insert(BUDGET), [ROW])
         raise ZeroDivisionError
+
+
+def test_an_error_leaves_no_trace(store: Store) -> None:
+    with pytest.raises(ZeroDivisionError):
+        write_and_fail(store)
     assert names(store) == []
     store.close()
 

@@ -56,11 +56,15 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     assert "Zaphod" not in str(caught.value)
 
 
+def fill(store: Store) -> None:
+    with store.writing() as connection:
+        connection.execute(text("PRAGMA max_page_count = 1"))  # SQLite rounds this up to what there is
+        connection.execute(insert(BUDGET), [ROW | {"name": f"{number}" * 500} for number in range(500)])
+
+
 def test_a_full_disk(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "store.db") as store:
-        with pytest.raises(StoreFull, match="full"), store.writing() as connection:
-            connection.execute(text("PRAGMA max_page_count = 1"))
-            connection.execute(insert(BUDGET), [ROW | {"name": f"{i}" * 500} for i in range(500)])
+    with Store.open(tmp_path / "store.db") as store, pytest.raises(StoreFull, match="full"):
+        fill(store)
 
 
 def test_a_lock_that_is_not_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +113,9 @@ def test_no_server() -> None:
 @pytest.mark.postgres
 def test_no_such_database(postgres_url: str) -> None:
     with pytest.raises(StoreUnreachable):
-        Store.open(postgres_url.replace("/postgres?", "/nowhere?") if "?" in postgres_url else f"{postgres_url}_nowhere")
+        Store.open(
+            postgres_url.replace("/postgres?", "/nowhere?") if "?" in postgres_url else f"{postgres_url}_nowhere"
+        )
 
 
 @pytest.mark.postgres

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 import httpx
+import pytest
 from fastapi import FastAPI
 
 from discreet.web import accounts, sessions
@@ -18,7 +21,17 @@ ORIGIN = "http://127.0.0.1:8000"
 CHEAP = Hashing(passes=1, memory_kib=8, lanes=1)
 """argon2id at the least cost, where a test is not about its cost."""
 PASSWORD = "a sentence only tests know"
+BOTH_STORES = pytest.mark.parametrize("store_kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+"""For tests of what the store has to keep."""
 OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """One event loop for all tests of a worker, in a thread of its own."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="tests-web", daemon=True).start()
+    return loop
 
 
 @dataclass
@@ -40,7 +53,7 @@ class Browser:
     """One browser; `headers` go with every request."""
 
     app: FastAPI
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, Any] = field(default_factory=dict)
     cookies: dict[str, str] = field(default_factory=dict)
 
     def get(self, path: str, **options: Any) -> httpx.Response:
@@ -60,7 +73,9 @@ class Browser:
         given = {name: value for name, value in wanted.items() if value is not None}
         if self.cookies and "Cookie" not in given:
             given["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        response = asyncio.run(self._send(method, path, headers=given, **options))
+        response = asyncio.run_coroutine_threadsafe(
+            self._send(method, path, headers=given, **options), _loop()
+        ).result()
         for name, value in response.cookies.items():
             self.cookies[name] = value
         if 'discreet=""' in response.headers.get("set-cookie", ""):
@@ -68,10 +83,13 @@ class Browser:
         return response
 
     async def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        transport = httpx.ASGITransport(app=self.app, client=("127.0.0.1", 4711))
-        async with httpx.AsyncClient(transport=transport, base_url=ORIGIN) as client:
-            client.cookies.clear()
+        async with self._client() as client:
             return await client.request(method, path, **options)
+
+    def _client(self) -> httpx.AsyncClient:
+        """Without cookies of its own: it would not send a Secure one back without TLS, as browsers do on loopback."""
+        transport = httpx.ASGITransport(app=self.app, client=("127.0.0.1", 4711))
+        return httpx.AsyncClient(transport=transport, base_url=ORIGIN, trust_env=False)
 
     def sign_in(self, name: str, password: str = PASSWORD) -> httpx.Response:
         """Sign in by the form."""

@@ -1,15 +1,47 @@
-"""The real application on a fresh store of each kind."""
+"""The real application on a fresh store; on each kind of store where a module says so (`pytestmark = BOTH_STORES`)."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
 
+from discreet.store import Store
 from discreet.web import Settings, create_app
+from tests.servers import fresh_schema
 from tests.web.client import CHEAP, ORIGIN, Browser, Clock, make_accounts
+
+
+@pytest.fixture
+def store_kind() -> str:
+    """Which kind of store, where a test does not ask for both."""
+    return "sqlite"
+
+
+@pytest.fixture(scope="session")
+def migrated_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty store that is up to date, to be copied: quicker than migrating one for every test."""
+    path = tmp_path_factory.mktemp("web") / "store.db"
+    Store.open(path).close()
+    return path
+
+
+@pytest.fixture
+def store_url(
+    store_kind: str,
+    migrated_store: Path,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> str:
+    """The address of a store that nobody has used yet; its keys are beside it."""
+    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "store.keys"))
+    if store_kind == "postgresql":
+        return fresh_schema(request.getfixturevalue("postgres_url"))
+    return str(shutil.copy(migrated_store, tmp_path / "store.db"))
 
 
 @pytest.fixture

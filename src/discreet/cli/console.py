@@ -8,12 +8,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.errors import UsageError
-from discreet.report import Finding
+
+if TYPE_CHECKING:
+    from discreet.report import Finding
 
 
 def plain(text: str) -> str:

@@ -60,9 +60,9 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def show(address: str | None, last: int, budgets: bool, as_json: bool, **chosen: str | None) -> None:
     """Show the newest entries, or the budgets."""
-    from discreet.ledger import reading
-
     with _opened(address) as store, store.reading() as connection:
+        from discreet.ledger import reading
+
         if budgets:
             _tell_budgets(reading.budgets(connection), as_json=as_json)
         else:
@@ -75,9 +75,9 @@ def show(address: str | None, last: int, budgets: bool, as_json: bool, **chosen:
 @click.option("--json", "as_json", is_flag=True, help="Print the signed head as JSON.")
 def head(address: str | None, out: Path | None, as_json: bool) -> None:
     """Print the signed head: what the ledger holds now, in one hash. Keep it where nobody can change it."""
-    from discreet.ledger.tree import Tree
-
     with _opened(address) as store, store.reading() as connection:
+        from discreet.ledger.tree import Tree
+
         found = Tree.read(connection).head()
     if out is not None:
         console.write_text(out, verifier.canonical(found).decode("ascii") + "\n")
@@ -119,10 +119,10 @@ def verify(export_file: Path | None, address: str | None, head_files: tuple[Path
 @click.option("--json", "as_json", is_flag=True, help="Accepted for symmetry: an export is JSON lines.")
 def export(address: str | None, out: Path | None, as_json: bool) -> None:
     """Write all of the ledger as JSON lines, the signed head last, for `discreet ledger verify EXPORT`."""
-    from discreet.ledger import reading
-
     del as_json
     with _opened(address) as store, store.reading() as connection:
+        from discreet.ledger import reading
+
         lines = reading.export(connection)
         if out is None:
             for line in lines:
@@ -134,11 +134,12 @@ def export(address: str | None, out: Path | None, as_json: bool) -> None:
 
 
 def _opened(address: str | None) -> Store:
-    from discreet.ledger.tree import Tree
-    from discreet.store import Store
+    from discreet.store import Store  # first: says in words if the extra is missing
 
     store = Store.open(address, create=False)
     with store.reading() as connection:
+        from discreet.ledger.tree import Tree
+
         if Tree.read(connection).opened:
             return store
     store.close()
@@ -146,9 +147,9 @@ def _opened(address: str | None) -> Store:
 
 
 def _check_store(address: str | None, heads: list[Mapping[str, Any]]) -> verifier.Verdict:
-    from discreet.ledger.checking import check_store
-
     with _opened(address) as store, store.reading() as connection:
+        from discreet.ledger.checking import check_store
+
         return check_store(connection, heads=heads)
 
 

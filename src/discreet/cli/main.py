@@ -27,6 +27,7 @@ VERBS = {
     "ledger": "See, check and export what was disclosed.",
     "policy": "Draft, check and describe policy files.",
     "profile": "See what is in a table and what its columns may be.",
+    "serve": "Run the web application.",
 }
 INTERRUPTED = 130
 BUG = 70

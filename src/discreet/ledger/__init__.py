@@ -38,4 +38,6 @@ _FILES = {
 def __getattr__(name: str) -> Any:
     if name not in _FILES:
         raise AttributeError(f"module 'discreet.ledger' has no attribute '{name}'")
+    if _FILES[name] not in ("events", "verifier"):
+        importlib.import_module("discreet.store")  # says in words if the extra is missing
     return getattr(importlib.import_module(f"discreet.ledger.{_FILES[name]}"), name)

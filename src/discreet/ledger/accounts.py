@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.errors import IntegrityError, Outdated, UsageError
-from discreet.ledger.entry import Charge, Entry
-from discreet.store.tables import BUDGET, ENTRY, RESERVATION
+from discreet.ledger.entry import Charge
+from discreet.store.tables import BUDGET, RESERVATION
 
 LARGEST = 2**62
 """Amounts stay below this many parts, so that no sum of two leaves the 64 bits of a database."""
@@ -45,13 +45,12 @@ class Account:
 
 @dataclass
 class Held:
-    """A reservation, with the entry that made it and, if it is closed, the one that closed it."""
+    """A reservation, and the entry that closed it if there is one."""
 
-    entry: Entry
     budget: str
     held: int
     expires: str
-    closing: Entry | None
+    closed: int | None
 
 
 @dataclass
@@ -68,19 +67,12 @@ class Accounts:
         """Read what a batch speaks of."""
         accounts = cls()
         if numbers := list(reservations):
-            accounts._load_held(connection, numbers)
+            for row in connection.execute(_HELD, {"numbers": numbers}):
+                accounts.held[row.sequence] = Held(row.budget, row.held, row.expires, row.closed)
         if names := {*budgets, *(held.budget for held in accounts.held.values())}:
             for row in connection.execute(_BUDGETS, {"names": list(names)}):
                 accounts.budgets[row.name] = Account(**row._mapping, before=(row.spent, row.reserved, row.version))
         return accounts
-
-    def _load_held(self, connection: Connection, numbers: list[int]) -> None:
-        rows = connection.execute(_HELD, {"numbers": numbers}).all()
-        wanted = [*(row.sequence for row in rows), *(row.closed for row in rows if row.closed is not None)]
-        entries = {row.sequence: Entry.read(row.body) for row in connection.execute(_BODIES, {"numbers": wanted})}
-        for row in rows:
-            closing = None if row.closed is None else entries[row.closed]
-            self.held[row.sequence] = Held(entries[row.sequence], row.budget, row.held, row.expires, closing)
 
     def budget(self, name: str, version: int | None = None) -> Account:
         """A budget that exists and, if a version is given, has not changed since it was looked at."""
@@ -140,7 +132,6 @@ def _all_of(done: int, wanted: list[Any]) -> None:
 
 _BUDGETS = select(BUDGET).where(BUDGET.c.name.in_(bindparam("names", expanding=True)))
 _HELD = select(RESERVATION).where(RESERVATION.c.sequence.in_(bindparam("numbers", expanding=True)))
-_BODIES = select(ENTRY.c.sequence, ENTRY.c.body).where(ENTRY.c.sequence.in_(bindparam("numbers", expanding=True)))
 
 _SPEND = (
     update(BUDGET)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -13,16 +13,17 @@ from discreet.errors import DiscreetError, IntegrityError
 from discreet.ledger.accounts import Accounts
 from discreet.ledger.entry import Entry, row_of, timestamp
 from discreet.ledger.keys import Keys
+from discreet.ledger.reading import proven
 from discreet.ledger.receipt import Receipt
 from discreet.ledger.request import Request
-from discreet.ledger.steps import Close, Decision
+from discreet.ledger.steps import Decision
 from discreet.ledger.tree import Tree
 from discreet.store.tables import ENTRY
 
 Outcome = Receipt | DiscreetError
 Clock = Callable[[], datetime]
 
-_KNOWN = select(ENTRY.c.actor, ENTRY.c.key, ENTRY.c.leaf, ENTRY.c.body).where(
+_KNOWN = select(ENTRY.c.actor, ENTRY.c.key, ENTRY.c.sequence, ENTRY.c.body).where(
     ENTRY.c.key.in_(bindparam("keys", expanding=True))
 )
 
@@ -49,19 +50,8 @@ class Batch:
         return self._enter(request, decision)
 
     def _replay(self, request: Request) -> Receipt | None:
-        first = self.known.get((request.actor, request.key)) or self._closed(request)
-        if first is None:
-            return None
-        return Receipt(request.recognise(first.entry), first.leaf, replayed=True)
-
-    def _closed(self, request: Request) -> Receipt | None:
-        """What was closed under any key is closed; to say so again is a repetition."""
-        if not isinstance(request.step, Close) or request.step.reservation not in self.accounts.held:
-            return None
-        closing = self.accounts.held[request.step.reservation].closing
-        if closing is None or not request.step.is_that_of(closing):
-            return None
-        return Receipt(closing, closing.leaf)
+        first = self.known.get((request.actor, request.key))
+        return None if first is None else Receipt(request.recognise(first.entry), first.leaf, replayed=True)
 
     def _enter(self, request: Request, decision: Decision) -> Receipt:
         entry = self._entry(request, decision)
@@ -70,27 +60,24 @@ class Batch:
         self.tree.time = entry.time
         self.rows.append(row_of(entry, body, receipt.leaf))
         self.known[request.actor, request.key] = receipt
-        if isinstance(request.step, Close):
-            self.accounts.held[request.step.reservation].closing = entry
         if request.along is not None and receipt.granted:
             request.along(self.connection)
         return receipt
 
     def _entry(self, request: Request, decision: Decision) -> Entry:
         late = self.now < self.tree.time
-        origin: Request | Entry = decision.origin or request
         return Entry(
             sequence=self.tree.size,
             time=self.tree.time if late else self.now,
             clock=self.now if late else None,
             actor=request.actor,
-            room=origin.room,
-            event=origin.event,
+            room=request.room,
+            event=request.event,
             outcome=decision.outcome,
-            subject=origin.subject,
+            subject=request.subject,
             risk_before=request.risk_before,
             risk_after=request.risk_after,
-            policy=request.policy or origin.policy,
+            policy=request.policy,
             key=request.key,
             budget=decision.charge,
             details=request.details,
@@ -99,11 +86,11 @@ class Batch:
 
 
 def write(
-    connection: Connection, requests: Sequence[Request], *, keys: Keys, clock: Clock, seen: Mapping[str, Any] | None
-) -> tuple[list[Outcome], dict[str, Any]]:
-    """Decide on the requests in order and write all of it; gives what became of each, and the head afterwards.
+    connection: Connection, requests: Sequence[Request], *, keys: Keys, clock: Clock, seen: Tree | None
+) -> tuple[list[Outcome], Tree]:
+    """Decide on the requests in order and write all of it; gives what became of each, and the tree afterwards.
 
-    `seen` is the head that this process wrote or read last. Nothing holds until the transaction is committed.
+    `seen` is the tree that this process wrote or read last. Nothing holds until the transaction is committed.
     """
     tree = _locked(connection, keys, seen)
     was = tree.size
@@ -117,22 +104,19 @@ def write(
             [number for step in steps for number in step.reservations()],
         ),
         timestamp(clock()),
-        _known(connection, requests),
+        _known(connection, tree, requests),
     )
     outcomes = [batch.take(request) for request in requests]
     if batch.rows:
         connection.execute(insert(ENTRY), batch.rows)
         batch.accounts.save(connection)
         tree.save(connection, keys, was=was)
-    return outcomes, tree.head()
+    return outcomes, tree
 
 
-def _locked(connection: Connection, keys: Keys, seen: Mapping[str, Any] | None) -> Tree:
+def _locked(connection: Connection, keys: Keys, seen: Tree | None) -> Tree:
     tree = Tree.lock(connection)
-    if seen is not None:
-        tree.continues(seen)
-    if seen is None or tree.head() != seen:
-        tree.check()
+    tree.check(connection, seen)
     if (tree.key, tree.values_check) != (keys.public, keys.values_check):
         raise IntegrityError(
             "The ledger is signed with other keys than ours.", remedy="Give its keys in DISCREET_KEYS."
@@ -140,6 +124,11 @@ def _locked(connection: Connection, keys: Keys, seen: Mapping[str, Any] | None) 
     return tree
 
 
-def _known(connection: Connection, requests: Sequence[Request]) -> dict[tuple[str, str], Receipt]:
-    found = connection.execute(_KNOWN, {"keys": [request.key for request in requests]})
-    return {(row.actor, row.key): Receipt(Entry.read(row.body), row.leaf) for row in found}
+def _known(connection: Connection, tree: Tree, requests: Sequence[Request]) -> dict[tuple[str, str], Receipt]:
+    wanted = {(request.actor, request.key) for request in requests}
+    found = connection.execute(_KNOWN, {"keys": [request.key for request in requests]}).all()
+    return {
+        (row.actor, row.key): proven(connection, tree, row.sequence, row.body)
+        for row in found
+        if (row.actor, row.key) in wanted
+    }

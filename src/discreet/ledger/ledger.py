@@ -17,7 +17,7 @@ from discreet.kernel import Amount, exact
 from discreet.ledger import merkle, reading
 from discreet.ledger.budget import Budget
 from discreet.ledger.checking import check_store
-from discreet.ledger.entry import Detail, Entry, timestamp
+from discreet.ledger.entry import Detail, Entry, text, timestamp
 from discreet.ledger.keys import Keys
 from discreet.ledger.opening import open_tree
 from discreet.ledger.receipt import Receipt
@@ -31,6 +31,7 @@ from discreet.store.tables import RESERVATION
 
 Result = TypeVar("Result")
 MOST_PARTS = 10**15
+LONGEST_HOLD = 366 * 24 * 3600
 
 
 class About(TypedDict, total=False):
@@ -149,6 +150,8 @@ class Ledger:
         **about: Unpack[About],
     ) -> Receipt:
         """Hold back what something may cost, until it is settled or released. Nobody forgets it: it expires as spent."""
+        if not 1 <= seconds <= LONGEST_HOLD:
+            raise UsageError("A reservation lasts from a second to a year.", remedy="Give `seconds` in between.")
         step = Hold(budget, *_price(cost, to), version, seconds)
         return self.submit(Request.of(actor=actor, event=event, key=key, step=step, **about)).result()
 
@@ -163,16 +166,17 @@ class Ledger:
     def _close(self, reservation: Receipt, outcome: str, cost: Fraction | None, about: About) -> Receipt:
         entry = reservation.entry
         step = Close(entry.sequence, outcome, cost)
+        said: About = {"subject": entry.subject, "policy": entry.policy, **about}
         key = f"close:{entry.sequence}"
-        return self.submit(Request.of(actor=entry.actor, event=entry.event, key=key, step=step, **about)).result()
+        return self.submit(Request.of(actor=entry.actor, event=entry.event, key=key, step=step, **said)).result()
 
     def expire(self) -> list[Receipt]:
         """Count as spent what was reserved and never settled: whether it was delivered is not known."""
         with self.store.reading() as connection:
             now = max(timestamp(self._clock()), Tree.read(connection).time)
             late = select(RESERVATION.c.sequence).where(RESERVATION.c.closed.is_(None), RESERVATION.c.expires <= now)
-            receipts = [reading.receipt(connection, number) for number in connection.execute(late).scalars()]
-        return [self._close(receipt, "expired", None, {}) for receipt in receipts]
+            held = reading.receipts(connection, connection.execute(late).scalars().all())
+        return [self._close(receipt, "expired", None, {}) for receipt in held]
 
     def set_budget(
         self,
@@ -188,7 +192,7 @@ class Ledger:
         amount = exact(limit)
         if amount < 0 or (parts is not None and not 1 <= parts <= MOST_PARTS):
             raise UsageError("A limit is not negative, and one has between 1 and 10^15 parts.", remedy="Check both.")
-        step = Limit(name, amount, parts)
+        step = Limit(text(name, "budget"), amount, parts)
         return self.submit(Request.of(actor=actor, event="ledger.budget", key=key, step=step, **about)).result()
 
     # -- reading and proving ------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from fractions import Fraction
 from typing import TypedDict, Unpack
@@ -12,9 +12,10 @@ from sqlalchemy import Connection, Row, Select, or_, select
 from discreet.errors import IntegrityError, UsageError
 from discreet.ledger.budget import Budget
 from discreet.ledger.entry import Entry, timestamp
+from discreet.ledger.merkle import inclusion, inclusion_holds
 from discreet.ledger.receipt import Receipt
-from discreet.ledger.tree import Tree
-from discreet.ledger.verifier import canonical
+from discreet.ledger.tree import Tree, stored_subtree
+from discreet.ledger.verifier import canonical, leaf_hash
 from discreet.store.tables import BUDGET, ENTRY
 
 PAGE = 1_000
@@ -78,9 +79,13 @@ def _entry(row: Row[tuple[int, str]]) -> Entry:
     try:
         return Entry.read(row.body)
     except ValueError:
-        raise IntegrityError(
-            f"Entry {row.sequence} of the ledger is not what was written.", remedy="Run: discreet ledger verify"
-        ) from None
+        raise _changed(row.sequence) from None
+
+
+def _changed(number: int) -> IntegrityError:
+    return IntegrityError(
+        f"Entry {number} of the ledger is not what was written.", remedy="Run: discreet ledger verify"
+    )
 
 
 def bodies(connection: Connection) -> Iterator[bytes]:
@@ -95,16 +100,26 @@ def export(connection: Connection) -> Iterator[bytes]:
     yield canonical(Tree.read(connection).head()) + b"\n"
 
 
-def receipt(connection: Connection, number: int) -> Receipt:
-    """The receipt of an entry."""
-    row = connection.execute(select(ENTRY).where(ENTRY.c.sequence == number)).one()
-    return Receipt(Entry.read(row.body), row.leaf, replayed=True)
+def proven(connection: Connection, tree: Tree, number: int, body: str) -> Receipt:
+    """The receipt of an entry, after showing that the tree holds it: a row that was slipped in grants nothing."""
+    leaf = leaf_hash(body.encode())
+    path = inclusion(stored_subtree(connection), number, tree.size) if 0 <= number < tree.size else []
+    if not inclusion_holds(leaf, number, tree.size, path, tree.frontier.root()):
+        raise _changed(number)
+    return Receipt(Entry.read(body), leaf.hex(), replayed=True)
+
+
+def receipts(connection: Connection, numbers: Iterable[int]) -> list[Receipt]:
+    """The receipts of entries."""
+    tree = Tree.read(connection)
+    rows = connection.execute(BODIES.where(ENTRY.c.sequence.in_(list(numbers))).order_by(ENTRY.c.sequence)).all()
+    return [proven(connection, tree, row.sequence, row.body) for row in rows]
 
 
 def by_key(connection: Connection, actor: str, key: str) -> Receipt | None:
     """The receipt of a request, by its key."""
-    found = connection.execute(select(ENTRY.c.sequence).where(ENTRY.c.key == key, ENTRY.c.actor == actor)).scalar()
-    return None if found is None else receipt(connection, found)
+    found = connection.execute(select(ENTRY.c.sequence).where(ENTRY.c.key == key, ENTRY.c.actor == actor)).scalars()
+    return next(iter(receipts(connection, found.all())), None)
 
 
 def budgets(connection: Connection) -> list[Budget]:

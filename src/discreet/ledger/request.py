@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from discreet.errors import KeyReused
+from discreet.errors import KeyReused, Outdated
 from discreet.kernel import Amount, written
 from discreet.ledger.entry import Detail, Entry, detail, policy_hash, text
 from discreet.ledger.events import room_of
-from discreet.ledger.steps import Note, Step
+from discreet.ledger.steps import Close, Note, Step
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,8 @@ class Request:
         """The entry that this very request led to; an error if its key was used for another one."""
         if (self.event, self.subject) == (entry.event, entry.subject) and self.step.is_that_of(entry):
             return entry
+        if isinstance(self.step, Close):
+            raise Outdated(f"Entry {entry.sequence} closed that reservation otherwise.", remedy="See that entry.")
         raise KeyReused(
             f"The idempotency key belongs to another request (entry {entry.sequence}).",
             remedy="Make a new key for every request; use it again only to repeat that request.",

@@ -20,8 +20,6 @@ class Decision:
 
     outcome: str
     charge: Charge | None = None
-    origin: Entry | None = None
-    """The entry of the reservation that it closes."""
 
 
 class Step(Protocol):
@@ -148,10 +146,9 @@ class Close:
     def decide(self, accounts: Accounts, *, number: int, now: str) -> Decision:
         """Free what was held back, and spend what was used of it."""
         held = accounts.reservation(self.reservation)
-        if held.closing is not None:
+        if held.closed is not None:
             raise Outdated(
-                f"Reservation {self.reservation} is {held.closing.outcome} already.",
-                remedy="See that entry of the ledger.",
+                f"Entry {held.closed} closed reservation {self.reservation} already.", remedy="See that entry."
             )
         if self.outcome == "expired" and now < held.expires:
             raise Outdated(f"Reservation {self.reservation} has not expired yet.", remedy="Settle or release it.")
@@ -160,9 +157,10 @@ class Close:
         account.reserved -= held.held
         account.spent += amount
         account.version += 1
+        held.closed = number
         accounts.closed.append({"of": self.reservation, "by": number})
         charge = account.charge(amount, held=held.held, reservation=self.reservation)
-        return Decision(self.outcome, charge, held.entry)
+        return Decision(self.outcome, charge)
 
     def _used(self, held: int, parts: int) -> int:
         if self.outcome == "released":

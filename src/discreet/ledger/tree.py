@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,24 +101,30 @@ class Tree:
         self.signature = keys.sign(signed_part(self.head()))
         if self.nodes:
             connection.execute(insert(NODE), self.nodes)
-        peaks = "".join(peak.hex() for peak in self.frontier.peaks)
-        row = {
-            name: getattr(self, name) for name in ("ledger", "key", "values_check", "last", "time", "signature", "size")
-        }
-        row |= {"root": self.frontier.root().hex(), "peaks": peaks}
-        done = connection.execute(_EXTEND, {f"new_{name}": value for name, value in row.items()} | {"was": was})
+        done = connection.execute(_EXTEND, {f"new_{name}": value for name, value in self.row().items()} | {"was": was})
         if done.rowcount != 1:
             raise _broken("somebody changed it although it was locked")
 
-    def check(self) -> None:
-        """Refuse to build on a tree that was not signed as it stands: a new signature would cover up for the change."""
+    def row(self) -> dict[str, Any]:
+        """All that is stored of it."""
+        names = ("ledger", "key", "values_check", "last", "time", "signature", "size")
+        peaks = "".join(peak.hex() for peak in self.frontier.peaks)
+        return {**{name: getattr(self, name) for name in names}, "root": self.frontier.root().hex(), "peaks": peaks}
+
+    def check(self, connection: Connection, seen: Tree | None) -> None:
+        """Refuse to build on a tree that is not as it was left: a new signature would cover up for the change.
+
+        `seen` is the tree as this process wrote or read it last; it may have grown since, but only under our signature.
+        """
+        if seen is not None and seen.row() == self.row():
+            return
+        if seen is not None and (self.size < seen.size or (self.size == seen.size and self.head() != seen.head())):
+            raise _broken("it is behind what this process has written or read")
         if len(self.frontier.peaks) != self.size.bit_count() or not signature_holds(self.head()):
             raise _broken("its head was not signed by us")
-
-    def continues(self, head: Mapping[str, Any]) -> None:
-        """Refuse a tree that is behind a head this process has seen: somebody put an older state back."""
-        if self.size < head["size"] or (self.size == head["size"] and self.head()["root"] != head["root"]):
-            raise _broken("it is behind what this process has written or read")
+        last = connection.execute(select(ENTRY.c.body, ENTRY.c.time).where(ENTRY.c.sequence == self.size - 1)).first()
+        if last is None or (leaf_hash(last.body.encode()).hex(), last.time) != (self.last, self.time):
+            raise _broken("its last entry is another one")
 
 
 def stored_subtree(connection: Connection) -> Subtree:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any
 
 from discreet.errors import StoreError, StoreUnreachable, UsageError
 from discreet.ledger.batch import Clock, Outcome, write
 from discreet.ledger.keys import Keys
 from discreet.ledger.receipt import Receipt
 from discreet.ledger.request import Request
+from discreet.ledger.tree import Tree
 from discreet.store import Store
 
 LARGEST_BATCH = 1_000
@@ -34,11 +34,14 @@ class Writer:
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
-        self.seen: Mapping[str, Any] | None = None
-        """The last head that this process wrote or read."""
+        self._seen: Tree | None = None
+        """The tree as this process wrote or read it last."""
 
     def submit(self, request: Request) -> Future[Receipt]:
-        """Hand in a request; the future is done when its entry is durable, or when it is certain that there is none."""
+        """Hand in a request; the future gives its receipt when its entry is durable.
+
+        After a StoreError it is not known whether there is an entry: ask again with the same key.
+        """
         future: Future[Receipt] = Future()
         with self._starting:
             if self._closed:
@@ -109,8 +112,8 @@ class Writer:
 
     def _once(self, requests: list[Request]) -> list[Outcome]:
         with self._store.writing() as connection:
-            outcomes, head = write(connection, requests, keys=self._keys, clock=self._clock, seen=self.seen)
-        self.seen = head
+            outcomes, tree = write(connection, requests, keys=self._keys, clock=self._clock, seen=self._seen)
+        self._seen = tree
         return outcomes
 
 

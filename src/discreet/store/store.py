@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, text
 
 from discreet.errors import StoreBusy, StoreUnreachable
 from discreet.store import connecting, migrating
 from discreet.store.address import Address
-from discreet.store.troubles import translated
+from discreet.store.troubles import problem, translated
+
+READ_AT_LEISURE = text("SET LOCAL idle_in_transaction_session_timeout = 0")
+"""Whoever reads page by page holds nobody up."""
 
 ATTEMPTS = 50
 """Times to ask for the write-ahead log while another process makes the same file."""
@@ -31,6 +35,7 @@ class Store:
     def __init__(self, address: Address, engine: Engine) -> None:
         self.address = address
         self.engine = engine
+        self._turn = threading.Lock()
 
     @classmethod
     def open(cls, address: str | os.PathLike[str] | None = None, *, create: bool = True) -> Store:
@@ -80,13 +85,28 @@ class Store:
         with translated(self.address), self._connect(write=False) as plain:
             connection = plain.execution_options(**options)
             with connection.begin():
+                if not self.address.embedded:
+                    connection.execute(READ_AT_LEISURE)
                 yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is on the disk when this ends without an error, and has left no trace when it does not."""
-        with translated(self.address), self._connect(write=True) as connection, connection.begin():
+        with self._queued(), translated(self.address), self._connect(write=True) as connection, connection.begin():
             yield connection
+
+    @contextmanager
+    def _queued(self) -> Iterator[None]:
+        """Threads of one process queue for a SQLite file here: SQLite itself would look again and again."""
+        if not self.address.embedded:
+            yield
+            return
+        if not self._turn.acquire(timeout=connecting.PATIENCE):
+            raise problem(StoreBusy, self.address)
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     def close(self) -> None:
         """Give the connections back."""

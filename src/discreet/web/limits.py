@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -77,7 +78,7 @@ def _count(connection: Connection, allowance: Allowance, now: str, begin: str) -
 def _too_many(connection: Connection, site: Site, allowance: Allowance) -> Problem:
     since = connection.execute(select(LIMIT.c.since).where(LIMIT.c.key == allowance.key)).scalar_one()
     wait = datetime.fromisoformat(since) + WINDOW - site.now()
-    seconds = max(1, int(wait.total_seconds()) + 1)
+    seconds = max(1, math.ceil(wait.total_seconds()))
     return Problem(
         429,
         "There were too many attempts.",

@@ -83,3 +83,14 @@ def _faults(route: Route) -> list[str]:
     if (route.kind == "api") != route.path.startswith("/api/"):
         faults.append("the API is what is below /api/, and nothing else")
     return faults
+
+
+def numbered(text: str) -> int:
+    """The number in a path; a ValueError for anything that a database could not keep.
+
+    >>> numbered("12")
+    12
+    """
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise ValueError("not a number")
+    return int(text)

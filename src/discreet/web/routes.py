@@ -6,9 +6,11 @@ this table: every role at every route, with objects of its own and of others.
 
 from __future__ import annotations
 
+from discreet.web.api import description, models
+from discreet.web.api import ledger as ledger_api
+from discreet.web.api import tokens as tokens_api
 from discreet.web.api.me import me
-from discreet.web.api.models import Me
-from discreet.web.pages import about, dashboard, own, people, sign_in, welcome
+from discreet.web.pages import about, dashboard, ledger, own, people, programs, sign_in, welcome
 from discreet.web.permissions import ANYONE
 from discreet.web.route import Route
 
@@ -32,6 +34,48 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/accounts/{number}/sign-out", "accounts.change", people.end_sessions, body="form", loads=people.ACCOUNT
     ),
-    Route("GET", "/api/v1/me", "dashboard.read", me, kind="api", returns=Me),
+    Route("GET", "/tokens", "tokens.own", programs.tokens_page),
+    Route("POST", "/tokens", "tokens.own", programs.make_token, body="form"),
+    Route("POST", "/tokens/{number}/revoke", "tokens.own", programs.revoke, body="form", loads=programs.TOKEN),
+    Route("GET", "/ledger", "ledger.read", ledger.ledger_page),
+    Route("GET", "/ledger/{number}", "ledger.read", ledger.entry_page, loads=ledger.ENTRY),
+    Route("POST", "/ledger/verify", "ledger.verify", ledger.verify, body="form"),
+    Route("POST", "/ledger/export", "ledger.export", ledger.export, body="form"),
+    Route("GET", "/api/v1/openapi.json", "api.describe", description.description, kind="api"),
+    Route("GET", "/api/v1/me", "dashboard.read", me, kind="api", returns=models.Me),
+    Route("GET", "/api/v1/ledger/head", "ledger.read", ledger_api.head, kind="api", returns=models.Head),
+    Route(
+        "GET", "/api/v1/ledger/entries", "ledger.read", ledger_api.entry_list, kind="api", returns=models.EntriesPage
+    ),
+    Route(
+        "GET",
+        "/api/v1/ledger/entries/{number}",
+        "ledger.read",
+        ledger_api.entry,
+        kind="api",
+        loads=ledger.ENTRY,
+        returns=models.EntryModel,
+    ),
+    Route("GET", "/api/v1/tokens", "tokens.own", tokens_api.token_list, kind="api", returns=models.Tokens),
+    Route(
+        "POST",
+        "/api/v1/tokens",
+        "tokens.own",
+        tokens_api.make_token,
+        kind="api",
+        body="json",
+        returns=models.MadeToken,
+        status=201,
+    ),
+    Route(
+        "POST",
+        "/api/v1/tokens/{number}/revoke",
+        "tokens.own",
+        tokens_api.revoke,
+        kind="api",
+        body="json",
+        loads=programs.TOKEN,
+        returns=models.TokenModel,
+    ),
 )
 """Method, path, permission, handler; then kind, body and what is loaded."""

@@ -89,6 +89,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "share": lambda value: percent(float(value)),
     "stamp": lambda moment: timestamp(datetime.fromtimestamp(moment / 1000, UTC)),
     "named": lambda one: (one.id, one.name),
-    "pair": lambda one: (one, one),
+    "pair": lambda value: (value, value),
+    "parts": lambda amount, parts: str(Fraction(amount, parts)),
 }
 """What templates may use."""

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from discreet.web.tokens import LONGEST_LIFE
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable() or not text.strip():
+        raise ValueError("must be printable text")
+    return text.strip()
+
+
+Line = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_printable)]
+"""One line of text."""
+Text = Annotated[str, Field(max_length=500)]
 
 
 class Strict(BaseModel):
@@ -33,6 +46,108 @@ class Me(Strict):
     """The number of the token; null in a session."""
 
 
+class Head(Strict):
+    """The signed head of the ledger: what it holds, in one hash."""
+
+    format: str
+    ledger: str
+    size: int
+    root: str
+    time: str
+    key: str
+    signature: str
+
+
+class ChargeModel(Strict):
+    """What an entry did to a budget, in parts (`parts` to the one), and how the budget stood afterwards."""
+
+    name: str
+    parts: int
+    amount: int
+    held: int
+    allowed: int
+    spent: int
+    reserved: int
+    reservation: int | None
+    expires: str | None
+
+
+class EntryModel(Strict):
+    """One entry of the ledger."""
+
+    sequence: int
+    time: str
+    clock: str | None
+    actor: str
+    room: str
+    event: str
+    outcome: str
+    subject: str
+    risk_before: str | None
+    risk_after: str | None
+    policy: str | None
+    key: str
+    budget: ChargeModel | None
+    details: dict[str, str | int | bool | None]
+    previous: str
+
+
+class EntriesPage(Strict):
+    """Some entries, newest first; ask again with `before` = `older` for the next ones."""
+
+    entries: list[EntryModel]
+    older: int | None
+
+
+class EntriesQuery(BaseModel):
+    """Which entries; what is left out does not matter."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    actor: Text = ""
+    room: Text = ""
+    event: Text = ""
+    outcome: Text = ""
+    subject: Text = ""
+    since: Text = ""
+    until: Text = ""
+    before: int | None = Field(default=None, ge=0, le=10**17)
+    most: int = Field(default=50, ge=1, le=500)
+
+
+class TokenModel(Strict):
+    """A token, without its secret."""
+
+    id: int
+    name: str
+    scopes: list[str]
+    made: str
+    expires: str
+    revoked: str | None
+    state: str
+
+
+class Tokens(Strict):
+    """All tokens of the account, newest first."""
+
+    tokens: list[TokenModel]
+
+
+class NewToken(Strict):
+    """A token to be made."""
+
+    name: Line
+    scopes: list[Annotated[str, Field(max_length=80)]] = Field(min_length=1, max_length=50)
+    days: int = Field(default=90, ge=1, le=LONGEST_LIFE)
+
+
+class MadeToken(Strict):
+    """A new token and its secret, which is never shown again."""
+
+    token: TokenModel
+    secret: str
+
+
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {
         "description": words,
@@ -43,6 +158,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         (401, "No token, or one that has expired or was revoked."),
         (403, "The token does not include this."),
         (404, "There is nothing here that this token may see."),
+        (409, "Something has changed meanwhile."),
         (413, "Too large."),
         (422, "Something does not fit."),
         (503, "The store cannot be used now."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from discreet.web.context import Context, Here
+from discreet.web.permissions import ROLES
 from discreet.web.render import assets
 from discreet.web.route import Loads
 
@@ -14,7 +15,7 @@ KEPT = "public, max-age=31536000, immutable"
 
 def about_page(context: Here) -> Response:
     """Help: what the places are for, what the words mean, how to work without a mouse."""
-    return context.page("about.html")
+    return context.page("about.html", roles=ROLES)
 
 
 def _find(context: Context, path: dict[str, str]) -> tuple[bytes, str] | None:

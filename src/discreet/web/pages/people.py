@@ -13,12 +13,12 @@ from discreet.web.context import Context, Here, go
 from discreet.web.permissions import ROLES
 from discreet.web.problems import Problem
 from discreet.web.remarks import remark
-from discreet.web.route import Loads
+from discreet.web.route import Loads, numbered
 
 
 def _find(context: Context, path: dict[str, str]) -> Account | None:
     with context.site.store.reading() as connection:
-        return accounts.find(connection, int(path["number"]))
+        return accounts.find(connection, numbered(path["number"]))
 
 
 ACCOUNT = Loads("account", find=_find, may=lambda context, account: context.may("accounts.change"))
