@@ -7,6 +7,10 @@ from discreet.errors import UsageError
 EVENTS = {
     "ledger.opened": "the ledger was opened; names it, its format and its signing key",
     "ledger.budget": "a budget was made, or its limit was changed",
+    "risk.profiled": "the columns of a table were looked at",
+    "risk.assessed": "the risk of publishing a table was measured",
+    "attacker.planned": "what an adversary would do to a table was worked out",
+    "anonymity.made": "an anonymised table was made; nobody has it yet",
     "anonymity.published": "an anonymised table was handed over",
     "releases.sealed": "the sealed manifest of a release was committed to, before delivery",
     "releases.delivered": "a recipient's copy of a release was handed over",
@@ -18,6 +22,7 @@ EVENTS = {
     "web.approved": "a person approved what another had asked for",
     "web.rejected": "a person rejected what another had asked for",
     "web.account": "an account was made, changed or closed",
+    "web.dataset": "a data set was registered, changed or removed",
     "web.policy": "a policy was put in force",
 }
 """Meaning by code; a code is its room, a dot and what happened."""

@@ -18,6 +18,7 @@ from discreet.web import middleware
 from discreet.web.answers import Answers
 from discreet.web.api.models import PROBLEMS
 from discreet.web.guard import GuardedRoute
+from discreet.web.jobs.foreman import Foreman
 from discreet.web.passwords import Hasher
 from discreet.web.render import Templates
 from discreet.web.route import Route, Undeclared, complaints
@@ -109,5 +110,7 @@ def refuse_undeclared(app: FastAPI, routes: Sequence[Route]) -> None:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     refuse_undeclared(app, list(app.state.site.table.values()))
+    app.state.site.foreman = Foreman(app.state.site)
+    app.state.site.foreman.start()
     yield
     app.state.site.close()

@@ -19,6 +19,9 @@ class Place:
 
 PLACES = (
     Place("Dashboard", "/", "dashboard.read"),
+    Place("Data sets", "/datasets", "datasets.read"),
+    Place("Jobs", "/jobs", "datasets.read"),
+    Place("Reports", "/reports", "reports.read"),
     Place("Ledger", "/ledger", "ledger.read"),
     Place("Accounts", "/accounts", "accounts.change"),
     Place("Tokens", "/tokens", "tokens.own"),

@@ -12,6 +12,10 @@ PERMISSIONS = {
     "ledger.read": "read the entries of the ledger and its head",
     "ledger.verify": "have the ledger verified",
     "ledger.export": "take away the whole ledger",
+    "datasets.read": "see data sets, their columns, policies and results",
+    "datasets.change": "bring and remove data sets, change policies, start and cancel jobs",
+    "datasets.take": "take away anonymised tables",
+    "reports.read": "read reports on data sets: numbers of people and names of columns, no values",
     "accounts.change": "invite people, close accounts and open them again, end sessions",
     "api.describe": "read the description of the API",
 }
@@ -26,12 +30,13 @@ ROLES = {
 """Meaning by role."""
 
 _EVERYBODY = frozenset({"account.own", "dashboard.read"})
+_DATASETS = frozenset({"datasets.read", "datasets.change", "datasets.take", "reports.read"})
 
 GRANTED: dict[str, frozenset[str]] = {
-    "custodian": _EVERYBODY | {"tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.change", "api.describe"},
+    "custodian": _EVERYBODY | _DATASETS | {"tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.change", "api.describe"},
     "manager": _EVERYBODY | {"tokens.own", "api.describe"},
     "worker": _EVERYBODY,
-    "auditor": _EVERYBODY | {"tokens.own", "ledger.read", "ledger.verify", "ledger.export", "api.describe"},
+    "auditor": _EVERYBODY | {"reports.read", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "api.describe"},
 }  # fmt: skip
 """The permissions of each role."""
 

@@ -12,6 +12,7 @@ import jinja2
 import markupsafe
 
 from discreet import __version__
+from discreet.report.components import prose
 from discreet.report.document import stylesheet
 from discreet.report.markup import Markup
 from discreet.web import words
@@ -32,6 +33,7 @@ class Templates:
             finalize=_pass_markup,
         )
         self._environment.filters.update(words.FILTERS)
+        self._environment.filters.update(built=_built, prose=lambda text: _pass_markup(prose(text)))
         self._environment.globals.update(version=__version__, asset=asset_address)
 
     def page(self, name: str, values: dict[str, Any]) -> str:
@@ -42,6 +44,11 @@ class Templates:
 def _pass_markup(value: Any) -> Any:
     """What the report builds is escaped already."""
     return markupsafe.Markup(value.text) if isinstance(value, Markup) else value  # noqa: S704 - built by element()
+
+
+def _built(html: str) -> markupsafe.Markup:
+    """Sections that a job had the report build, where everything was escaped before they were stored."""
+    return markupsafe.Markup(html)  # noqa: S704 - built by element()
 
 
 @cache

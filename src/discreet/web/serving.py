@@ -49,7 +49,12 @@ class Server(uvicorn.Server):
 
 def serve(app: FastAPI, ear: socket.socket, *, proxy: str | None = None, ready: Callable[[], None]) -> None:
     """Serve until somebody stops it."""
-    config = uvicorn.Config(
+    Server(configuration(app, proxy=proxy), ready).run(sockets=[ear])
+
+
+def configuration(app: FastAPI, *, proxy: str | None = None) -> uvicorn.Config:
+    """How uvicorn is run."""
+    return uvicorn.Config(
         app,
         log_level="warning",
         access_log=False,
@@ -61,4 +66,3 @@ def serve(app: FastAPI, ear: socket.socket, *, proxy: str | None = None, ready: 
         limit_concurrency=1_000,
         timeout_graceful_shutdown=10,
     )
-    Server(config, ready).run(sockets=[ear])

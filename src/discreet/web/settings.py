@@ -44,6 +44,19 @@ class Settings:
     link_life: timedelta = timedelta(hours=24)
     largest_form: int = 64 * 1024
     largest_upload: int = 1024 * 1024 * 1024
+    folders: tuple[Path, ...] = ()
+    """Folders whose files may be registered where they are; none unless whoever runs this allowed some."""
+    servers: tuple[str, ...] = ()
+    """PostgreSQL servers whose tables may be registered, as `host` or `host:port`; none unless allowed."""
+    largest_table: int = 16 * 1024 * 1024 * 1024
+    """Most bytes of an uploaded table once it is decompressed."""
+    most_columns: int = 500
+    jobs_at_once: int = 2
+    """Jobs that run at the same time, over all processes on one store."""
+    lease: timedelta = timedelta(seconds=30)
+    """A job whose process has not been heard of for so long counts as dead"""
+    most_attempts: int = 3
+    """and is taken up again, until it was begun so often."""
     demo: bool = False
     """Is this a demonstration on generated people? Pages say so."""
 

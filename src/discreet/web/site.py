@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.ledger import Ledger
@@ -18,6 +19,9 @@ from discreet.web.settings import Settings
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from discreet.web.datasets.opening import Places
+    from discreet.web.jobs.foreman import Foreman
+
 
 @dataclass
 class Site:
@@ -29,6 +33,8 @@ class Site:
     templates: Templates
     table: Mapping[tuple[str, str], Route]
     app: FastAPI | None = field(default=None, repr=False)
+    foreman: Foreman | None = field(default=None, repr=False)
+    """Who starts jobs, once the server runs."""
 
     @property
     def store(self) -> Store:
@@ -43,6 +49,18 @@ class Site:
         """Now, or some time ago, as the store writes moments; such texts compare like the moments."""
         return timestamp(self.now() - ago)
 
+    @cached_property
+    def places(self) -> Places:
+        """Where data sets are."""
+        from discreet.web.datasets.folder import Folder
+        from discreet.web.datasets.opening import Places
+
+        folder = Folder.of(self.settings.data, self.ledger.head()["ledger"])
+        return Places(folder, self.settings.folders, self.ledger.keys)
+
     def close(self) -> None:
-        """Write what waits, then close the store."""
+        """Put running jobs back, write what waits, then close the store."""
+        if self.foreman is not None:
+            self.foreman.close()
+            self.foreman = None
         self.ledger.close()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
+from discreet.ledger.entry import timestamp
 from discreet.report.words import MONTHS, percent, plural
 
 UNITS = ((86_400, "day", "days"), (3_600, "hour", "hours"), (60, "minute", "minutes"))
@@ -85,6 +86,9 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "span": span,
     "plural": plural,
     "number": lambda value: f"{value:,}",
+    "share": lambda value: percent(float(value)),
+    "stamp": lambda moment: timestamp(datetime.fromtimestamp(moment / 1000, UTC)),
+    "named": lambda one: (one.id, one.name),
     "pair": lambda value: (value, value),
     "parts": lambda amount, parts: str(Fraction(amount, parts)),
 }
