@@ -1,10 +1,10 @@
-"""Run every benchmark, or those named on the command line: python -m benchmarks [counting assessing anonymity attacker ledger spark]."""
+"""Run every benchmark, or those named on the command line: python -m benchmarks [counting assessing anonymity attacker ledger lab spark]."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import anonymity, assessing, attacker, counting, ledger, spark
+from benchmarks import anonymity, assessing, attacker, counting, lab, ledger, spark
 
 ALL = {
     "counting": counting.main,
@@ -12,6 +12,7 @@ ALL = {
     "anonymity": anonymity.main,
     "attacker": attacker.main,
     "ledger": ledger.main,
+    "lab": lab.main,
     "spark": spark.main,
 }
 

@@ -10,12 +10,16 @@ Where every exploit risks the same fine, the recursion has a closed form (`_all_
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from discreet.attacker.parameters import Floats, Parameters
 from discreet.kernel.hierarchy import Ints
+
+NEGLIGIBLE = 60.0
+"""Steps whose discounted weight is below exp(-60) change no sum of floats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +59,7 @@ def _all_or_nothing(p: Parameters, sizes: Ints) -> tuple[Floats, ...]:
     After i failures he is still there with probability 1 - i p/g, so that m exploits are worth
     sum_{i<m} gamma^i (1 - i p/g) [gamma (s_i G - d C_p) - C_e]. The bracket rises with i, so the best m is 0 or g.
     """
-    most = int(sizes.max(initial=0))
-    steps = np.arange(most)
-    weights = p.discount ** steps.astype(np.float64)
-    plain, rising = (np.concatenate([[0.0], np.cumsum(part)])[sizes] for part in (weights, steps * weights))
+    plain, rising = _discounted(p.discount, sizes)
     share = p.prior / np.maximum(sizes, 1)
     caught = float(p.detection(np.zeros(1, dtype=np.int64))[0])
     burden = p.exploit_cost + p.discount * caught * float(p.penalties[0])
@@ -66,11 +67,26 @@ def _all_or_nothing(p: Parameters, sizes: Ints) -> tuple[Floats, ...]:
     goes = worth > 0
     tries = goes * (sizes - share * (sizes * (sizes - 1.0) / 2))
     charged = _expected_detections(p, sizes, share) if p.max_penalties is None else np.zeros(len(sizes))
-    return np.maximum(worth, 0), goes * sizes, goes * p.prior, tries, goes * charged
+    parts = (np.maximum(worth, 0), goes * sizes, goes * p.prior, tries, goes * charged)
+    return tuple(np.asarray(part, dtype=np.float64) for part in parts)
+
+
+def _discounted(discount: float, sizes: Ints) -> tuple[Floats, Floats]:
+    """The sums of gamma^i and of i gamma^i over i below each size; beyond where they stop growing nothing is added."""
+    if discount == 1:
+        return sizes.astype(np.float64), sizes * (sizes - 1.0) / 2
+    most = min(int(sizes.max(initial=0)), math.ceil(NEGLIGIBLE / -math.log(discount)))
+    steps = np.arange(most)
+    weights = discount ** steps.astype(np.float64)
+    place = np.minimum(sizes, most)
+    plain, rising = (np.concatenate([[0.0], np.cumsum(part)])[place] for part in (weights, steps * weights))
+    return plain, rising
 
 
 def _expected_detections(p: Parameters, sizes: Ints, share: Floats) -> Floats:
     """How often he is detected on his way through all candidates."""
+    if p.detection_slope == 0:
+        return np.asarray(p.detection(np.zeros(1, dtype=np.int64))[0] * (sizes - share * (sizes * (sizes - 1.0) / 2)))
     steps = np.arange(int(sizes.max(initial=0)))
     caught = p.detection(steps)
     plain, rising = (np.concatenate([[0.0], np.cumsum(part)])[sizes] for part in (caught, steps * caught))

@@ -6,9 +6,9 @@ many there. A table of a million classes has a few thousand such kinds of target
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -91,6 +91,17 @@ class Targets:
         first = np.flatnonzero(new)
         counts = np.add.reduceat(people[order], first) if len(first) else people[:0]
         return cls(counts.astype(np.int64), sizes[first].astype(np.int64), shares[first], external_size)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON: counts only."""
+        lists = {name: getattr(self, name).tolist() for name in ("people", "groups", "densities")}
+        return {**lists, "external_size": self.external_size}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Targets:
+        """Back from JSON."""
+        people, groups = (np.array(content[name], dtype=np.int64) for name in ("people", "groups"))
+        return cls(people, groups, np.array(content["densities"], dtype=np.float64), int(content["external_size"]))
 
     def __len__(self) -> int:
         return len(self.people)

@@ -22,6 +22,7 @@ PLACES = (
     Place("Data sets", "/datasets", "datasets.read"),
     Place("Jobs", "/jobs", "datasets.read"),
     Place("Reports", "/reports", "reports.read"),
+    Place("Attacker lab", "/lab", "attack.plan"),
     Place("Ledger", "/ledger", "ledger.read"),
     Place("Accounts", "/accounts", "accounts.change"),
     Place("Tokens", "/tokens", "tokens.own"),

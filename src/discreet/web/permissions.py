@@ -15,6 +15,7 @@ PERMISSIONS = {
     "datasets.read": "see data sets, their columns, policies and results",
     "datasets.change": "bring and remove data sets, change policies, start and cancel jobs",
     "datasets.take": "take away anonymised tables",
+    "attack.plan": "use the attacker lab: what an adversary would do, and what deters him",
     "reports.read": "read reports on data sets: numbers of people and names of columns, no values",
     "accounts.change": "invite people, close accounts and open them again, end sessions",
     "api.describe": "read the description of the API",
@@ -33,10 +34,10 @@ _EVERYBODY = frozenset({"account.own", "dashboard.read"})
 _DATASETS = frozenset({"datasets.read", "datasets.change", "datasets.take", "reports.read"})
 
 GRANTED: dict[str, frozenset[str]] = {
-    "custodian": _EVERYBODY | _DATASETS | {"tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.change", "api.describe"},
-    "manager": _EVERYBODY | {"tokens.own", "api.describe"},
+    "custodian": _EVERYBODY | _DATASETS | {"attack.plan", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.change", "api.describe"},
+    "manager": _EVERYBODY | {"attack.plan", "tokens.own", "api.describe"},
     "worker": _EVERYBODY,
-    "auditor": _EVERYBODY | {"reports.read", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "api.describe"},
+    "auditor": _EVERYBODY | {"attack.plan", "reports.read", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "api.describe"},
 }  # fmt: skip
 """The permissions of each role."""
 

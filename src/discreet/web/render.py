@@ -55,7 +55,8 @@ def _built(html: str) -> markupsafe.Markup:
 def assets() -> dict[str, tuple[bytes, str]]:
     """Every file that pages load, with its type: the style sheet, and modules of our own."""
     static = resources.files("discreet.web").joinpath("static")
-    sheet = stylesheet() + static.joinpath("app.css").read_text(encoding="utf-8")
+    more = sorted(file.name for file in static.iterdir() if file.name.endswith(".css") and file.name != "app.css")
+    sheet = stylesheet() + "".join(static.joinpath(name).read_text(encoding="utf-8") for name in ("app.css", *more))
     scripts = {file.name: file.read_bytes() for file in static.iterdir() if file.name.endswith(".js")}
     return {
         "style.css": (sheet.encode(), "text/css; charset=utf-8"),

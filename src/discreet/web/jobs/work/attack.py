@@ -9,6 +9,7 @@ from typing import cast
 from discreet import __version__
 from discreet.attacker import Attack, Attacked
 from discreet.attacker.case_study import PUBLISHED
+from discreet.attacker.targets import Targets
 from discreet.report import attack_findings, attack_page
 from discreet.report.attack.case import Case
 from discreet.report.attack.page import attack_parts
@@ -30,6 +31,7 @@ def attack_table(task: Task) -> Outcome:
         task.command("attack", "--attack attack.toml").replace("--population", "--external"),
     )
     numbers = {**struck.to_dict(found.threshold), "threshold": found.threshold, "exceeded": exceeded}
+    numbers["targets"] = Targets.of(struck).to_dict()  # what the lab works on
     numbers["findings"] = [
         asdict(finding) for finding in attack_findings(struck, source=name, threshold=found.threshold)
     ]
