@@ -1,16 +1,19 @@
-"""Run every benchmark, or those named on the command line: python -m benchmarks [counting assessing anonymity attacker ledger lab spark]."""
+"""Run every benchmark, or those named on the command line: python -m benchmarks [counting assessing anonymity ...]."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import anonymity, assessing, attacker, counting, lab, ledger, spark
+from benchmarks import anomalies, anonymity, assessing, attacker, counting, elicitation, lab, ledger, misuse, spark
 
 ALL = {
     "counting": counting.main,
     "assessing": assessing.main,
     "anonymity": anonymity.main,
     "attacker": attacker.main,
+    "misuse": misuse.main,
+    "elicitation": elicitation.main,
+    "anomalies": anomalies.main,
     "ledger": ledger.main,
     "lab": lab.main,
     "spark": spark.main,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.attacker import Attack
     from discreet.errors import DiscreetError
     from discreet.kernel import Classes, count
+    from discreet.misuse import score
     from discreet.policy import Policy
     from discreet.risk import Assessment, Profile, assess, profile
     from discreet.sources import Table, read
@@ -36,6 +37,7 @@ __all__ = [
     "count",
     "profile",
     "read",
+    "score",
 ]
 
 # Each name is imported from its room when it is first used, so that `import discreet` is quick.
@@ -53,6 +55,7 @@ _ROOMS = {
     "count": "kernel",
     "profile": "risk",
     "read": "sources",
+    "score": "misuse",
 }
 
 

@@ -3,6 +3,7 @@
 DiscreetError                      70  a bug, if it is ever raised as itself
 ├── UsageError                      2  the call cannot be understood
 │   ├── MissingExtra                2  a capability is not installed
+│   ├── RequestError                2  a request in SQL cannot be understood
 │   └── KeyReused                   2  an idempotency key came back with another request
 ├── DataError                       3  the data cannot be used as they are
 │   ├── SourceNotFound              3  no such file, table or server
@@ -47,6 +48,7 @@ __all__ = [
     "OutsideHierarchy",
     "PolicyError",
     "Refused",
+    "RequestError",
     "SourceNotFound",
     "SourceUnreadable",
     "StoreBusy",
@@ -88,6 +90,10 @@ class MissingExtra(UsageError):
             remedy=f"Install it with: pip install 'discreet[{extra}]'",
         )
         self.extra = extra
+
+
+class RequestError(UsageError):
+    """A request in SQL cannot be understood; what is not understood is not let through."""
 
 
 class KeyReused(UsageError):

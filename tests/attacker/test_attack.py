@@ -205,6 +205,9 @@ def test_an_adversary_with_nothing_to_lose_has_no_thresholds() -> None:
         {"max_penalties": -1},
         {"max_penalties": 1.5},
         {"link_cost": True},
+        {"gain": np.complex128(1)},
+        {"penalty": 10**400},
+        {"prior": 5e-324},
     ],
 )
 def test_nonsense_is_refused(wrong: dict[str, Any]) -> None:
@@ -214,7 +217,9 @@ def test_nonsense_is_refused(wrong: dict[str, Any]) -> None:
     assert caught.value.remedy
 
 
-@pytest.mark.parametrize("sizes", [[-1], [1.5], [[1]], ["a"]])
+@pytest.mark.parametrize(
+    "sizes", [[-1], [1.5], [[1]], ["a"], [[1], [1, 2]], [2**70], np.array([2**63], np.uint64), None]
+)
 def test_sizes_are_numbers_of_people(sizes: Any) -> None:
     with pytest.raises(UsageError):
         Attack(**PUBLISHED).known(sizes)

@@ -13,8 +13,9 @@ import click
 import pytest
 
 import discreet
-from discreet import errors
+from discreet import errors, misuse
 from discreet.cli.main import cli
+from discreet.misuse import Sensitivity
 from discreet.policy import json_schema
 
 ROOT = Path(__file__).parents[2]
@@ -48,10 +49,11 @@ def test_every_command_and_option_is_documented(name: str, command: click.Comman
 def settings(schema: dict[str, Any], part: dict[str, Any], prefix: str) -> Iterator[str]:
     for name, setting in part.get("properties", {}).items():
         inner = str(setting.get("$ref") or next((one.get("$ref", "") for one in setting.get("anyOf", [])), ""))
+        each = setting.get("additionalProperties")
         if inner:
             yield from settings(schema, schema["$defs"][inner.rpartition("/")[2]], f"{prefix}{name}.")
-        elif name == "columns":
-            yield from settings(schema, schema["$defs"]["ColumnSection"], "columns.NAME.")
+        elif not prefix and isinstance(each, dict) and "$ref" in each:
+            yield from settings(schema, schema["$defs"][each["$ref"].rpartition("/")[2]], f"{name}.NAME.")
         else:
             yield f"{prefix}{name}"
 
@@ -63,7 +65,13 @@ def test_every_policy_setting_is_documented(setting: str) -> None:
 
 def test_the_settings_were_really_found() -> None:
     found = set(settings(json_schema(), json_schema(), ""))
-    assert {"data.count", "columns.NAME.role", "limits.at_risk", "economics.adversary_gain"} <= found
+    assert {
+        "data.count",
+        "columns.NAME.role",
+        "limits.at_risk",
+        "economics.adversary_gain",
+        "sensitivity.NAME.bins",
+    } <= found
 
 
 @pytest.mark.parametrize("name", discreet.__all__)
@@ -84,6 +92,20 @@ def test_every_key_of_the_json_is_documented() -> None:
     found = discreet.assess(discreet.Classes.of(["x"], [("a",)]), population=10).to_dict()
     for key in [*found, *found["population_uniqueness"], *found["limit"], *found["prosecutor"]]:
         assert f"`{key}`" in page, key
+
+
+def test_every_key_of_a_misuse_score_is_documented() -> None:
+    page = (DOCS / "reference" / "json.md").read_text(encoding="utf-8").split("## discreet misuse score")[1]
+    f = Sensitivity.from_dict({"a": {"otherwise": 1.0}})
+    found = discreet.score([{"a": 1}], source=[{"a": 1}], quasi=[], sensitivity=f).to_dict()
+    for key in [*found, *found["top"][0], "limit", "exceeded"]:
+        assert f"`{key}`" in page, key
+
+
+@pytest.mark.parametrize("name", misuse.__all__)
+def test_every_public_name_of_the_misuse_room_is_documented(name: str) -> None:
+    pages = [DOCS / "reference" / "python.md", *sorted((DOCS / "how-to").glob("*.md"))]
+    assert any(f"`{name}" in page.read_text(encoding="utf-8") for page in pages)
 
 
 def test_every_event_outcome_and_key_of_the_ledger_is_documented() -> None:

@@ -43,13 +43,17 @@ def test_importing_discreet_loads_nothing_heavy() -> None:
 def test_the_core_does_without_the_extras() -> None:
     check = """
 import sys
-for name in ('pyarrow', 'pandas', 'polars', 'psycopg', 'pyspark', 'numba', 'scipy', 'sqlalchemy', 'alembic', 'nacl'):
+for name in ('pyarrow', 'pandas', 'polars', 'psycopg', 'pyspark', 'numba', 'scipy', 'pyroaring', 'sqlglot', 'sqlalchemy',
+             'alembic', 'nacl'):
     sys.modules[name] = None
 import discreet, tempfile, pathlib
 folder = pathlib.Path(tempfile.mkdtemp())
 (folder / 'a.csv').write_text('sex,age\\nF,1\\nM,2\\n')
 table = discreet.read(folder / 'a.csv', policy=discreet.Policy.from_dict({'columns': {'sex': {'role': 'quasi'}}}))
 assert discreet.assess(table).records == 2
+from discreet.misuse import Sensitivity, score
+weights = Sensitivity.from_dict({'age': {'otherwise': 1.0}})
+assert score(folder / 'a.csv', source=folder / 'a.csv', quasi=['sex'], sensitivity=weights, x=1.0).value == 2.0
 from discreet.people import State, generate
 generate(State.of(2_000), seed=1, columns=('zip', 'sex')).write(folder / 'p.parquet')
 assert discreet.read(folder / 'p.parquet').classes(['zip', 'sex']).records == 2_000

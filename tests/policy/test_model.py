@@ -79,6 +79,19 @@ def test_every_setting_is_read(folder: Path) -> None:
     assert policy.rule("name").height == 1
 
 
+def test_sensitivity_and_limits_of_misuse_are_read(folder: Path) -> None:
+    path = folder / "policy.toml"
+    tables = (
+        "[sensitivity.a]\nvalues = { Gold = 1 }\n[sensitivity.a.contexts.night]\nbins = [[5, 0.5]]\notherwise = 1.0\n"
+    )
+    path.write_text(f"{tables}[misuse]\nx = inf\nlimit = 3\n", encoding="utf-8")
+    policy = Policy.load(path)
+    assert (policy.misuse.x, policy.misuse.limit) == (float("inf"), 3.0)
+    night = {"values": {}, "bins": [[5.0, 0.5]], "otherwise": 1.0}
+    assert policy.sensitivity == {"a": {"values": {"Gold": 1.0}, "bins": [], "contexts": {"night": night}}}
+    assert (Policy().misuse.x, Policy().misuse.limit, dict(Policy().sensitivity)) == (2.0, None, {})
+
+
 def test_the_population_is_read_with_its_own_settings(folder: Path) -> None:
     path = folder / "policy.toml"
     path.write_text(WHOLE, encoding="utf-8")
@@ -121,6 +134,16 @@ def test_paths_are_relative_to_the_policy_file(folder: Path, monkeypatch: pytest
         ("[limits]\nthreshold = 2\n", "limits.threshold", 2),
         ("[limits]\nat_risk = -1.0\n", "limits.at_risk", 2),
         ('[columns."marital status"]\nrol = "quasi"\n', "unknown key 'columns.marital status.rol'", 2),
+        ("[sensitivity.a]\nvalues = { Gold = 2.0 }\n", "sensitivity.a.values.Gold", 2),
+        ("[sensitivity.a]\n\nvalue = { Gold = 1.0 }\n", "Did you mean 'values'?", 3),
+        ("[sensitivity.a]\nbins = [[2, 0.1], [1, 0.2]]\n", "bounds must grow", 2),
+        ("[sensitivity.a]\nbins = [[1, 7]]\n", "from 0 to 1", 2),
+        ("[sensitivity.a]\nbins = [[1, 0.2, 3]]\n", "sensitivity.a.bins", 2),
+        ("[sensitivity.a]\notherwise = true\n", "sensitivity.a.otherwise", 2),
+        ("[sensitivity.a.contexts.night]\notherwize = 1\n", "Did you mean 'otherwise'?", 2),
+        ('[columns.a]\nrole = "quasi"\n[sensitivity.a]\n', "its role is 'quasi'", 3),
+        ("[misuse]\nx = 0.5\n", "misuse.x", 2),
+        ("[misuse]\nlimt = 1\n", "Did you mean 'limit'?", 2),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(folder: Path, line: str, said: str, number: int) -> None:

@@ -22,7 +22,7 @@ from discreet.errors import UsageError
 from discreet.web import Settings, create_app
 from discreet.web.lab.controls import CONTROLS, Choice, Control
 from discreet.web.lab.groups import example
-from discreet.web.lab.query import LiveAttack, read, toml
+from discreet.web.lab.query import against, read, toml
 from discreet.web.lab.result import result
 from tests.web.client import CHEAP, ORIGIN, Browser, make_accounts, signed_in
 from tests.web.lab_data import keep_dataset
@@ -192,7 +192,7 @@ def test_a_button_deters_wherever_the_sliders_stand(chosen: dict[str, str]) -> N
         if one.address:
             there = read(parse_qsl(urlsplit(one.address).query))
             targets = example().targets.at_least(there.size)
-            assert there.attack.against(targets).known.attacked == 0
+            assert against(there.attack, targets).known.attacked == 0
 
 
 @settings(max_examples=40, deadline=None)
@@ -219,7 +219,6 @@ def test_the_file_for_the_command_line_is_the_same_adversary() -> None:
     his = read([("rising", "20"), ("gain", "123.45"), ("max_penalties", "3")]).attack
     given = tomllib.loads(toml(his))["attack"]
     found = Attack.from_dict(given)
-    assert isinstance(his, LiveAttack)
     assert found.thresholds() == replace(his).thresholds()
     assert found.detection_slope == pytest.approx(math.log(1.2), abs=1e-6)
 

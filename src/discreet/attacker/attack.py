@@ -11,15 +11,16 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.attacker.attacked import Attacked, strike
 from discreet.attacker.belief import believe
+from discreet.attacker.checks import group_sizes
+from discreet.attacker.horizon import Horizon
 from discreet.attacker.parameters import Floats, Parameters
-from discreet.attacker.plan import Baseline, Gamble, Marks, Plan, Thresholds
-from discreet.attacker.table import PlanTable
+from discreet.attacker.plan import Baseline, Gamble, Plan, Thresholds
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.kernel.hierarchy import Ints
@@ -31,21 +32,6 @@ if TYPE_CHECKING:
     from discreet.attacker.uncertain import Distribution, RiskDistribution
     from discreet.attacker.unconfirmed import Unconfirmed
 
-FIRST = 64
-"""Sizes in the first table; it is doubled until nobody starts."""
-
-
-@dataclass(frozen=True)
-class Reach:
-    """How far plans are made; who has to answer at once looks less far."""
-
-    table: int = 2**13
-    """Sizes in the last table."""
-    formula: int = 2**20
-    """The same where there is a closed form."""
-    single: int = 2**16
-    """Larger groups are not planned through step by step."""
-
 
 @dataclass(frozen=True)
 class Attack(Parameters):
@@ -56,8 +42,6 @@ class Attack(Parameters):
     >>> fined_once.thresholds()
     Thresholds(stops_early=54, no_access=48, no_exploit=54)
     """
-
-    reach: ClassVar[Reach] = Reach()
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Attack:
@@ -84,8 +68,8 @@ class Attack(Parameters):
 
     def known(self, sizes: Sequence[int] | Ints) -> Plan:
         """The plan for targets in groups of these sizes."""
-        asked = _sizes(sizes)
-        table = self._plans(asked)
+        asked = group_sizes(sizes)
+        table = self.horizon.plans(asked)
         value = -self.access_cost + self.discount * table.access
         accesses = value > 0
         found, exploits, penalties = (part * accesses for part in (table.success, table.tries, table.penalties))
@@ -119,28 +103,23 @@ class Attack(Parameters):
             raise UsageError(
                 "The real group sizes are needed.", remedy="Give sizes=: the people in the external table per target."
             )
-        actual = _sizes(sizes)
+        actual = group_sizes(sizes)
         beliefs = believe(density, external_size, belief, targets=len(actual))
-        possible = beliefs.sizes(self._nobody_starts_from)
-        value = -self.access_cost + self.discount * beliefs.expectation(possible, self._plans(possible).access)
+        possible = beliefs.sizes(self.horizon.nobody_starts_from)
+        value = -self.access_cost + self.discount * beliefs.expectation(possible, self.horizon.plans(possible).access)
         accesses = value > 0
-        table = self._plans(actual)
+        table = self.horizon.plans(actual)
         goes_on = accesses & (table.access > 0)
         found, exploits, penalties = (part * goes_on for part in (table.success, table.tries, table.penalties))
         return Gamble(value, accesses, found, exploits, exploits - found, penalties)
 
     def thresholds(self) -> Thresholds:
         """The group sizes from which he stops early, does not buy, does not start."""
-        table = self._until_nobody_starts
-        sizes = table.sizes[1:]
-        raw = -self.access_cost + self.discount * table.access[1:]
-        return Thresholds(
-            _first(sizes, table.exploits[1:] < sizes), _first(sizes, raw <= 0), _first(sizes, table.start[1:] <= 0)
-        )
+        return self.horizon.thresholds()
 
     def baseline(self, sizes: Sequence[int] | Ints) -> Baseline:
         """One random candidate: (p/g) G - C_d - C_e - d_0 C_p, tried if it is above 0."""
-        groups = _sizes(sizes)
+        groups = group_sizes(sizes)
         chance = np.where(groups > 0, self.prior / np.maximum(groups, 1), 0.0)
         caught = float(self.detection(np.array(0)))
         payoff = chance * self.gain - self.access_cost - self.exploit_cost - caught * self.penalty
@@ -148,44 +127,9 @@ class Attack(Parameters):
         return Baseline(payoff, attacks, np.where(attacks, chance, 0.0))
 
     @cached_property
-    def access_values(self) -> Floats:
-        """What having the external table is worth for each group size from 0 on, as far as it is worth anything."""
-        return self._until_nobody_starts.access
-
-    @cached_property
-    def _until_nobody_starts(self) -> PlanTable:
-        """V_start never grows with the group, so the table ends where it reaches 0."""
-        most, last = FIRST, self.reach.formula if self.risks_the_same_at_every_exploit else self.reach.table
-        while True:
-            table = PlanTable.of(self, np.arange(most + 1))
-            if table.start[-1] <= 0 or most >= last:
-                return table
-            most *= 2
-
-    @cached_property
-    def _nobody_starts_from(self) -> int | None:
-        """The smallest group that he leaves alone, if there is one in the table."""
-        table = self._until_nobody_starts
-        return None if table.start[-1] > 0 else 1 + int(np.count_nonzero(table.start > 0))
-
-    def _plans(self, sizes: Ints) -> PlanTable:
-        """The plan for each of these sizes; groups too large to be attacked are not planned through."""
-        largest = int(sizes.max(initial=0))
-        if largest < FIRST and "_until_nobody_starts" not in self.__dict__:
-            return PlanTable.of(self, np.arange(largest + 1)).at(sizes)
-        whole = self._until_nobody_starts
-        if self._nobody_starts_from is not None or largest < len(whole.sizes):
-            return whole.at(np.minimum(sizes, len(whole.sizes) - 1))
-        single = self.reach.single
-        if largest > single and not self.risks_the_same_at_every_exploit:
-            if PlanTable.of(self, np.array([single])).start[0] > 0:
-                raise UsageError(
-                    f"This adversary attacks even groups of {single:,}; larger ones are too large to plan through.",
-                    remedy="Give him a cost per exploit, or set max_penalties to None or 0 with detection_slope 0.",
-                )
-            sizes = np.minimum(sizes, single)
-        distinct, place = np.unique(sizes, return_inverse=True)
-        return PlanTable.of(self, distinct).at(place)
+    def horizon(self) -> Horizon:
+        """His plans, made as far as they are asked for and kept."""
+        return Horizon(self)
 
     def deterring_penalty(self, size: int, max_risk: float = 0.0) -> float:
         """The least penalty at which the risk in a known group of this size is at most `max_risk`; infinite if none."""
@@ -236,18 +180,3 @@ class Attack(Parameters):
         from discreet.attacker.unconfirmed import unconfirmed
 
         return unconfirmed(self, sizes, true_positive=true_positive, false_positive=false_positive)
-
-
-def _sizes(sizes: Sequence[int] | Ints) -> Ints:
-    groups = np.atleast_1d(np.asarray(sizes))
-    if groups.ndim != 1 or (groups.size and (groups.dtype.kind not in "iu" or groups.min() < 0)):
-        raise UsageError(
-            "Group sizes are whole numbers from 0 up, in one list.",
-            remedy="Give how many people look like each target.",
-        )
-    return groups.astype(np.int64)
-
-
-def _first(sizes: Ints, marked: Marks) -> int | None:
-    found = np.flatnonzero(marked)
-    return int(sizes[found[0]]) if len(found) else None

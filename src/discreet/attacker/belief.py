@@ -74,6 +74,10 @@ class Binomial:
         end = self.people + 1 if most is None else most
         return _union([(low, min(high, end)) for low, high in ranges if low < end])
 
+    def most(self) -> int:
+        """The smallest size that is larger than all with any probability."""
+        return self._range(float(self.densities[-1]))[1] if len(self.densities) else 0
+
     def expectation(self, sizes: Ints, worth: Floats) -> Floats:
         """Sums over the binomial mass."""
         if not len(sizes):
@@ -90,11 +94,13 @@ class Binomial:
         expected = np.zeros(len(density))
         near = density * self.people < FAR
         odds = density[near] / (1 - density[near])
-        total = np.full(len(odds), worth[-1])
+        most = float(worth.max()) or 1.0
+        parts = worth / most  # so that the sum stays far from the largest float
+        total = np.full(len(odds), parts[-1])
         for size in range(len(worth) - 1, 0, -1):
             total *= odds * ((self.people - size + 1) / size)
-            total += worth[size - 1]
-        expected[near] = total * np.exp(self.people * np.log1p(-density[near]))
+            total += parts[size - 1]
+        expected[near] = most * (total * np.exp(self.people * np.log1p(-density[near])))
         return expected
 
     def _around_the_mean(self, density: float, sizes: Ints, worth: Floats) -> float:

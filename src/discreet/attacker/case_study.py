@@ -192,7 +192,7 @@ def deterrence_works(study: CaseStudy) -> Claim:
     smallest = targets.smallest or 1
     penalty, price = attack.deterring_penalty(smallest), attack.deterring_price(smallest)
     rising = np.geomspace(attack.penalty / 10, max(penalty, attack.penalty), 40)
-    people = [expected.known for expected in targets.by_penalty(attack, rising)]
+    people = [expected.known for expected in targets.by_penalty(attack, rising.tolist())]
     stairs, _ = targets.by_price(attack)
     last = targets.expected(replace(attack, penalty=penalty)).known
     return Claim(

@@ -36,7 +36,8 @@ def deterring_penalties(attack: Attack, sizes: Sequence[int] | Ints, max_risk: f
     None does if he is never detected or never charged.
     """
     asked, limit = group_sizes(sizes), _limit(max_risk)
-    groups, place = np.unique(asked, return_inverse=True)
+    unpunished = replace(attack, penalty=0.0).horizon
+    groups, place = np.unique(unpunished.clipped(asked), return_inverse=True)
     found = _first_within(attack, groups, limit)
 
     def within(places: Ints, penalty: Floats) -> Marks:
@@ -148,7 +149,7 @@ def least_size(attack: Attack, max_risk: float = 0.0) -> int | None:
 
     He never buys for a group larger than one for which he does not (V_start does not grow), so above the first such
     size there is no risk at all. Below it the risk need not fall with the size, so sizes are looked at from above.
-    None if he still buys for a group of `LARGEST` people (or as far as he plans): then nothing is said about larger ones.
+    None if he still buys for a group of `LARGEST` people: then nothing is said about larger ones.
     """
     limit = _limit(max_risk)
     if limit >= attack.prior:
@@ -169,8 +170,7 @@ def _first_unbought(attack: Attack) -> int | None:
     first = attack.thresholds().no_access
     if first is not None:
         return first
-    last = min(LARGEST, attack.reach.single)
-    sizes = np.array([BLOCK * 2**power for power in range(20) if BLOCK * 2**power <= last])
+    sizes = np.array([BLOCK * 2**power for power in range(20) if BLOCK * 2**power <= LARGEST])
     low = 1
     while True:
         unbought = np.flatnonzero(~attack.known(sizes).accesses)

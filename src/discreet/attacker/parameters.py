@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from discreet.errors import UsageError
 
 Floats = NDArray[np.float64]
+LARGEST = float(np.finfo(np.float64).max)
+SMALLEST = 1e-200
+"""A probability below which nothing can be told from 0."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Parameters:
     def __post_init__(self) -> None:
         for field in fields(self):
             self._check_number(field.name)
-        if not 0 < self.prior <= 1:
+        if not SMALLEST <= self.prior <= 1:
             raise UsageError(
                 "prior is a probability above 0 and up to 1.", remedy="How likely is the target in the external table?"
             )
@@ -59,11 +62,21 @@ class Parameters:
             )
 
     def _check_number(self, name: str) -> None:
-        value = getattr(self, name)
+        value: Any = getattr(self, name)
         if name == "max_penalties" and value is None:
             return
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
+        a_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if not a_number or not abs(value) <= LARGEST:
             raise UsageError(f"{name} must be a finite number.", remedy="Check the parameters of the attack.")
+
+    def within(self, size: int) -> Self:
+        """The same adversary in groups of at most so many people, where a limit beyond their number is none.
+
+        >>> his = Parameters(0.63, 8000, 100, 0, 10, 10_000, max_penalties=1_000_000)
+        >>> his.within(10).max_penalties is None, his.within(2_000_000).max_penalties
+        (True, 1000000)
+        """
+        return replace(self, max_penalties=None) if self.max_penalties and self.max_penalties >= size else self
 
     @cached_property
     def levels(self) -> int:

@@ -63,9 +63,10 @@ class Pieces:
         varied: Mapping[str, Floats] | None = None,
     ) -> Pieces:
         """One adversary per size; `varied` are parameters which differ among them, `at` the amounts to look at."""
-        adversaries = _Adversaries.of(parameters, sizes, along, at, slack, varied or {})
+        most = int(sizes.max(initial=0))
+        adversaries = _Adversaries.of(parameters.within(most), sizes, along, at, slack, varied or {})
         ahead = _Ahead.nothing(len(adversaries.fined), len(sizes))
-        for left in range(1, int(sizes.max(initial=0)) + 1):
+        for left in range(1, most + 1):
             ahead = adversaries.exploit(ahead, left)
         return adversaries.buy(ahead)
 

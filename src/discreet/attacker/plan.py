@@ -26,7 +26,7 @@ class Plan:
     """What buying it is worth; he does so only if it is above 0."""
     accesses: Marks
     exploits: Ints
-    """Exploits on the way on which he is never detected and never right, once access is paid."""
+    """Exploits on the way on which he is never detected and never right, once access is paid; none if linking does not pay."""
     reidentification: Floats
     """Probability that he re-identifies the target."""
     expected_exploits: Floats

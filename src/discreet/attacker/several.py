@@ -87,6 +87,7 @@ def shop(attack: Attack, candidates: int, tables: Mapping[str, External], *, lin
     (('phones', 1), ('voters', 3))
     """
     candidates = whole(candidates, "candidates", remedy="How many people look like the target?")
+    attack = attack.within(candidates)
     prices, members = _checked(attack, candidates, tables)
     market = _Market(attack, candidates, prices, members, links)
     market.plan()

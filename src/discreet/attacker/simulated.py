@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.attacker.checks import probability, whole
+from discreet.attacker.checks import planned_through, probability, whole
 from discreet.attacker.parameters import Floats
 from discreet.attacker.pieces import AMOUNTS, Pieces
 from discreet.errors import UsageError
@@ -83,7 +83,7 @@ def simulate(attack: Attack, size: int, random: np.random.Generator, draws: int,
             f"There is no amount named '{unknown[0]}'." if unknown else "No amount is uncertain.",
             remedy=f"Choose among: {', '.join(AMOUNTS)}.",
         )
-    group = attack.known([size]).sizes
+    group = planned_through(size)
     drawn = {name: _checked(name, sampler(random, draws), draws) for name, sampler in amounts.items()}
     return Simulated(np.sort(Pieces.of(attack, np.repeat(group, draws), varied=drawn).risk))
 

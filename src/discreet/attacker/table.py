@@ -18,8 +18,8 @@ import numpy as np
 from discreet.attacker.parameters import Floats, Parameters
 from discreet.kernel.hierarchy import Ints
 
-NEGLIGIBLE = 60.0
-"""Steps whose discounted weight is below exp(-60) change no sum of floats."""
+NOTHING = -746.0
+"""The logarithm of a number that is 0 as a float."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class PlanTable:
     access: Floats
     """V_access: what having the external table is worth, 0 for an empty group."""
     exploits: Ints
-    """Exploits on the way on which he is never detected and never right."""
+    """Exploits on the way on which he is never detected and never right; none if linking does not pay."""
     success: Floats
     """Probability that the plan, once begun, ends in success."""
     tries: Floats
@@ -43,10 +43,11 @@ class PlanTable:
     @classmethod
     def of(cls, parameters: Parameters, sizes: Ints) -> PlanTable:
         """Plan for these sizes, which rise."""
+        parameters = parameters.within(int(sizes.max(initial=0)))
         plan = _all_or_nothing if parameters.risks_the_same_at_every_exploit else _backwards
         start, path, success, tries, penalties = plan(parameters, sizes)
         access = np.maximum(0, -parameters.link_cost + parameters.discount * start) * (sizes > 0)
-        return cls(sizes, start, access, path.astype(np.int64), success, tries, penalties)
+        return cls(sizes, start, access, (path * (access > 0)).astype(np.int64), success, tries, penalties)
 
     def at(self, places: Ints) -> PlanTable:
         """Some of its columns."""
@@ -65,28 +66,32 @@ def _all_or_nothing(p: Parameters, sizes: Ints) -> tuple[Floats, ...]:
     burden = p.exploit_cost + p.discount * caught * float(p.penalties[0])
     worth = p.discount * share * p.gain * plain - burden * (plain - share * rising)
     goes = worth > 0
-    tries = goes * (sizes - share * (sizes * (sizes - 1.0) / 2))
-    charged = _expected_detections(p, sizes, share) if p.max_penalties is None else np.zeros(len(sizes))
-    parts = (np.maximum(worth, 0), goes * sizes, goes * p.prior, tries, goes * charged)
-    return tuple(np.asarray(part, dtype=np.float64) for part in parts)
+    tries: Floats = goes * (sizes - share * (sizes * (sizes - 1.0) / 2))
+    charged: Floats = caught * tries
+    if p.detection_slope != 0:
+        charged = np.where(goes, _expected_detections(p, sizes, share), 0.0)
+    if p.max_penalties is not None:
+        charged = np.zeros(len(sizes))
+    path: Floats = np.where(goes, sizes, 0).astype(np.float64)
+    success: Floats = np.where(goes, p.prior, 0.0)
+    return np.maximum(worth, 0), path, success, tries, charged
 
 
 def _discounted(discount: float, sizes: Ints) -> tuple[Floats, Floats]:
-    """The sums of gamma^i and of i gamma^i over i below each size; beyond where they stop growing nothing is added."""
+    """The sums of gamma^i and of i gamma^i over i below each size."""
     if discount == 1:
         return sizes.astype(np.float64), sizes * (sizes - 1.0) / 2
-    most = min(int(sizes.max(initial=0)), math.ceil(NEGLIGIBLE / -math.log(discount)))
-    steps = np.arange(most)
+    lost = math.ceil(NOTHING / math.log(discount))
+    steps = np.arange(min(int(sizes.max(initial=0)), lost))
     weights = discount ** steps.astype(np.float64)
-    place = np.minimum(sizes, most)
-    plain, rising = (np.concatenate([[0.0], np.cumsum(part)])[place] for part in (weights, steps * weights))
+    plain, rising = (
+        np.concatenate([[0.0], np.cumsum(part)])[np.minimum(sizes, len(steps))] for part in (weights, steps * weights)
+    )
     return plain, rising
 
 
 def _expected_detections(p: Parameters, sizes: Ints, share: Floats) -> Floats:
     """How often he is detected on his way through all candidates."""
-    if p.detection_slope == 0:
-        return np.asarray(p.detection(np.zeros(1, dtype=np.int64))[0] * (sizes - share * (sizes * (sizes - 1.0) / 2)))
     steps = np.arange(int(sizes.max(initial=0)))
     caught = p.detection(steps)
     plain, rising = (np.concatenate([[0.0], np.cumsum(part)])[sizes] for part in (caught, steps * caught))

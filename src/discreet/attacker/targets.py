@@ -6,14 +6,17 @@ many there. A table of a million classes has a few thousand such kinds of target
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.attacker.attacked import Attacked, expectations, plan_for
+from discreet.attacker.belief import Binomial
 from discreet.attacker.parameters import Floats
+from discreet.attacker.plan import Marks
+from discreet.attacker.table import PlanTable
 from discreet.kernel import Classes
 from discreet.kernel.hierarchy import Ints
 
@@ -132,16 +135,41 @@ class Targets:
 
     def expected(self, attack: Attack) -> Expected:
         """What comes of an attack on them."""
-        plan = attack.known(self.groups)
-        gamble = attack.unknown(self.densities, self.external_size, self.groups)
-        largest = int(self.groups[plan.accesses].max(initial=0))
-        return Expected(
-            float(self.people @ plan.reidentification), float(self.people @ gamble.reidentification), largest
-        )
+        return self.by_penalty(attack, [attack.penalty])[0]
 
-    def by_penalty(self, attack: Attack, penalties: Iterable[float]) -> tuple[Expected, ...]:
-        """What comes of it at each of these penalties."""
-        return tuple(self.expected(replace(attack, penalty=float(penalty))) for penalty in penalties)
+    def by_penalty(self, attack: Attack, penalties: Sequence[float]) -> tuple[Expected, ...]:
+        """What comes of it at each of these penalties.
+
+        What he leaves alone at one penalty he leaves alone at every higher one (V_0 falls with C_p), so that people who
+        are left alone are not planned for again.
+        """
+        left, found = self.worthwhile(attack), {}
+        for penalty in sorted(set(penalties)):
+            found[penalty], left = left._fined(replace(attack, penalty=float(penalty)))
+        return tuple(found[penalty] for penalty in penalties)
+
+    def worthwhile(self, attack: Attack) -> Targets:
+        """Those whom he would attack if there were no penalties at all."""
+        free = replace(attack, penalty=0.0, max_penalties=0)
+        plan = free.known(self.groups)
+        gamble = free.unknown(self.densities, self.external_size, self.groups)
+        return self._only(plan.accesses | (gamble.accesses & (plan.access_value > 0)))
+
+    def _only(self, kept: Marks) -> Targets:
+        return replace(self, people=self.people[kept], groups=self.groups[kept], densities=self.densities[kept])
+
+    def _fined(self, attack: Attack) -> tuple[Expected, Targets]:
+        belief = Binomial.of(self.densities, self.external_size, len(self.people))
+        possible = belief.sizes(belief.most())
+        table = PlanTable.of(attack, np.union1d(self.groups, possible))
+        access = table.at(np.searchsorted(table.sizes, possible)).access
+        here = table.at(np.searchsorted(table.sizes, self.groups))
+        worth = 1 + int(np.flatnonzero(access)[-1]) if access.any() else 0
+        unseen = -attack.access_cost + attack.discount * belief.expectation(possible[:worth], access[:worth]) > 0
+        seen = -attack.access_cost + attack.discount * here.access > 0
+        goes_on = unseen & (here.access > 0)
+        known, unknown = (float(self.people @ (here.success * marked)) for marked in (seen, goes_on))
+        return Expected(known, unknown, int(self.groups[seen].max(initial=0))), self._only(seen | goes_on)
 
     def by_price(self, attack: Attack) -> tuple[Staircase, Staircase]:
         """People re-identified by the price of the external table, with known and with unknown groups; exact.

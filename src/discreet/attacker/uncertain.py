@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.attacker.checks import probability
+from discreet.attacker.checks import planned_through, probability
 from discreet.attacker.parameters import Floats
 from discreet.attacker.pieces import Along, Pieces, Steps, steps
 from discreet.errors import UsageError
@@ -59,7 +59,7 @@ def risk_distribution(attack: Attack, size: int, **amount: Distribution) -> Risk
     ([0.0, 0.63], [0.3872, 0.6128])
     """
     along, given = _one(amount)
-    group = attack.known([size]).sizes
+    group = planned_through(size)
     if isinstance(given, Mapping):
         values, chances = _atoms(given, along)
         risks = Pieces.of(attack, np.repeat(group, len(values)), along=along, varied={along: values}).risk

@@ -43,7 +43,7 @@ class Unconfirmed:
     """What buying the external table is worth."""
     accesses: Marks
     exploits: Ints
-    """Exploits on the way on which he is never detected and always told no."""
+    """Exploits on the way on which he is never detected and always told no; none if linking does not pay."""
     reidentification: Floats
     """Probability that he stops at the target."""
     mistaken: Floats
@@ -76,10 +76,14 @@ def unconfirmed(
     alpha = probability(true_positive, "true_positive", remedy=remedy)
     beta = probability(false_positive, "false_positive", remedy=remedy)
     asked = attack.known(sizes).sizes
-    ahead = np.zeros((len(PARTS), attack.levels, len(asked)))
-    for left in range(1, int(asked.max(initial=0)) + 1):
-        ahead = _before(attack, asked, left, (alpha, beta), ahead)
-    return _bought(attack, asked, dict(zip(PARTS, ahead[:, 0], strict=True)))
+    # Being sure is never worth less: whom he would not try if he were, he does not try now.
+    groups, place = np.unique(attack.horizon.clipped(asked), return_inverse=True)
+    most = int(groups.max(initial=0))
+    his = attack.within(most)
+    ahead = np.zeros((len(PARTS), his.levels, len(groups)))
+    for left in range(1, most + 1):
+        ahead = _before(his, groups, left, (alpha, beta), ahead)
+    return _bought(his, asked, dict(zip(PARTS, ahead[:, 0, place], strict=True)))
 
 
 PARTS = ("worth", "path", "tries", "right", "mistaken", "missed", "penalties")
@@ -124,5 +128,5 @@ def _bought(p: Attack, sizes: Ints, ahead: dict[str, Floats]) -> Unconfirmed:
     right, mistaken, missed, tries, penalties = (
         ahead[part] * accesses for part in ("right", "mistaken", "missed", "tries", "penalties")
     )
-    wrong, path = tries - right - missed, ahead["path"].astype(np.int64)
+    wrong, path = tries - right - missed, (ahead["path"] * (access > 0)).astype(np.int64)
     return Unconfirmed(sizes, ahead["worth"], value, accesses, path, right, mistaken, missed, tries, wrong, penalties)

@@ -1,1 +1,26 @@
-"""Room: the misuse score of a query result, and what a user already knows. Not furnished yet."""
+"""Room: what a query result could do in the wrong hands, together with what its reader already knows."""
+
+from discreet.misuse.exposure import Exposure
+from discreet.misuse.generalising import reduce_by_generalising
+from discreet.misuse.measured import Heavy, Score
+from discreet.misuse.prepared import Prepared, prepare
+from discreet.misuse.reducing import reduce_cells, reduce_rows
+from discreet.misuse.relations import join
+from discreet.misuse.request import conditions
+from discreet.misuse.scoring import score
+from discreet.misuse.sensitivity import Sensitivity
+
+__all__ = [
+    "Exposure",
+    "Heavy",
+    "Prepared",
+    "Score",
+    "Sensitivity",
+    "conditions",
+    "join",
+    "prepare",
+    "reduce_by_generalising",
+    "reduce_cells",
+    "reduce_rows",
+    "score",
+]

@@ -18,8 +18,11 @@ from discreet.policy.schema import (
     DataSection,
     EconomicsSection,
     LimitsSection,
+    MisuseSection,
     PolicyFile,
     PopulationSection,
+    SensitivitySection,
+    WeightsSection,
 )
 
 SECTIONS: dict[str, type[BaseModel]] = {
@@ -28,6 +31,8 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "columns": ColumnSection,
     "population": PopulationSection,
     "economics": EconomicsSection,
+    "sensitivity": SensitivitySection,
+    "misuse": MisuseSection,
 }
 
 
@@ -87,6 +92,8 @@ def _explain(kind: str, message: str, key: Sequence[str], given: Any) -> tuple[s
 def _known_keys(place: Sequence[str]) -> list[str]:
     if not place:
         return list(PolicyFile.model_fields)
+    if place[0] == "sensitivity" and len(place) > 2:
+        return list(WeightsSection.model_fields)
     if len(place) > 2:
         return [*RULE_KEYS, "format"]
     return list(SECTIONS[place[0]].model_fields)

@@ -48,6 +48,16 @@ class Population:
 
 
 @dataclass(frozen=True)
+class Misuse:
+    """How much misuse a query result may allow."""
+
+    x: float = 2.0
+    """How little the number of rows matters: 1 most, infinity not at all."""
+    limit: float | None = None
+    """The largest misuse score, where one is set."""
+
+
+@dataclass(frozen=True)
 class Policy:
     """Which column plays which role, how its values generalise, and which limits hold.
 
@@ -62,6 +72,9 @@ class Policy:
     population: Population = Population()
     economics: Mapping[str, float] | None = None
     """The four amounts of [economics], where the policy has them."""
+    sensitivity: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    """Per sensitive column its table of weights, as the sections [sensitivity.COLUMN] give them."""
+    misuse: Misuse = Misuse()
     delimiter: str | None = None
     encoding: str | None = None
     count: str | None = None
@@ -151,19 +164,36 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
         for name, section in parsed.columns.items()
         if section.hierarchy is not None
     }
-    limits = {name: value for name, value in parsed.limits.model_dump().items() if value is not None}
+    _refuse_other_roles(parsed, file=file, source=source)
     return Policy(
         roles=MappingProxyType({name: section.role for name, section in parsed.columns.items()}),
         rules=MappingProxyType(rules),
-        limits=Limits(**limits),
+        limits=Limits(**parsed.limits.model_dump(exclude_none=True)),
         population=Population(**parsed.population.model_dump()),
         economics=MappingProxyType(parsed.economics.model_dump()) if parsed.economics else None,
+        sensitivity=MappingProxyType(
+            {name: section.model_dump(exclude_none=True) for name, section in parsed.sensitivity.items()}
+        ),
+        misuse=Misuse(**parsed.misuse.model_dump(exclude_none=True)),
         delimiter=parsed.data.delimiter,
         encoding=parsed.data.encoding,
         count=parsed.data.count,
         file=file,
         digest=_digest(content, rules),
     )
+
+
+def _refuse_other_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
+    """Roles are disjoint: what identifies a person is not also weighed as what an adversary would learn."""
+    for name in parsed.sensitivity:
+        column = parsed.columns.get(name)
+        if column is not None and column.role != "sensitive":
+            raise PolicyError(
+                f"column '{name}' has weights, but its role is '{column.role}'.",
+                remedy=f'Give [columns.{name}] the role "sensitive", or remove [sensitivity.{name}].',
+                file=file,
+                line=line_of(source, ["sensitivity", name]),
+            )
 
 
 def _digest(content: Mapping[str, Any], rules: Mapping[str, Rule]) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
+from pydantic_core import PydanticCustomError
 
 Role = Literal["identifier", "quasi", "sensitive", "other"]
 
@@ -115,6 +118,50 @@ class EconomicsSection(_Section):
     publisher_loss: float = Field(ge=0, description="What the publisher loses when a record is re-identified.")
 
 
+Weight = Annotated[float, Field(ge=0, le=1)]
+Bin = Annotated[list[float], Field(min_length=2, max_length=2)]
+
+
+class WeightsSection(_Section):
+    """What the values of one column weigh, from 0 (harmless) to 1 (the worst)."""
+
+    values: dict[str, Weight] = Field(default_factory=dict, description="What each listed value weighs.")
+    bins: list[Bin] = Field(
+        default_factory=list, description="Pairs of an inclusive upper bound and what numbers up to it weigh."
+    )
+    otherwise: Weight | None = Field(
+        default=None, description="What any other value weighs; 0 when absent, or 1 where there are bins."
+    )
+
+    @field_validator("bins")
+    @classmethod
+    def _grow(cls, bins: list[list[float]]) -> list[list[float]]:
+        if any(not 0 <= weight <= 1 for _, weight in bins):
+            raise PydanticCustomError("bins", "a weight must be from 0 to 1, as in [[100, 0.1], [250, 0.2]]")
+        if any(not low < high for (low, _), (high, _) in pairwise(bins)) or any(math.isnan(b) for b, _ in bins):
+            raise PydanticCustomError("bins", "the bounds must grow, as in [[100, 0.1], [250, 0.2]]")
+        return bins
+
+
+class SensitivitySection(WeightsSection):
+    """How bad it would be if a value of this column fell into the wrong hands."""
+
+    contexts: dict[str, WeightsSection] = Field(
+        default_factory=dict, description="Other weights in a context, such as night."
+    )
+
+
+class MisuseSection(_Section):
+    """How much misuse a query result may allow."""
+
+    x: float | None = Field(
+        default=None, ge=1, description="How little the number of rows matters: 1 most, inf not at all; 2 when absent."
+    )
+    limit: float | None = Field(
+        default=None, ge=0, description="Largest misuse score; `discreet misuse score` ends with exit code 1 above it."
+    )
+
+
 class PolicyFile(_Section):
     """A Discreet policy."""
 
@@ -125,6 +172,10 @@ class PolicyFile(_Section):
         default_factory=PopulationSection, description="The people among whom an adversary looks."
     )
     economics: EconomicsSection | None = Field(default=None, description="What a record is worth, and to whom.")
+    sensitivity: dict[str, SensitivitySection] = Field(
+        default_factory=dict, description="One section per sensitive column: what its values weigh."
+    )
+    misuse: MisuseSection = Field(default_factory=MisuseSection, description="How much misuse a result may allow.")
 
 
 def json_schema() -> dict[str, Any]:

@@ -4,10 +4,13 @@ from discreet.report.anonymised import anonymised_findings, anonymised_page
 from discreet.report.attack import attack_findings, attack_page
 from discreet.report.case_study import case_study_findings, case_study_page
 from discreet.report.findings import Finding, findings, profile_findings
+from discreet.report.misused import anomalies_page, anomaly_findings, incident_findings, incidents_page
 from discreet.report.page import assessment_page
 
 __all__ = [
     "Finding",
+    "anomalies_page",
+    "anomaly_findings",
     "anonymised_findings",
     "anonymised_page",
     "assessment_page",
@@ -16,5 +19,7 @@ __all__ = [
     "case_study_findings",
     "case_study_page",
     "findings",
+    "incident_findings",
+    "incidents_page",
     "profile_findings",
 ]

@@ -53,17 +53,16 @@ class Axes:
 
 
 def line_chart(lines: Sequence[Line], axes: Axes, *, marks: Sequence[Mark] = ()) -> Drawing:
-    """Lines with their legend, and marks from left to right with their words below each other."""
-    ordered = sorted(marks, key=lambda mark: mark.at)
+    """Lines with their legend, and marks with their words below each other."""
     words = len(lines) * LEGEND
-    top = words + AXIS + len(ordered) * MARK
+    top = words + AXIS + len(marks) * MARK
     frame = Frame(axes.x, axes.y, top, HEIGHT)
     parts = join(
         [_legend(line.label, place) for place, line in enumerate(lines)],
         text(_named(axes.upwards, axes.y, axes.written), x=str(MARGIN), y=words + 16, class_="note"),
         frame.grid(written=axes.written),
         _strokes(frame, lines),
-        marked(frame, ordered, words + AXIS),
+        marked(frame, marks, words + AXIS),
         foot(axes.x.labelled(), y=frame.bottom, title=_named(axes.across, axes.x, None)),
     )
     return Drawing(parts, frame.bottom + FOOT, "chart axes")
@@ -86,12 +85,19 @@ def _stroke(place: int) -> str:
 
 def marked(frame: Frame, marks: Sequence[Mark], top: int) -> Markup:
     """Upright lines through the plot, each with its words above it."""
+    rows = sorted(marks, key=lambda mark: _row(frame, mark))
     uprights = [
         upright(frame.across(mark.at), top + place * MARK - 2, frame.bottom, class_="lead")
-        for place, mark in enumerate(marks)
+        for place, mark in enumerate(rows)
     ]
-    words = [_words(frame, mark, top + place * MARK + 8) for place, mark in enumerate(marks)]
+    words = [_words(frame, mark, top + place * MARK + 8) for place, mark in enumerate(rows)]
     return join(uprights, words)
+
+
+def _row(frame: Frame, mark: Mark) -> tuple[bool, float]:
+    """Words run away from the nearer edge: whoever is nearest to it comes first, so that no line crosses the words."""
+    share = frame.x.share(mark.at)
+    return anchor(share) == "start", min(share, 1 - share)
 
 
 def _words(frame: Frame, mark: Mark, y: int) -> Markup:

@@ -18,6 +18,8 @@ WIDE = 20
 """Largest over smallest value from which a scale counts in powers of ten."""
 SAME = 1e-7
 """Relative difference up to which values are drawn as one."""
+TINIEST = 1e-300
+"""Steps below this cannot be counted with floats."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def linear(values: Sequence[float], *, zero: bool = False, most: int = 5) -> Sca
     """
     low, high = min(values, default=0.0), max(values, default=1.0)
     low = 0.0 if zero or high - low <= high * SAME else low
-    high = high if high > low else low + 1
+    high = high if high - low > TINIEST else low + 1
     step = _round_step((high - low) / most)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     ticks = tuple(float(f"{place * step:.10g}") for place in range(first, last + 1))

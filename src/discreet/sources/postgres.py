@@ -94,6 +94,12 @@ class PostgresEngine:
             cursor.execute(sql)
             return Histogram.from_rows(by, [(*row[:-1], row[-1] or 0) for row in cursor])
 
+    def rows(self, names: Sequence[str]) -> list[tuple[Any, ...]]:
+        """The rows as they are, for results small enough to be looked at row by row."""
+        with self._cursor() as cursor:
+            cursor.execute(f"SELECT {', '.join(map(quote, names))} FROM {self.relation}")
+            return list(cursor)
+
     def _check_weight(self, weight: str) -> None:
         kinds = {column.name: column.kind for column in self.fields}
         if kinds.get(weight, "number") != "number":

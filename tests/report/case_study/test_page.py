@@ -32,8 +32,12 @@ def page(study: CaseStudy) -> str:
     )
 
 
-def test_the_page_is_well_formed_and_small(study: CaseStudy) -> None:
-    markup = page(study)
+@pytest.fixture(scope="module")
+def markup(study: CaseStudy) -> str:
+    return page(study)
+
+
+def test_the_page_is_well_formed_and_small(study: CaseStudy, markup: str) -> None:
     outline = Outline(markup)
     assert len(markup.encode()) < 300_000
     tags = {tag for tag, _ in outline.tags}
@@ -47,8 +51,8 @@ def test_the_page_is_well_formed_and_small(study: CaseStudy) -> None:
     assert page(study) == markup
 
 
-def test_figures_5_to_10_each_with_a_table(study: CaseStudy) -> None:
-    texts = [text for _, text in Outline(page(study)).texts]
+def test_figures_5_to_10_each_with_a_table(study: CaseStudy, markup: str) -> None:
+    texts = [text for _, text in Outline(markup).texts]
     assert [text for text in texts if re.fullmatch(r"Figure \d+", text)] == [
         f"Figure {number}" for number in range(5, 11)
     ]
@@ -58,10 +62,10 @@ def test_figures_5_to_10_each_with_a_table(study: CaseStudy) -> None:
         assert {len(row) for row in shown.table.rows} == {len(shown.table.head)}
 
 
-def test_every_finding_says_whether_it_holds(study: CaseStudy) -> None:
+def test_every_finding_says_whether_it_holds(study: CaseStudy, markup: str) -> None:
     found = case_study_findings(study)
     assert [one.headline.partition(":")[0] for one in found] == [f"Finding {number} holds" for number in range(1, 6)]
-    assert "5 of 5 findings hold" in page(study)
+    assert "5 of 5 findings hold" in markup
 
 
 def test_a_finding_that_fails_is_said_to_fail() -> None:
@@ -73,8 +77,8 @@ def test_a_finding_that_fails_is_said_to_fail() -> None:
     assert "3 of 5 findings hold" in markup
 
 
-def test_what_does_not_reproduce_is_told_with_its_numbers(study: CaseStudy) -> None:
-    texts = " ".join(text for _, text in Outline(page(study)).texts)
+def test_what_does_not_reproduce_is_told_with_its_numbers(markup: str) -> None:
+    texts = " ".join(text for _, text in Outline(markup).texts)
     for words in (
         "prints 51",
         "The model gives 54",

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from discreet.attacker.targets import Expected, Staircase
-from discreet.errors import UsageError
 from discreet.report.attack.case import Case
 from discreet.report.attack.fates import KNOWN, UNKNOWN
 from discreet.report.attack.words import at_least
@@ -17,8 +16,9 @@ from discreet.report.plot import Scale, linear, logarithmic
 from discreet.report.svg import Drawing
 from discreet.report.words import amount, measure
 
-STEPS = 48
-"""Fines that are tried."""
+STEPS, FEW = 48, 8
+"""Fines that are tried, and where each takes its time."""
+LARGE = 4000
 ROWS = 12
 
 
@@ -56,16 +56,17 @@ def _tried(case: Case) -> list[tuple[float, Expected]]:
     present, gain = case.attack.penalty, case.attack.gain
     found = case.deterrents.penalty if case.deterrents is not None else None
     there = [amount for amount in (present, found) if amount] or [gain or 1.0]
-    low, high = min(there) / 10, max(there) * (1.25 if found else 30)
-    fines = sorted({*np.geomspace(low, high, STEPS).tolist(), *there})
-    return [(fine, expected) for fine in fines for expected in _expected(case, fine)]
+    heavy = _heavy(case)
+    low, high = min(there) / (1 if heavy else 10), max(there) * (1.25 if found else 30)
+    fines = sorted({*np.geomspace(low, high, FEW if heavy else STEPS).tolist(), *there})
+    return list(zip(fines, case.targets.by_penalty(case.attack, fines), strict=True))
 
 
-def _expected(case: Case, fine: float) -> Sequence[Expected]:
-    try:
-        return case.targets.by_penalty(case.attack, [fine])
-    except UsageError:  # at so small a fine he goes on through groups too large to plan
-        return ()
+def _heavy(case: Case) -> bool:
+    """Whether he might go through groups so large that each plan takes its time."""
+    if case.attack.risks_the_same_at_every_exploit:
+        return False
+    return int(case.targets.worthwhile(case.attack).groups.max(initial=0)) > LARGE
 
 
 def _lines(points: Sequence[tuple[float, Expected]]) -> list[Line]:

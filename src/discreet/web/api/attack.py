@@ -9,11 +9,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from discreet.attacker import Attack
 from discreet.attacker.targets import Targets
 from discreet.report.attack.case import Deterrents
 from discreet.web.api.models import Strict
 from discreet.web.context import Here
-from discreet.web.lab.query import LiveAttack
+from discreet.web.lab.query import against
 from discreet.web.lab.result import SLOW
 from discreet.web.problems import Problem
 
@@ -144,11 +145,11 @@ def attack(context: Here, wanted: AttackWanted) -> AttackModel:
     )
 
 
-def adversary(given: Parameters) -> LiveAttack:
+def adversary(given: Parameters) -> Attack:
     """The adversary that was described."""
     often = given.max_penalties
     numbers: dict[str, Any] = given.model_dump(exclude={"max_penalties"})
-    return LiveAttack(**numbers, max_penalties=None if often == "unlimited" else often if given.penalty else 0)
+    return Attack(**numbers, max_penalties=None if often == "unlimited" else often if given.penalty else 0)
 
 
 def _targets(wanted: AttackWanted) -> Targets | None:
@@ -164,14 +165,14 @@ def _targets(wanted: AttackWanted) -> Targets | None:
     return Targets.grouped(people, sizes, np.array(shares, dtype=np.float64), listed)
 
 
-def _plan(his: LiveAttack, sizes: list[int]) -> PlanModel:
+def _plan(his: Attack, sizes: list[int]) -> PlanModel:
     plan = his.known(sizes)
     lists = {name: getattr(plan, name).tolist() for name in PlanModel.model_fields if name != "baseline"}
     return PlanModel(**lists, baseline=his.baseline(sizes).risk.tolist())
 
 
-def _people(his: LiveAttack, targets: Targets) -> PeopleModel:
-    struck = his.against(targets)
+def _people(his: Attack, targets: Targets) -> PeopleModel:
+    struck = against(his, targets)
     found = {
         name: FatesModel(
             in_full=one.in_full,
@@ -185,7 +186,7 @@ def _people(his: LiveAttack, targets: Targets) -> PeopleModel:
     return PeopleModel(people=int(targets.people.sum()), **found)
 
 
-def _deterrence(his: LiveAttack, smallest: int, max_risk: float) -> DeterrenceModel:
+def _deterrence(his: Attack, smallest: int, max_risk: float) -> DeterrenceModel:
     if max_risk:
         amounts = (his.deterring_penalty(smallest, max_risk), his.deterring_price(smallest, max_risk))
         penalty, price = (amount if math.isfinite(amount) else None for amount in amounts)

@@ -6,37 +6,32 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlencode
 
 from discreet.attacker import Attack, Attacked
-from discreet.attacker.attack import Reach
 from discreet.attacker.targets import Targets
 from discreet.errors import UsageError
 from discreet.web.lab.controls import CONTROLS, Choice, Control, shown
 
 NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{0,12})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 LONGEST = 40
-ENDLESS = 100_000
-"""People in a group up to which somebody who never gives up is followed."""
+ENDLESS, STEPWISE = 100_000, 2**13
+"""People in a group up to which somebody who never gives up is followed; the same where he must go step by step."""
 STRANGER = "address"
 """Under this name stands what is wrong with the address as a whole."""
 
 
-class LiveAttack(Attack):
-    """An adversary who answers at once: he looks less far than `Attack`, and says where that is not far enough."""
-
-    reach: ClassVar[Reach] = Reach(table=2**11, formula=2**16, single=2**13)
-
-    def against(self, targets: Targets) -> Attacked:
-        """What he does to people who are counted already."""
-        crowd = targets.external_size * float(targets.densities.max(initial=0.0))
-        if crowd > ENDLESS and self.thresholds().no_exploit is None:
-            raise UsageError(
-                f"This adversary never gives up, and groups of more than {ENDLESS:,} people are too large to plan through.",
-                remedy="Give an attempt a cost.",
-            )
-        return targets.attacked(self)
+def against(attack: Attack, targets: Targets) -> Attacked:
+    """What he does to people who are counted already; refused where it would take long to say."""
+    crowd = max(int(targets.groups.max(initial=0)), targets.external_size * float(targets.densities.max(initial=0.0)))
+    most = ENDLESS if attack.risks_the_same_at_every_exploit else STEPWISE
+    if crowd > most and attack.horizon.nobody_starts_from is None:
+        raise UsageError(
+            f"This adversary hardly ever gives up, and groups of more than {most:,} people take long to plan through.",
+            remedy="Give an attempt a cost.",
+        )
+    return targets.attacked(attack)
 
 
 @dataclass(frozen=True)
@@ -52,11 +47,11 @@ class Query:
     dataset: int | None = None
 
     @property
-    def attack(self) -> LiveAttack:
+    def attack(self) -> Attack:
         """The adversary; only if nothing is wrong."""
         often = self.texts["max_penalties"]
         given = self.numbers
-        return LiveAttack(
+        return Attack(
             prior=given["prior"] / 100,
             gain=given["gain"],
             access_cost=given["access_cost"],

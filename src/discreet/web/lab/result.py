@@ -20,7 +20,7 @@ from discreet.report.markup import Markup
 from discreet.report.words import amount, people
 from discreet.web.lab.controls import CONTROLS, Control, shown
 from discreet.web.lab.groups import Groups
-from discreet.web.lab.query import Query, toml
+from discreet.web.lab.query import Query, against, toml
 
 QUICK, SLOW = 64, 1024
 """Up to so large a smallest group the least fine is told where he is deterred already, and where he is not."""
@@ -54,7 +54,7 @@ def result(query: Query, groups: Groups) -> Result:
     """Let the adversary plan."""
     attack = query.attack
     targets = groups.targets.at_least(query.size) if query.size > 1 else groups.targets
-    case = Case(attack.against(targets), groups.threshold)
+    case = Case(against(attack, targets), groups.threshold)
     headline, *further = [finding for _, finding in by_topic(case, groups.source)]
     pictures = [strip(case), chance(case), fates(case)]
     return Result(

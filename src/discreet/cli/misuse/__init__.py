@@ -1,0 +1,51 @@
+"""`discreet misuse`: what a query result could do in the wrong hands. One file per verb, imported when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+VERBS = {
+    "anomalies": "Find unusual days in a log.",
+    "combine": "Make experts' answers one sensitivity function.",
+    "elicit": "Ask an expert how sensitive values are.",
+    "generate": "Generate a log and experts' answers to try things on.",
+    "incidents": "Rank leaked results by how bad they are.",
+    "score": "Measure what a result could do in the wrong hands.",
+}
+"""The verbs; `discreet misuse VERB` is `command` in `discreet/cli/misuse/VERB.py`."""
+
+
+class Verbs(click.Group):
+    """Imports a verb only when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs, in order."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb's command object."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"{__name__}.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of verbs without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(name="misuse", cls=Verbs, short_help="Measure what query results could do in the wrong hands.")
+def command() -> None:
+    """Measure what query results could do in the wrong hands.
+
+    \b
+    Examples:
+      discreet misuse score result.csv --source customers.parquet --policy policy.toml
+      discreet misuse elicit customers.csv --policy policy.toml --expert ann --out ann.json
+      discreet misuse combine ann.json ben.json --out sensitivity.toml
+      discreet misuse anomalies log.jsonl
+      discreet misuse incidents log.jsonl --leaked r000123
+    """

@@ -1,0 +1,150 @@
+"""Pairwise comparison (AHP, Saaty 1980), also where most pairs were never asked.
+
+A comparison says that one value is `ratio` times as harmful as another. Missing pairs follow Harker (1987): the
+matrix has 0 where a pair is missing and, on its diagonal, one plus the number of missing pairs of that row. Its
+principal eigenvector gives the weights; for a complete matrix that is Saaty's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from discreet.misuse.elicitation.nnls import Floats
+
+MOST = 9
+"""The largest ratio of Saaty's scale."""
+SCALE = tuple([1 / number for number in range(MOST, 1, -1)] + [float(number) for number in range(1, MOST + 1)])
+TOLERABLE = 0.10
+"""Consistency ratio above which answers contradict each other too much (Saaty)."""
+DRAWN, FEWEST_DRAWS = 24_000, 400
+"""Rows of random matrices per consistency ratio, and the fewest matrices; the same ones every time."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """`first` is `ratio` times as harmful as `second`; both are places in the list of items."""
+
+    first: int
+    second: int
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """How far the comparisons agree with each other."""
+
+    ratio: float | None
+    """Saaty's consistency ratio; None as long as no comparison could contradict another."""
+    worst: Pair | None
+    """The comparison furthest from what the others say."""
+
+    @property
+    def tolerable(self) -> bool:
+        """Whether the ratio is at most 0.10."""
+        return self.ratio is None or self.ratio <= TOLERABLE
+
+
+def laplacian(pairs: Sequence[Pair], items: int) -> tuple[Floats, Floats]:
+    """The graph of comparisons and the right-hand side of its normal equations in logarithms."""
+    matrix, side = np.zeros((items, items)), np.zeros(items)
+    for pair in pairs:
+        i, j, answer = pair.first, pair.second, np.log(pair.ratio)
+        matrix[[i, j], [i, j]] += 1
+        matrix[[i, j], [j, i]] -= 1
+        side[i] += answer
+        side[j] -= answer
+    return matrix, side
+
+
+def log_least_squares(pairs: Sequence[Pair], items: int) -> Floats:
+    """Logarithms of the weights that fit all ratios best, with mean 0 in each connected part (Crawford & Williams 1985).
+
+    >>> np.exp(log_least_squares([Pair(0, 1, 2.0), Pair(1, 2, 3.0)], 3)[0] - log_least_squares([Pair(0, 1, 2.0), Pair(1, 2, 3.0)], 3)[2]).round(6).item()
+    6.0
+    """
+    matrix, side = laplacian(pairs, items)
+    found: Floats = np.linalg.pinv(matrix, hermitian=True) @ side
+    return found
+
+
+def parts(pairs: Sequence[Pair], items: int) -> list[int]:
+    """For each item the smallest item it is connected with.
+
+    >>> parts([Pair(0, 2, 1.0)], 4)
+    [0, 1, 0, 3]
+    """
+    part = list(range(items))
+    for pair in pairs:
+        low, high = sorted((part[pair.first], part[pair.second]))
+        part = [low if one == high else one for one in part]
+    return part
+
+
+def harker(pairs: Sequence[Pair], items: int) -> Floats:
+    """The matrix of comparisons with Harker's diagonal; a pair answered twice counts by its latest answer.
+
+    >>> harker([Pair(0, 1, 2.0)], 3).tolist()
+    [[2.0, 2.0, 0.0], [0.5, 2.0, 0.0], [0.0, 0.0, 3.0]]
+    """
+    matrix = np.zeros((items, items))
+    for pair in pairs:
+        matrix[pair.first, pair.second] = pair.ratio
+        matrix[pair.second, pair.first] = 1 / pair.ratio
+    np.fill_diagonal(matrix, items - (matrix > 0).sum(axis=1))
+    return matrix
+
+
+def eigenvector(pairs: Sequence[Pair], items: int) -> Floats:
+    """Saaty's weights, the largest 1. Every item must be connected with every other.
+
+    >>> eigenvector([Pair(0, 1, 2.0), Pair(1, 2, 3.0)], 3).round(6).tolist()
+    [1.0, 0.5, 0.166667]
+    """
+    values, vectors = np.linalg.eig(harker(pairs, items))
+    leading = np.abs(vectors[:, np.argmax(values.real)].real)
+    weights: Floats = leading / leading.max()
+    return weights
+
+
+def consistency(pairs: Sequence[Pair], items: int) -> Consistency:
+    """The consistency ratio: (λ − n)/(n − 1) over what random answers to the same pairs give on average."""
+    asked = frozenset(frozenset((pair.first, pair.second)) for pair in pairs)
+    if len(asked) <= items - len(set(parts(pairs, items))):
+        return Consistency(None, None)
+    index = _index(harker(pairs, items))
+    places = np.array(sorted(sorted(pair) for pair in asked))
+    return Consistency(index / random_index(items, tuple(map(tuple, places.tolist()))), _worst(pairs, items))
+
+
+def _index(matrix: Floats) -> float:
+    size = len(matrix)
+    leading = float(np.linalg.eigvals(matrix).real.max())
+    return max(0.0, leading - size) / (size - 1)
+
+
+def _worst(pairs: Sequence[Pair], items: int) -> Pair:
+    weights = log_least_squares(pairs, items)
+    return max(pairs, key=lambda pair: abs(weights[pair.first] - weights[pair.second] - np.log(pair.ratio)))
+
+
+@lru_cache(maxsize=256)
+def random_index(items: int, asked: tuple[tuple[int, int], ...] | None = None) -> float:
+    """The mean consistency index of random answers from Saaty's scale to these pairs; without pairs, to all.
+
+    >>> 0.5 < random_index(3) < 0.6
+    True
+    """
+    places = np.array([(i, j) for i in range(items) for j in range(i)] if asked is None else asked)
+    draws = max(FEWEST_DRAWS, DRAWN // items)
+    answers = np.random.default_rng(items).choice(np.array(SCALE), size=(draws, len(places)))
+    matrices = np.zeros((draws, items, items))
+    matrices[:, places[:, 0], places[:, 1]] = answers
+    matrices[:, places[:, 1], places[:, 0]] = 1 / answers
+    diagonal = np.arange(items)
+    matrices[:, diagonal, diagonal] = items - (matrices[0] > 0).sum(axis=1)
+    leading = np.linalg.eigvals(matrices).real.max(axis=1)
+    return float(np.mean(leading - items) / (items - 1))

@@ -1,0 +1,268 @@
+"""An interview with one expert as a value: it gives the next question, takes an answer, and can be written as JSON.
+
+Nothing here knows of a terminal or a page. An interview is frozen; answering gives the next one. What was asked
+depends on the answers and the seed alone, so an interview read back from its JSON goes on where it stopped.
+
+>>> from discreet.misuse.elicitation import Item
+>>> talk = Interview.begin("ann", [Item("illness", "flu", ("flu",)), Item("illness", "HIV", ("HIV",))])
+>>> question = talk.next_question()
+>>> talk = talk.answer(question, 1 / 5 if question.first == 0 else 5)
+>>> talk.scores().round(2).tolist()
+[0.2, 1.0]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import DataError, UsageError
+from discreet.misuse.elicitation.comparisons import MOST, Consistency, Pair, consistency, eigenvector, parts
+from discreet.misuse.elicitation.items import Item, check
+from discreet.misuse.elicitation.joint import Evidence, Fit, fit
+from discreet.misuse.elicitation.nnls import Floats
+from discreet.misuse.elicitation.questions import Compare, Question, Rate, next_pair, next_record
+from discreet.misuse.elicitation.ratings import clamped_fit, incidence
+
+FORMAT = "discreet-interview-1"
+RATINGS = 25
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question with what was said; None where the expert passed."""
+
+    question: Question
+    value: float | None
+
+    @property
+    def subject(self) -> tuple[str, frozenset[int]]:
+        """What it is about, whichever way round it was asked."""
+        if isinstance(self.question, Compare):
+            return "compare", frozenset((self.question.first, self.question.second))
+        return "rate", frozenset(self.question.items)
+
+
+@dataclass(frozen=True)
+class Interview:
+    """One expert's answers so far, and how much is to be asked."""
+
+    expert: str
+    items: tuple[Item, ...]
+    comparisons: int
+    ratings: int
+    seed: int = 0
+    answers: tuple[Answer, ...] = ()
+    again: tuple[Question, ...] = ()
+    """Questions to be put once more before anything new."""
+
+    @classmethod
+    def begin(
+        cls,
+        expert: str,
+        items: Sequence[Item],
+        *,
+        comparisons: int | None = None,
+        ratings: int = RATINGS,
+        seed: int = 0,
+    ) -> Interview:
+        """A new interview; unless told otherwise with twice as many comparisons as connect all values."""
+        check(items)
+        pairs = len(items) * (len(items) - 1) // 2
+        wanted = min(pairs, 2 * (len(items) - 1) if comparisons is None else comparisons)
+        return cls(expert, tuple(items), wanted, ratings, seed)
+
+    @cached_property
+    def latest(self) -> tuple[Answer, ...]:
+        """The answers that count: the last one to each question."""
+        return tuple({answer.subject: answer for answer in self.answers}.values())
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The comparisons that were answered."""
+        return tuple(
+            Pair(answer.question.first, answer.question.second, answer.value)
+            for answer in self.latest
+            if isinstance(answer.question, Compare) and answer.value is not None
+        )
+
+    @cached_property
+    def rated(self) -> tuple[tuple[tuple[int, ...], float], ...]:
+        """The records that were rated."""
+        return tuple(
+            (answer.question.items, answer.value)
+            for answer in self.latest
+            if isinstance(answer.question, Rate) and answer.value is not None
+        )
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """Everything that was answered, as numbers."""
+        records = incidence([record for record, _ in self.rated], len(self.items))
+        return Evidence(self.pairs, records, np.array([rating for _, rating in self.rated], dtype=float))
+
+    @cached_property
+    def fit(self) -> Fit:
+        """Comparisons and ratings together."""
+        return fit(self.evidence)
+
+    @property
+    def consistency(self) -> Consistency:
+        """How far the comparisons agree with each other."""
+        return consistency(self.pairs, len(self.items))
+
+    @cached_property
+    def known(self) -> tuple[bool, ...]:
+        """Which values something was said about: rated, or compared, directly or through others, with one that was.
+
+        Without any rating, all that is known are ratios: then those in the largest connected part are known.
+        """
+        part = parts(self.pairs, len(self.items))
+        anchors = {part[item] for record, _ in self.rated for item in record}
+        if not anchors:
+            anchors = {max(part, key=part.count)} if self.pairs else set()
+        return tuple(one in anchors for one in part)
+
+    def scores(self) -> Floats:
+        """f of every item.
+
+        Comparisons alone: Saaty's eigenvector, the worst value scored 1. Ratings alone: the clamped least squares.
+        Both: the joint fit.
+        """
+        if self.rated and self.pairs:
+            return self.fit.scores
+        if self.rated:
+            return clamped_fit(self.evidence.matrix, self.evidence.ratings)
+        if self.pairs and all(self.known):
+            return eigenvector(self.pairs, len(self.items))
+        return self.fit.scores
+
+    def next_question(self) -> Question | None:
+        """What to ask; None when enough was asked."""
+        if self.again:
+            return self.again[0]
+        subjects = {answer.subject for answer in self.answers}
+        compared = {about for kind, about in subjects if kind == "compare"}
+        rated = {about for kind, about in subjects if kind == "rate"}
+        found: Question | None = None
+        if len(compared) < self.comparisons:
+            found = next_pair(self.pairs, compared, self._order())
+        if found is None and len(rated) < self.ratings:
+            rng = np.random.default_rng([self.seed, len(self.answers)])
+            found = next_record(self.fit, self._columns(), rated, rng)
+        return found
+
+    def _order(self) -> list[int]:
+        order: list[int] = np.random.default_rng(self.seed).permutation(len(self.items)).tolist()
+        return order
+
+    def _columns(self) -> list[list[int]]:
+        together: dict[str, list[int]] = {}
+        for place, item in enumerate(self.items):
+            together.setdefault(item.column, []).append(place)
+        return list(together.values())
+
+    def answer(self, question: Question, value: float | None) -> Interview:
+        """With one answer more: a ratio from 1/9 to 9 (first over second), a rating from 0 to 1, or None to pass."""
+        _check(question, value, len(self.items))
+        left = self.again[1:] if self.again and self.again[0] == question else self.again
+        return replace(self, answers=(*self.answers, Answer(question, value)), again=left)
+
+    def undo(self) -> Interview:
+        """Without the last answer; its question comes next."""
+        if not self.answers:
+            return self
+        return replace(self, answers=self.answers[:-1], again=(self.answers[-1].question, *self.again))
+
+    def ask_again(self, items: Sequence[int], *, most: int) -> Interview:
+        """With the last questions about these items to be put once more, the items in order of need."""
+        wanted: list[Question] = []
+        for item in items:
+            about = [one.question for one in self.latest if item in one.subject[1] and one.question not in wanted]
+            wanted += about[-3:]
+        return replace(self, again=tuple(wanted[:most]))
+
+    def recheck(self) -> Interview:
+        """With the comparison that contradicts the others most to be put once more, if they contradict too much."""
+        found = self.consistency
+        if found.tolerable or found.worst is None:
+            return self
+        return replace(self, again=(Compare(found.worst.first, found.worst.second), *self.again))
+
+    @property
+    def left(self) -> int:
+        """About how many questions are still to come."""
+        subjects = {answer.subject for answer in self.answers}
+        kinds = [kind for kind, _ in subjects]
+        repeated = sum(Answer(question, None).subject in subjects for question in self.again)
+        return repeated + max(0, self.comparisons - kinds.count("compare")) + max(0, self.ratings - kinds.count("rate"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "format": FORMAT,
+            "expert": self.expert,
+            "items": [item.to_dict() for item in self.items],
+            "comparisons": self.comparisons,
+            "ratings": self.ratings,
+            "seed": self.seed,
+            "answers": [{**_question_dict(answer.question), "answer": answer.value} for answer in self.answers],
+            "again": [_question_dict(question) for question in self.again],
+        }
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Interview:
+        """Read back from JSON; anything that is not as `to_dict` writes it is refused."""
+        try:
+            if content["format"] != FORMAT:
+                raise ValueError
+            found = cls(
+                str(content["expert"]),
+                tuple(
+                    Item(one["column"], one["label"], tuple(one["values"]), one["upper"]) for one in content["items"]
+                ),
+                int(content["comparisons"]),
+                int(content["ratings"]),
+                int(content["seed"]),
+                again=tuple(_question(one) for one in content["again"]),
+            )
+            check(found.items)
+            for one in content["answers"]:
+                found = replace(found, answers=found.answer(_question(one), one["answer"]).answers)
+        except (KeyError, TypeError, ValueError, AttributeError, UsageError):
+            raise DataError(
+                "This is no file of answers.", remedy="Give a file that discreet misuse elicit has written."
+            ) from None
+        return found
+
+
+def _question_dict(question: Question) -> dict[str, Any]:
+    if isinstance(question, Compare):
+        return {"compare": [question.first, question.second]}
+    return {"rate": list(question.items)}
+
+
+def _question(content: dict[str, Any]) -> Question:
+    if "compare" in content:
+        first, second = content["compare"]
+        return Compare(int(first), int(second))
+    return Rate(tuple(int(item) for item in content["rate"]))
+
+
+def _check(question: Question, value: float | None, items: int) -> None:
+    places = (question.first, question.second) if isinstance(question, Compare) else question.items
+    if not places or len(set(places)) < len(places) or not all(0 <= place < items for place in places):
+        raise UsageError("This question is about no items of this interview.", remedy="Ask next_question().")
+    if value is None:
+        return
+    low, high = (1 / MOST, MOST) if isinstance(question, Compare) else (0.0, 1.0)
+    number = float(value)
+    if not (math.isfinite(number) and low * (1 - 1e-9) <= number <= high * (1 + 1e-9)):
+        raise UsageError(
+            "The answer is outside its scale.", remedy="A comparison is from 1/9 to 9, a rating from 0 to 1."
+        )

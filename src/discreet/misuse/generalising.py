@@ -1,0 +1,189 @@
+"""Make the quasi-identifiers of a result coarser until its misuse score is within a limit."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import OutsideHierarchy, Refused, UsageError
+from discreet.kernel import Classes, Coded, Flat, Rule
+from discreet.kernel.hierarchy import Hierarchy, Ints, Label
+from discreet.kernel.rules import bind
+from discreet.misuse import rebuilding
+from discreet.misuse.cells import coded
+from discreet.misuse.columns import Columns
+from discreet.misuse.crowds import Crowds
+from discreet.misuse.measured import power
+from discreet.misuse.prepared import Prepared
+from discreet.misuse.reading import columns_of
+from discreet.misuse.reducing import check_limit
+from discreet.misuse.scoring import Scorer, added, scorer_for
+from discreet.misuse.sensitivity import Sensitivity
+from discreet.misuse.weighing import Floats
+from discreet.risk.assessment import Governed
+
+Node = tuple[int, ...]
+
+
+def reduce_by_generalising(
+    result: Any,
+    *,
+    source: Any,
+    limit: float,
+    quasi: Sequence[str] | None = None,
+    sensitivity: Sensitivity | None = None,
+    x: float = 2.0,
+    rules: Mapping[str, Rule] | None = None,
+) -> Any:
+    """The result with its quasi-identifiers as fine as the limit allows; `rules` (or the policy) say how they coarsen.
+
+    Of all combinations of one level per column whose score is within the limit the one that loses least is taken,
+    where a value loses the share of all values that it no longer tells apart. Refused if even the coarsest is above
+    the limit.
+
+    >>> from discreet.kernel import AnyValue
+    >>> f = Sensitivity.from_dict({"account": {"values": {"Gold": 1.0}, "otherwise": 0.1}})
+    >>> people = [{"job": "Lawyer", "account": "Gold"}, {"job": "Teacher", "account": "White"}]
+    >>> reduce_by_generalising(people[:1], source=people, quasi=["job"], sensitivity=f, limit=0.5,
+    ...                        rules={"job": AnyValue()})
+    [{'job': '*', 'account': 'Gold'}]
+    """
+    check_limit(limit)
+    scorer = scorer_for(source, quasi, sensitivity, x)
+    columns = columns_of(result)
+    coarsening = _coarsening(scorer, columns, rules)
+    if columns.rows == 0 or not coarsening.hierarchies:
+        return _unless_above(result, scorer, columns, limit)
+    node = coarsening.finest_within(limit)
+    return rebuilding.exchange(result, columns, coarsening.written(node))
+
+
+def _unless_above(result: Any, scorer: Scorer, columns: Columns, limit: float) -> Any:
+    if scorer.columns(columns).value > limit:
+        raise _refusal(limit)
+    return rebuilding.take(result, columns, np.arange(columns.rows))
+
+
+def _refusal(limit: float) -> Refused:
+    return Refused(
+        f"Even with the coarsest quasi-identifiers the score is above {limit:g}.",
+        remedy="Give fewer rows (reduce_rows) or fewer cells (reduce_cells), or add levels to the hierarchies.",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Coarsening:
+    """A result whose quasi-identifiers can be written at coarser levels."""
+
+    names: tuple[str, ...]
+    hierarchies: tuple[Hierarchy, ...]
+    """Over the values of the source and of the result."""
+    codes: tuple[Ints, ...]
+    """Per column the value of each row of the result."""
+    classes: Classes
+    """The source by these columns, with the same hierarchies."""
+    weights: Floats
+    """What each row weighs."""
+    x: float
+
+    def finest_within(self, limit: float) -> Node:
+        """The node that loses least among those within the limit.
+
+        Nodes are met in the order of their losses; loss only grows, and the score only falls, as values get coarser.
+        """
+        top = tuple(hierarchy.height - 1 for hierarchy in self.hierarchies)
+        if self.score(top) > limit:
+            raise _refusal(limit)
+        bottom = (0,) * len(top)
+        queue, met = [(self.loss(bottom), bottom)], {bottom}
+        while True:
+            _, node = heapq.heappop(queue)
+            if self.score(node) <= limit:
+                return node
+            for above in _successors(node, top):
+                if above not in met:
+                    met.add(above)
+                    heapq.heappush(queue, (self.loss(above), above))
+
+    def score(self, node: Node) -> float:
+        """M of the result written at these levels."""
+        crowds = Crowds.of(self.classes.at(node))
+        sizes = crowds.many([Coded(labels, codes) for labels, codes in self._cells(node)], len(self.weights))
+        return power(len(self.weights), self.x) * float((self.weights / sizes).max())
+
+    def loss(self, node: Node) -> float:
+        """The mean over cells of the share of values that each no longer tells apart from its own."""
+        lost = [
+            float(((hierarchy.leaves[level] - 1) / max(hierarchy.size - 1, 1))[hierarchy.map(0, level)[codes]].mean())
+            for hierarchy, level, codes in zip(self.hierarchies, node, self.codes, strict=True)
+        ]
+        return sum(lost) / len(lost)
+
+    def written(self, node: Node) -> dict[str, list[Label]]:
+        """The columns at these levels; a column that stays as it is is left out."""
+        cells = zip(self.names, node, self._cells(node), strict=True)
+        return {name: [labels[code] for code in codes.tolist()] for name, level, (labels, codes) in cells if level}
+
+    def _cells(self, node: Node) -> Iterator[tuple[tuple[Label, ...], Ints]]:
+        for hierarchy, level, codes in zip(self.hierarchies, node, self.codes, strict=True):
+            yield hierarchy.labels[level], hierarchy.map(0, level)[codes]
+
+
+def _successors(node: Node, top: Node) -> Iterator[Node]:
+    for place, level in enumerate(node):
+        if level < top[place]:
+            yield (*node[:place], level + 1, *node[place + 1 :])
+
+
+def _coarsening(scorer: Scorer, columns: Columns, rules: Mapping[str, Rule] | None) -> Coarsening:
+    plan = scorer.plan(columns.names)
+    chosen = _rules(scorer.source, rules)
+    cells = [coded(columns.cells(name)) for name in plan.quasi]
+    source = scorer.source.counted.project(plan.quasi)
+    bound = [
+        _bound(name, chosen.get(name, Flat()), tuple(dict.fromkeys([*column.labels, *its.values])))
+        for name, column, its in zip(plan.quasi, source.columns, cells, strict=True)
+    ]
+    codes = tuple(
+        np.array([hierarchy.index[0][value] for value in its.values], dtype=np.int64)[its.codes]
+        for hierarchy, its in zip(bound, cells, strict=True)
+    )
+    found = scorer.columns(columns)
+    weights = np.minimum(added(found.weighed.weights, columns.rows), 1.0)
+    return Coarsening(plan.quasi, tuple(bound), codes, _rebound(source, bound), weights, scorer.x)
+
+
+def _rules(source: Prepared, rules: Mapping[str, Rule] | None) -> Mapping[str, Rule]:
+    if rules is not None:
+        return rules
+    policy = source.source.policy if isinstance(source.source, Governed) else None
+    if policy is None:
+        raise UsageError(
+            "Say how quasi-identifiers become coarser.",
+            remedy='rules={"zip": Mask(5)}, or read the source with a policy.',
+        )
+    return policy.rules
+
+
+def _bound(name: str, rule: Rule, values: Sequence[Label]) -> Hierarchy:
+    hierarchy, strangers = bind(rule, values)
+    if hierarchy is None:
+        raise OutsideHierarchy(
+            f"Column '{name}': {len(strangers)} values of the source or the result are outside its hierarchy, which "
+            f"expects {rule.expects}.",
+            remedy="Correct those values or add them to the hierarchy; nothing is generalised by guesswork.",
+        )
+    return hierarchy
+
+
+def _rebound(source: Classes, hierarchies: Sequence[Hierarchy]) -> Classes:
+    """The classes of the source with hierarchies that also know the values of the result."""
+    columns = tuple(
+        type(column)(column.name, hierarchy) for column, hierarchy in zip(source.columns, hierarchies, strict=True)
+    )
+    # The values of the source come first in each hierarchy, so its codes stay as they are.
+    return Classes(columns, source.codes, source.sizes)

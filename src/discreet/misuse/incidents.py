@@ -1,0 +1,178 @@
+"""Incident triage: how bad is it that this result leaked, together with all that its reader already held?
+
+A leaked result is scored as part of the ensemble of everything its user had received by then (`Exposure`). The rows that
+weigh most are those of whom most is known and who are easiest to recognise, by position in the leaked result; a
+column weighs what the score would fall by if nobody had seen it.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.errors import UsageError
+from discreet.misuse.ensembles import Ensembles
+from discreet.misuse.exposure import Exposure, seconds
+from discreet.misuse.knowledge import Knowledge
+from discreet.misuse.log import Scored, one_exponent
+from discreet.misuse.sensitivity import Sensitivity
+
+SHOWN_ROWS = 5
+
+
+@dataclass(frozen=True)
+class HeavyRow:
+    """A row of a leaked result by position, counted from 1."""
+
+    row: int
+    score: float
+    """What is known of this person over the people who look alike."""
+    columns: tuple[str, ...]
+    """Sensitive columns that the user knows of this person, from whichever result."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"row": self.row, "score": self.score, "columns": list(self.columns)}
+
+
+@dataclass(frozen=True)
+class HeavyColumn:
+    """A column, and how much of the score rests on it."""
+
+    column: str
+    weight: float
+    """What the score would fall by without it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Incident:
+    """A leaked result and how bad it is."""
+
+    result: Scored
+    score: float
+    """M of everything the user held, with the leaked result."""
+    held: int
+    """Results received before and still held."""
+    unknown: int
+    """Held results that do not say about whom they are, with the leaked one; they count by themselves only."""
+    rows: tuple[HeavyRow, ...]
+    columns: tuple[HeavyColumn, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "id": self.result.id,
+            "time": self.result.time.isoformat(),
+            "user": self.result.user,
+            "role": self.result.role,
+            "score": self.score,
+            "alone": self.result.score,
+            "rows": self.result.rows,
+            "held": self.held,
+            "unknown": self.unknown,
+            "heavy_rows": [row.to_dict() for row in self.rows],
+            "heavy_columns": [column.to_dict() for column in self.columns],
+        }
+
+
+def triage(
+    results: Iterable[Scored], *, leaked: Collection[str] | None = None, frame: datetime.timedelta | None = None
+) -> list[Incident]:
+    """Incidents, the worst first. `leaked` names results; without it, whatever was let through with an alert.
+
+    `frame` is how long a user is taken to keep what she received; without it, for ever.
+    """
+    log = sorted(results, key=lambda one: one.time)
+    wanted = {one.id for one in log if alerted(one)} if leaked is None else set(leaked)
+    _check(wanted, log)
+    empty = Exposure(sensitivity=_weights_as_values(log), x=one_exponent(log), frame=frame)
+    users: dict[str, list[Scored]] = {}
+    for one in log:
+        users.setdefault(one.user, []).append(one)
+    found = [one for its in users.values() if wanted & {a.id for a in its} for one in _user(its, wanted, empty)]
+    return sorted(found, key=lambda one: (-one.score, one.result.time, one.result.id))
+
+
+def alerted(result: Scored) -> bool:
+    """Whether it was let through although something was wrong with it."""
+    return result.decision == "alert" or (result.decision != "allow" and not result.enforced)
+
+
+def _check(wanted: set[str], log: Sequence[Scored]) -> None:
+    missing = wanted - {one.id for one in log}
+    if missing:
+        raise UsageError(f"{len(missing)} of the leaked results are not in the log.", remedy="Give ids of its lines.")
+    denied = [one for one in log if one.id in wanted and not one.delivered]
+    if denied:
+        raise UsageError(
+            f"{len(denied)} of the leaked results were denied, so nobody received them.",
+            remedy="Name results that were delivered.",
+        )
+
+
+def _weights_as_values(log: Sequence[Scored]) -> Sensitivity:
+    """The log holds weights in place of values: the function that leaves them as they are."""
+    seen: dict[str, set[float]] = {}
+    for one in log:
+        for column, weights in (one.weights or {}).items():
+            seen.setdefault(column, set()).update(weights)
+    tables = {column: {"values": {weight: weight for weight in weights}} for column, weights in seen.items()}
+    return Sensitivity.from_dict(tables or {"none": {"otherwise": 0.0}})
+
+
+def _user(results: Sequence[Scored], wanted: set[str], known: Exposure) -> Iterable[Incident]:
+    received: list[Scored] = []
+    for one in results:
+        if not one.delivered:
+            continue
+        received = [old for old in received if _held(old, one.time, known.frame)]
+        if one.entities is not None and one.weights is not None:
+            known = known.after(
+                entities=one.entities, values=one.weights, at=one.time, distinguishing=one.alike or [1] * one.rows
+            )
+        if one.id in wanted:
+            yield _incident(one, known, received)
+        received.append(one)
+
+
+def _held(result: Scored, now: datetime.datetime, frame: float | datetime.timedelta | None) -> bool:
+    return frame is None or (now - result.time).total_seconds() <= seconds(frame)
+
+
+def _incident(leaked: Scored, known: Exposure, received: Sequence[Scored]) -> Incident:
+    vague = [one for one in (*received, leaked) if not one.detailed]
+    score = max([known.value, leaked.score, *(one.score for one in vague)])
+    return Incident(leaked, score, len(received), len(vague), _rows(leaked, known), _columns(known))
+
+
+def _rows(leaked: Scored, known: Exposure) -> tuple[HeavyRow, ...]:
+    if leaked.entities is None:
+        return ()
+    rows = []
+    for place, entity in enumerate(known.keys.numbers(list(leaked.entities)).tolist(), start=1):
+        cells = {column: known.knowledge.cell(column, entity) for column in known.knowledge.weights}
+        weights = {column: weight for column, weight in cells.items() if weight > 0}
+        rows.append(
+            HeavyRow(place, min(1.0, sum(weights.values())) / known.knowledge.crowd(entity), tuple(sorted(weights)))
+        )
+    heavy = sorted((row for row in rows if row.score > 0), key=lambda row: (-row.score, row.row))
+    return tuple(heavy[:SHOWN_ROWS])
+
+
+def _columns(known: Exposure) -> tuple[HeavyColumn, ...]:
+    whole = known.value
+    found = [HeavyColumn(column, whole - _without(known, column)) for column in known.knowledge.weights]
+    return tuple(sorted(found, key=lambda one: (-one.weight, one.column)))
+
+
+def _without(known: Exposure, column: str) -> float:
+    """The score had nobody seen this column."""
+    rest = {name: levels for name, levels in known.knowledge.weights.items() if name != column}
+    knowledge = Knowledge(rest, known.knowledge.crowds)
+    return Ensembles().learn(Knowledge(), knowledge, knowledge).value(known.x)

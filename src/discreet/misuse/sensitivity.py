@@ -1,0 +1,244 @@
+"""How bad it would be if a value fell into the wrong hands: the data owner's function f(context, column, value)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from numbers import Real
+from types import MappingProxyType
+from typing import Any
+
+from discreet.errors import UsageError
+from discreet.kernel.hierarchy import Label
+from discreet.kernel.histogram import text
+from discreet.policy import Policy
+
+KEYS = ("values", "bins", "otherwise", "contexts")
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What each value of one column weighs: listed values first, then numbers up to a bound, then all others."""
+
+    values: Mapping[Label, float]
+    bounds: tuple[float, ...]
+    """Inclusive upper bounds, growing."""
+    weights: tuple[float, ...]
+    """What numbers up to each bound weigh."""
+    otherwise: float
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any], *, column: str) -> Weights:
+        """From `values`, `bins` and `otherwise`, checked."""
+        bins = _bins(table.get("bins") or (), column)
+        # Numbers beyond the last bound are not known to be harmless; values that nobody listed usually are.
+        otherwise = table.get("otherwise", 1.0 if bins else 0.0)
+        return cls(
+            values=MappingProxyType({text(value): _weight(w, column) for value, w in _pairs(table, column)}),
+            bounds=tuple(bound for bound, _ in bins),
+            weights=tuple(weight for _, weight in bins),
+            otherwise=_weight(otherwise, column),
+        )
+
+    def __call__(self, label: Label) -> float:
+        """What a value, spelt as the kernel spells it, weighs; a missing one weighs nothing."""
+        if label is None:
+            return 0.0
+        listed = self.values.get(label)
+        if listed is not None:
+            return listed
+        if not self.bounds:
+            return self.otherwise
+        return self.number(label)
+
+    def of_cell(self, value: Any) -> float:
+        """What a cell weighs; quick for texts, and for numbers where none is listed."""
+        kind = type(value)
+        if kind is str:
+            return self(value)
+        if (kind is float or kind is int) and not self.values and self.bounds:
+            return 0.0 if value != value else self.number(value)  # NaN is a missing value
+        return self(text(value))
+
+    def number(self, written: str | float) -> float:
+        """What a number that is not listed weighs."""
+        try:
+            number = float(written)
+        except ValueError:
+            return self.otherwise
+        place = bisect_left(self.bounds, number)
+        return self.weights[place] if place < len(self.weights) and not math.isnan(number) else self.otherwise
+
+    @property
+    def worst(self) -> float:
+        """The most that any value weighs."""
+        return self.levels[-1]
+
+    @cached_property
+    def levels(self) -> tuple[float, ...]:
+        """All that values can weigh, in order."""
+        return tuple(sorted({0.0, self.otherwise, *self.weights, *self.values.values()}))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table it was made from."""
+        content: dict[str, Any] = {"otherwise": self.otherwise}
+        if self.values:
+            content["values"] = dict(self.values)
+        if self.bounds:
+            content["bins"] = [list(pair) for pair in zip(self.bounds, self.weights, strict=True)]
+        return content
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """The sensitivity function: f(column, value) from 0, harmless, to 1, the worst.
+
+    >>> f = Sensitivity.from_dict({"account": {"values": {"Gold": 1.0}, "otherwise": 0.1},
+    ...                            "bill": {"bins": [[100, 0.1], [250, 0.2]], "otherwise": 1.0}})
+    >>> f("account", "Gold"), f("account", "White"), f("bill", 100), f("bill", 100.5), f("bill", None)
+    (1.0, 0.1, 0.1, 0.2, 0.0)
+    """
+
+    tables: Mapping[str, Weights]
+    """Per column what its values weigh, where no context has a table of its own."""
+    contexts: Mapping[str, Mapping[str, Weights]] = field(default_factory=lambda: MappingProxyType({}))
+    """Per context the columns that weigh otherwise there."""
+    context: str | None = None
+
+    @classmethod
+    def from_dict(cls, tables: Mapping[str, Any], context: str | None = None) -> Sensitivity:
+        """From one table per column: `values`, `bins` (inclusive bounds), `otherwise`, and `contexts` with more tables.
+
+        A context's table replaces that of its column; columns without one keep theirs. `otherwise` is 0 unless
+        given, and 1 where there are bins.
+        """
+        _check_shape(tables)
+        plain = {name: Weights.of(table, column=name) for name, table in tables.items()}
+        contexts: dict[str, dict[str, Weights]] = {}
+        for name, table in tables.items():
+            for where, its in (table.get("contexts") or {}).items():
+                contexts.setdefault(where, {})[name] = Weights.of(its, column=name)
+        frozen = {where: MappingProxyType(its) for where, its in contexts.items()}
+        return cls(MappingProxyType(plain), MappingProxyType(frozen)).within(context)
+
+    @classmethod
+    def from_policy(cls, policy: Policy, context: str | None = None) -> Sensitivity:
+        """From the sections [sensitivity.COLUMN] of a policy."""
+        if not policy.sensitivity:
+            raise UsageError(
+                "The policy does not say how sensitive values are.",
+                remedy="Add a section [sensitivity.COLUMN] for each sensitive column.",
+            )
+        return cls.from_dict(policy.sensitivity, context)
+
+    def within(self, context: str | None) -> Sensitivity:
+        """The same function in another context; None is the default one."""
+        if context is not None and context not in self.contexts:
+            known = ", ".join(sorted(self.contexts)) or "none"
+            raise UsageError(f"No column has a table for that context; known contexts: {known}.")
+        return replace(self, context=context)
+
+    @cached_property
+    def weights(self) -> Mapping[str, Weights]:
+        """What values weigh in the chosen context."""
+        own = self.contexts[self.context] if self.context is not None else {}
+        return MappingProxyType({**self.tables, **own})
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The sensitive columns, in the order of the tables: scores are always added up in this order."""
+        return tuple(self.weights)
+
+    def __call__(self, column: str, value: Any) -> float:
+        """What a value weighs; a column without a table weighs nothing."""
+        weights = self.weights.get(column)
+        return 0.0 if weights is None else weights(text(value))
+
+    def worst(self, column: str) -> float:
+        """The most that any value of a column weighs."""
+        weights = self.weights.get(column)
+        return 0.0 if weights is None else weights.worst
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tables of all contexts, for `from_dict`."""
+        tables = {name: weights.to_dict() for name, weights in self.tables.items()}
+        for where, its in self.contexts.items():
+            for name, weights in its.items():
+                tables[name].setdefault("contexts", {})[where] = weights.to_dict()
+        return tables
+
+    @cached_property
+    def version(self) -> str:
+        """Names these tables: the same tables have the same version, stored with every score."""
+        canonical = json.dumps([self.to_dict(), self.context], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sensitivity) and self.version == other.version
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.version)
+
+    def __repr__(self) -> str:
+        where = f" in context {self.context}" if self.context is not None else ""
+        return f"Sensitivity({len(self.columns)} columns{where}, version {self.version})"
+
+
+def _check_shape(tables: Any) -> None:
+    if not isinstance(tables, Mapping) or not tables:
+        raise UsageError(
+            "A sensitivity function needs one table per sensitive column.",
+            remedy='For example: {"account": {"values": {"Gold": 1.0}, "otherwise": 0.1}}',
+        )
+    for name, table in tables.items():
+        inner = table.get("contexts") if isinstance(table, Mapping) else None
+        for one in (table, *(inner.values() if isinstance(inner, Mapping) else ())):
+            _check_table(name, one, KEYS if one is table else KEYS[:-1])
+
+
+def _check_table(column: str, table: Any, known: Sequence[str]) -> None:
+    strange = [key for key in table if key not in known] if isinstance(table, Mapping) else [None]
+    if strange:
+        raise UsageError(
+            f"The sensitivity of column '{column}' is no table of {', '.join(known)}.",
+            remedy='For example: {"values": {"Gold": 1.0}, "otherwise": 0.1} or {"bins": [[100, 0.1]], "otherwise": 1.0}',
+        )
+
+
+def _pairs(table: Mapping[str, Any], column: str) -> Sequence[tuple[Any, Any]]:
+    values = table.get("values") or {}
+    if not isinstance(values, Mapping):
+        raise UsageError(f"The values of column '{column}' need a mapping from value to weight.")
+    if any(text(value) is None for value in values):
+        raise UsageError(f"Column '{column}': a missing value always weighs 0.", remedy="Leave it out of `values`.")
+    return list(values.items())
+
+
+def _bins(bins: Any, column: str) -> list[tuple[float, float]]:
+    try:
+        pairs = [(float(bound), _weight(weight, column)) for bound, weight in bins]
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"The bins of column '{column}' are no pairs of a bound and a weight.", remedy="[[100, 0.1], [250, 0.2]]"
+        ) from None
+    bounds = [bound for bound, _ in pairs]
+    if any(math.isnan(bound) for bound in bounds) or sorted(set(bounds)) != bounds:
+        raise UsageError(f"The bounds of column '{column}' do not grow.", remedy="[[100, 0.1], [250, 0.2]]")
+    return pairs
+
+
+def _weight(weight: Any, column: str) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= float(weight) <= 1:
+        raise UsageError(
+            f"A weight of column '{column}' is no number from 0 to 1.", remedy="0 is harmless, 1 the worst."
+        )
+    return float(weight)
