@@ -43,6 +43,7 @@ class Answers:
             "menu": menu(permissions, ""),
             "now": self.site.now(),
             "demo": self.site.settings.demo,
+            "at_the_door": False,
         }
         return self.site.templates.page("problem.html", values)
 

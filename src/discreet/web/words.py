@@ -7,8 +7,10 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
+from discreet.report.components import prose
 from discreet.report.words import MONTHS, percent, plural
 
+MOST_DIGITS = 6
 UNITS = ((86_400, "day", "days"), (3_600, "hour", "hours"), (60, "minute", "minutes"))
 
 
@@ -73,6 +75,21 @@ def share(part: Fraction, whole: Fraction) -> str:
     return percent(float(part / whole)) if whole else percent(0.0)
 
 
+def amount(value: Fraction) -> str:
+    """An exact amount: as a decimal number where few digits say all of it, else as a fraction.
+
+    >>> amount(Fraction(23, 2)), amount(Fraction(1, 3)), amount(Fraction(12345))
+    ('11.5', '1/3', '12,345')
+    """
+    for digits in range(MOST_DIGITS + 1):
+        scaled = value * 10**digits
+        if scaled.denominator == 1:
+            whole, rest = divmod(abs(scaled.numerator), 10**digits)
+            sign = "-" if value < 0 else ""
+            return f"{sign}{whole:,}.{rest:0{digits}}" if digits else f"{sign}{whole:,}"
+    return str(value)
+
+
 def _seconds(stamp: str, now: datetime) -> float:
     return (now - datetime.fromisoformat(stamp)).total_seconds()
 
@@ -86,6 +103,8 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "plural": plural,
     "number": lambda value: f"{value:,}",
     "pair": lambda value: (value, value),
-    "parts": lambda amount, parts: str(Fraction(amount, parts)),
+    "parts": lambda number, parts: amount(Fraction(number, parts)),
+    "amount": amount,
+    "prose": prose,
 }
 """What templates may use."""
