@@ -11,8 +11,10 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from discreet.errors import IntegrityError, StoreError
 from discreet.web import sessions
 from discreet.web.context import Context
+from discreet.web.middleware import log
 from discreet.web.navigation import menu
 from discreet.web.problems import Problem, not_found, problem_of
 from discreet.web.site import Site
@@ -43,7 +45,7 @@ class Answers:
             "menu": menu(permissions, ""),
             "now": self.site.now(),
             "demo": self.site.settings.demo,
-            "at_the_door": False,
+            "at_the_door": context is None,  # no route, so that nobody looked who it is
         }
         return self.site.templates.page("problem.html", values)
 
@@ -57,7 +59,9 @@ class Answers:
         return response
 
     async def of_ours(self, request: Request, error: Exception) -> Response:
-        """An error of ours."""
+        """An error of ours; what ails the store is logged, without a value or a password."""
+        if isinstance(error, StoreError | IntegrityError):
+            log.error("%s", error.problem)
         return self.problem(request, problem_of(error))
 
     async def of_starlette(self, request: Request, error: Exception) -> Response:

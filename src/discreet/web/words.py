@@ -50,7 +50,7 @@ def ahead(stamp: str, now: datetime) -> str:
     >>> ahead("2026-01-31T12:00:00.000000Z", datetime(2026, 1, 30, 12, 0, tzinfo=UTC))
     'in 1 day'
     """
-    return f"in {span(datetime.fromisoformat(stamp) - now)}"
+    return f"in {span(datetime.fromisoformat(stamp) - now + timedelta(seconds=59))}"
 
 
 def span(length: timedelta) -> str:
