@@ -134,7 +134,7 @@ def test_a_form_has_a_type_and_few_fields(browser: Browser) -> None:
     assert browser.send("POST", "/sign-in", content=many, headers={**headers, "Content-Type": "application/x-www-form-urlencoded"}).status_code == 400  # fmt: skip
 
 
-@pytest.mark.parametrize("query", ["before=x", "since=x", "since=9999-99-99", "actor=%00", f"subject={'x' * 600}"])
+@pytest.mark.parametrize("query", ["before=x", "since=x", "since=9999-99-99", f"subject={'x' * 600}"])
 def test_a_wrong_question_to_the_ledger_is_answered_in_words(app: FastAPI, query: str) -> None:
     answer = signed_in(app, "auditor").get(f"/ledger?{query}")
     assert answer.status_code == 422

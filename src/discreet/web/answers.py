@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import urlencode
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Match
 
 from discreet.errors import IntegrityError, StoreError
 from discreet.web import sessions
 from discreet.web.context import Context
+from discreet.web.guard import GuardedRoute
 from discreet.web.middleware import log
 from discreet.web.navigation import menu
 from discreet.web.problems import Problem, not_found, problem_of
@@ -69,9 +71,15 @@ class Answers:
         status = error.status_code if isinstance(error, HTTPException) else 500
         if status == 404:
             return self.problem(request, not_found())
-        headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+        headers = {"Allow": ", ".join(self._methods(request))} if status == 405 else {}
         words = "This address cannot be asked this way." if status == 405 else "This request cannot be served."
         return self.problem(request, Problem(status, words, remedy="Begin at the dashboard.", headers=headers))
+
+    def _methods(self, request: Request) -> list[str]:
+        """By which methods this path is served."""
+        served = self.site.app.router.routes if self.site.app is not None else []
+        found = {route.declared.method for route in served if _is_of(route, request)}
+        return sorted(found)
 
     async def of_validation(self, request: Request, error: Exception) -> Response:
         """A path, a query or a body that does not fit; says where, never what came."""
@@ -79,6 +87,10 @@ class Answers:
         if any(one["loc"][:1] == ("path",) for one in found):
             return self.problem(request, not_found())
         return self.problem(request, Problem(422, _what_does_not_fit(found), remedy="Correct it and send it again."))
+
+
+def _is_of(route: BaseRoute, request: Request) -> TypeGuard[GuardedRoute]:
+    return isinstance(route, GuardedRoute) and route.matches(request.scope)[0] != Match.NONE
 
 
 def _what_does_not_fit(found: Sequence[Any]) -> str:
