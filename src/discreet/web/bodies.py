@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import UploadFile
@@ -58,10 +59,13 @@ async def _upload(context: Context, limit: int) -> Form:
     request = context.request
     if not _is(context, "multipart/form-data"):
         raise _not_this_type("multipart/form-data")
-    request._receive = _counted(request._receive, limit)
+    counter = Counter(request._receive, limit)
+    request._receive = counter
     try:
         found = await request.form(max_files=4, max_fields=100, max_part_size=context.site.settings.largest_form)
     except (MultiPartException, HTTPException, ClientDisconnect):
+        if counter.size > limit:
+            raise _too_large(limit) from None
         raise Problem(
             400, "The upload cannot be read.", remedy="Choose the file again and send the form again."
         ) from None
@@ -70,18 +74,21 @@ async def _upload(context: Context, limit: int) -> Form:
     return Form(forms.gathered(texts), files)
 
 
-def _counted(receive: Receive, limit: int) -> Receive:
-    size = 0
+@dataclass
+class Counter:
+    """Counts what comes in. Beyond the limit it ends with the parser's own error, on which the parser closes its files."""
 
-    async def counting() -> Message:
-        nonlocal size
-        message = await receive()
-        size += len(message.get("body", b""))
-        if size > limit:
-            raise _too_large(limit)
+    receive: Receive
+    limit: int
+    size: int = 0
+
+    async def __call__(self) -> Message:
+        """The next piece."""
+        message = await self.receive()
+        self.size += len(message.get("body", b""))
+        if self.size > self.limit:
+            raise MultiPartException("too large")
         return message
-
-    return counting
 
 
 def _is(context: Context, kind: str) -> bool:
