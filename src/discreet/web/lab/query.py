@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
+
 from discreet.attacker import Attack, Attacked
+from discreet.attacker.table import PlanTable
 from discreet.attacker.targets import Targets
 from discreet.errors import UsageError
 from discreet.web.lab.controls import CONTROLS, Choice, Control, shown
 
 NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{0,12})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 LONGEST = 40
-ENDLESS, STEPWISE = 100_000, 2**13
+ENDLESS, STEPWISE = 100_000, 2**11
 """People in a group up to which somebody who never gives up is followed; the same where he must go step by step."""
 STRANGER = "address"
 """Under this name stands what is wrong with the address as a whole."""
@@ -26,12 +29,17 @@ def against(attack: Attack, targets: Targets) -> Attacked:
     """What he does to people who are counted already; refused where it would take long to say."""
     crowd = max(int(targets.groups.max(initial=0)), targets.external_size * float(targets.densities.max(initial=0.0)))
     most = ENDLESS if attack.risks_the_same_at_every_exploit else STEPWISE
-    if crowd > most and attack.horizon.nobody_starts_from is None:
+    if crowd > most and _starts(attack, most):
         raise UsageError(
             f"This adversary hardly ever gives up, and groups of more than {most:,} people take long to plan through.",
             remedy="Give an attempt a cost.",
         )
     return targets.attacked(attack)
+
+
+def _starts(attack: Attack, size: int) -> bool:
+    """Whether he begins in a group of this size, once the list is paid and linked; and so in every smaller one."""
+    return bool(attack.horizon.near.start[-1] > 0 and PlanTable.of(attack, np.array([size])).start[0] > 0)
 
 
 @dataclass(frozen=True)
