@@ -5,6 +5,7 @@ Whoever adds a route that loads something new adds a sample here; the tests of a
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -12,6 +13,8 @@ from fastapi import FastAPI
 
 from discreet.web import accounts, links, tokens
 from discreet.web.permissions import scopes_of
+from discreet.web.sensitivity import study as studies
+from discreet.web.sensitivity.typed import EXAMPLE, items_of
 
 Maker = Callable[[FastAPI, str], dict[str, str]]
 """From the application and the name of the owner to the parameters of the path."""
@@ -54,7 +57,31 @@ def _token(app: FastAPI, owner: str) -> dict[str, str]:
     return {"number": str(token.id)}
 
 
+def _study(app: FastAPI, owner: str) -> dict[str, str]:
+    site, number = app.state.site, account_number(app, owner)
+    items = items_of(EXAMPLE)
+    with site.store.writing() as connection:
+        name = f"study {secrets.token_hex(4)}"
+        study = studies.add(connection, name=name, items=items, ratings=3, account=number, now=site.stamp())
+        studies.invite(connection, study, number, site.stamp())
+    return {"number": str(study.id)}
+
+
+def _version(app: FastAPI, owner: str) -> dict[str, str]:
+    site, number = app.state.site, account_number(app, owner)
+    study = int(_study(app, owner)["number"])
+    content = {"sensitivity": {"bill": {"otherwise": 1.0}}, "experts": [], "agreement": None, "items": []}
+    with site.store.writing() as connection:
+        made = studies.keep_version(
+            connection, study, digest="0" * 16, content=content, account=number, now=site.stamp()
+        )
+    return {"number": str(made)}
+
+
 SAMPLES: dict[str, Maker] = {
+    "study": _study,
+    "interview": _study,
+    "version": _version,
     "asset": _asset,
     "link": _link,
     "account": _account,
@@ -62,5 +89,5 @@ SAMPLES: dict[str, Maker] = {
     "token": _token,
 }
 
-OWNED = {"token"}
+OWNED = {"token", "interview"}
 """Objects that only their owner may have; the others are for everybody with the permission."""

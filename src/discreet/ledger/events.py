@@ -17,6 +17,8 @@ EVENTS = {
     "releases.traced": "a leak or a re-identification was traced",
     "linkage.revealed": "characters of a pair of cells were shown to a reviewer",
     "linkage.exported": "a linked, de-identified table was handed over",
+    "misuse.asked": "experts were asked how sensitive values are",
+    "misuse.weighed": "a version of the sensitivity function was made from experts' answers",
     "gateway.answered": "a result set was passed to a database user",
     "web.shown": "a page or file with risk figures or records was shown",
     "web.approved": "a person approved what another had asked for",

@@ -23,6 +23,7 @@ PLACES = (
     Place("Jobs", "/jobs", "datasets.read"),
     Place("Reports", "/reports", "reports.read"),
     Place("Attacker lab", "/lab", "attack.plan"),
+    Place("Sensitivity", "/sensitivity", "sensitivity.answer"),
     Place("Ledger", "/ledger", "ledger.read"),
     Place("Accounts", "/accounts", "accounts.change"),
     Place("Tokens", "/tokens", "tokens.own"),

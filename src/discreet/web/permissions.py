@@ -16,6 +16,8 @@ PERMISSIONS = {
     "datasets.change": "bring and remove data sets, change policies, start and cancel jobs",
     "datasets.take": "take away anonymised tables",
     "attack.plan": "use the attacker lab: what an adversary would do, and what deters him",
+    "sensitivity.answer": "answer how sensitive values are, where one is invited",
+    "sensitivity.change": "choose values and experts, combine answers, make versions of the sensitivity function",
     "reports.read": "read reports on data sets: numbers of people and names of columns, no values",
     "accounts.change": "invite people, close accounts and open them again, end sessions",
     "api.describe": "read the description of the API",
@@ -30,11 +32,11 @@ ROLES = {
 }
 """Meaning by role."""
 
-_EVERYBODY = frozenset({"account.own", "dashboard.read"})
+_EVERYBODY = frozenset({"account.own", "dashboard.read", "sensitivity.answer"})
 _DATASETS = frozenset({"datasets.read", "datasets.change", "datasets.take", "reports.read"})
 
 GRANTED: dict[str, frozenset[str]] = {
-    "custodian": _EVERYBODY | _DATASETS | {"attack.plan", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.change", "api.describe"},
+    "custodian": _EVERYBODY | _DATASETS | {"attack.plan", "sensitivity.change", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.change", "api.describe"},
     "manager": _EVERYBODY | {"attack.plan", "tokens.own", "api.describe"},
     "worker": _EVERYBODY,
     "auditor": _EVERYBODY | {"attack.plan", "reports.read", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "api.describe"},

@@ -17,7 +17,16 @@ NEARLY = 80
 """Per cent of a budget from which on it is worth a look."""
 
 DISCLOSED = ("done", "settled", "expired")
-NOT_DISCLOSURES = ("ledger.opened", "ledger.budget", "web.account", "web.policy", "web.approved", "web.rejected")
+NOT_DISCLOSURES = (
+    "ledger.opened",
+    "ledger.budget",
+    "web.account",
+    "web.policy",
+    "web.approved",
+    "web.rejected",
+    "misuse.asked",
+    "misuse.weighed",
+)
 """Entries that are decisions, not disclosures."""
 ROOMS = tuple(dict.fromkeys(event.partition(".")[0] for event in EVENTS if event not in NOT_DISCLOSURES))
 

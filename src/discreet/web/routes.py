@@ -14,6 +14,7 @@ from discreet.web.lab_routes import LAB_ROUTES
 from discreet.web.pages import about, dashboard, ledger, own, people, programs, sign_in, welcome
 from discreet.web.permissions import ANYONE
 from discreet.web.route import Route
+from discreet.web.sensitivity_routes import SENSITIVITY_ROUTES
 
 ROUTES: tuple[Route, ...] = (
     Route("GET", "/assets/{name}", ANYONE, about.asset, kind="asset", loads=about.ASSET),
@@ -79,5 +80,6 @@ ROUTES: tuple[Route, ...] = (
         returns=models.TokenModel,
     ),
     *LAB_ROUTES,
+    *SENSITIVITY_ROUTES,
 )
 """Method, path, permission, handler; then kind, body and what is loaded."""
