@@ -127,6 +127,25 @@ def test_a_custodian_invites_and_the_link_works_once(app: FastAPI) -> None:
     assert acts(app) == [("custodian", "invited", "account:eve"), ("eve", "set password", "account:eve")]
 
 
+@BOTH_STORES
+def test_of_many_at_once_one_takes_up_an_invitation(app: FastAPI) -> None:
+    link = link_on(signed_in(app, "custodian").post("/accounts", {"name": "eve", "role": "worker"}).text)
+    answers: dict[str, int] = {}
+
+    def rush(password: str) -> None:
+        answers[password] = Browser(app).post(link, {"password": password, "again": password}).status_code
+
+    threads = [threading.Thread(target=rush, args=(f"sentence number {number}",)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers.values()) == [303] + [404] * 7
+    (winner,) = (password for password, status in answers.items() if status == 303)
+    assert Browser(app).sign_in("eve", winner).status_code == 303
+    assert [act for _, act, _ in acts(app)] == ["invited", "set password"]
+
+
 @pytest.mark.parametrize("wrong", [{"role": "king"}, {"name": ""}, {"name": "custodian"}, {"name": "CUSTODIAN"}])
 def test_a_wrong_invitation_makes_nothing(app: FastAPI, wrong: dict[str, str]) -> None:
     custodian = signed_in(app, "custodian")
