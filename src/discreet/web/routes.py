@@ -10,6 +10,7 @@ from discreet.web.api import description, models
 from discreet.web.api import ledger as ledger_api
 from discreet.web.api import tokens as tokens_api
 from discreet.web.api.me import me
+from discreet.web.dataset_routes import DATASET_ROUTES
 from discreet.web.pages import about, dashboard, ledger, own, people, programs, sign_in, welcome
 from discreet.web.permissions import ANYONE
 from discreet.web.route import Route
@@ -77,5 +78,6 @@ ROUTES: tuple[Route, ...] = (
         loads=programs.TOKEN,
         returns=models.TokenModel,
     ),
+    *DATASET_ROUTES,
 )
 """Method, path, permission, handler; then kind, body and what is loaded."""

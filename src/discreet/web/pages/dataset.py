@@ -20,10 +20,10 @@ from discreet.web.jobs import job as jobs
 from discreet.web.jobs import queue
 from discreet.web.jobs.asking import FORMATS
 from discreet.web.jobs.job import Job, Result
-from discreet.web.pages.jobs import number_of, progress_of
+from discreet.web.pages.jobs import progress_of
 from discreet.web.problems import Problem
 from discreet.web.remarks import remark
-from discreet.web.route import Loads
+from discreet.web.route import Loads, numbered
 
 ROLES = {
     "identifier": "names a person",
@@ -45,7 +45,7 @@ LOSS_WORDS = {"loss": "loss: share of detail that is lost"}
 
 def _find(context: Context, path: dict[str, str]) -> Dataset | None:
     with context.site.store.reading() as connection:
-        return datasets.find(connection, number_of(path["number"]))
+        return datasets.find(connection, numbered(path["number"]))
 
 
 DATASET = Loads("data set", find=_find, may=lambda context, dataset: context.may("datasets.read"))
@@ -87,7 +87,8 @@ def frame(context: Context, tab: str) -> dict[str, Any]:
         last = jobs.newest(connection, dataset=dataset.id, most=1)
     running = [progress_of(job, now) for job in reversed(active)]
     failed = last[0] if last and last[0].state == "failed" else None
-    return {"dataset": dataset, "tab": tab, "tabs": TABS, "running": running, "failed": failed, "kinds": KINDS}
+    shown = {"tab": tab, "tabs": TABS, "live": context.route.live, "kinds": KINDS}
+    return {"dataset": dataset, "running": running, "failed": failed, **shown}
 
 
 def finished(connection: Connection, number: int, kind: str, *, most: int = 1) -> list[Finished]:
@@ -258,7 +259,9 @@ def policy_page(context: Here, said: str = "") -> Response:
     return policy_tab(context, said=remark(said))
 
 
-def policy_tab(context: Context, *, said: str = "", problem: Problem | None = None, text: str | None = None) -> Response:
+def policy_tab(
+    context: Context, *, said: str = "", problem: Problem | None = None, text: str | None = None
+) -> Response:
     """The last tab, also with what went wrong in its forms and with what somebody typed."""
     dataset: Dataset = context.loaded
     with context.site.store.reading() as connection:
