@@ -57,7 +57,7 @@ def _token(app: FastAPI, owner: str) -> dict[str, str]:
     return {"number": str(token.id)}
 
 
-POLICY = '[columns.sex]\nrole = "quasi"\nhierarchy = { any = "*" }\n\n[columns.age]\nrole = "quasi"\n'
+POLICY = '[columns.sex]\nrole = "quasi"\nhierarchy = { any = "*" }\n\n[columns.age]\nrole = "quasi"\nhierarchy = { widths = [10] }\n'
 
 
 def make_dataset(app: FastAPI, owner: str, *, policy: str | None = POLICY, rows: int = 12) -> int:

@@ -58,10 +58,13 @@ async def _upload(context: Context, limit: int) -> Form:
     request = context.request
     if not _is(context, "multipart/form-data"):
         raise _not_this_type("multipart/form-data")
-    request._receive = _counted(request._receive, limit)
+    counter = _Counter(request._receive, limit)
+    request._receive = counter
     try:
         found = await request.form(max_files=4, max_fields=100, max_part_size=context.site.settings.largest_form)
     except (MultiPartException, HTTPException, ClientDisconnect):
+        if counter.exceeded:
+            raise _too_large(limit) from None
         raise Problem(
             400, "The upload cannot be read.", remedy="Choose the file again and send the form again."
         ) from None
@@ -70,18 +73,24 @@ async def _upload(context: Context, limit: int) -> Form:
     return Form(forms.gathered(texts), files)
 
 
-def _counted(receive: Receive, limit: int) -> Receive:
-    size = 0
+class _Counter:
+    """Counts what is received; beyond the limit the parser stops as at any bad body, and closes its files."""
 
-    async def counting() -> Message:
-        nonlocal size
-        message = await receive()
-        size += len(message.get("body", b""))
-        if size > limit:
-            raise _too_large(limit)
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive, self._limit, self._size = receive, limit, 0
+
+    @property
+    def exceeded(self) -> bool:
+        """Was it too much?"""
+        return self._size > self._limit
+
+    async def __call__(self) -> Message:
+        """The next piece."""
+        message = await self._receive()
+        self._size += len(message.get("body", b""))
+        if self.exceeded:
+            raise MultiPartException("too large")
         return message
-
-    return counting
 
 
 def _is(context: Context, kind: str) -> bool:

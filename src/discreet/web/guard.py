@@ -39,8 +39,11 @@ class GuardedRoute(APIRoute):
             request.state.context = context
             await run_in_threadpool(admit, context)
             await run_in_threadpool(load, context)
-            context.form = await read_body(context)
-            return _with_policy(await answer(request), self.declared)
+            try:
+                context.form = await read_body(context)
+                return _with_policy(await answer(request), self.declared)
+            finally:
+                await request.close()  # files that were sent
 
         return guarded
 

@@ -48,7 +48,7 @@ def _find(context: Context, path: dict[str, str]) -> Dataset | None:
         return datasets.find(connection, numbered(path["number"]))
 
 
-DATASET = Loads("data set", find=_find, may=lambda context, dataset: context.may("datasets.read"))
+DATASET = Loads("data set", find=_find, may=lambda context, dataset: context.may(context.route.permission))
 """Data sets belong to the custodians of the store, who look after them together."""
 
 

@@ -58,7 +58,7 @@ def _find(context: Context, path: dict[str, str]) -> Job | None:
         return jobs.find(connection, numbered(path["number"]))
 
 
-JOB = Loads("job", find=_find, may=lambda context, job: context.may("datasets.read"))
+JOB = Loads("job", find=_find, may=lambda context, job: context.may(context.route.permission))
 """Jobs belong to the custodians of the store, as data sets do."""
 
 

@@ -22,7 +22,7 @@ def _find(context: Context, path: dict[str, str]) -> Job | None:
     return job if job is not None and job.state == "done" and job.kind in jobs.REPORTED else None
 
 
-REPORT = Loads("report", find=_find, may=lambda context, job: context.may("reports.read"))
+REPORT = Loads("report", find=_find, may=lambda context, job: context.may(context.route.permission))
 """Reports belong to nobody: whoever may read reports may read each. They hold no value of any person."""
 
 
