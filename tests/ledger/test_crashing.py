@@ -35,7 +35,7 @@ def kill(url: str, times: int) -> dict[str, Any]:
 
 def check(found: dict[str, Any], times: int) -> None:
     assert found["kills"] == times
-    assert found["confirmed"] > times
+    assert found["confirmed"] >= times * 4 / 5
     assert found["lost"] == found["broken"] == 0
     assert found["slowest_restart"] <= 2
 

@@ -339,7 +339,7 @@ operations = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations)
 def test_whatever_happens_the_budget_is_what_was_granted_and_never_exceeded(
     ledger: Ledger, done: list[tuple[str, int]]

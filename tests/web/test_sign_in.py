@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 
 import pytest
 from fastapi import FastAPI
@@ -82,6 +83,19 @@ def test_five_wrong_passwords_are_enough_and_a_right_one_comes_too_late(browser:
 def test_the_limit_holds_for_names_that_do_not_exist(browser: Browser) -> None:
     answers = [browser.sign_in("stranger", "wrong").status_code for _ in range(6)]
     assert answers == [403] * 5 + [429]
+
+
+def test_many_at_once_get_no_more_than_the_limit(app: FastAPI) -> None:
+    answers: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: answers.append(Browser(app).sign_in("auditor", "wrong").status_code))
+        for _ in range(16)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == [403] * 5 + [429] * 11
 
 
 def test_the_limit_survives_a_restart(app: FastAPI, settings: Settings) -> None:

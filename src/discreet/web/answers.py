@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import urlencode
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Match
 
+from discreet.errors import IntegrityError, StoreError
 from discreet.web import sessions
 from discreet.web.context import Context
+from discreet.web.guard import GuardedRoute
+from discreet.web.middleware import log
 from discreet.web.navigation import menu
 from discreet.web.problems import Problem, not_found, problem_of
 from discreet.web.site import Site
@@ -43,6 +47,7 @@ class Answers:
             "menu": menu(permissions, ""),
             "now": self.site.now(),
             "demo": self.site.settings.demo,
+            "at_the_door": context is None,  # no route, so that nobody looked who it is
         }
         return self.site.templates.page("problem.html", values)
 
@@ -56,7 +61,9 @@ class Answers:
         return response
 
     async def of_ours(self, request: Request, error: Exception) -> Response:
-        """An error of ours."""
+        """An error of ours; what ails the store is logged, without a value or a password."""
+        if isinstance(error, StoreError | IntegrityError):
+            log.error("%s", error.problem)
         return self.problem(request, problem_of(error))
 
     async def of_starlette(self, request: Request, error: Exception) -> Response:
@@ -64,9 +71,15 @@ class Answers:
         status = error.status_code if isinstance(error, HTTPException) else 500
         if status == 404:
             return self.problem(request, not_found())
-        headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+        headers = {"Allow": ", ".join(self._methods(request))} if status == 405 else {}
         words = "This address cannot be asked this way." if status == 405 else "This request cannot be served."
         return self.problem(request, Problem(status, words, remedy="Begin at the dashboard.", headers=headers))
+
+    def _methods(self, request: Request) -> list[str]:
+        """By which methods this path is served."""
+        served = self.site.app.router.routes if self.site.app is not None else []
+        found = {route.declared.method for route in served if _is_of(route, request)}
+        return sorted(found)
 
     async def of_validation(self, request: Request, error: Exception) -> Response:
         """A path, a query or a body that does not fit; says where, never what came."""
@@ -74,6 +87,10 @@ class Answers:
         if any(one["loc"][:1] == ("path",) for one in found):
             return self.problem(request, not_found())
         return self.problem(request, Problem(422, _what_does_not_fit(found), remedy="Correct it and send it again."))
+
+
+def _is_of(route: BaseRoute, request: Request) -> TypeGuard[GuardedRoute]:
+    return isinstance(route, GuardedRoute) and route.matches(request.scope)[0] != Match.NONE
 
 
 def _what_does_not_fit(found: Sequence[Any]) -> str:

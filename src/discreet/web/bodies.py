@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import UploadFile
@@ -58,12 +59,12 @@ async def _upload(context: Context, limit: int) -> Form:
     request = context.request
     if not _is(context, "multipart/form-data"):
         raise _not_this_type("multipart/form-data")
-    counter = _Counter(request._receive, limit)
+    counter = Counter(request._receive, limit)
     request._receive = counter
     try:
         found = await request.form(max_files=4, max_fields=100, max_part_size=context.site.settings.largest_form)
     except (MultiPartException, HTTPException, ClientDisconnect):
-        if counter.exceeded:
+        if counter.size > limit:
             raise _too_large(limit) from None
         raise Problem(
             400, "The upload cannot be read.", remedy="Choose the file again and send the form again."
@@ -73,22 +74,19 @@ async def _upload(context: Context, limit: int) -> Form:
     return Form(forms.gathered(texts), files)
 
 
-class _Counter:
-    """Counts what is received; beyond the limit the parser stops as at any bad body, and closes its files."""
+@dataclass
+class Counter:
+    """Counts what comes in. Beyond the limit it ends with the parser's own error, on which the parser closes its files."""
 
-    def __init__(self, receive: Receive, limit: int) -> None:
-        self._receive, self._limit, self._size = receive, limit, 0
-
-    @property
-    def exceeded(self) -> bool:
-        """Was it too much?"""
-        return self._size > self._limit
+    receive: Receive
+    limit: int
+    size: int = 0
 
     async def __call__(self) -> Message:
         """The next piece."""
-        message = await self._receive()
-        self._size += len(message.get("body", b""))
-        if self.exceeded:
+        message = await self.receive()
+        self.size += len(message.get("body", b""))
+        if self.size > self.limit:
             raise MultiPartException("too large")
         return message
 

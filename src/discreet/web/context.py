@@ -22,6 +22,9 @@ from discreet.web.sessions import Session
 from discreet.web.site import Site
 from discreet.web.tokens import Token
 
+AT_THE_DOOR = ("/sign-in", "/welcome/{secret}")
+"""Pages that need no link to the sign-in page."""
+
 
 @dataclass
 class Context:
@@ -84,6 +87,7 @@ class Context:
             "now": self.site.now(),
             "demo": self.site.settings.demo,
             "problem": None,
+            "at_the_door": self.route.path in AT_THE_DOOR,
         }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from urllib.parse import urlencode
 
 from sqlalchemy import Connection, or_, select
@@ -33,17 +33,21 @@ class Wanted:
 
     def __post_init__(self) -> None:
         for name in NAMES:
-            value = getattr(self, name)
-            if len(value) > LONGEST_TEXT or not value.isprintable():
-                raise _unfit(name, f"is printable text of at most {LONGEST_TEXT} characters")
+            if len(getattr(self, name)) > LONGEST_TEXT:
+                raise _unfit(name, f"is text of at most {LONGEST_TEXT} characters")
         for name in ("since", "until"):
-            if getattr(self, name):
-                _day(name, getattr(self, name))
+            if getattr(self, name) and not is_day(getattr(self, name)):
+                raise _unfit(name, "is a day such as 2026-05-31")
 
     @property
     def any(self) -> bool:
         """Is anything chosen?"""
         return any(getattr(self, name) for name in NAMES)
+
+    @property
+    def in_vain(self) -> bool:
+        """Is something asked for that cannot stand in an entry, and cannot be asked of every database?"""
+        return not all(getattr(self, name).isprintable() for name in NAMES)
 
     def query(self, **more: str | int) -> str:
         """As it stands in an address."""
@@ -61,6 +65,8 @@ class Page:
 
 def newest(connection: Connection, wanted: Wanted, *, before: int | None = None, most: int = PAGE) -> Page:
     """The newest entries that are wanted, or the newest with a smaller number than `before`."""
+    if wanted.in_vain:
+        return Page((), None)
     query = select(ENTRY.c.sequence, ENTRY.c.body).order_by(ENTRY.c.sequence.desc()).limit(most + 1)
     for name in ("actor", "room", "event", "outcome"):
         if value := getattr(wanted, name):
@@ -69,9 +75,9 @@ def newest(connection: Connection, wanted: Wanted, *, before: int | None = None,
         below = ENTRY.c.subject.startswith(f"{wanted.subject}/", autoescape=True)
         query = query.where(or_(ENTRY.c.subject == wanted.subject, below))
     if wanted.since:
-        query = query.where(ENTRY.c.time >= _day("since", wanted.since).isoformat())
+        query = query.where(ENTRY.c.time >= wanted.since)
     if wanted.until:
-        query = query.where(ENTRY.c.time < (_day("until", wanted.until) + timedelta(days=1)).isoformat())
+        query = query.where(ENTRY.c.time < f"{wanted.until}~")  # after every time of that day
     if before is not None:
         query = query.where(ENTRY.c.sequence < before)
     rows = connection.execute(query).all()
@@ -99,14 +105,16 @@ def _entry(number: int, body: str) -> Entry:
         ) from None
 
 
-def _day(name: str, value: str) -> date:
+def is_day(text: str) -> bool:
+    """Is it a day as entries write it?
+
+    >>> is_day("2026-05-31"), is_day("2026-05-32"), is_day("20260531")
+    (True, False, False)
+    """
     try:
-        day = date.fromisoformat(value)
+        return date.fromisoformat(text).isoformat() == text
     except ValueError:
-        raise _unfit(name, "is a day such as 2026-05-31") from None
-    if not 1990 <= day.year <= 9990:
-        raise _unfit(name, "is a day in a year that makes sense")
-    return day
+        return False
 
 
 def _unfit(name: str, words: str) -> Problem:

@@ -43,7 +43,7 @@ class GuardedRoute(APIRoute):
                 context.form = await read_body(context)
                 return _with_policy(await answer(request), self.declared)
             finally:
-                await request.close()  # files that were sent
+                await request.close()  # and with it the files of an upload
 
         return guarded
 
@@ -57,13 +57,14 @@ def _with_policy(response: Response, route: Route) -> Response:
 def admit(context: Context) -> None:
     """Who is it, may they, and did a page of ours send it?"""
     identify(context)
+    if context.account is None and context.route.permission != ANYONE:
+        raise _please_sign_in(context)
     if context.route.method == "POST" and context.token is None:
         require_own_page(context)
     if context.token is not None:
         require_no_other_page(context)
-    if context.route.permission == ANYONE or context.may(context.route.permission):
-        return
-    raise _please_sign_in(context) if context.account is None else not_allowed()
+    if context.route.permission != ANYONE and not context.may(context.route.permission):
+        raise not_allowed()
 
 
 def identify(context: Context) -> None:

@@ -103,5 +103,16 @@ def problem_of(error: Exception) -> Problem:
     status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
     if status == 500 and not isinstance(error, IntegrityError):
         return bug()
-    headers = {"Retry-After": "5"} if status == 503 else {}
-    return Problem(status, error.problem, remedy=error.remedy, headers=headers)
+    if isinstance(error, StoreError | IntegrityError):
+        return _of_store(status)
+    return Problem(status, error.problem, remedy=error.remedy)
+
+
+def _of_store(status: int) -> Problem:
+    """Where the store is and what ails it is for the log of the server, not for visitors."""
+    if status == 503:
+        words = "Nothing can be read or written down, so nothing is disclosed and nothing is changed."
+        remedy = "Try again in a moment; if it goes on, tell whoever runs this server."
+        return Problem(status, words, remedy=remedy, headers={"Retry-After": "5"})
+    words = "What is stored is not what was written."
+    return Problem(status, words, remedy="Disclose nothing more, and tell whoever runs this server.")

@@ -8,8 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.ledger.entry import timestamp
+from discreet.report.components import prose
 from discreet.report.words import MONTHS, percent, plural
 
+MOST_DIGITS = 6
 UNITS = ((86_400, "day", "days"), (3_600, "hour", "hours"), (60, "minute", "minutes"))
 
 
@@ -49,7 +51,7 @@ def ahead(stamp: str, now: datetime) -> str:
     >>> ahead("2026-01-31T12:00:00.000000Z", datetime(2026, 1, 30, 12, 0, tzinfo=UTC))
     'in 1 day'
     """
-    return f"in {span(datetime.fromisoformat(stamp) - now)}"
+    return f"in {span(datetime.fromisoformat(stamp) - now + timedelta(seconds=59))}"
 
 
 def span(length: timedelta) -> str:
@@ -74,6 +76,21 @@ def share(part: Fraction, whole: Fraction) -> str:
     return percent(float(part / whole)) if whole else percent(0.0)
 
 
+def amount(value: Fraction) -> str:
+    """An exact amount: as a decimal number where few digits say all of it, else as a fraction.
+
+    >>> amount(Fraction(23, 2)), amount(Fraction(1, 3)), amount(Fraction(12345))
+    ('11.5', '1/3', '12,345')
+    """
+    for digits in range(MOST_DIGITS + 1):
+        scaled = value * 10**digits
+        if scaled.denominator == 1:
+            whole, rest = divmod(abs(scaled.numerator), 10**digits)
+            sign = "-" if value < 0 else ""
+            return f"{sign}{whole:,}.{rest:0{digits}}" if digits else f"{sign}{whole:,}"
+    return str(value)
+
+
 def _seconds(stamp: str, now: datetime) -> float:
     return (now - datetime.fromisoformat(stamp)).total_seconds()
 
@@ -90,6 +107,8 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "stamp": lambda moment: timestamp(datetime.fromtimestamp(moment / 1000, UTC)),
     "named": lambda one: (one.id, one.name),
     "pair": lambda value: (value, value),
-    "parts": lambda amount, parts: str(Fraction(amount, parts)),
+    "parts": lambda number, parts: amount(Fraction(number, parts)),
+    "amount": amount,
+    "prose": prose,
 }
 """What templates may use."""

@@ -20,7 +20,7 @@ def head(context: Here) -> Head:
 
 def entry_list(context: Here, query: Annotated[EntriesQuery, Query()]) -> EntriesPage:
     """Entries, newest first."""
-    chosen = {name: getattr(query, name).strip() for name in entries.NAMES}
+    chosen = {name: (getattr(query, name) or "").strip() for name in entries.NAMES}
     with context.site.store.reading() as connection:
         page = entries.newest(connection, entries.Wanted(**chosen), before=query.before, most=query.most)
     return EntriesPage(entries=[EntryModel(**entry.to_dict()) for entry in page.entries], older=page.older)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
+from discreet.web.entries import is_day
+from discreet.web.permissions import PERMISSIONS, SESSIONS_ONLY
 from discreet.web.tokens import LONGEST_LIFE
 
 
@@ -18,6 +20,26 @@ def _printable(text: str) -> str:
 Line = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_printable)]
 """One line of text."""
 Text = Annotated[str, Field(max_length=500)]
+
+
+def _day(text: str) -> str:
+    if not is_day(text):
+        raise ValueError("must be a day such as 2026-05-31")
+    return text
+
+
+Day = Annotated[str, AfterValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
+
+SCOPES = [name for name in PERMISSIONS if name not in SESSIONS_ONLY]
+
+
+def _scope(text: str) -> str:
+    if text not in SCOPES:
+        raise ValueError("must be one of the scopes")
+    return text
+
+
+Scope = Annotated[str, AfterValidator(_scope), WithJsonSchema({"type": "string", "enum": SCOPES})]
 
 
 class Strict(BaseModel):
@@ -109,8 +131,8 @@ class EntriesQuery(BaseModel):
     event: Text = ""
     outcome: Text = ""
     subject: Text = ""
-    since: Text = ""
-    until: Text = ""
+    since: Day | None = None
+    until: Day | None = None
     before: int | None = Field(default=None, ge=0, le=10**17)
     most: int = Field(default=50, ge=1, le=500)
 
@@ -137,7 +159,7 @@ class NewToken(Strict):
     """A token to be made."""
 
     name: Line
-    scopes: list[Annotated[str, Field(max_length=80)]] = Field(min_length=1, max_length=50)
+    scopes: list[Scope] = Field(min_length=1, max_length=50)
     days: int = Field(default=90, ge=1, le=LONGEST_LIFE)
 
 

@@ -92,9 +92,7 @@ def low_budgets(context: Context, connection: Connection) -> list[Notice]:
         return []
     count = f"{len(low):,} of {plural(len(budgets), 'budget', 'budgets')}"
     verb = "is" if len(low) == 1 else "are"
-    headline = (
-        f"{count} {verb} used to {recent.NEARLY} % or more; {low[0].name} has {low[0].left} of {low[0].limit} left."
-    )
+    headline = f"{count} {verb} used to {recent.NEARLY} % or more; {low[0].name} has {words.amount(low[0].left)} of {words.amount(low[0].limit)} left."
     return [
         Notice(
             headline, "Decide whether the limit still fits before somebody is refused.", "#budgets", "See the budgets"

@@ -32,7 +32,7 @@ def change_password(context: Here) -> Response:
     with site.store.reading() as connection:
         found = accounts.by_name(connection, account.name)
     if found is None or not site.hasher.fits(old, found[1]):
-        problem = Problem(403, "The old password is not right.", remedy="Try again.")
+        problem = Problem(403, "The old password is not right.", remedy="Try again.", title="That did not work")
         return _page(context, problem=problem)
     limits.forgive(site, allowances)
     hashed = site.hasher.hash(password)

@@ -32,7 +32,8 @@ def sign_in(context: Here) -> Response:
         return _form(context, wanted=wanted, name=name, problem=too_many)
     number = _checked(context, name, password)
     if number is None:
-        problem = Problem(403, REFUSED, remedy="Try again. A custodian can give you a link to set a new password.")
+        remedy = "Try again. A custodian can give you a link to set a new password."
+        problem = Problem(403, REFUSED, remedy=remedy, title="That did not work")
         return _form(context, wanted=wanted, name=name, problem=problem)
     limits.forgive(context.site, allowances)
     return begin_session(context, number, go(safe_path(context, wanted)))
