@@ -32,8 +32,8 @@ def open_folder(tmp_path: Path) -> Path:
         (tmp_path / name).mkdir(parents=True)
     for name in ("open/people.csv", "open/inner/more.csv", "shut/secret.csv", "open/notes.txt", "open/.hidden.csv"):
         (tmp_path / name).write_text(GOOD, encoding="utf-8")
-    os.symlink(tmp_path / "shut/secret.csv", tmp_path / "open/link.csv")
-    os.symlink(tmp_path / "shut", tmp_path / "open/way.csv")
+    (tmp_path / "open/link.csv").symlink_to(tmp_path / "shut/secret.csv")
+    (tmp_path / "open/way.csv").symlink_to(tmp_path / "shut")
     os.mkfifo(tmp_path / "open/pipe.csv")
     return tmp_path / "open"
 
@@ -107,7 +107,7 @@ def test_a_registered_file_that_becomes_a_link_is_not_followed(app: FastAPI, ope
     form = {"path": str(open_folder / "people.csv"), "name": "", "encoding": "utf-8"}
     browser.post("/datasets/register", form)
     (open_folder / "people.csv").unlink()
-    os.symlink(open_folder.parent / "shut/secret.csv", open_folder / "people.csv")
+    (open_folder / "people.csv").symlink_to(open_folder.parent / "shut/secret.csv")
     foreman = Foreman(app.state.site)
     work(foreman, 1)
     job = look_of(foreman, 1)
