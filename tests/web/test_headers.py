@@ -23,7 +23,7 @@ SPEC = (
 
 def assert_guarded(answer: httpx.Response, route: Route | None = None) -> None:
     headers = answer.headers
-    live = route is not None and route.live and answer.status_code < 400
+    live = route is not None and route.live and answer.status_code < 300
     assert headers["content-security-policy"] == SPEC + (LIVE if live else "")
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "no-referrer"

@@ -23,6 +23,8 @@ def ask(browser: Browser, route: Route, path: dict[str, str], **headers: str) ->
     address = route.path.format(**path)
     if route.method == "GET":
         return browser.get(address, headers=headers)
+    if route.body == "upload":
+        return browser.post(address, files={"other": ("x.csv", b"a")}, headers=headers)
     if route.body == "json":
         return browser.send("POST", address, json={}, headers={"Sec-Fetch-Site": "same-origin", **headers})
     return browser.post(address, headers=headers)

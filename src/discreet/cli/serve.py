@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,6 +27,22 @@ LOOPBACK = "127.0.0.1"
 @click.option(
     "--data", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder for uploads and results."
 )
+@click.option(
+    "--folder",
+    "folders",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    multiple=True,
+    metavar="DIR",
+    help="Folder whose files custodians may register where they are; can be repeated.",
+)
+@click.option(
+    "--server",
+    "servers",
+    multiple=True,
+    metavar="HOST[:PORT]",
+    help="PostgreSQL server whose tables custodians may register; can be repeated.",
+)
+@click.option("--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Jobs that run at once.")
 @click.option("--host", default=LOOPBACK, show_default=True, metavar="ADDRESS", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8000, show_default=True, help="Port; 0 for any.")
 @click.option(
@@ -37,7 +53,16 @@ LOOPBACK = "127.0.0.1"
     "--demo", is_flag=True, help="Generated data and accounts in a store that is thrown away; on loopback only."
 )
 def command(
-    address: str | None, data: Path | None, host: str, port: int, origin: str | None, proxy: str | None, demo: bool
+    address: str | None,
+    data: Path | None,
+    folders: tuple[Path, ...],
+    servers: tuple[str, ...],
+    jobs: int,
+    host: str,
+    port: int,
+    origin: str | None,
+    proxy: str | None,
+    demo: bool,
 ) -> None:
     """Run the web application. The first start prints a link that makes the first account; it works once, for a day.
 
@@ -45,6 +70,7 @@ def command(
     Examples:
       discreet serve                                        on this machine, with a SQLite file
       discreet serve --demo                                 look around among people who do not exist
+      discreet serve --folder /srv/extracts                 let custodians register files of a folder
       discreet serve --store postgresql://db/discreet --origin https://discreet.example --proxy 127.0.0.1
     """
     from discreet.web.serving import listen
@@ -53,11 +79,13 @@ def command(
         _refuse_with_demo(address, host, origin)
     with listen(host, port) as ear:
         where = origin or _origin(host, ear)
+        more = {"folders": tuple(folder.absolute() for folder in folders), "servers": servers, "jobs_at_once": jobs}
         if not demo:
-            _run(_settings(address, data, where), ear, proxy)
+            _run(_settings(address, data, where, **more), ear, proxy)
             return
         with tempfile.TemporaryDirectory(prefix="discreet-demo-") as folder:
-            _run(_settings(f"{folder}/store.db", data or Path(folder) / "data", where, demo=True), ear, proxy)
+            own = data or Path(folder) / "data"
+            _run(_settings(f"{folder}/store.db", own, where, demo=True, **more), ear, proxy)
 
 
 def _refuse_with_demo(address: str | None, host: str, origin: str | None) -> None:
@@ -77,11 +105,11 @@ def _origin(host: str, ear: socket.socket) -> str:
     return f"http://{name}:{ear.getsockname()[1]}"
 
 
-def _settings(address: str | None, data: Path | None, origin: str, *, demo: bool = False) -> Settings:
+def _settings(address: str | None, data: Path | None, origin: str, **more: Any) -> Settings:
     from discreet.web import Settings
 
-    given = {} if data is None else {"data": data.absolute()}
-    return Settings(store=address, origin=origin, demo=demo, **given)  # type: ignore[arg-type]
+    given: dict[str, Any] = {} if data is None else {"data": data.absolute()}
+    return Settings(store=address, origin=origin, **given, **more)
 
 
 def _run(settings: Settings, ear: socket.socket, proxy: str | None) -> None:

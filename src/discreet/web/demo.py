@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from discreet.web import accounts
+from discreet.web.datasets.demo import bring_hospital
 from discreet.web.permissions import ROLES
 from discreet.web.site import Site
 
@@ -41,5 +42,5 @@ def _visitor(site: Site, role: str) -> Visitor:
     return Visitor(role, role, password)
 
 
-STEPS: tuple[Callable[[Site], None], ...] = ()
+STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital,)
 """What further places bring: data sets, projects, recipients."""

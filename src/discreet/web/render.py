@@ -12,7 +12,6 @@ import jinja2
 import markupsafe
 
 from discreet import __version__
-from discreet.report.components import prose
 from discreet.report.document import stylesheet
 from discreet.report.markup import Markup
 from discreet.web import words
@@ -33,7 +32,7 @@ class Templates:
             finalize=_pass_markup,
         )
         self._environment.filters.update(words.FILTERS)
-        self._environment.filters.update(built=_built, prose=lambda text: _pass_markup(prose(text)))
+        self._environment.filters.update(built=_built)
         self._environment.globals.update(version=__version__, asset=asset_address)
 
     def page(self, name: str, values: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from discreet.web.api import description, models
 from discreet.web.api import ledger as ledger_api
 from discreet.web.api import tokens as tokens_api
 from discreet.web.api.me import me
+from discreet.web.dataset_routes import DATASET_ROUTES
 from discreet.web.lab_routes import LAB_ROUTES
 from discreet.web.pages import about, dashboard, ledger, own, people, programs, sign_in, welcome
 from discreet.web.permissions import ANYONE
@@ -79,6 +80,7 @@ ROUTES: tuple[Route, ...] = (
         loads=programs.TOKEN,
         returns=models.TokenModel,
     ),
+    *DATASET_ROUTES,
     *LAB_ROUTES,
     *SENSITIVITY_ROUTES,
 )

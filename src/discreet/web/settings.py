@@ -53,7 +53,7 @@ class Settings:
     most_columns: int = 500
     jobs_at_once: int = 2
     """Jobs that run at the same time, over all processes on one store."""
-    lease: timedelta = timedelta(seconds=30)
+    lease: timedelta = timedelta(seconds=15)
     """A job whose process has not been heard of for so long counts as dead"""
     most_attempts: int = 3
     """and is taken up again, until it was begun so often."""

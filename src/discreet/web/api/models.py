@@ -182,7 +182,9 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         (404, "There is nothing here that this token may see."),
         (409, "Something has changed meanwhile."),
         (413, "Too large."),
+        (415, "The body is of a kind that cannot be read here."),
         (422, "Something does not fit."),
+        (429, "Too many at once."),
         (503, "The store cannot be used now."),
     )
 }

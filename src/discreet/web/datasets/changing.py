@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Connection
 
 from discreet.errors import PolicyError
@@ -17,7 +19,9 @@ LONGEST_POLICY = 60_000
 def change_policy(context: Context, dataset: Dataset, text: str, *, version: int) -> Dataset:
     """Put a policy in force in place of the one of this version; gives the data set as it is then."""
     if len(text) > LONGEST_POLICY:
-        raise Problem(413, f"A policy has at most {LONGEST_POLICY:,} characters here.", remedy="Leave out what it can do without.")
+        raise Problem(
+            413, f"A policy has at most {LONGEST_POLICY:,} characters here.", remedy="Leave out what it can do without."
+        )
     with context.site.store.reading() as connection:
         hierarchies = datasets.hierarchies(connection, dataset.id)
     try:
@@ -28,7 +32,7 @@ def change_policy(context: Context, dataset: Dataset, text: str, *, version: int
     def along(connection: Connection) -> None:
         datasets.set_policy(connection, dataset.id, text, version=version)
 
-    facts = {"version": version + 1, "quasi": len(policy.quasi), "sensitive": len(policy.sensitive)}
+    facts: dict[str, Any] = {"version": version + 1, "quasi": len(policy.quasi), "sensitive": len(policy.sensitive)}
     context.act("web.policy", dataset.subject, along=along, act="changed", digest=policy.digest, **facts)
     return _again(context, dataset)
 

@@ -118,11 +118,11 @@ def words_of(rule: Any) -> str:
     """A hierarchy in a few words.
 
     >>> words_of({"mask": 5}), words_of({"widths": [5, 10]}), words_of(None)
-    ('hide characters, 5 steps', 'intervals of 5, 10', 'as it is, or nothing')
+    ('hide characters, 5 steps', 'intervals of 5, 10', 'not at all')
     """
     match rule:
         case None:
-            return "as it is, or nothing"
+            return "not at all"
         case {"mask": steps}:
             return f"hide characters, {steps} steps"
         case {"widths": widths}:

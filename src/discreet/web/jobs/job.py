@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, Select, select
 
@@ -19,6 +19,7 @@ KINDS = {
     "attack": "plan an attack",
 }
 """What jobs do, in words."""
+State = Literal["queued", "running", "done", "failed", "cancelled"]
 ACTIVE = ("queued", "running")
 REPORTED = ("assess", "anonymise", "attack")
 """Kinds whose result is a report that holds no value of anybody."""
@@ -34,7 +35,7 @@ class Job:
     dataset_name: str
     asker: str
     asked: dict[str, Any] = field(repr=False)
-    state: str
+    state: State
     made: int
     started: int | None
     ended: int | None

@@ -20,10 +20,10 @@ from discreet.web.jobs import job as jobs
 from discreet.web.jobs import queue
 from discreet.web.jobs.asking import FORMATS
 from discreet.web.jobs.job import Job, Result
-from discreet.web.pages.jobs import number_of, progress_of
+from discreet.web.pages.jobs import progress_of
 from discreet.web.problems import Problem
 from discreet.web.remarks import remark
-from discreet.web.route import Loads
+from discreet.web.route import Loads, numbered
 
 ROLES = {
     "identifier": "names a person",
@@ -45,10 +45,10 @@ LOSS_WORDS = {"loss": "loss: share of detail that is lost"}
 
 def _find(context: Context, path: dict[str, str]) -> Dataset | None:
     with context.site.store.reading() as connection:
-        return datasets.find(connection, number_of(path["number"]))
+        return datasets.find(connection, numbered(path["number"]))
 
 
-DATASET = Loads("data set", find=_find, may=lambda context, dataset: context.may("datasets.read"))
+DATASET = Loads("data set", find=_find, may=lambda context, dataset: context.may(context.route.permission))
 """Data sets belong to the custodians of the store, who look after them together."""
 
 
@@ -78,16 +78,16 @@ class Finished:
     result: Result
 
 
-def frame(context: Context, tab: str) -> dict[str, Any]:
-    """What all tabs show: the data set, its jobs, and whether its policy can be used."""
+def frame(context: Context, connection: Connection, tab: str) -> dict[str, Any]:
+    """What all tabs show: the data set and its jobs, seen in the same state of the store as their results."""
     dataset: Dataset = context.loaded
-    with context.site.store.reading() as connection:
-        now = queue.moment(connection)
-        active = jobs.newest(connection, dataset=dataset.id, states=jobs.ACTIVE)
-        last = jobs.newest(connection, dataset=dataset.id, most=1)
+    now = queue.moment(connection)
+    active = jobs.newest(connection, dataset=dataset.id, states=jobs.ACTIVE)
+    last = jobs.newest(connection, dataset=dataset.id, most=1)
     running = [progress_of(job, now) for job in reversed(active)]
     failed = last[0] if last and last[0].state == "failed" else None
-    return {"dataset": dataset, "tab": tab, "tabs": TABS, "running": running, "failed": failed, "kinds": KINDS}
+    shown = {"tab": tab, "tabs": TABS, "live": context.route.live, "kinds": KINDS}
+    return {"dataset": dataset, "running": running, "failed": failed, **shown}
 
 
 def finished(connection: Connection, number: int, kind: str, *, most: int = 1) -> list[Finished]:
@@ -106,6 +106,7 @@ def profile_tab(context: Context, *, said: str = "", page: str = "1", problem: P
     """The first tab, also with what went wrong in its form."""
     dataset: Dataset = context.loaded
     with context.site.store.reading() as connection:
+        around = frame(context, connection, "profile")
         profiled = finished(connection, dataset.id, "profile")
         assessed = finished(connection, dataset.id, "assess", most=2)
         hierarchies = datasets.hierarchies(connection, dataset.id)
@@ -124,7 +125,7 @@ def profile_tab(context: Context, *, said: str = "", page: str = "1", problem: P
         profile=profiled[0].result.numbers if profiled else None,
         assessed=assessed,
         current=is_current(dataset, assessed, hierarchies),
-        **frame(context, "profile"),
+        **around,
     )
 
 
@@ -188,6 +189,7 @@ def risk_tab(context: Context, *, said: str = "", problem: Problem | None = None
     """The second tab, also with what went wrong in its forms."""
     dataset: Dataset = context.loaded
     with context.site.store.reading() as connection:
+        around = frame(context, connection, "risk")
         assessed = finished(connection, dataset.id, "assess", most=2)
         others = [one for one in datasets.everything(connection) if one.id != dataset.id]
         hierarchies = datasets.hierarchies(connection, dataset.id)
@@ -200,7 +202,7 @@ def risk_tab(context: Context, *, said: str = "", problem: Problem | None = None
         current=is_current(dataset, assessed, hierarchies),
         others=others,
         population=next((one for one in others if one.id == dataset.population), None),
-        **frame(context, "risk"),
+        **around,
     )
 
 
@@ -212,6 +214,7 @@ def attacker_page(context: Here) -> Response:
 def attacker_tab(context: Context, *, problem: Problem | None = None) -> Response:
     """The third tab, also with what went wrong in its form."""
     with context.site.store.reading() as connection:
+        around = frame(context, connection, "attacker")
         found = finished(connection, context.loaded.id, "attack")
     return context.page(
         "dataset_attacker.html",
@@ -219,7 +222,7 @@ def attacker_tab(context: Context, *, problem: Problem | None = None) -> Respons
         problem=problem,
         found=found[0] if found else None,
         lab=("GET", "/lab") in context.site.table,
-        **frame(context, "attacker"),
+        **around,
     )
 
 
@@ -231,6 +234,7 @@ def protect_page(context: Here, job: str = "") -> Response:
 def protect_tab(context: Context, *, chosen: str = "", problem: Problem | None = None) -> Response:
     """The fourth tab, also with what went wrong in its form."""
     with context.site.store.reading() as connection:
+        around = frame(context, connection, "protect")
         made = finished(connection, context.loaded.id, "anonymise", most=20)
     shown = next((one for one in made if str(one.job.id) == chosen), made[0] if made else None)
     values = {name: context.form.text(name, most=40) for name in ("k", "suppression", "loss", "max_risk", "risk_model", "search", "format")}  # fmt: skip
@@ -245,7 +249,7 @@ def protect_tab(context: Context, *, chosen: str = "", problem: Problem | None =
         losses=list(LOSSES),
         searches=SEARCHES,
         formats=FORMATS,
-        **frame(context, "protect"),
+        **around,
     )
 
 
@@ -258,10 +262,13 @@ def policy_page(context: Here, said: str = "") -> Response:
     return policy_tab(context, said=remark(said))
 
 
-def policy_tab(context: Context, *, said: str = "", problem: Problem | None = None, text: str | None = None) -> Response:
+def policy_tab(
+    context: Context, *, said: str = "", problem: Problem | None = None, text: str | None = None
+) -> Response:
     """The last tab, also with what went wrong in its forms and with what somebody typed."""
     dataset: Dataset = context.loaded
     with context.site.store.reading() as connection:
+        around = frame(context, connection, "policy")
         hierarchies = datasets.hierarchies(connection, dataset.id)
     return context.page(
         "dataset_policy.html",
@@ -270,5 +277,5 @@ def policy_tab(context: Context, *, said: str = "", problem: Problem | None = No
         said=said,
         text=dataset.policy or "" if text is None else text,
         hierarchies={name: content.count("\n") for name, content in hierarchies.items()},
-        **frame(context, "policy"),
+        **around,
     )

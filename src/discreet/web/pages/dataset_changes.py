@@ -39,15 +39,14 @@ def roles(context: Here) -> Response:
 def _roles(context: Context) -> Response:
     dataset: Dataset = context.loaded
     version = context.form.whole("version", least=0, most=10**12)
-    changes = {name: change for name, change in _changes(context, dataset)}
+    changes = dict(_changes(context, dataset))
     text = edited(dataset.policy or "", changes)
     changed = change_policy(context, dataset, text, version=version)
-    page = context.form.text("page", most=6) or "1"
     back = f"/datasets/{dataset.id}"
     if not any(role == "quasi" for role, _ in policies.rules(text).values()):
         return go(back, said="roles-only")
     ask(context, changed, "assess", wanted_of("assess", {}))
-    return go(back, said="roles") if page == "1" else go(f"{back}", said="roles")
+    return go(back, said="roles")
 
 
 def _changes(context: Context, dataset: Dataset) -> list[tuple[str, Change]]:
@@ -67,7 +66,9 @@ def policy(context: Here) -> Response:
     """The policy as text."""
     text = context.form.verbatim("policy", most=60_000, lines=True).replace("\r\n", "\n")
     return _or_say(
-        context, lambda context, problem: tabs.policy_tab(context, problem=problem, text=text), lambda: _policy(context, text)
+        context,
+        lambda context, problem: tabs.policy_tab(context, problem=problem, text=text),
+        lambda: _policy(context, text),
     )
 
 

@@ -19,7 +19,6 @@ from discreet.web.problems import Problem, problem_of
 from discreet.web.remarks import remark
 
 
-
 @dataclass(frozen=True)
 class Listed:
     """A data set with what is known of it."""

@@ -15,7 +15,7 @@ from discreet.web.jobs import job as jobs
 from discreet.web.jobs.job import Job, Result
 from discreet.web.problems import Problem
 from discreet.web.remarks import remark
-from discreet.web.route import Loads
+from discreet.web.route import Loads, numbered
 
 TAB = {"profile": "", "assess": "/risk", "anonymise": "/protect", "attack": "/attacker"}
 """The tab of the data set where the result is."""
@@ -42,24 +42,23 @@ def _words(job: Job, now: int) -> Iterator[str]:
         yield f"{job.percent} %"
     left = job.seconds_left(now)
     if left is not None:
-        yield "a few seconds left" if left < 10 else f"about {left} seconds left" if left < 90 else f"about {-(-left // 60)} minutes left"
+        yield (
+            "a few seconds left"
+            if left < 10
+            else f"about {left} seconds left"
+            if left < 90
+            else f"about {-(-left // 60)} minutes left"
+        )
     if job.attempts > 1 and job.active:
         yield f"attempt {job.attempts}"
 
 
-def number_of(text: str) -> int:
-    """A number in a path; a ValueError for nonsense."""
-    if not (text.isascii() and text.isdigit() and len(text) <= 17):
-        raise ValueError
-    return int(text)
-
-
 def _find(context: Context, path: dict[str, str]) -> Job | None:
     with context.site.store.reading() as connection:
-        return jobs.find(connection, number_of(path["number"]))
+        return jobs.find(connection, numbered(path["number"]))
 
 
-JOB = Loads("job", find=_find, may=lambda context, job: context.may("datasets.read"))
+JOB = Loads("job", find=_find, may=lambda context, job: context.may(context.route.permission))
 """Jobs belong to the custodians of the store, as data sets do."""
 
 

@@ -10,20 +10,19 @@ from starlette.responses import HTMLResponse, Response
 from discreet.web.context import Context, Here
 from discreet.web.jobs import job as jobs
 from discreet.web.jobs.job import Job, Result
-from discreet.web.pages.jobs import number_of
 from discreet.web.problems import not_found
-from discreet.web.route import Loads
+from discreet.web.route import Loads, numbered
 
 TITLES = {"assess": "Risk", "anonymise": "Anonymised table", "attack": "Planning adversary"}
 
 
 def _find(context: Context, path: dict[str, str]) -> Job | None:
     with context.site.store.reading() as connection:
-        job = jobs.find(connection, number_of(path["number"]))
+        job = jobs.find(connection, numbered(path["number"]))
     return job if job is not None and job.state == "done" and job.kind in jobs.REPORTED else None
 
 
-REPORT = Loads("report", find=_find, may=lambda context, job: context.may("reports.read"))
+REPORT = Loads("report", find=_find, may=lambda context, job: context.may(context.route.permission))
 """Reports belong to nobody: whoever may read reports may read each. They hold no value of any person."""
 
 

@@ -18,10 +18,17 @@ def profile_table(task: Task) -> Outcome:
     counted = task.counting(len(task.dataset.columns) + 1, upto=0.95, words="Counting column by column")
     found = profile(task.table(counted), largest=LARGEST)
     numbers = found.to_dict()
-    numbers["findings"] = [asdict(finding) for finding in profile_findings(found)]
+    numbers["findings"] = [_for_pages(asdict(finding)) for finding in profile_findings(found)]
     return Outcome(
         event="risk.profiled",
         numbers=numbers,
         draft=write_draft(found.drafts(), encoding=task.dataset.encoding),
         details={"people": found.records, "columns": len(found.columns)},
     )
+
+
+def _for_pages(finding: dict[str, str]) -> dict[str, str]:
+    """Where the next step is a command, here it is the form beside the finding."""
+    if "policy init" not in finding["next_step"]:
+        return finding
+    return {**finding, "next_step": "Confirm them, or correct what an adversary could know, and save the roles."}
