@@ -20,10 +20,14 @@ from discreet.attacker import Attack
 from discreet.attacker.targets import Targets
 from discreet.errors import UsageError
 from discreet.web import Settings, create_app
+from discreet.web.datasets import demo
+from discreet.web.jobs import job as jobs
+from discreet.web.lab import groups as kept
 from discreet.web.lab.controls import CONTROLS, Choice, Control
 from discreet.web.lab.groups import example
 from discreet.web.lab.query import against, read, toml
 from discreet.web.lab.result import result
+from discreet.web.sensitivity.demo import bring_study
 from tests.web.client import CHEAP, ORIGIN, Browser, make_accounts, signed_in
 from tests.web.lab_data import keep_dataset
 
@@ -271,3 +275,27 @@ def test_the_module_is_our_own(app: FastAPI) -> None:
     script = (Path(__file__).parents[2] / "src/discreet/web/static/lab.js").read_text()
     assert "import " not in script
     assert "innerHTML" not in script
+
+
+def test_a_demonstration_can_be_looked_at_in_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a file over the job that attacks it to the lab: the counts are those that the job found."""
+    monkeypatch.setattr(demo, "PEOPLE", 60_000)
+    app = create_app(Settings(store=str(tmp_path / "store.db"), data=tmp_path / "data", origin=ORIGIN, hashing=CHEAP))
+    make_accounts(app)
+    site = app.state.site
+    demo.bring_hospital(site)
+    bring_study(site)
+    with site.store.reading() as connection:
+        ((number, name),) = kept.datasets(connection)
+        done = jobs.newest(connection, dataset=int(number), kinds=("attack",), states=("done",))
+        found = jobs.result(connection, done[0].id)
+    assert name == "hospital.csv"
+    assert found is not None
+    browser = signed_in(app, "custodian")
+    shown = browser.get(f"/lab?dataset={number}&detected=99.494").text
+    fates = found.numbers["known"]
+    expected = [fates[fate] for fate in ("in_full", "in_part", "not_at_all")]
+    assert [int(number.replace(",", "")) for number in re.findall(r">([0-9,]+) · ", shown)[:3]] == expected
+    assert expected[0] < sum(expected)
+    assert "What a hospital knows" in browser.get("/sensitivity").text
+    site.close()

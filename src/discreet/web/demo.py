@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from discreet.web import accounts
 from discreet.web.datasets.demo import bring_hospital
 from discreet.web.permissions import ROLES
+from discreet.web.sensitivity.demo import bring_study
 from discreet.web.site import Site
 
 
@@ -42,5 +43,5 @@ def _visitor(site: Site, role: str) -> Visitor:
     return Visitor(role, role, password)
 
 
-STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital,)
+STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital, bring_study)
 """What further places bring: data sets, projects, recipients."""

@@ -24,13 +24,14 @@ LEASE = 600_000
 
 
 def bring_hospital(site: Site) -> None:
-    """Two data sets, one the population of the other, with a policy and an assessment that is done."""
+    """Two data sets, one the population of the other, with a policy, an assessment and a planned attack that are done."""
     with tempfile.TemporaryDirectory(prefix="discreet-demo-") as folder:
         files = write_demo(folder, people=PEOPLE, seed=SEED)
         register = _bring(site, files.population, "register.parquet", {})
         text = files.policy.read_text(encoding="utf-8")
         hospital = _bring(site, files.hospital, "hospital.csv", {"policy": text, "population": register}, files)
-    for kind, asked in (("profile", {}), ("assess", {"policy": text, "population": {"dataset": register}})):
+    among: dict[str, Any] = {"policy": text, "population": {"dataset": register}}
+    for kind, asked in (("profile", {}), ("assess", among), ("attack", among)):
         _done(site, kind, hospital, asked)
 
 

@@ -121,13 +121,12 @@ def _button(query: Query, title: str, name: str, least: float, present: float) -
 
 
 def _up(amount: float) -> float:
-    """To the next hundredth that is not below.
+    """To the next hundredth above; also above what rounding may have hidden.
 
     >>> _up(3593.1600000000003), _up(47.56), _up(0.0)
-    (3593.17, 47.56, 0.0)
+    (3593.17, 47.57, 0.0)
     """
-    up = math.ceil(amount * 100) / 100
-    return up if up >= amount else up + 0.01
+    return math.ceil((amount * (1 + 1e-12) + 1e-9) * 100) / 100 if amount > 0 else 0.0
 
 
 def _crowd(query: Query, found: Deterrents, listed: int) -> Deterrent:
