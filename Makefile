@@ -8,7 +8,10 @@ export UV_PYTHON_DOWNLOADS = never
 export UV_SYSTEM_CERTS = 1
 export PYTHONUTF8 = 1
 
-.PHONY: help demo setup test check bench pins clean
+# The browser of tests/browser: Debian's chromium, or the one that DISCREET_TEST_CHROMIUM names.
+HAS_BROWSER = { test -n "$$DISCREET_TEST_CHROMIUM" || command -v chromium || command -v chromium-browser; } >/dev/null 2>&1
+
+.PHONY: help demo setup test check bench pins clean browser
 
 help:
 	@echo "make demo    the main job on generated people: installs the core, tells the story, writes demo/report.html"
@@ -23,9 +26,19 @@ demo: .venv/.core
 
 setup: .venv/.all
 
-test: .venv/.all
+test: .venv/.all browser
 	@$(MAKE) --no-print-directory check
-	@$(BIN)/python -m pytest -n 2
+	@if $(HAS_BROWSER); then exec $(BIN)/python -m pytest -n 2; fi; \
+	$(BIN)/python -m pytest -n 2 -m 'not slow and not browser'; code=$$?; \
+	echo "*** NOT RUN: tests/browser. There is no chromium and no right to install it. As root: apt-get install chromium ***" >&2; exit $$code
+
+# Installs chromium where we may: as root, or with a sudo that asks for no password.
+browser:
+	@$(HAS_BROWSER) || ! command -v apt-get >/dev/null 2>&1 || { \
+	if [ "$$(id -u)" = 0 ]; then as=env; elif sudo -n true 2>/dev/null; then as="sudo -n"; else exit 0; fi; \
+	echo "Installing Debian's chromium for the tests of the web application" >&2; export DEBIAN_FRONTEND=noninteractive; \
+	$$as apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 || \
+	{ $$as apt-get update -qq >/dev/null 2>&1 && $$as apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1; } || true; }
 
 check: .venv/.all
 	@$(BIN)/ruff check .

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import anomalies, anonymity, assessing, attacker, counting, elicitation, ledger, misuse, spark
+from benchmarks import anomalies, anonymity, assessing, attacker, counting, elicitation, lab, ledger, misuse, spark
 
 ALL = {
     "counting": counting.main,
@@ -15,6 +15,7 @@ ALL = {
     "elicitation": elicitation.main,
     "anomalies": anomalies.main,
     "ledger": ledger.main,
+    "lab": lab.main,
     "spark": spark.main,
 }
 

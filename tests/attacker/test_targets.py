@@ -77,3 +77,35 @@ def test_he_buys_inside_the_interval_and_not_outside(attack: Attack, people: int
     low, high = ends
     assert pays[(grid > low * 1.0001) & (grid < high * 0.9999)].all()
     assert not pays[(grid < low * 0.9999) | (grid > high * 1.0001)].any()
+
+
+@settings(max_examples=50, deadline=None)
+@given(attack=attacks(), found=sizes)
+def test_an_attack_on_kinds_is_the_attack_on_the_table(attack: Attack, found: list[tuple[int, int]]) -> None:
+    whole = struck(attack, found)
+    kinds = Targets.of(whole).attacked(attack)
+    for one, other in ((kinds.known, whole.known), (kinds.unknown, whole.unknown)):
+        assert (one.in_full, one.in_part, one.not_at_all) == (other.in_full, other.in_part, other.not_at_all)
+        assert one.reidentified == pytest.approx(other.reidentified)
+        assert one.harmed == pytest.approx(other.harmed)
+    assert kinds.thresholds == whole.thresholds
+
+
+@settings(max_examples=50, deadline=None)
+@given(found=sizes, least=st.integers(1, 200))
+def test_larger_groups_keep_everybody_and_spare_nobody_unlisted(found: list[tuple[int, int]], least: int) -> None:
+    targets = Targets.of(struck(Attack(**PUBLISHED), found))
+    larger = targets.at_least(least)
+    assert larger.people.sum() == targets.people.sum()
+    assert larger.people[larger.groups == 0].sum() == targets.people[targets.groups == 0].sum()
+    assert (larger.groups[larger.groups > 0] >= min(least, targets.external_size)).all()
+    assert (larger.groups <= targets.external_size).all()
+
+
+def test_kinds_can_be_had_before_anybody_attacks() -> None:
+    people = Classes.of(["zip"], [("1",), ("2",), ("3",)], [2, 1, 4])
+    listed = Classes.of(["zip"], [("1",), ("2",), ("9",)], [7, 7, 6])
+    targets = Targets.among(people, listed)
+    assert (targets.people.tolist(), targets.groups.tolist()) == ([4, 3], [0, 7])
+    assert targets.densities.tolist() == [0.0, 0.35]
+    assert targets.external_size == 20

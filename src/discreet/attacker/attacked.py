@@ -205,19 +205,32 @@ def strike(
     The group of a target are the people in the external table who look the same. Before he has it he expects them to
     be as frequent there as in the population, which is the external table itself unless another is given.
     """
+    groups, densities = expectations(sample, external, population)
+    return plan_for(attack, sample, groups, densities, external.records, loss=loss)
+
+
+def expectations(sample: Classes, external: Classes, population: Classes | None) -> tuple[Ints, Floats]:
+    """For each class the people in the external table who look the same, and the share of the population that does."""
     if not external.records:
         raise EmptySource("There is nobody in the external table.", remedy="Give a table with at least one row.")
     groups = sample.link(external)
     everybody = external if population is None else population
     densities = (groups if population is None else sample.link(everybody)) / everybody.records
+    return groups, densities
+
+
+def plan_for(
+    attack: Attack, sample: Classes, groups: Ints, densities: Floats, external_size: int, *, loss: float | str = 1.0
+) -> Attacked:
+    """Let him plan for every class, the groups being known or only expected."""
     plan = attack.known(groups)
-    gamble = attack.unknown(densities, external.records, groups)
+    gamble = attack.unknown(densities, external_size, groups)
     outcome = partial(Outcome.of, people=sample.sizes, groups=groups, losses=Losses.of(loss, sample))
     goes_on = gamble.accesses & (plan.access_value > 0)
     return Attacked(
         attack,
         sample,
-        external.records,
+        external_size,
         densities,
         outcome(plan, exploits=plan.exploits * plan.accesses),
         outcome(gamble, exploits=plan.exploits * goes_on),

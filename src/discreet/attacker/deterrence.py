@@ -170,15 +170,17 @@ def _first_unbought(attack: Attack) -> int | None:
     first = attack.thresholds().no_access
     if first is not None:
         return first
-    low, high = 1, BLOCK
-    while attack.known([high]).accesses[0]:
-        if high >= LARGEST:
+    sizes = np.array([BLOCK * 2**power for power in range(20) if BLOCK * 2**power <= LARGEST])
+    low = 1
+    while True:
+        unbought = np.flatnonzero(~attack.known(sizes).accesses)
+        if not len(unbought):
             return None
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if attack.known([middle]).accesses[0] else (low, middle)
-    return high
+        high = int(sizes[unbought[0]])
+        low = int(sizes[unbought[0] - 1]) if unbought[0] else low
+        if high - low <= 1:
+            return high
+        sizes = np.unique(np.linspace(low, high, BLOCK).astype(np.int64))
 
 
 def _needed(sizes: Sequence[int] | Ints | None) -> Ints:

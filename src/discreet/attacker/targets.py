@@ -6,21 +6,22 @@ many there. A table of a million classes has a few thousand such kinds of target
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.attacker.attacked import Attacked, expectations, plan_for
 from discreet.attacker.belief import Binomial
 from discreet.attacker.parameters import Floats
 from discreet.attacker.plan import Marks
 from discreet.attacker.table import PlanTable
+from discreet.kernel import Classes
 from discreet.kernel.hierarchy import Ints
 
 if TYPE_CHECKING:
     from discreet.attacker.attack import Attack
-    from discreet.attacker.attacked import Attacked
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,60 @@ class Targets:
     @classmethod
     def of(cls, struck: Attacked) -> Targets:
         """The kinds of target in a table under attack."""
-        both = np.stack([struck.groups.astype(np.float64), struck.densities], axis=1)
-        kinds, place = np.unique(both, axis=0, return_inverse=True)
-        people = np.bincount(place.reshape(-1), weights=struck.people, minlength=len(kinds)).astype(np.int64)
-        return cls(people, kinds[:, 0].astype(np.int64), kinds[:, 1], struck.external_size)
+        return cls.grouped(struck.people, struck.groups, struck.densities, struck.external_size)
+
+    @classmethod
+    def among(cls, sample: Classes, external: Classes, *, population: Classes | None = None) -> Targets:
+        """The kinds of target in a table, before anybody attacks; `external` is the table that names people."""
+        return cls.grouped(sample.sizes, *expectations(sample, external, population), external.records)
+
+    @classmethod
+    def grouped(cls, people: Ints, groups: Ints, densities: Floats, external_size: int) -> Targets:
+        """Those that are the same to him together.
+
+        >>> Targets.grouped(np.array([5, 2, 1]), np.array([9, 4, 9]), np.array([0.09, 0.04, 0.09]), 100).people.tolist()
+        [2, 6]
+        """
+        order = np.lexsort((densities, groups))
+        sizes, shares = groups[order], densities[order]
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (np.diff(sizes) != 0) | (np.diff(shares) != 0)
+        first = np.flatnonzero(new)
+        counts = np.add.reduceat(people[order], first) if len(first) else people[:0]
+        return cls(counts.astype(np.int64), sizes[first].astype(np.int64), shares[first], external_size)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON: counts only."""
+        lists = {name: getattr(self, name).tolist() for name in ("people", "groups", "densities")}
+        return {**lists, "external_size": self.external_size}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Targets:
+        """Back from JSON."""
+        people, groups = (np.array(content[name], dtype=np.int64) for name in ("people", "groups"))
+        return cls(people, groups, np.array(content["densities"], dtype=np.float64), int(content["external_size"]))
+
+    def __len__(self) -> int:
+        return len(self.people)
+
+    def at_least(self, size: int) -> Targets:
+        """The same people as if everybody in the external table looked like at least so many there.
+
+        That is the least change that a release with such groups makes; people whom nobody there looks like stay so.
+
+        >>> Targets.grouped(np.array([5, 2, 1]), np.array([9, 4, 0]), np.array([0.09, 0.04, 0.0]), 100).at_least(6).groups.tolist()
+        [0, 6, 9]
+        """
+        listed = self.groups > 0
+        most = min(size, self.external_size)
+        groups = np.where(listed, np.maximum(self.groups, most), 0)
+        densities = np.where(listed, np.maximum(self.densities, most / self.external_size), self.densities)
+        return Targets.grouped(self.people, groups, densities, self.external_size)
+
+    def attacked(self, attack: Attack) -> Attacked:
+        """What he does to them, kind by kind; every kind counts as one class of people who look alike."""
+        kinds = Classes((), (), self.people)
+        return plan_for(attack, kinds, self.groups, self.densities, self.external_size)
 
     @property
     def smallest(self) -> int | None:

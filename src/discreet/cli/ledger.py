@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from discreet.store import Store
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-ROOMS = ("ledger", "anonymity", "releases", "linkage", "gateway", "web")
+ROOMS = ("anonymity", "attacker", "gateway", "ledger", "linkage", "misuse", "releases", "risk", "web")
 
 
 def store_option(command: Command) -> Command:

@@ -6,7 +6,6 @@ import difflib
 import re
 import tomllib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -37,13 +36,13 @@ SECTIONS: dict[str, type[BaseModel]] = {
 }
 
 
-def syntax_error(error: tomllib.TOMLDecodeError, path: Path) -> PolicyError:
+def syntax_error(error: tomllib.TOMLDecodeError, file: str) -> PolicyError:
     """Not even TOML."""
     place = re.search(r"at line (\d+)", str(error))
     problem = re.sub(r"\s*\(at .*\)$", "", str(error))
     return PolicyError(
         f"This is not valid TOML: {problem}.",
-        file=str(path),
+        file=file,
         line=int(place[1]) if place else None,
         remedy='Texts need quotes: role = "quasi".',
     )

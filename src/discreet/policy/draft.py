@@ -30,25 +30,32 @@ class Draft:
     """A built-in rule in TOML, where one fits."""
 
 
-def write_draft(drafts: Iterable[Draft], *, delimiter: str | None = None) -> str:
+def write_draft(drafts: Iterable[Draft], *, delimiter: str | None = None, encoding: str | None = None) -> str:
     """The policy file as text.
 
     >>> print(write_draft([Draft("zip", "quasi", "looks like a postcode", "{ mask = 5 }")]).splitlines()[-2])
     hierarchy = { mask = 5 }
     """
     parts = [HEAD]
-    if delimiter is not None:
-        parts.append(f"[data]\ndelimiter = {json.dumps(delimiter)}\n")
+    data = {"delimiter": delimiter, "encoding": encoding}
+    written = [f"{key} = {json.dumps(value)}\n" for key, value in data.items() if value is not None]
+    if written:
+        parts.append("[data]\n" + "".join(written))
     parts += [_section(draft) for draft in drafts]
     return "\n".join(parts) + "\n"
 
 
 def _section(draft: Draft) -> str:
-    lines = [f"[columns.{_key(draft.column)}]", f'role = "{draft.role}"  # {draft.reason}']
+    lines = [f"[columns.{key_of(draft.column)}]", f'role = "{draft.role}"  # {draft.reason}']
     if draft.hierarchy:
         lines.append(f"hierarchy = {draft.hierarchy}")
     return "\n".join(lines) + "\n"
 
 
-def _key(name: str) -> str:
+def key_of(name: str) -> str:
+    """A name as a key of TOML.
+
+    >>> print(key_of("zip"), key_of("birth date"))
+    zip "birth date"
+    """
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)

@@ -86,12 +86,16 @@ class Policy:
     def load(cls, path: str | Path) -> Policy:
         """Read a policy file; relative paths inside it are relative to it."""
         path = Path(path)
-        source = _read(path)
+        return cls.parse(_read(path), folder=path.parent, file=str(path))
+
+    @classmethod
+    def parse(cls, source: str, *, folder: str | Path = ".", file: str = "policy") -> Policy:
+        """The same from the text of a file; `file` is what errors call it."""
         try:
             content = tomllib.loads(source)
         except tomllib.TOMLDecodeError as error:
-            raise syntax_error(error, path) from None
-        return _build(content, folder=path.parent, file=str(path), source=source)
+            raise syntax_error(error, file) from None
+        return _build(content, folder=Path(folder), file=file, source=source)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], *, folder: str | Path = ".") -> Policy:

@@ -41,17 +41,7 @@ def assessment_page(
     profile: Profile | None = None,
 ) -> str:
     """The report: findings, the picture behind each, measures, what remains, parameters, method, command."""
-    figures = pictures(assessment, profile)
-    parts = [
-        findings_part(by_topic(assessment, source), figures, elsewhere=ELSEWHERE),
-        evidence_part(figures),
-        _columns(profile),
-        _measured(assessment),
-        remains_part("These measures do not say everything:", remains(assessment)),
-        _parameters(assessment, policy),
-        method_part(method(assessment), references(assessment)),
-        reproduce_part(command, policy),
-    ]
+    parts = assessment_parts(assessment, source=source, command=command, policy=policy, profile=profile)
     return document(
         parts,
         kicker="Risk assessment",
@@ -61,6 +51,28 @@ def assessment_page(
         created=created,
         version=version,
     )
+
+
+def assessment_parts(
+    assessment: Assessment,
+    *,
+    source: str,
+    command: str,
+    policy: Policy | None = None,
+    profile: Profile | None = None,
+) -> list[Part]:
+    """The sections of the report, for pages that have a frame of their own."""
+    figures = pictures(assessment, profile)
+    return [
+        findings_part(by_topic(assessment, source), figures, elsewhere=ELSEWHERE),
+        evidence_part(figures),
+        _columns(profile),
+        _measured(assessment),
+        remains_part("These measures do not say everything:", remains(assessment)),
+        _parameters(assessment, policy),
+        method_part(method(assessment), references(assessment)),
+        reproduce_part(command, policy),
+    ]
 
 
 def _columns(profile: Profile | None) -> Part:

@@ -39,11 +39,17 @@ def quoted(table: str) -> str:
 
 
 def address(url: str) -> tuple[str, dict[str, str]]:
-    """A URL as the server takes it, and the `table` and `query` that were written into it."""
+    """A URL as the server takes it, and the `table` and `query` that were written into it.
+
+    >>> address("postgresql:///db?host=%2Frun&table=people")
+    ('postgresql:///db?host=%2Frun', {'table': 'people'})
+    """
     parts = urlsplit(url)
     options = dict(parse_qsl(parts.query))
     ours = {name: options.pop(name) for name in OURS if name in options}
-    return urlunsplit(parts._replace(query=urlencode(options), fragment="")), ours
+    plain = urlunsplit(parts._replace(query=urlencode(options), fragment=""))
+    scheme, _, rest = plain.partition(":")
+    return f"{scheme}:{rest if rest.startswith('//') else f'//{rest}'}", ours  # urlunsplit drops an empty host
 
 
 @dataclass(frozen=True, eq=False)

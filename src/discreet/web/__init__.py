@@ -1,1 +1,31 @@
-"""The web application. Not furnished yet."""
+"""The web application: pages for people, an API for programs, on one store.
+
+Needs the extra `web`. Every route stands in one table (`discreet.web.routes`) with its permission; `create_app` refuses
+to start if one does not. The application is an ASGI application; `discreet serve` runs it. The processes of jobs import
+their work from below here, so that nothing is loaded before it is asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from discreet.web.app import create_app
+    from discreet.web.settings import Settings
+
+__all__ = ["Settings", "create_app"]
+
+_PLACES = {"Settings": "discreet.web.settings", "create_app": "discreet.web.app"}
+_NEEDED = ("argon2", "fastapi", "jinja2")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'discreet.web' has no attribute '{name}'")
+    try:
+        for needed in _NEEDED:
+            import_module(needed)
+    except ImportError:
+        raise MissingExtra("web", needed_for="The web application") from None
+    return getattr(import_module(_PLACES[name]), name)

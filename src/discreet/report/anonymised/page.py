@@ -57,16 +57,7 @@ def anonymised_page(
     `after` is None where nobody is left; without a frontier or a lattice their pictures are left out.
     """
     case = Case.of(result, before, after)
-    figures = tuple(pictures(case, frontier, lattice))
-    parts = [
-        findings_part(by_topic(case, source), figures, elsewhere=ELSEWHERE),
-        evidence_part(figures),
-        _done(case),
-        remains_part("This table does not protect from everything:", remains(case)),
-        Part("parameters", "Parameters", section("parameters", "Parameters", table(chosen(case, policy=policy)))),
-        method_part(method(case), references(case)),
-        reproduce_part(command, policy),
-    ]
+    parts = anonymised_parts(case, source=source, command=command, policy=policy, frontier=frontier, lattice=lattice)
     return document(
         parts,
         kicker="Anonymised table",
@@ -76,6 +67,28 @@ def anonymised_page(
         created=created,
         version=version,
     )
+
+
+def anonymised_parts(
+    case: Case,
+    *,
+    source: str,
+    command: str,
+    policy: Policy | None = None,
+    frontier: Sequence[Point] = (),
+    lattice: Sequence[Seen] = (),
+) -> list[Part]:
+    """The sections of the report, for pages that have a frame of their own."""
+    figures = tuple(pictures(case, frontier, lattice))
+    return [
+        findings_part(by_topic(case, source), figures, elsewhere=ELSEWHERE),
+        evidence_part(figures),
+        _done(case),
+        remains_part("This table does not protect from everything:", remains(case)),
+        Part("parameters", "Parameters", section("parameters", "Parameters", table(chosen(case, policy=policy)))),
+        method_part(method(case), references(case)),
+        reproduce_part(command, policy),
+    ]
 
 
 def pictures(case: Case, frontier: Sequence[Point], lattice: Sequence[Seen]) -> Iterator[Figure]:

@@ -16,21 +16,28 @@ UNHEARD = 1e15
 class Deterrents:
     """The least amounts that deter the adversary from everybody; None where none does."""
 
-    penalty: float | None
-    price: float | None
-    size: int | None
-    """The fewest people who must look alike."""
+    attack: Attack
+    smallest: int
+    """The smallest group, which is the most attractive."""
 
-    @classmethod
-    def of(cls, attack: Attack, smallest: int) -> Deterrents:
-        """From the smallest group, which is the most attractive."""
-        return cls(
-            _finite(attack.deterring_penalty(smallest)), _finite(attack.deterring_price(smallest)), attack.least_size()
-        )
+    @cached_property
+    def penalty(self) -> float | None:
+        """The fine."""
+        return _finite(self.attack.deterring_penalty(self.smallest))
+
+    @cached_property
+    def price(self) -> float | None:
+        """What the list must cost."""
+        return _finite(self.attack.deterring_price(self.smallest))
+
+    @cached_property
+    def size(self) -> int | None:
+        """The fewest people who must look alike."""
+        return self.attack.least_size()
 
 
-def _finite(amount: float | None) -> float | None:
-    return None if amount is None or not amount < UNHEARD else amount
+def _finite(amount: float) -> float | None:
+    return amount if amount < UNHEARD else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +66,7 @@ class Case:
     def deterrents(self) -> Deterrents | None:
         """What deters him; None where nobody of the data is in the list."""
         smallest = self.targets.smallest
-        return None if smallest is None else Deterrents.of(self.attack, smallest)
+        return None if smallest is None else Deterrents(self.attack, smallest)
 
     @property
     def guessed(self) -> float:

@@ -47,16 +47,7 @@ def attack_page(
 ) -> str:
     """The report: findings, the picture behind each, measures, what remains, parameters, method, command."""
     case = Case(struck, threshold)
-    figures = tuple(pictures(case))
-    parts = [
-        findings_part(by_topic(case, source), figures, elsewhere=ELSEWHERE),
-        evidence_part(figures),
-        _measured(case),
-        remains_part("This adversary is a model:", remains(case)),
-        Part("parameters", "Parameters", section("parameters", "Parameters", table(parameters(case, policy=policy)))),
-        method_part(method(case), REFERENCES),
-        reproduce_part(command, policy),
-    ]
+    parts = attack_parts(case, source=source, command=command, policy=policy)
     return document(
         parts,
         kicker="Planning adversary",
@@ -66,6 +57,20 @@ def attack_page(
         created=created,
         version=version,
     )
+
+
+def attack_parts(case: Case, *, source: str, command: str, policy: Policy | None = None) -> list[Part]:
+    """The sections of the report, for pages that have a frame of their own."""
+    figures = tuple(pictures(case))
+    return [
+        findings_part(by_topic(case, source), figures, elsewhere=ELSEWHERE),
+        evidence_part(figures),
+        _measured(case),
+        remains_part("This adversary is a model:", remains(case)),
+        Part("parameters", "Parameters", section("parameters", "Parameters", table(parameters(case, policy=policy)))),
+        method_part(method(case), REFERENCES),
+        reproduce_part(command, policy),
+    ]
 
 
 def pictures(case: Case) -> Iterator[Figure]:

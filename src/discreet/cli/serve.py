@@ -1,0 +1,133 @@
+"""`discreet serve`: the web application."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import console
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    import socket
+
+    from discreet.web import Settings
+    from discreet.web.site import Site
+
+LOOPBACK = "127.0.0.1"
+
+
+@click.command(name="serve", short_help="Run the web application.")
+@click.option(
+    "--store", "address", metavar="URL", help="The store: a path, or postgresql://...; DISCREET_STORE if not given."
+)
+@click.option(
+    "--data", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder for uploads and results."
+)
+@click.option(
+    "--folder",
+    "folders",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    multiple=True,
+    metavar="DIR",
+    help="Folder whose files custodians may register where they are; can be repeated.",
+)
+@click.option(
+    "--server",
+    "servers",
+    multiple=True,
+    metavar="HOST[:PORT]",
+    help="PostgreSQL server whose tables custodians may register; can be repeated.",
+)
+@click.option("--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Jobs that run at once.")
+@click.option("--host", default=LOOPBACK, show_default=True, metavar="ADDRESS", help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8000, show_default=True, help="Port; 0 for any.")
+@click.option(
+    "--origin", metavar="URL", help="What people type, such as https://discreet.example; needed beyond loopback."
+)
+@click.option("--proxy", metavar="ADDRESS", help="The proxy whose X-Forwarded-For is believed.")
+@click.option(
+    "--demo", is_flag=True, help="Generated data and accounts in a store that is thrown away; on loopback only."
+)
+def command(
+    address: str | None,
+    data: Path | None,
+    folders: tuple[Path, ...],
+    servers: tuple[str, ...],
+    jobs: int,
+    host: str,
+    port: int,
+    origin: str | None,
+    proxy: str | None,
+    demo: bool,
+) -> None:
+    """Run the web application. The first start prints a link that makes the first account; it works once, for a day.
+
+    \b
+    Examples:
+      discreet serve                                        on this machine, with a SQLite file
+      discreet serve --demo                                 look around among people who do not exist
+      discreet serve --folder /srv/extracts                 let custodians register files of a folder
+      discreet serve --store postgresql://db/discreet --origin https://discreet.example --proxy 127.0.0.1
+    """
+    from discreet.web.serving import listen
+
+    if demo:
+        _refuse_with_demo(address, host, origin)
+    with listen(host, port) as ear:
+        where = origin or _origin(host, ear)
+        more = {"folders": tuple(folder.absolute() for folder in folders), "servers": servers, "jobs_at_once": jobs}
+        if not demo:
+            _run(_settings(address, data, where, **more), ear, proxy)
+            return
+        with tempfile.TemporaryDirectory(prefix="discreet-demo-") as folder:
+            own = data or Path(folder) / "data"
+            _run(_settings(f"{folder}/store.db", own, where, demo=True, **more), ear, proxy)
+
+
+def _refuse_with_demo(address: str | None, host: str, origin: str | None) -> None:
+    from discreet.web.settings import is_loopback
+
+    if address is not None:
+        raise UsageError("The demonstration has a store of its own.", remedy="Leave out --store, or --demo.")
+    if not is_loopback(host) or origin is not None:
+        raise UsageError(
+            "The demonstration prints its passwords, so it stays on this machine.",
+            remedy="Leave out --host and --origin.",
+        )
+
+
+def _origin(host: str, ear: socket.socket) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{ear.getsockname()[1]}"
+
+
+def _settings(address: str | None, data: Path | None, origin: str, **more: Any) -> Settings:
+    from discreet.web import Settings
+
+    given: dict[str, Any] = {} if data is None else {"data": data.absolute()}
+    return Settings(store=address, origin=origin, **given, **more)
+
+
+def _run(settings: Settings, ear: socket.socket, proxy: str | None) -> None:
+    from discreet.web import create_app
+    from discreet.web.serving import serve
+
+    app = create_app(settings)
+    site: Site = app.state.site
+    serve(app, ear, proxy=proxy, ready=lambda: _tell(site))
+
+
+def _tell(site: Site) -> None:
+    from discreet.web import demo, links
+
+    console.say(f"Discreet runs at {site.settings.origin}  (store {site.store.address}; stop with Ctrl-C)")
+    if site.settings.demo:
+        for visitor in demo.furnish(site):
+            console.say(f"  sign in as {visitor.name:<10} password {visitor.password}")
+    elif link := links.first_link(site):
+        console.say("There is no account yet. This link makes the first one, a custodian's; it works once, for a day:")
+        console.say(f"  {link}")

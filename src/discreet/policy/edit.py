@@ -1,0 +1,106 @@
+"""Changing roles and hierarchies in the text of a policy; what its author wrote around them stays."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.policy.draft import key_of
+from discreet.policy.locate import line_of
+from discreet.policy.schema import Role
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a column shall be from now on."""
+
+    role: Role
+    hierarchy: Any = None
+    """As the file's reader gives it: a rule such as {"mask": 5}, the name of a file, or None for none."""
+
+
+def edited(source: str, changes: Mapping[str, Change]) -> str:
+    """The text of a policy with other roles and hierarchies; comments stay, unless the text is laid out too oddly.
+
+    >>> print(edited('[columns.zip]\\nrole = "other"  # sure?', {"zip": Change("quasi", {"mask": 5})}))
+    [columns.zip]
+    role = "quasi"  # sure?
+    hierarchy = { mask = 5 }
+    <BLANKLINE>
+    """
+    wanted = _wanted(tomllib.loads(source), changes)
+    text = source
+    for name, change in changes.items():
+        text = _with(text, name, change)
+    text = text if text.endswith("\n") else text + "\n"
+    return text if _means(text) == wanted else written(wanted)
+
+
+def _wanted(content: dict[str, Any], changes: Mapping[str, Change]) -> dict[str, Any]:
+    result = copy.deepcopy(content)
+    columns = result.setdefault("columns", {})
+    for name, change in changes.items():
+        section = columns.setdefault(name, {})
+        section["role"] = change.role
+        section.pop("hierarchy", None)
+        if change.hierarchy is not None:
+            section["hierarchy"] = change.hierarchy
+    return result
+
+
+def _means(text: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _with(text: str, name: str, change: Change) -> str:
+    lines = text.splitlines()
+    place = line_of(text, ["columns", name, "role"])
+    if place is None or not re.match(r"\s*role\s*=", lines[place - 1]):
+        return text.rstrip("\n") + "\n\n" + _section(name, change)
+    lines[place - 1] = re.sub(r"=\s*(\"[^\"]*\"|'[^']*')", f'= "{change.role}"', lines[place - 1], count=1)
+    rule = line_of(text, ["columns", name, "hierarchy"])
+    if rule is not None and re.match(r"\s*hierarchy\s*=", lines[rule - 1]):
+        if _means(lines[rule - 1]) != {"hierarchy": change.hierarchy}:
+            lines[rule - 1 : rule] = _hierarchy(change)
+    else:
+        lines[place:place] = _hierarchy(change)
+    return "\n".join(lines) + "\n"
+
+
+def _section(name: str, change: Change) -> str:
+    return "\n".join([f"[columns.{key_of(name)}]", f'role = "{change.role}"', *_hierarchy(change)]) + "\n"
+
+
+def _hierarchy(change: Change) -> list[str]:
+    return [] if change.hierarchy is None else [f"hierarchy = {value(change.hierarchy)}"]
+
+
+def value(content: Any) -> str:
+    """A value as TOML writes it on one line.
+
+    >>> value({"widths": [5, 10]})
+    '{ widths = [5, 10] }'
+    """
+    if isinstance(content, Mapping):
+        return "{ " + ", ".join(f"{key_of(key)} = {value(inner)}" for key, inner in content.items()) + " }"
+    if isinstance(content, list):
+        return "[" + ", ".join(map(value, content)) + "]"
+    return json.dumps(content, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def written(content: Mapping[str, Any]) -> str:
+    """A whole policy as text, without comments."""
+    sections = [(key, section) for key, section in content.items() if key != "columns"]
+    sections += [(f"columns.{key_of(name)}", section) for name, section in content.get("columns", {}).items()]
+    return "\n".join(
+        "".join([f"[{title}]\n", *(f"{key_of(key)} = {value(inner)}\n" for key, inner in section.items())])
+        for title, section in sections
+    )

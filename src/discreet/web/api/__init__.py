@@ -1,0 +1,1 @@
+"""The API for programs, below /api/v1."""

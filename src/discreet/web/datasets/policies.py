@@ -1,0 +1,180 @@
+"""The policy of a data set: text that a custodian confirmed, and files of hierarchies that came with it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tempfile
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import HierarchyError, PolicyError
+from discreet.policy import Policy
+from discreet.policy.edit import value
+from discreet.policy.locate import line_of
+from discreet.web.datasets.dataset import Dataset
+from discreet.web.problems import Problem
+
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}\.(csv|txt)")
+LARGEST_HIERARCHY = 4 * 1024 * 1024
+PRESETS: dict[str, Sequence[Any]] = {
+    "number": ({"widths": [5, 10, 20, 40]}, {"widths": [2, 4, 8, 16]}, {"widths": [10, 100, 1000]}),
+    "date": ({"dates": ["month", "year", "decade"]}, {"dates": ["year", "decade"]}),
+    "code": ({"mask": 5}, {"mask": 4}, {"mask": 3}),
+    "text": ({"mask": 5},),
+    "boolean": (),
+    "empty": (),
+}
+"""What is offered for a column that looks like this, beside what it has and what was suggested."""
+ANY = {"any": "*"}
+
+
+def parse(text: str, hierarchies: Mapping[str, str], columns: Sequence[str] | None = None) -> Policy:
+    """The policy; an error says the line. Only hierarchies that came with the data set are read, never a path."""
+    _refuse_other_files(text, hierarchies)
+    with tempfile.TemporaryDirectory(prefix="discreet-policy-") as folder:
+        for name, content in hierarchies.items():
+            Path(folder, name).write_text(content, encoding="utf-8")
+        try:
+            policy = Policy.parse(text, folder=folder, file="")
+        except PolicyError as error:
+            words = error.problem.replace(f"{folder}/", "")
+            raise PolicyError(words, remedy=error.remedy, line=error.line) from None
+    if columns is not None:
+        _refuse_other_columns(text, policy, columns)
+    return policy
+
+
+def _refuse_other_files(text: str, hierarchies: Mapping[str, str]) -> None:
+    try:
+        sections = tomllib.loads(text).get("columns", {})
+    except tomllib.TOMLDecodeError:
+        return
+    for name, section in sections.items() if isinstance(sections, dict) else ():
+        rule = section.get("hierarchy") if isinstance(section, dict) else None
+        if isinstance(rule, str) and rule not in hierarchies:
+            raise HierarchyError(
+                f"hierarchy of column '{name}': there is no such file with this data set.",
+                remedy="Upload it below the policy first, then name it here.",
+                line=line_of(text, ["columns", name, "hierarchy"]),
+            )
+
+
+def _refuse_other_columns(text: str, policy: Policy, columns: Sequence[str]) -> None:
+    for name in (*policy.roles, *([policy.count] if policy.count else [])):
+        if name not in columns:
+            close = difflib.get_close_matches(name, columns, n=1)
+            where = ["columns", name] if name in policy.roles else ["data", "count"]
+            raise PolicyError(
+                f"the data set has no column '{name}'.",
+                remedy=f"Did you mean '{close[0]}'?" if close else "Remove its section.",
+                line=line_of(text, where),
+            )
+
+
+def in_words(error: PolicyError) -> Problem:
+    """What is wrong with a policy, for the page on which it is edited."""
+    place = f"Line {error.line}: " if error.line else ""
+    return Problem(422, f"{place}{error.problem}", remedy=error.remedy, title="The policy is not saved")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A hierarchy that can be chosen for a column."""
+
+    key: str
+    words: str
+    rule: Any
+
+
+def choices(looks: str, suggested: str | None, present: Any, hierarchies: Mapping[str, str]) -> list[Choice]:
+    """What is offered for a column: what it has, none, what was suggested, what fits its kind, and files."""
+    rules: list[Any] = [None, present, ANY, *PRESETS.get(looks, ()), *hierarchies]
+    if suggested:
+        rules.append(tomllib.loads(f"rule = {suggested}")["rule"])
+    offered: dict[str, Any] = {key_of(rule): rule for rule in rules}
+    return [Choice(key, words_of(rule), rule) for key, rule in offered.items()]
+
+
+def key_of(rule: Any) -> str:
+    """A hierarchy as a form sends it: as TOML writes it."""
+    return "" if rule is None else value(rule)
+
+
+def rule_of(key: str) -> Any:
+    """The hierarchy that a form sent."""
+    try:
+        return tomllib.loads(f"rule = {key}")["rule"] if key else None
+    except tomllib.TOMLDecodeError:
+        raise Problem(
+            422, "There is no such hierarchy.", remedy="Choose one of the list, or write it into the policy."
+        ) from None
+
+
+def words_of(rule: Any) -> str:
+    """A hierarchy in a few words.
+
+    >>> words_of({"mask": 5}), words_of({"widths": [5, 10]}), words_of(None)
+    ('hide characters, 5 steps', 'intervals of 5, 10', 'not at all')
+    """
+    match rule:
+        case None:
+            return "not at all"
+        case {"mask": steps}:
+            return f"hide characters, {steps} steps"
+        case {"widths": widths}:
+            return "intervals of " + ", ".join(f"{width:,}" for width in widths)
+        case {"dates": units}:
+            return "dates by " + ", ".join(units)
+        case {"any": label}:
+            return f"the value, then {label}"
+        case str(name):
+            return f"the file {name}"
+    return value(rule)
+
+
+def rules(text: str | None) -> dict[str, tuple[str, Any]]:
+    """Role and hierarchy of each column, as the text has them."""
+    content = tomllib.loads(text) if text else {}
+    return {name: (section["role"], section.get("hierarchy")) for name, section in content.get("columns", {}).items()}
+
+
+def file_name(given: str) -> str:
+    """A name that a policy can speak of."""
+    name = given.replace("\\", "/").rpartition("/")[2]
+    if not FILE_NAME.fullmatch(name):
+        raise Problem(
+            422,
+            "The name of a hierarchy's file has letters, digits, dots, dashes and underlines, and ends in .csv.",
+            remedy="Rename the file, and send it again.",
+        )
+    return name
+
+
+def hierarchy_text(content: bytes) -> str:
+    """The text of a hierarchy's file, if it can be one."""
+    if len(content) > LARGEST_HIERARCHY:
+        raise Problem(413, f"A hierarchy has at most {LARGEST_HIERARCHY:,} bytes.", remedy="Send a smaller one.")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Problem(422, "The hierarchy is not written in UTF-8.", remedy="Save it as UTF-8 text.") from None
+    if "\0" in text or not text.strip():
+        raise Problem(
+            422, "That is not a hierarchy.", remedy="One row per value, from fine to coarse: value;group;all."
+        )
+    return text
+
+
+def needed(dataset: Dataset) -> str:
+    """The text of the policy, where there must be one."""
+    if dataset.policy is None:
+        raise Problem(
+            409,
+            "The data set has no policy yet.",
+            remedy="Have its columns looked at first: that drafts one.",
+        )
+    return dataset.policy

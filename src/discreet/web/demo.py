@@ -1,0 +1,47 @@
+"""A demonstration: one account per role with a random password, and whatever the places bring along."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from discreet.web import accounts
+from discreet.web.datasets.demo import bring_hospital
+from discreet.web.permissions import ROLES
+from discreet.web.sensitivity.demo import bring_study
+from discreet.web.site import Site
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody who can sign in to the demonstration."""
+
+    name: str
+    role: str
+    password: str
+
+
+def furnish(site: Site) -> list[Visitor]:
+    """Fill an empty store; gives who can sign in."""
+    visitors = [_visitor(site, role) for role in ROLES]
+    for bring in STEPS:
+        bring(site)
+    return visitors
+
+
+def _visitor(site: Site, role: str) -> Visitor:
+    password = "-".join(secrets.token_hex(2) for _ in range(4))
+    hashed = site.hasher.hash(password)
+    site.ledger.record(
+        actor="demo",
+        event="web.account",
+        subject=f"account:{role}",
+        details={"act": "made", "role": role},
+        along=lambda connection: accounts.add(connection, name=role, role=role, now=site.stamp(), password=hashed),
+    )
+    return Visitor(role, role, password)
+
+
+STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital, bring_study)
+"""What further places bring: data sets, projects, recipients."""

@@ -1,0 +1,52 @@
+"""Making and revoking tokens, for the page and for the API: written down with the change."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from sqlalchemy import Connection
+
+from discreet.web import tokens
+from discreet.web.context import Context
+from discreet.web.problems import Problem
+from discreet.web.tokens import Token
+
+
+def issue(context: Context, *, name: str, scopes: tuple[str, ...], life: timedelta) -> tuple[Token, str]:
+    """A new token and its secret; never more than whoever asks may do, and never for longer than their own token."""
+    site, account = context.site, context.owner
+    expires = site.stamp(ago=-life)
+    if context.token is not None:
+        expires = min(expires, context.token.expires)
+    if not set(scopes) <= context.permissions:
+        raise Problem(403, "A token cannot make one that may do more than itself.", remedy="Ask for fewer scopes.")
+    made: list[tuple[Token, str]] = []
+
+    def along(connection: Connection) -> None:
+        made.append(
+            tokens.add(connection, account=account.id, name=name, scopes=scopes, now=site.stamp(), expires=expires)
+        )
+
+    context.act(
+        "web.account",
+        f"account:{account.name}",
+        along=along,
+        act="made a token",
+        scopes=" ".join(scopes),
+        until=expires,
+    )
+    return made[-1]
+
+
+def revoke_token(context: Context, token: Token) -> None:
+    """It opens nothing any more; once is enough."""
+    if token.revoked is not None:
+        return
+    now = context.site.stamp()
+    context.act(
+        "web.account",
+        f"account:{context.owner.name}",
+        along=lambda connection: tokens.revoke(connection, token.id, now),
+        act="revoked a token",
+        revoked=token.id,
+    )

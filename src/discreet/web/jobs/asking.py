@@ -1,0 +1,142 @@
+"""Asking for a job: what may be chosen, and what must be there first. Pages and the API share this."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+from sqlalchemy import func, select
+
+from discreet.anonymity import LOSSES, SEARCHES
+from discreet.attacker import Attack
+from discreet.errors import PolicyError
+from discreet.store.tables import JOB
+from discreet.web.api.models import Strict
+from discreet.web.context import Context
+from discreet.web.datasets import dataset as datasets
+from discreet.web.datasets import policies
+from discreet.web.datasets.dataset import Dataset
+from discreet.web.jobs import queue
+from discreet.web.jobs.job import Job
+from discreet.web.problems import Problem
+
+MOST_WAITING = 100
+FORMATS = ("csv", "csv.gz", "parquet")
+
+
+class ProfileWanted(Strict):
+    """A look at the columns."""
+
+
+class AssessWanted(Strict):
+    """An assessment."""
+
+    threshold: float | None = Field(default=None, gt=0, le=1)
+    """The risk above which a person counts as at risk; the policy's if left out."""
+
+
+class AnonymiseWanted(Strict):
+    """A table within limits; at least one of `k` and `max_risk` must be given."""
+
+    k: int | None = Field(default=None, ge=1, le=10**9)
+    suppression: float = Field(default=0.0, ge=0, le=1)
+    loss: Literal[tuple(LOSSES)] = "loss"  # type: ignore[valid-type]
+    max_risk: float | None = Field(default=None, gt=0, le=1)
+    risk_model: Literal["prosecutor", "journalist", "marketer"] = "prosecutor"
+    search: Literal[SEARCHES] = "optimal"  # type: ignore[valid-type]
+    format: Literal["csv", "csv.gz", "parquet"] = "csv"
+
+
+class AttackWanted(Strict):
+    """What an adversary gains, pays and risks; the published case study if left out."""
+
+    attack: dict[str, float | int | str] | None = Field(default=None, max_length=20)
+
+
+WANTED: dict[str, type[Strict]] = {
+    "profile": ProfileWanted,
+    "assess": AssessWanted,
+    "anonymise": AnonymiseWanted,
+    "attack": AttackWanted,
+}
+"""What may be asked of each kind of job."""
+
+
+def ask(context: Context, dataset: Dataset, kind: str, wanted: Strict) -> int:
+    """Queue a job under the policy as it is now; gives its number, the old one if the same is being done already."""
+    asked: dict[str, Any] = {key: value for key, value in wanted.model_dump().items() if value is not None}
+    _refuse_nonsense(kind, asked, dataset)
+    if kind != "profile":
+        asked["policy"] = _policy(context, dataset)
+    elif dataset.policy is not None:
+        asked["policy"] = dataset.policy
+    if (population := _population(dataset)) and kind != "profile":
+        asked["population"] = population
+    with context.site.store.writing() as connection:
+        waiting = select(func.count()).select_from(JOB).where(JOB.c.state == "queued")
+        if connection.execute(waiting).scalar_one() >= MOST_WAITING:
+            raise Problem(429, "Too many jobs are waiting.", remedy="Wait until some are done, or cancel some.")
+        number = queue.enqueue(connection, kind=kind, dataset=dataset.id, account=context.owner.id, asked=asked)
+    if context.site.foreman is not None:
+        context.site.foreman.wake()
+    return number
+
+
+def wanted_of(kind: str, given: dict[str, Any]) -> Strict:
+    """What a form asks for, as the API would."""
+    try:
+        return WANTED[kind].model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = str(first["loc"][0]).replace("_", " ") if first["loc"] else "form"
+        raise Problem(422, f"{field}: {first['msg']}.", remedy="Correct it and send the form again.") from None
+
+
+def _refuse_nonsense(kind: str, asked: dict[str, Any], dataset: Dataset) -> None:
+    if kind == "anonymise" and not {"k", "max_risk"} & set(asked):
+        raise Problem(
+            422,
+            "Nothing is required of the published table.",
+            remedy="Give k (so many people look alike at least), or the highest risk that you accept.",
+        )
+    crowd = asked.get("risk_model") in ("journalist", "marketer") and "max_risk" in asked
+    if kind == "anonymise" and crowd and dataset.population is None:
+        raise Problem(
+            422,
+            "That risk is one among the people of a population, and this data set has no table of it.",
+            remedy="Choose the prosecutor's risk, or say on the page Risk which data set is the population.",
+        )
+    if kind == "attack" and "attack" in asked:
+        Attack.from_dict(asked["attack"])
+
+
+def _policy(context: Context, dataset: Dataset) -> str:
+    text = policies.needed(dataset)
+    with context.site.store.reading() as connection:
+        hierarchies = datasets.hierarchies(connection, dataset.id)
+    try:
+        policy = policies.parse(text, hierarchies, dataset.columns)
+    except PolicyError as error:
+        raise policies.in_words(error) from None
+    if not policy.quasi:
+        raise Problem(
+            409,
+            "No column is a quasi-identifier, so there is nothing to measure.",
+            remedy="Give the columns that an adversary may know from elsewhere the role 'quasi'.",
+            title="The policy is not complete",
+        )
+    return text
+
+
+def _population(dataset: Dataset) -> dict[str, int]:
+    if dataset.population is not None:
+        return {"dataset": dataset.population}
+    return {} if dataset.population_size is None else {"size": dataset.population_size}
+
+
+def cancel(context: Context, job: Job) -> None:
+    """End it, whether it waits or runs; once is as good as twice."""
+    with context.site.store.writing() as connection:
+        queue.cancel(connection, job.id)
+    if context.site.foreman is not None:
+        context.site.foreman.wake()

@@ -1,0 +1,167 @@
+"""The foreman: one thread in every web process that looks for work and starts a process for each job.
+
+The process of a job reports to the store by itself, so that it goes on if this one is killed. The foreman only starts
+processes, ends those whose job was cancelled, and puts jobs back whose process is not heard of any more.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from discreet.errors import DiscreetError
+from discreet.store.tables import DATASET, RESULT
+from discreet.web.jobs import queue
+from discreet.web.jobs.job import Job
+from discreet.web.middleware import place_of
+from discreet.web.site import Site
+
+log = logging.getLogger("discreet.web")
+
+PAUSE = 0.5
+"""Seconds between two looks at the queue."""
+GRACE = 5.0
+"""Seconds that a process has to end by itself."""
+SWEEP = 3_600.0
+"""Seconds between two looks for files that a crash left behind."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """A job and its process."""
+
+    job: Job
+    process: subprocess.Popen[bytes]
+
+
+class Foreman:
+    """Starts jobs; one per web process."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.running: list[Running] = []
+        self._awake = threading.Event()
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+        self._swept = 0.0
+
+    def start(self) -> None:
+        """Begin to look for work."""
+        self._thread = threading.Thread(target=self._run, name="discreet-foreman", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look now: something has changed."""
+        self._awake.set()
+
+    def close(self) -> None:
+        """Stop; jobs that run go back into the queue, for whoever starts next."""
+        self._stopping = True
+        self._awake.set()
+        if self._thread is not None:
+            self._thread.join()
+        for one in self.running:
+            _end(one.process)
+        for one in self.running:
+            self._write(queue.release, one.job)
+        self.running.clear()
+
+    def _run(self) -> None:
+        while not self._stopping:
+            try:
+                self.look()
+            except DiscreetError as error:
+                log.warning("jobs: %s", error.problem)
+            except Exception as error:
+                log.error("jobs: %s", place_of(error))
+            self._awake.wait(PAUSE)
+            self._awake.clear()
+
+    def look(self) -> None:
+        """One round: see to what runs, put back what died, start what waits."""
+        self.running = [one for one in self.running if self._goes_on(one)]
+        settings = self.site.settings
+        if self._something_to_do():
+            with self.site.store.writing() as connection:
+                queue.recover(connection, most_attempts=settings.most_attempts)
+            while (job := self._claimed()) is not None:
+                self.running.append(Running(job, self._started(job)))
+        if time.monotonic() - self._swept > SWEEP or not self._swept:
+            self._swept = time.monotonic()
+            self._sweep()
+
+    def _something_to_do(self) -> bool:
+        """A look without a lock, so that an idle server writes nothing."""
+        with self.site.store.reading() as connection:
+            return queue.anything(connection)
+
+    def _claimed(self) -> Job | None:
+        settings = self.site.settings
+        lease = int(settings.lease.total_seconds() * 1000)
+        with self.site.store.writing() as connection:
+            return queue.claim(connection, at_once=settings.jobs_at_once, lease=lease)
+
+    def _started(self, job: Job) -> subprocess.Popen[bytes]:
+        """A process of its own, which is told by its standard input what others on the machine shall not read."""
+        settings = self.site.settings
+        order = {
+            "store": settings.store,
+            "data": str(settings.data),
+            "folders": [str(folder) for folder in settings.folders],
+            "job": job.id,
+            "claim": job.claim,
+            "lease": int(settings.lease.total_seconds() * 1000),
+        }
+        command = [sys.executable, "-m", "discreet.web.jobs.process"]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+        if process.stdin is not None:
+            try:
+                process.stdin.write(json.dumps(order).encode())
+                process.stdin.close()
+            except BrokenPipeError:
+                log.warning("jobs: the process of job %s ended at once", job.id)
+        return process
+
+    def _goes_on(self, one: Running) -> bool:
+        if one.process.poll() is not None:
+            if one.process.returncode != 0:
+                self._write(queue.give_up, one.job)
+            return False
+        with self.site.store.reading() as connection:
+            ours = queue.holds(connection, one.job.id, one.job.claim or "")
+        if not ours:
+            self._end_soon(one.process)
+        return ours or one.process.poll() is None
+
+    def _end_soon(self, process: subprocess.Popen[bytes]) -> None:
+        """It was cancelled, or has just finished and is closing its store."""
+        try:
+            process.wait(timeout=0.3)
+        except subprocess.TimeoutExpired:
+            _end(process)
+
+    def _write(self, change: object, job: Job) -> None:
+        with self.site.store.writing() as connection:
+            change(connection, job.id, job.claim or "")  # type: ignore[operator]
+
+    def _sweep(self) -> None:
+        with self.site.store.reading() as connection:
+            uploaded = connection.execute(select(DATASET.c.place).where(DATASET.c.kind == "upload")).scalars().all()
+            written = connection.execute(select(RESULT.c.file).where(RESULT.c.file.is_not(None))).scalars().all()
+        self.site.places.folder.sweep({*uploaded, *written})
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

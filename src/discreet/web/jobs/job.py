@@ -1,0 +1,143 @@
+"""One job as the store keeps it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Row, Select, select
+
+from discreet.ledger.entry import timestamp
+from discreet.store.tables import ACCOUNT, DATASET, JOB, RESULT
+
+KINDS = {
+    "profile": "look at the columns",
+    "assess": "measure the risk",
+    "anonymise": "anonymise",
+    "attack": "plan an attack",
+}
+"""What jobs do, in words."""
+State = Literal["queued", "running", "done", "failed", "cancelled"]
+ACTIVE = ("queued", "running")
+REPORTED = ("assess", "anonymise", "attack")
+"""Kinds whose result is a report that holds no value of anybody."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Something that takes its time."""
+
+    id: int
+    kind: str
+    dataset: int
+    dataset_name: str
+    asker: str
+    asked: dict[str, Any] = field(repr=False)
+    state: State
+    made: int
+    started: int | None
+    ended: int | None
+    attempts: int
+    claim: str | None = field(repr=False)
+    step: str
+    progress: int | None
+    """Parts of a thousand; None where nobody knows."""
+    problem: str | None
+    remedy: str | None
+
+    @property
+    def active(self) -> bool:
+        """Is it still to be done?"""
+        return self.state in ACTIVE
+
+    @property
+    def words(self) -> str:
+        """What it does."""
+        return KINDS[self.kind]
+
+    @property
+    def key(self) -> str:
+        """Its idempotency key: what it makes is written into the ledger once."""
+        return f"job:{self.id}"
+
+    @property
+    def percent(self) -> int | None:
+        """How far it is."""
+        return None if self.progress is None or self.state != "running" else self.progress // 10
+
+    def seconds_left(self, now: int) -> int | None:
+        """How long it will still take, if it goes on like this; None before that can be said."""
+        if self.state != "running" or self.started is None or not self.progress or self.progress < 20:
+            return None
+        spent = max(0, now - self.started) / 1000
+        return round(spent * (1000 - self.progress) / self.progress)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a job found."""
+
+    numbers: dict[str, Any] = field(repr=False)
+    parts: list[dict[str, str]] = field(repr=False)
+    """Sections of a page: key, name and markup."""
+    report: str | None = field(repr=False)
+    policy: str | None
+    """The digest of the policy under which it was found."""
+    hash: str | None
+    """The SHA-256 of the file that was looked at."""
+    file: str | None
+    """The file it wrote."""
+
+
+_WHOLE = (
+    select(JOB, ACCOUNT.c.name.label("asker"), DATASET.c.name.label("dataset_name"))
+    .join(ACCOUNT, ACCOUNT.c.id == JOB.c.account)
+    .join(DATASET, DATASET.c.id == JOB.c.dataset)
+)
+
+
+def job_of(row: Row[Any]) -> Job:
+    """From a row of the table."""
+    found = row._mapping
+    plain = {name: found[name] for name in Job.__dataclass_fields__ if name != "asked"}
+    return Job(**plain, asked=json.loads(found["asked"]))
+
+
+def find(connection: Connection, number: int) -> Job | None:
+    """By number."""
+    row = connection.execute(_WHOLE.where(JOB.c.id == number)).one_or_none()
+    return None if row is None else job_of(row)
+
+
+def newest(
+    connection: Connection,
+    *,
+    dataset: int | None = None,
+    kinds: tuple[str, ...] = (),
+    states: tuple[str, ...] = (),
+    most: int = 50,
+) -> list[Job]:
+    """Jobs, the newest first."""
+    wanted: Select[Any] = _WHOLE.order_by(JOB.c.id.desc()).limit(most)
+    if dataset is not None:
+        wanted = wanted.where(JOB.c.dataset == dataset)
+    if kinds:
+        wanted = wanted.where(JOB.c.kind.in_(kinds))
+    if states:
+        wanted = wanted.where(JOB.c.state.in_(states))
+    return [job_of(row) for row in connection.execute(wanted)]
+
+
+def result(connection: Connection, number: int) -> Result | None:
+    """What a job found, if it is done."""
+    row = connection.execute(select(RESULT).where(RESULT.c.job == number)).one_or_none()
+    if row is None:
+        return None
+    return Result(json.loads(row.numbers), json.loads(row.parts), row.report, row.policy, row.hash, row.file)
+
+
+def stamp(moment: int) -> str:
+    """A moment of a job as all other moments are written."""
+    return timestamp(datetime.fromtimestamp(moment / 1000, UTC))

@@ -1,0 +1,17 @@
+"""What each kind of job does."""
+
+from collections.abc import Callable
+
+from discreet.web.jobs.task import Outcome, Task
+from discreet.web.jobs.work.anonymise import anonymise_table
+from discreet.web.jobs.work.assess import assess_table
+from discreet.web.jobs.work.attack import attack_table
+from discreet.web.jobs.work.profile import profile_table
+
+WORK: dict[str, Callable[[Task], Outcome]] = {
+    "profile": profile_table,
+    "assess": assess_table,
+    "anonymise": anonymise_table,
+    "attack": attack_table,
+}
+"""By kind."""

@@ -1,0 +1,147 @@
+"""The dashboard: what needs attention, what was disclosed, and whether the ledger is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from discreet.ledger import reading
+from discreet.ledger.tree import Tree
+from discreet.report import Finding
+from discreet.report.markup import Markup
+from discreet.report.svg import spark
+from discreet.report.words import plural
+from discreet.web import accounts, recent, words
+from discreet.web.context import Context, Here
+
+OLD = timedelta(days=7)
+"""A verification older than this is worth a reminder."""
+
+
+@dataclass(frozen=True)
+class Notice(Finding):
+    """A finding that leads somewhere."""
+
+    path: str = ""
+    link: str = ""
+    danger: bool = False
+
+
+def dashboard_page(context: Here) -> Response:
+    """What this account can see of it all; what it may not see is left out."""
+    with context.site.store.reading() as connection:
+        notices = [notice for finder in NOTICES for notice in finder(context, connection)]
+        state = _ledger_state(context, connection) if context.may("ledger.read") else None
+    return context.page("dashboard.html", notices=notices, ledger=state)
+
+
+def _ledger_state(context: Context, connection: Connection) -> dict[str, object]:
+    budgets = sorted(reading.budgets(connection), key=lambda budget: -recent.used(budget))
+    return {
+        "head": Tree.read(connection).head(),
+        "check": recent.last_check(connection),
+        "rooms": [(room, _spark(room)) for room in recent.rooms(connection, context.site.now())],
+        "days": recent.DAYS,
+        "budgets": [(budget, recent.used(budget)) for budget in budgets if recent.used(budget) >= recent.NEARLY],
+        "all_budgets": len(budgets),
+    }
+
+
+def _spark(room: recent.Room) -> Markup:
+    about = f"Day by day, the last one today: {', '.join(str(day) for day in room.days)}."
+    return spark(
+        [float(day) for day in room.days], key=f"room-{room.name}", title=f"Disclosures of {room.name}", about=about
+    )
+
+
+# -- what needs attention -----------------------------------------------------------------------------------------
+
+
+def verification(context: Context, connection: Connection) -> list[Notice]:
+    """The ledger was found wanting, was never verified, or not for a while."""
+    if not context.may("ledger.verify"):
+        return []
+    check, now = recent.last_check(connection), context.site.now()
+    if check is None:
+        return [_verify("The ledger has never been verified here.", "Verify it, and keep its head elsewhere.")]
+    if check.problems:
+        faults = plural(check.problems, "fault", "faults")
+        headline = f"The ledger is not what was written: {faults} {words.ago(check.time, now)}."
+        return [_verify(headline, "Verify it again, and compare it with heads that were kept elsewhere.", danger=True)]
+    if now - datetime.fromisoformat(check.time) > OLD:
+        headline = f"The ledger was verified {words.ago(check.time, now)}."
+        return [_verify(headline, "Verify it again, and keep its head elsewhere.")]
+    return []
+
+
+def _verify(headline: str, next_step: str, *, danger: bool = False) -> Notice:
+    return Notice(headline, next_step, "/ledger#verify", "Verify the ledger", danger)
+
+
+def low_budgets(context: Context, connection: Connection) -> list[Notice]:
+    """Budgets of which little is left."""
+    if not context.may("ledger.read"):
+        return []
+    budgets = reading.budgets(connection)
+    low = sorted((budget for budget in budgets if recent.used(budget) >= recent.NEARLY), key=recent.used, reverse=True)
+    if not low:
+        return []
+    count = f"{len(low):,} of {plural(len(budgets), 'budget', 'budgets')}"
+    verb = "is" if len(low) == 1 else "are"
+    headline = f"{count} {verb} used to {recent.NEARLY} % or more; {low[0].name} has {words.amount(low[0].left)} of {words.amount(low[0].limit)} left."
+    return [
+        Notice(
+            headline, "Decide whether the limit still fits before somebody is refused.", "#budgets", "See the budgets"
+        )
+    ]
+
+
+def refused_lately(context: Context, connection: Connection) -> list[Notice]:
+    """Refusals of the last week."""
+    if not context.may("ledger.read"):
+        return []
+    refused = recent.refusals(connection, context.site.now())
+    if not refused:
+        return []
+    total, (room, most) = sum(refused.values()), next(iter(refused.items()))
+    share = f", {most:,} of them in {room}" if len(refused) > 1 else f", in {room}"
+    headline = f"{plural(total, 'request was', 'requests were')} refused in the last 7 days{share}."
+    return [
+        Notice(
+            headline,
+            "See whether somebody needs more, or tries too much.",
+            "/ledger?outcome=refused",
+            "See the refusals",
+        )
+    ]
+
+
+def open_invitations(context: Context, connection: Connection) -> list[Notice]:
+    """People who have not set a password yet."""
+    if not context.may("accounts.change"):
+        return []
+    waiting = [person.name for person in accounts.everybody(connection) if person.state == "invited"]
+    if not waiting:
+        return []
+    headline = f"{plural(len(waiting), 'invitation has', 'invitations have')} not been taken up: {', '.join(waiting[:5])}{' and others' if len(waiting) > 5 else ''}."
+    return [
+        Notice(
+            headline,
+            "A link works for a day; give them a new one, or close the account.",
+            "/accounts",
+            "See the accounts",
+        )
+    ]
+
+
+NOTICES: tuple[Callable[[Context, Connection], list[Notice]], ...] = (
+    verification,
+    low_budgets,
+    refused_lately,
+    open_invitations,
+)
+"""Who is asked what needs attention, in this order; every place adds its own."""

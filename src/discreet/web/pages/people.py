@@ -1,0 +1,120 @@
+"""Accounts: invite people, close accounts and open them again, end sessions, give out links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from discreet.web import accounts, links
+from discreet.web.accounts import Account
+from discreet.web.context import Context, Here, go
+from discreet.web.permissions import ROLES
+from discreet.web.problems import Problem
+from discreet.web.remarks import remark
+from discreet.web.route import Loads, numbered
+
+
+def _find(context: Context, path: dict[str, str]) -> Account | None:
+    with context.site.store.reading() as connection:
+        return accounts.find(connection, numbered(path["number"]))
+
+
+ACCOUNT = Loads("account", find=_find, may=lambda context, account: context.may("accounts.change"))
+"""Accounts have no owner: whoever may change accounts may change each."""
+
+
+def accounts_page(context: Here, said: str = "") -> Response:
+    """Everybody, and the form to invite somebody."""
+    return _page(context, said=remark(said))
+
+
+def invite(context: Here) -> Response:
+    """A new account and the link that opens it, which is shown once."""
+    form, site = context.form, context.site
+    name, role = form.text("name", most=200).lower(), form.choice("role", list(ROLES))
+    if not accounts.NAME.fullmatch(name):
+        problem = Problem(422, accounts.NAME_WORDS, remedy="Correct it and send the form again.")
+        return _page(context, problem=problem, name=name, role=role)
+    made: list[str] = []
+
+    def along(connection: Connection) -> None:
+        number = accounts.add(connection, name=name, role=role, now=site.stamp())
+        made.append(links.make(connection, site, number))
+
+    try:
+        context.act("web.account", f"account:{name}", along=along, act="invited", role=role)
+    except Problem as problem:
+        return _page(context, problem=problem, name=name, role=role)
+    return _page(context, link=links.address(site, made[-1]), invited=name)
+
+
+def account_page(context: Here) -> Response:
+    """One account and what can be done with it."""
+    return context.page("account.html", person=context.loaded, role_words=ROLES[context.loaded.role], link="")
+
+
+def new_link(context: Here) -> Response:
+    """A link to set a new password; the old password works until it is used."""
+    person: Account = context.loaded
+    if person.disabled:
+        raise Problem(409, "The account is closed.", remedy="Open it again first.")
+    made: list[str] = []
+    site = context.site
+    _act(context, "gave a link", lambda connection: made.append(links.make(connection, site, person.id)))
+    address = links.address(site, made[-1])
+    return context.page("account.html", person=person, role_words=ROLES[person.role], link=address)
+
+
+def close(context: Here) -> Response:
+    """Nobody signs in with it any more."""
+    person: Account = context.loaded
+    if person.id == context.owner.id:
+        raise Problem(409, "Nobody closes their own account.", remedy="Ask another custodian.")
+    _act(context, "closed", lambda connection: accounts.close(connection, person.id))
+    return go("/accounts", said="closed")
+
+
+def reopen(context: Here) -> Response:
+    """It can be used again."""
+    person: Account = context.loaded
+    _act(context, "opened again", lambda connection: accounts.reopen(connection, person.id))
+    return go("/accounts", said="reopened")
+
+
+def end_sessions(context: Here) -> Response:
+    """Sign the person out everywhere."""
+    person: Account = context.loaded
+    _act(context, "ended sessions", lambda connection: accounts.end_sessions(connection, person.id))
+    return go("/accounts", said="ended")
+
+
+def _act(context: Context, act: str, along: Callable[[Connection], object]) -> None:
+    context.act("web.account", f"account:{context.loaded.name}", along=along, act=act)
+
+
+def _page(
+    context: Context,
+    *,
+    said: str = "",
+    problem: Problem | None = None,
+    link: str = "",
+    invited: str = "",
+    name: str = "",
+    role: str = "",
+) -> Response:
+    with context.site.store.reading() as connection:
+        people = accounts.everybody(connection)
+    return context.page(
+        "accounts.html",
+        status=problem.status if problem else 200,
+        people=people,
+        roles=ROLES,
+        said=said,
+        problem=problem,
+        link=link,
+        invited=invited,
+        name=name,
+        role=role,
+    )

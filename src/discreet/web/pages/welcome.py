@@ -1,0 +1,71 @@
+"""Where a one-time link leads: the first account is made, or a password is set."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from discreet.web import accounts, links, passwords
+from discreet.web.context import Context, Here, go
+from discreet.web.links import Link
+from discreet.web.problems import Problem
+from discreet.web.route import Loads
+
+
+def _find(context: Context, path: dict[str, str]) -> Link | None:
+    with context.site.store.reading() as connection:
+        found = links.find(connection, context.site, path["secret"])
+    if found is None:
+        raise links.gone()
+    return found
+
+
+LINK = Loads("link", find=_find, may=lambda context, link: True)
+"""Whoever has the secret may: that is what a link is."""
+
+
+def welcome_page(context: Here) -> Response:
+    """The form. Looking at it does not use the link up: programs that look into letters do that, too."""
+    return _form(context, context.loaded)
+
+
+def welcome(context: Here) -> Response:
+    """Set the password, and make the account if it is the first one."""
+    link: Link = context.loaded
+    name = link.account.name if link.account else context.form.text("name", most=200).lower()
+    password, again = (context.form.verbatim(field, most=1_000) for field in ("password", "again"))
+    wrong = "" if accounts.NAME.fullmatch(name) else accounts.NAME_WORDS
+    wrong = wrong or passwords.complaint(password, again, name=name)
+    if wrong:
+        return _form(
+            context, link, name=name, problem=Problem(422, wrong, remedy="Correct it and send the form again.")
+        )
+    hashed = context.site.hasher.hash(password)
+    act = "set password" if link.account else "made"
+    context.act(
+        "web.account",
+        f"account:{name}",
+        actor=name,
+        along=lambda connection: _take_up(connection, context, link, name, hashed),
+        act=act,
+        role=link.account.role if link.account else "custodian",
+    )
+    return go("/sign-in", said="welcome")
+
+
+def _take_up(connection: Connection, context: Context, link: Link, name: str, hashed: str) -> None:
+    site = context.site
+    links.use(connection, site, link)
+    if link.account is not None:
+        accounts.set_password(connection, link.account.id, hashed)
+        return
+    if accounts.exist(connection):
+        raise links.gone()
+    accounts.add(connection, name=name, role="custodian", now=site.stamp(), password=hashed)
+
+
+def _form(context: Context, link: Link, *, name: str = "", problem: Problem | None = None) -> Response:
+    status = problem.status if problem else 200
+    return context.page(
+        "welcome.html", status=status, link=link, name=name, problem=problem, shortest=passwords.SHORTEST
+    )

@@ -1,0 +1,52 @@
+"""Who may do what: permissions are named verbs, a role is a set of them, and whatever is not listed is denied."""
+
+from __future__ import annotations
+
+ANYONE = "anyone"
+"""Not a permission but the lack of one: the few routes that work before signing in."""
+
+PERMISSIONS = {
+    "account.own": "see one's own account, change one's password, sign out",
+    "tokens.own": "make and revoke one's own API tokens",
+    "dashboard.read": "see the dashboard: budgets, disclosures by room, the head of the ledger",
+    "ledger.read": "read the entries of the ledger and its head",
+    "ledger.verify": "have the ledger verified",
+    "ledger.export": "take away the whole ledger",
+    "datasets.read": "see data sets, their columns, policies and results",
+    "datasets.change": "bring and remove data sets, change policies, start and cancel jobs",
+    "datasets.take": "take away anonymised tables",
+    "attack.plan": "use the attacker lab: what an adversary would do, and what deters him",
+    "sensitivity.answer": "answer how sensitive values are, where one is invited",
+    "sensitivity.change": "choose values and experts, combine answers, make versions of the sensitivity function",
+    "reports.read": "read reports on data sets: numbers of people and names of columns, no values",
+    "accounts.change": "invite people, close accounts and open them again, end sessions",
+    "api.describe": "read the description of the API",
+}
+"""Meaning by permission; the documentation has the same table, and a test compares them."""
+
+ROLES = {
+    "custodian": "decides on policies, data sets, releases, budgets and accounts",
+    "manager": "runs linkage projects",
+    "worker": "reviews pairs of records",
+    "auditor": "reads the ledger and reports",
+}
+"""Meaning by role."""
+
+_EVERYBODY = frozenset({"account.own", "dashboard.read", "sensitivity.answer"})
+_DATASETS = frozenset({"datasets.read", "datasets.change", "datasets.take", "reports.read"})
+
+GRANTED: dict[str, frozenset[str]] = {
+    "custodian": _EVERYBODY | _DATASETS | {"attack.plan", "sensitivity.change", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.change", "api.describe"},
+    "manager": _EVERYBODY | {"attack.plan", "tokens.own", "api.describe"},
+    "worker": _EVERYBODY,
+    "auditor": _EVERYBODY | {"attack.plan", "reports.read", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "api.describe"},
+}  # fmt: skip
+"""The permissions of each role."""
+
+SESSIONS_ONLY = frozenset({"account.own", "accounts.change"})
+"""Never given to a token: what decides who may come in needs a person who has signed in."""
+
+
+def scopes_of(role: str) -> list[str]:
+    """What a token of an account with this role may be allowed, in the order of the table."""
+    return [name for name in PERMISSIONS if name in GRANTED[role] - SESSIONS_ONLY]

@@ -1,0 +1,118 @@
+"""What went wrong, as an answer: a status, what happened and what to do next. Never a value that came in."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from discreet.errors import (
+    BudgetExhausted,
+    DataError,
+    DiscreetError,
+    IntegrityError,
+    KeyReused,
+    Outdated,
+    PolicyError,
+    Refused,
+    StoreError,
+    UsageError,
+)
+
+
+class Problem(DiscreetError):
+    """An answer that is not what was asked for."""
+
+    def __init__(
+        self, status: int, problem: str, *, remedy: str = "", title: str = "", headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(problem, remedy=remedy)
+        self.status = status
+        self.title = title or TITLES.get(status) or HTTPStatus(status).phrase
+        self.headers = headers or {}
+
+    def to_dict(self) -> dict[str, object]:
+        """As `application/problem+json` (RFC 9457), with `next` for the next step."""
+        return {
+            "type": "about:blank",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.problem,
+            "next": self.remedy,
+        }
+
+
+TITLES = {
+    400: "This request cannot be understood",
+    401: "Please sign in",
+    403: "Not allowed",
+    404: "There is nothing here",
+    405: "Not this way",
+    409: "Something has changed meanwhile",
+    413: "Too large",
+    415: "Not a form we know",
+    422: "Something does not fit",
+    429: "Too many attempts",
+    500: "A mistake of ours",
+    503: "The store cannot be used now",
+}
+
+STATUSES: tuple[tuple[type[DiscreetError], int], ...] = (
+    (KeyReused, 409),
+    (Outdated, 409),
+    (BudgetExhausted, 403),
+    (Refused, 403),
+    (PolicyError, 422),
+    (DataError, 422),
+    (UsageError, 422),
+    (StoreError, 503),
+    (IntegrityError, 500),
+)
+"""The first that fits."""
+
+
+def not_found() -> Problem:
+    """The same for what does not exist and for what somebody may not have."""
+    return Problem(
+        404,
+        "This address leads to nothing that you may see.",
+        remedy="It may have been removed, or it is somebody else's. Go back, or begin at the dashboard.",
+    )
+
+
+def not_allowed() -> Problem:
+    """The role has no such permission."""
+    return Problem(
+        403, "Your role does not include this.", remedy="Ask a custodian if you need it; your account page lists what you may do."
+    )  # fmt: skip
+
+
+def bug() -> Problem:
+    """Nothing is said about it but that it happened: its words may hold a person's value."""
+    return Problem(
+        500,
+        "Something went wrong on our side. Nothing was disclosed.",
+        remedy="Try again; if it happens again, tell whoever runs this server when it happened.",
+    )
+
+
+def problem_of(error: Exception) -> Problem:
+    """An error of ours as an answer; anything else as a bug."""
+    if isinstance(error, Problem):
+        return error
+    if not isinstance(error, DiscreetError):
+        return bug()
+    status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
+    if status == 500 and not isinstance(error, IntegrityError):
+        return bug()
+    if isinstance(error, StoreError | IntegrityError):
+        return _of_store(status)
+    return Problem(status, error.problem, remedy=error.remedy)
+
+
+def _of_store(status: int) -> Problem:
+    """Where the store is and what ails it is for the log of the server, not for visitors."""
+    if status == 503:
+        words = "Nothing can be read or written down, so nothing is disclosed and nothing is changed."
+        remedy = "Try again in a moment; if it goes on, tell whoever runs this server."
+        return Problem(status, words, remedy=remedy, headers={"Retry-After": "5"})
+    words = "What is stored is not what was written."
+    return Problem(status, words, remedy="Disclose nothing more, and tell whoever runs this server.")

@@ -1,0 +1,41 @@
+"""What a page says after something was done; named in the address, so that a reload says the same."""
+
+from __future__ import annotations
+
+REMARKS = {
+    "signed-out": "You are signed out.",
+    "signed-out-idle": "You were signed out: a session ends after 15 minutes without use, and 8 hours after signing in. Nothing is lost.",
+    "welcome": "Your password is set. Sign in with it.",
+    "password": "Your password is changed. You are signed out everywhere else.",
+    "closed": "The account is closed, and its sessions have ended.",
+    "reopened": "The account is open again.",
+    "ended": "All sessions of the account have ended.",
+    "brought": "The data set is here. Its columns are being looked at.",
+    "roles": "The roles are saved, and the risk is being measured anew.",
+    "roles-only": "The roles are saved. Give at least one column the role quasi, so that the risk can be measured.",
+    "policy": "The policy is saved.",
+    "hierarchy": "The hierarchy is saved.",
+    "population": "The population is saved. Measure the risk again to see what it changes.",
+    "removed": "The data set is removed. Its entries in the ledger stay.",
+    "cancelled": "The job is cancelled.",
+    "moved-on": "That question was answered already, perhaps in another window. This one comes next.",
+    "study": "The study has begun. Its experts find it under Sensitivity.",
+    "invited": "The experts are invited. They find the study under Sensitivity.",
+    "again": "The questions about what is most in dispute are put once more.",
+    "agreed": "There is nothing to ask again: nobody differs much.",
+    "study-closed": "The study is closed. Nobody answers any more.",
+    "study-open": "The study is open again.",
+    "version": "The version is kept, and written down in the ledger.",
+    "revoked": "The token is revoked. Whoever uses it is refused from now on.",
+    "verified": "The ledger is whole: nothing was changed, left out, put in, moved or cut off.",
+}
+"""Sentences by name."""
+
+
+def remark(said: str | None) -> str:
+    """The sentence; empty for a name that is not ours.
+
+    >>> remark("signed-out"), remark("<b>")
+    ('You are signed out.', '')
+    """
+    return REMARKS.get(said or "", "")

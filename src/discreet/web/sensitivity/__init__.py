@@ -1,0 +1,1 @@
+"""How sensitive values are: experts are asked in their browsers, each with answers of their own."""

@@ -1,0 +1,68 @@
+"""Running the application: one process, one socket, no access log (addresses may hold one-time links)."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+BACKLOG = 256
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 takes any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    ear = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        ear.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        ear.bind((host, port))
+        ear.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        ear.close()
+        raise UsageError(
+            f"Nothing can listen on {host}, port {port} ({type(error).__name__}).",
+            remedy="Give another --port, or 0 for any that is free.",
+        ) from None
+    return ear
+
+
+class Server(uvicorn.Server):
+    """Says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+
+def serve(app: FastAPI, ear: socket.socket, *, proxy: str | None = None, ready: Callable[[], None]) -> None:
+    """Serve until somebody stops it."""
+    Server(configuration(app, proxy=proxy), ready).run(sockets=[ear])
+
+
+def configuration(app: FastAPI, *, proxy: str | None = None) -> uvicorn.Config:
+    """How uvicorn is run."""
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=proxy is not None,
+        forwarded_allow_ips=proxy or "",
+        timeout_keep_alive=30,
+        h11_max_incomplete_event_size=64 * 1024,
+        limit_concurrency=1_000,
+        timeout_graceful_shutdown=10,
+    )

@@ -1,0 +1,78 @@
+"""A real chromium before a real server: one browser per test worker, a fresh store and its server per test.
+
+For tests of pages: `place` is the running server (`place.app.state.site` is its inside, `place.origin` its address),
+`visit("custodian")` gives a page on which that role has signed in. Every page is watched: a violation of the content
+policy, an error of a script, or a request to anywhere else fails the test.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from discreet.web import Settings, create_app
+from discreet.web.serving import Server, configuration, listen
+from tests.browser.walking import Place, Watch, sign_in_by_keyboard
+from tests.web.client import CHEAP, make_accounts
+
+expect.set_options(timeout=20_000)  # machines that run tests are busy
+MISSING = "chromium is missing: apt-get install chromium, or name one in DISCREET_TEST_CHROMIUM"
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The browser of this machine."""
+    path = os.environ.get("DISCREET_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.fail(MISSING)
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []  # its sandbox does not work for root
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=options)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """A server on a port that was free, with one account per role, named like the role."""
+    ear = listen("127.0.0.1", 0)
+    origin = f"http://127.0.0.1:{ear.getsockname()[1]}"
+    app = create_app(Settings(store=str(tmp_path / "store.db"), data=tmp_path / "data", origin=origin, hashing=CHEAP))
+    make_accounts(app)
+    ready = threading.Event()
+    server = Server(configuration(app), ready.set)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [ear]}, daemon=True)
+    thread.start()
+    assert ready.wait(30)
+    yield Place(app, origin)
+    server.should_exit = True
+    thread.join(20)
+    ear.close()
+
+
+@pytest.fixture
+def visit(chromium: Browser, place: Place) -> Iterator[Callable[..., Page]]:
+    """Gives pages: `visit()` for nobody, `visit("auditor")` for a role; options go to the browser's context."""
+    contexts: list[BrowserContext] = []
+    watches: list[Watch] = []
+
+    def open_page(role: str | None = None, **options: object) -> Page:
+        context = chromium.new_context(base_url=place.origin, **options)  # type: ignore[arg-type]
+        contexts.append(context)
+        page = context.new_page()
+        watches.append(Watch(page, place.origin))
+        page.goto("/sign-in")
+        if role is not None:
+            sign_in_by_keyboard(page, role)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert [words for watch in watches for words in watch.found] == []

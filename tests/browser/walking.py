@@ -1,0 +1,104 @@
+"""Walking through pages as people do: by keyboard, watched, looked over for barriers, and photographed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from fastapi import FastAPI
+from playwright.sync_api import Locator, Page
+
+from tests.web.client import PASSWORD
+
+SCREENSHOTS = "DISCREET_SCREENSHOTS"
+"""The environment variable that names a folder for screenshots; without it none are kept."""
+MOST_TABS = 150
+
+
+@dataclass(frozen=True)
+class Place:
+    """A running server."""
+
+    app: FastAPI
+    origin: str
+
+
+@dataclass
+class Watch:
+    """Writes down what must not happen on a page."""
+
+    page: Page
+    origin: str
+    found: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("console", lambda message: self._console(message.type, message.text))
+        self.page.on("pageerror", lambda error: self.found.append(f"script: {error}"))
+        self.page.on("request", lambda request: self._request(request.url))
+
+    def _console(self, kind: str, text: str) -> None:
+        status = text.startswith("Failed to load resource: the server responded")  # an error page that was asked for
+        if "Content Security Policy" in text or (kind == "error" and not status):
+            self.found.append(f"console: {text}")
+
+    def _request(self, address: str) -> None:
+        local = self.origin.replace("127.0.0.1", "localhost")
+        if not address.startswith((f"{self.origin}/", f"{local}/", "data:")):
+            self.found.append(f"request to {address}")
+
+
+def tab_to(page: Page, wanted: Locator) -> None:
+    """Press Tab until the focus is there; fails if the keyboard does not lead there."""
+    target = wanted.element_handle()
+    for _ in range(MOST_TABS):
+        if page.evaluate("element => document.activeElement === element", target):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not lead to {wanted}")
+
+
+def press(page: Page, wanted: Locator, key: str = "Enter") -> None:
+    """Go to a link or a button by Tab and press a key; waits for the page that it leads to."""
+    tab_to(page, wanted)
+    with page.expect_navigation():
+        page.keyboard.press(key)
+
+
+def type_into(page: Page, label: str, text: str) -> None:
+    """Go to a field by Tab and type."""
+    tab_to(page, page.get_by_label(label, exact=True))
+    page.keyboard.press("Control+a")
+    page.keyboard.type(text)
+
+
+def sign_in_by_keyboard(page: Page, name: str, password: str = PASSWORD) -> None:
+    """Sign in without a mouse."""
+    type_into(page, "Name of your account", name)
+    type_into(page, "Password", password)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/")
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe-core finds: the rule and where."""
+    response = Axe().run(page, options={"resultTypes": ["violations"]}).response
+    return [
+        f"{violation['id']}: {node['html'][:200]} ({violation['help']})"
+        for violation in response["violations"]
+        for node in violation["nodes"]
+    ]
+
+
+def sideways(page: Page) -> int:
+    """By how many pixels the page is wider than its window; what scrolls in a frame of its own does not count."""
+    width: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return width
+
+
+def photograph(page: Page, name: str) -> None:
+    """Keep a picture of the whole page, if a folder is named."""
+    if folder := os.environ.get(SCREENSHOTS):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)

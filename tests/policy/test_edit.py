@@ -1,0 +1,61 @@
+"""Edits change what they should and nothing else, whatever a policy looks like."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.policy import Draft, Policy, write_draft
+from discreet.policy.edit import Change, edited, written
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8)
+RULES: list[Any] = [None, {"mask": 5}, {"widths": [5, 10]}, {"any": "*"}, {"dates": ["year"]}]
+CHANGES = st.builds(Change, st.sampled_from(["identifier", "quasi", "sensitive", "other"]), st.sampled_from(RULES))
+
+
+def meant(change: Change) -> dict[str, Any]:
+    return {"role": change.role, **({} if change.hierarchy is None else {"hierarchy": change.hierarchy})}
+
+
+@given(st.dictionaries(NAMES, CHANGES, min_size=1, max_size=5), st.data())
+def test_an_edit_changes_what_it_should_and_nothing_else(before: dict[str, Change], data: st.DataObject) -> None:
+    source = written({"data": {"delimiter": ";"}, "columns": {name: meant(one) for name, one in before.items()}})
+    names = st.one_of(st.sampled_from(list(before)), NAMES)
+    after = data.draw(st.dictionaries(names, CHANGES, max_size=4))
+    found = tomllib.loads(edited(source, after))
+    assert found["data"] == {"delimiter": ";"}
+    assert found["columns"] == {name: meant(one) for name, one in {**before, **after}.items()}
+
+
+def test_comments_and_order_stay() -> None:
+    draft = write_draft([Draft("zip", "quasi", "its name says 'zip'", "{ mask = 5 }"), Draft("job", "other", "why")])
+    text = edited(draft, {"job": Change("quasi", {"any": "*"}), "zip": Change("quasi", {"mask": 5})})
+    assert text.startswith(draft.splitlines()[0])
+    assert "# its name says 'zip'" in text
+    assert "# why" in text
+    assert Policy.parse(text).quasi == ("zip", "job")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'columns = { zip = { role = "other" } }',
+        'columns.zip.role = "other"',
+        '[columns]\nzip = { role = "other", hierarchy = { widths = [\n5, 10] } }',
+        '[columns.zip]\nrole = """other"""',
+        '[columns.zip]\n"role" = "other"\nhierarchy = { widths = [5,\n10] }',
+        "",
+    ],
+)
+def test_odd_layouts_are_written_anew_rather_than_wrong(source: str) -> None:
+    found = tomllib.loads(edited(source, {"zip": Change("quasi", {"mask": 5})}))
+    assert found["columns"] == {"zip": {"role": "quasi", "hierarchy": {"mask": 5}}}
+
+
+def test_a_change_to_nothing_removes_the_hierarchy() -> None:
+    text = edited('[columns.zip]\nrole = "quasi"\nhierarchy = { mask = 5 }\n', {"zip": Change("other")})
+    assert tomllib.loads(text) == {"columns": {"zip": {"role": "other"}}}

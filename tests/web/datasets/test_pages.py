@@ -1,0 +1,262 @@
+"""From a file to a report and a safe table, as a custodian and an auditor see it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+
+from discreet.people import write_demo
+from discreet.web import Settings
+from discreet.web.jobs import job as jobs
+from discreet.web.jobs.foreman import Foreman
+from tests.web.client import BOTH_STORES, Browser, signed_in
+from tests.web.jobs.working import enqueue, look, until
+from tests.web.samples import make_dataset, make_job
+from tests.web.snapshot import entries
+from tests.web.test_matrix import make_token
+
+SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
+LIMITS = {"k": "3", "suppression": "40", "loss": "loss", "risk_model": "prosecutor", "search": "optimal", "format": "csv", "max_risk": ""}  # fmt: skip
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Time is real here."""
+    return replace(settings, clock=Settings().clock)
+
+
+@pytest.fixture
+def foreman(app: FastAPI) -> Foreman:
+    """Somebody who starts jobs by himself."""
+    app.state.site.foreman = Foreman(app.state.site)
+    app.state.site.foreman.start()
+    return app.state.site.foreman
+
+
+def ended(app: FastAPI) -> dict[str, str]:
+    """The state of the newest job of each kind, once all have ended."""
+
+    def found() -> list[jobs.Job]:
+        with app.state.site.store.reading() as connection:
+            return jobs.newest(connection)
+
+    until(lambda: not any(job.active for job in found()), what="the end of the jobs")
+    return {job.kind: job.state for job in reversed(found())}
+
+
+class TestTheWholeWay:
+    """On both stores."""
+
+    pytestmark = BOTH_STORES
+
+    def test_from_a_file_to_a_safe_table(self, app: FastAPI, foreman: Foreman, tmp_path: Path) -> None:
+        files = write_demo(tmp_path / "demo", people=20_000, seed=3)
+        custodian = signed_in(app, "custodian")
+        with files.hospital.open("rb") as file:
+            form = {"name": "", "encoding": "utf-8"}
+            here = custodian.post("/datasets/upload", form, files={"file": ("hospital.csv", file)}).headers["location"]
+        place = here.partition("?")[0]
+        assert ended(app) == {"profile": "done"}
+        page = custodian.get(place).text
+        assert "its name says" in page
+        assert '<option value="quasi" selected>' in page
+        assert "<svg" in page
+        self._assessed(app, custodian, place)
+        self._protected(app, custodian, place, files.hospital)
+
+    def _assessed(self, app: FastAPI, custodian: Browser, place: str) -> None:
+        assert custodian.post(f"{place}/assess").headers["location"] == f"{place}/risk"
+        assert ended(app)["assess"] == "done"
+        page = custodian.get(f"{place}/risk").text
+        assert "can be singled out by" in page
+        assert "Above the limit" in page
+        assert not re.search(r"\sstyle=|<style|<script(?! type=.module. src=)|\son[a-z]+=", page)
+        assert "The risk with these roles" in custodian.get(place).text
+
+    def _protected(self, app: FastAPI, custodian: Browser, place: str, original: Path) -> None:
+        assert custodian.post(f"{place}/protect", LIMITS).status_code == 303
+        assert ended(app)["anonymise"] == "done"
+        page = custodian.get(f"{place}/protect").text
+        assert "Nothing better exists" in page
+        assert "level " in page
+        number = re.search(r'action="/jobs/(\d+)/file"', page)
+        assert number is not None
+        before = len(entries(app))
+        answer = custodian.post(f"/jobs/{number[1]}/file")
+        assert answer.headers["content-disposition"].startswith('attachment; filename="hospital-anonymised-')
+        rows = list(csv.DictReader(io.StringIO(answer.text)))
+        assert 0 < len(rows) < len(original.read_text(encoding="utf-8").splitlines())
+        assert not {"person_id", "given_name", "surname"} & set(rows[0])
+        made, published = [entry for entry in entries(app) if entry["event"].startswith("anonymity.")]
+        assert made["sequence"] < published["sequence"]
+        assert len(entries(app)) == before + 1
+
+
+def test_formulas_in_cells_are_disarmed(app: FastAPI, foreman: Foreman) -> None:
+    content = "sex,note\n" + "".join(f"{'FM'[n % 2]},{cell}\n" for n in range(10) for cell in ("=1+1", "@x", "-5"))
+    custodian = signed_in(app, "custodian")
+    form = {"name": "", "encoding": "utf-8"}
+    place = custodian.post("/datasets/upload", form, files={"file": ("a.csv", content)}).headers["location"].partition("?")[0]  # fmt: skip
+    ended(app)
+    roles = {"version": "1", "role-0": "quasi", "rule-0": '{ any = "*" }', "role-1": "other", "rule-1": ""}
+    assert custodian.post(f"{place}/roles", roles).status_code == 303
+    custodian.post(f"{place}/protect", LIMITS)
+    assert ended(app)["anonymise"] == "done"
+    number = re.search(r'action="/jobs/(\d+)/file"', custodian.get(f"{place}/protect").text)
+    assert number is not None
+    notes = {row["note"] for row in csv.DictReader(io.StringIO(custodian.post(f"/jobs/{number[1]}/file").text))}
+    assert notes == {"'=1+1", "'@x", "-5"}
+
+
+def test_nothing_leaves_when_the_ledger_cannot_be_written(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.errors import StoreFull
+
+    number = make_job(app, "custodian", kind="anonymise")
+    browser = signed_in(app, "custodian")
+
+    def full(**_: Any) -> None:
+        raise StoreFull("The store is full.", remedy="Make room.")
+
+    monkeypatch.setattr(app.state.site.ledger, "record", full)
+    for path in (f"/jobs/{number}/file", f"/reports/{number}/file"):
+        answer = browser.post(path)
+        assert answer.status_code == 503
+        assert "sex,age" not in answer.text
+        assert "A report" not in answer.text
+    assert browser.get(f"/reports/{number}").status_code == 503
+
+
+def test_an_auditor_reads_reports_and_no_values(app: FastAPI) -> None:
+    assess, profile = make_job(app, "custodian"), make_job(app, "custodian", kind="profile")
+    auditor = signed_in(app, "auditor")
+    assert f"/reports/{assess}" in auditor.get("/reports").text
+    assert f"/reports/{profile}" not in auditor.get("/reports").text
+    assert auditor.get(f"/reports/{assess}").status_code == 200
+    assert auditor.get(f"/reports/{profile}").status_code == 404
+    assert auditor.post(f"/reports/{assess}/file").text.startswith("<!doctype html>")
+    dataset = look(app, assess).dataset
+    shut = ["/datasets", f"/datasets/{dataset}", "/jobs", f"/jobs/{assess}", f"/api/v1/jobs/{assess}/result", f"/api/v1/datasets/{dataset}"]  # fmt: skip
+    assert {auditor.get(path).status_code for path in shut} == {403}
+    assert auditor.post(f"/jobs/{assess}/file").status_code == 403
+    shown = [entry for entry in entries(app) if entry["event"] == "web.shown"]
+    assert [entry["actor"] for entry in shown] == ["auditor", "auditor"]
+    auditor.get(f"/reports/{assess}")
+    assert len([entry for entry in entries(app) if entry["event"] == "web.shown"]) == 2
+
+
+def test_a_report_that_is_not_done_is_not_there(app: FastAPI) -> None:
+    number = make_job(app, "custodian", done=False)
+    assert signed_in(app, "auditor").get(f"/reports/{number}").status_code == 404
+    assert signed_in(app, "custodian").get(f"/api/v1/jobs/{number}/result").status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"k": "0"}, "whole number"),
+        ({"k": "x"}, "whole number"),
+        ({"k": "", "max_risk": ""}, "Nothing is required"),
+        ({"suppression": "x"}, "not a number"),
+        ({"suppression": "101"}, "suppression"),
+        ({"suppression": "nan"}, "suppression"),
+        ({"max_risk": "-1"}, "max risk"),
+        ({"loss": "money"}, "loss"),
+        ({"search": "luck"}, "search"),
+        ({"risk_model": "journalist", "max_risk": "10"}, "population"),
+    ],
+)
+def test_limits_that_make_no_sense(app: FastAPI, changed: dict[str, str], words: str) -> None:
+    number = make_dataset(app, "custodian")
+    answer = signed_in(app, "custodian").post(f"/datasets/{number}/protect", {**LIMITS, **changed})
+    assert answer.status_code == 422
+    assert words in answer.text
+    assert "<b>Next</b>" in answer.text
+
+
+def test_jobs_need_a_policy_with_quasi_identifiers(app: FastAPI) -> None:
+    browser = signed_in(app, "custodian")
+    for policy, words in ((None, "no policy yet"), ('[columns.sex]\nrole = "other"\n', "No column is a quasi")):
+        number = make_dataset(app, "custodian", policy=policy)
+        answer = browser.post(f"/datasets/{number}/assess")
+        assert answer.status_code == 409
+        assert words in answer.text
+
+
+def test_a_failed_job_says_why_on_its_page_and_on_that_of_the_data_set(app: FastAPI, foreman: Foreman) -> None:
+    number = enqueue(app, kind="anonymise", k=1_000)
+    assert ended(app) == {"anonymise": "failed"}
+    browser = signed_in(app, "custodian")
+    for path in (f"/jobs/{number}", f"/datasets/{look(app, number).dataset}", "/jobs"):
+        assert "1,000 is more than the 12 people" in browser.get(path).text
+
+
+class TestTheApi:
+    """As a program uses it, with a token."""
+
+    def program(self, app: FastAPI, *scopes: str) -> Browser:
+        return Browser(app, headers={"Authorization": f"Bearer {make_token(app, 'custodian', *scopes)}"})
+
+    def test_upload_assess_poll_fetch(self, app: FastAPI, foreman: Foreman) -> None:
+        api = self.program(app, "datasets.read", "datasets.change", "datasets.take", "reports.read")
+        content = "sex,age\n" + "".join(f"{'FM'[n % 2]},{30 + n % 4}\n" for n in range(40))
+        made = api.send("POST", "/api/v1/datasets", files={"file": ("people.csv", content)}, data={"name": "mine"})
+        assert made.status_code == 201
+        number = made.json()["id"]
+        ended(app)
+        assert api.get("/api/v1/datasets").json()["datasets"] == [{**made.json(), "policy_version": 1}]
+        policy = api.get(f"/api/v1/datasets/{number}/policy").json()
+        assert policy["version"] == 1
+        assert "[columns.sex]" in policy["policy"]
+        job = api.send("POST", f"/api/v1/datasets/{number}/assess", json={"threshold": 0.3}).json()
+        assert job["kind"] == "assess"
+        ended(app)
+        found = api.get(f"/api/v1/jobs/{job['id']}/result").json()
+        assert found["numbers"]["threshold"] == 0.3
+        assert found["numbers"]["records"] == 40
+        assert found["entry"] is not None
+        job = api.send("POST", f"/api/v1/datasets/{number}/anonymise", json={"k": 2, "format": "parquet"}).json()
+        ended(app)
+        assert api.get(f"/api/v1/jobs/{job['id']}/file").content[:4] == b"PAR1"
+        assert "<!doctype html>" in api.get(f"/api/v1/reports/{job['id']}").text
+        assert api.send("POST", f"/api/v1/jobs/{job['id']}/cancel", json={}).json()["state"] == "done"
+        assert api.send("POST", f"/api/v1/datasets/{number}/remove", json={}).json() == {"removed": number}
+        assert api.get("/api/v1/datasets").json() == {"datasets": []}
+
+    @pytest.mark.parametrize(
+        ("path", "content"),
+        [
+            ("assess", {"threshold": "0.2"}),
+            ("assess", {"threshold": 0}),
+            ("assess", {"treshold": 0.2}),
+            ("anonymise", {"k": 2.5}),
+            ("anonymise", {}),
+            ("anonymise", {"k": 2, "loss": "money"}),
+            ("attack", {"attack": {"gain": "much"}}),
+            ("attack", {"attack": {"gian": 1}}),
+            ("policy", {"policy": "x"}),
+            ("policy", {"policy": "[", "version": 0}),
+            ("population", {"size": 1, "dataset": 2}),
+            ("population", {"dataset": 10**30}),
+        ],
+    )
+    def test_what_does_not_fit_is_refused(self, app: FastAPI, path: str, content: dict[str, Any]) -> None:
+        number = make_dataset(app, "custodian")
+        api = self.program(app, "datasets.change")
+        answer = api.send("POST", f"/api/v1/datasets/{number}/{path}", json=content)
+        assert answer.status_code == 422, answer.text
+        assert answer.json()["next"]
+
+    def test_jobs_are_listed_by_state(self, app: FastAPI) -> None:
+        waiting, done = make_job(app, "custodian", done=False), make_job(app, "custodian")
+        api = self.program(app, "datasets.read")
+        assert [job["id"] for job in api.get("/api/v1/jobs?state=done").json()["jobs"]] == [done]
+        assert {job["id"] for job in api.get("/api/v1/jobs").json()["jobs"]} == {waiting, done}
+        assert api.get("/api/v1/jobs?state=lost").status_code == 422
+        assert api.get("/api/v1/jobs?dataset=1").json() == {"jobs": []}

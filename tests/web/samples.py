@@ -1,0 +1,160 @@
+"""For every kind of object that a route loads: one that belongs to an account, as the parameters of the path.
+
+Whoever adds a route that loads something new adds a sample here; the tests of authorisation fail without it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from datetime import timedelta
+
+from fastapi import FastAPI
+
+from discreet.web import accounts, links, tokens
+from discreet.web.datasets import dataset as datasets
+from discreet.web.jobs import queue
+from discreet.web.jobs.job import Result
+from discreet.web.permissions import scopes_of
+from discreet.web.sensitivity import study as studies
+from discreet.web.sensitivity.typed import EXAMPLE, items_of
+
+Maker = Callable[[FastAPI, str], dict[str, str]]
+"""From the application and the name of the owner to the parameters of the path."""
+
+
+def account_number(app: FastAPI, name: str) -> int:
+    """The number of an account."""
+    with app.state.site.store.reading() as connection:
+        found = accounts.by_name(connection, name)
+    assert found is not None
+    return found[0].id
+
+
+def _asset(app: FastAPI, owner: str) -> dict[str, str]:
+    return {"name": "style.css"}
+
+
+def _link(app: FastAPI, owner: str) -> dict[str, str]:
+    site = app.state.site
+    with site.store.writing() as connection:
+        return {"secret": links.make(connection, site, account_number(app, owner))}
+
+
+def _account(app: FastAPI, owner: str) -> dict[str, str]:
+    return {"number": str(account_number(app, owner))}
+
+
+def _entry(app: FastAPI, owner: str) -> dict[str, str]:
+    return {"number": "0"}
+
+
+def _token(app: FastAPI, owner: str) -> dict[str, str]:
+    site, number = app.state.site, account_number(app, owner)
+    role = owner.rstrip("0123456789")
+    expires = site.stamp(ago=-timedelta(days=1))
+    with site.store.writing() as connection:
+        token, _ = tokens.add(
+            connection, account=number, name="sample", scopes=tuple(scopes_of(role)), now=site.stamp(), expires=expires
+        )
+    return {"number": str(token.id)}
+
+
+def _study(app: FastAPI, owner: str) -> dict[str, str]:
+    site, number = app.state.site, account_number(app, owner)
+    items = items_of(EXAMPLE)
+    with site.store.writing() as connection:
+        name = f"study {secrets.token_hex(4)}"
+        study = studies.add(connection, name=name, items=items, ratings=3, account=number, now=site.stamp())
+        studies.invite(connection, study, number, site.stamp())
+    return {"number": str(study.id)}
+
+
+def _version(app: FastAPI, owner: str) -> dict[str, str]:
+    site, number = app.state.site, account_number(app, owner)
+    study = int(_study(app, owner)["number"])
+    content = {"sensitivity": {"bill": {"otherwise": 1.0}}, "experts": [], "agreement": None, "items": []}
+    with site.store.writing() as connection:
+        made = studies.keep_version(
+            connection, study, digest="0" * 16, content=content, account=number, now=site.stamp()
+        )
+    return {"number": str(made)}
+
+
+POLICY = '[columns.sex]\nrole = "quasi"\nhierarchy = { any = "*" }\n\n[columns.age]\nrole = "quasi"\nhierarchy = { widths = [10] }\n'
+
+
+def make_dataset(app: FastAPI, owner: str, *, policy: str | None = POLICY, rows: int = 12) -> int:
+    """A small data set of people who do not exist, as if it had been uploaded."""
+    site, number = app.state.site, datasets.new_number()
+    path = site.places.folder.new("upload", "csv")
+    with site.places.folder.create(path) as file:
+        file.write(b"sex,age\n" + b"".join(f"{'FM'[row % 2]},{30 + row % 3}\n".encode() for row in range(rows)))
+    about = {"kind": "upload", "place": path.name, "size": path.stat().st_size, "policy": policy}
+    account = account_number(app, owner)
+    with site.store.writing() as connection:
+        name, now = f"people {number}.csv", site.stamp()
+        datasets.add(connection, number, name=name, columns=("sex", "age"), account=account, now=now, **about)
+    return number
+
+
+def make_job(app: FastAPI, owner: str, *, kind: str = "assess", done: bool = True) -> int:
+    """A job on a data set of its own; done, it has a result, a report and a file."""
+    site, dataset = app.state.site, make_dataset(app, owner)
+    file = site.places.folder.new("result", "csv")
+    with site.places.folder.create(file) as opened:
+        opened.write(b"sex,age\n*,30\n")
+    account = account_number(app, owner)
+    with site.store.writing() as connection:
+        number = queue.enqueue(connection, kind=kind, dataset=dataset, account=account, asked={"policy": POLICY})
+        if not done:
+            return number
+        job = queue.claim(connection, at_once=10**6, lease=10**6)
+        while job is not None and job.id != number:
+            job = queue.claim(connection, at_once=10**6, lease=10**6)
+        assert job is not None
+        found = Result(NUMBERS, [PART], "<!doctype html><title>A report</title>", None, None, file.name)
+        queue.finish(connection, number, job.claim or "", found)
+    return number
+
+
+NUMBERS = {
+    "records": 12,
+    "uniques": 0,
+    "k": 2,
+    "average_risk": 0.5,
+    "threshold": 0.2,
+    "columns": ["sex", "age"],
+    "prosecutor": {"at_risk": 1.0},
+    "limit": {"at_risk": 0.0, "exceeded": True},
+    "undeclared": [],
+    "findings": [],
+}
+"""The least that pages need of an assessment."""
+PART = {"key": "findings", "name": "Findings", "html": "<section id='findings'><h2>Findings</h2></section>"}
+
+
+def _dataset(app: FastAPI, owner: str) -> dict[str, str]:
+    return {"number": str(make_dataset(app, owner))}
+
+
+def _job(app: FastAPI, owner: str) -> dict[str, str]:
+    return {"number": str(make_job(app, owner))}
+
+
+SAMPLES: dict[str, Maker] = {
+    "study": _study,
+    "interview": _study,
+    "version": _version,
+    "asset": _asset,
+    "link": _link,
+    "account": _account,
+    "entry": _entry,
+    "token": _token,
+    "data set": _dataset,
+    "job": _job,
+    "report": _job,
+}
+
+OWNED = {"token", "interview"}
+"""Objects that only their owner may have; the others are for everybody with the permission."""

@@ -1,0 +1,128 @@
+"""Who may what: every role, every token and nobody, at every route, with objects of their own and of others."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from discreet.web import tokens
+from discreet.web.permissions import ANYONE, GRANTED, PERMISSIONS, ROLES, SESSIONS_ONLY, scopes_of
+from discreet.web.route import Route
+from discreet.web.routes import ROUTES
+from tests.web.client import Browser, make_accounts, signed_in
+from tests.web.samples import OWNED, SAMPLES, account_number
+
+ADMITTED = {200, 201, 204, 303, 409, 422}
+"""What a handler answers to whoever has come through the door, here with forms that are mostly empty."""
+
+
+def ask(browser: Browser, route: Route, path: dict[str, str], **headers: str) -> httpx.Response:
+    address = route.path.format(**path)
+    if route.method == "GET":
+        return browser.get(address, headers=headers)
+    if route.body == "upload":
+        return browser.post(address, files={"other": ("x.csv", b"a")}, headers=headers)
+    if route.body == "json":
+        return browser.send("POST", address, json={}, headers={"Sec-Fetch-Site": "same-origin", **headers})
+    return browser.post(address, headers=headers)
+
+
+def sample(app: FastAPI, route: Route, owner: str) -> dict[str, str]:
+    return SAMPLES[route.loads.name](app, owner) if route.loads else {}
+
+
+def is_turned_away(answer: httpx.Response, route: Route) -> bool:
+    """Asked to sign in."""
+    if route.kind == "api":
+        return answer.status_code == 401
+    return answer.status_code == 303 and answer.headers["location"].startswith("/sign-in?next=")
+
+
+def test_every_object_has_a_sample() -> None:
+    assert {route.loads.name for route in ROUTES if route.loads} == set(SAMPLES)
+
+
+@pytest.mark.parametrize("role", list(ROLES))
+def test_a_role_gets_what_it_may_and_nothing_else(app: FastAPI, role: str) -> None:
+    """Each route with an object of one's own, and with one of somebody else in the same role."""
+    make_accounts(app, f"{role}2")
+    reader = signed_in(app, role)
+    for route in sorted(ROUTES, key=lambda route: route.method):  # first the GETs
+        if route.path == "/sign-out":
+            continue
+        for owner in (role, f"{role}2"):
+            browser = reader if route.method == "GET" else signed_in(app, role)  # a POST may end the session
+            answer = ask(browser, route, sample(app, route, owner))
+            cell = f"{role} at {route.method} {route.path}, object of {owner}: {answer.status_code}"
+            if route.permission == ANYONE:
+                assert answer.status_code in ADMITTED | {403}, cell  # 403: a wrong password
+            elif route.permission not in GRANTED[role]:
+                assert answer.status_code == 403, cell
+            elif route.loads and route.loads.name in OWNED and owner != role:
+                assert answer.status_code == 404, cell
+            else:
+                assert answer.status_code in ADMITTED, cell
+                assert not is_turned_away(answer, route), cell
+
+
+def test_nobody_gets_only_what_is_for_anyone(app: FastAPI) -> None:
+    for route in ROUTES:
+        answer = ask(Browser(app), route, sample(app, route, "custodian"))
+        if route.permission == ANYONE:
+            assert answer.status_code in ADMITTED | {403}, route.path  # 403: a wrong password
+        else:
+            assert is_turned_away(answer, route), (route.path, answer.status_code)
+
+
+@pytest.mark.parametrize("cookie", ["", "x", "A" * 43, "\x00", "é" * 50])
+def test_a_made_up_session_is_nobody(app: FastAPI, cookie: str) -> None:
+    for route in ROUTES:
+        if route.permission != ANYONE:
+            browser = Browser(app, headers={"Cookie": f"__Host-discreet={cookie}".encode()})
+            answer = ask(browser, route, sample(app, route, "custodian"))
+            assert is_turned_away(answer, route), route.path
+
+
+def make_token(app: FastAPI, owner: str, *scopes: str, days: float = 1) -> str:
+    site = app.state.site
+    with site.store.writing() as connection:
+        _, secret = tokens.add(
+            connection,
+            account=account_number(app, owner),
+            name="test",
+            scopes=scopes,
+            now=site.stamp(),
+            expires=site.stamp(ago=-timedelta(days=days)),
+        )
+    return secret
+
+
+@pytest.mark.parametrize("role", [role for role in ROLES if scopes_of(role)])
+def test_a_token_gets_the_api_within_its_scopes_and_never_a_page(app: FastAPI, role: str) -> None:
+    for scope in (*PERMISSIONS, None):
+        secret = make_token(app, role, *([scope] if scope else []))
+        for route in ROUTES:
+            browser = Browser(app, headers={"Authorization": f"Bearer {secret}"})
+            answer = ask(browser, route, sample(app, route, role))
+            cell = f"{role} with {scope} at {route.method} {route.path}: {answer.status_code}"
+            if route.permission == ANYONE:
+                continue
+            if route.kind != "api":
+                assert is_turned_away(answer, route), cell
+            elif scope == route.permission and scope in GRANTED[role] - SESSIONS_ONLY:
+                assert answer.status_code in ADMITTED, cell
+            else:
+                assert answer.status_code == 403, cell
+
+
+@pytest.mark.parametrize("number", ["99999", "0", "-1", "x", "1e3", "%00", "9" * 40, "..", "１"])
+def test_what_does_not_exist_looks_like_what_is_somebody_elses(app: FastAPI, number: str) -> None:
+    make_accounts(app, "auditor2")
+    browser = signed_in(app, "auditor")
+    foreign = browser.post(f"/tokens/{SAMPLES['token'](app, 'auditor2')['number']}/revoke")
+    missing = browser.post(f"/tokens/{number}/revoke")
+    assert foreign.status_code == missing.status_code == 404
+    assert foreign.text == missing.text or number == ".."
