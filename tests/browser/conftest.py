@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from discreet.web import Settings, create_app
 from discreet.web.serving import Server, configuration, listen
 from tests.browser.walking import Place, Watch, sign_in_by_keyboard
 from tests.web.client import CHEAP, make_accounts
 
+expect.set_options(timeout=20_000)  # machines that run tests are busy
 MISSING = "chromium is missing: apt-get install chromium, or name one in DISCREET_TEST_CHROMIUM"
 
 

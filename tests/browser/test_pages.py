@@ -132,7 +132,8 @@ def test_from_the_printed_link_to_a_second_person_without_a_mouse(place: Place, 
     expect(guest.locator("h1")).to_have_text("Dashboard")
     page.goto("/accounts")
     press(page, page.get_by_role("link", name="ann.lee"))
-    press(page, page.get_by_text("Close the account").first)
+    tab_to(page, page.get_by_text("Close the account").first)
+    page.keyboard.press("Enter")
     photograph(page, "confirm")
     assert barriers(page) == []
     press(page, page.get_by_role("button", name="Close the account"))

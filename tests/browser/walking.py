@@ -60,10 +60,10 @@ def tab_to(page: Page, wanted: Locator) -> None:
 
 
 def press(page: Page, wanted: Locator, key: str = "Enter") -> None:
-    """Go there by Tab and press a key; waits for the page that it leads to, if it leads to one."""
+    """Go to a link or a button by Tab and press a key; waits for the page that it leads to."""
     tab_to(page, wanted)
-    page.keyboard.press(key)
-    page.wait_for_load_state()
+    with page.expect_navigation():
+        page.keyboard.press(key)
 
 
 def type_into(page: Page, label: str, text: str) -> None:

@@ -103,9 +103,9 @@ def test_the_wheel_carries_the_migrations_and_runs_them_from_there(tmp_path: Pat
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision, branch_labels, depends_on = "0002", "0001", None, None
+revision, down_revision, branch_labels, depends_on = "{next:04}", "{last:04}", None, None
 def upgrade():
-    op.create_table("account", sa.Column("name", sa.Text, primary_key=True))
+    op.create_table("from_the_future", sa.Column("name", sa.Text, primary_key=True))
 """
 
 
@@ -117,13 +117,15 @@ def test_an_older_store_is_brought_up_to_date_and_keeps_what_it_holds(
     with Ledger.open(store_url) as ledger:
         head = ledger.record(actor="ann", event="web.shown") and ledger.head()
     shutil.copytree(migrating.MIGRATIONS, tmp_path / "migrations", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "migrations" / "versions" / "0002_accounts.py").write_text(NEXT)
+    last, following = migrating.NEWEST, migrating.NEWEST + 1
+    content = NEXT.format(next=following, last=last)
+    (tmp_path / "migrations" / "versions" / f"{following:04}_next.py").write_text(content)
     monkeypatch.setattr(migrating, "MIGRATIONS", tmp_path / "migrations")
-    monkeypatch.setattr(migrating, "NEWEST", 2)
+    monkeypatch.setattr(migrating, "NEWEST", following)
     with Ledger.open(store_url) as ledger:
         with ledger.store.reading() as connection:
-            assert migrating.revision(connection) == 2
-            assert inspect(connection).has_table("account")
+            assert migrating.revision(connection) == following
+            assert inspect(connection).has_table("from_the_future")
         assert ledger.verify(heads=[head]).holds
     monkeypatch.undo()
     monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "store.keys"))

@@ -1,4 +1,4 @@
-"""The real application on a fresh store; on each kind of store where a module says so (`pytestmark = BOTH_STORES`)."""
+"""The real application on a fresh store; on each kind of store where a test says so (`@BOTH_STORES`)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ from tests.web.client import BOTH_STORES, ORIGIN, PASSWORD, Browser, Clock, make
 from tests.web.samples import account_number
 from tests.web.snapshot import entries, snapshot
 
-pytestmark = BOTH_STORES
 NEW = {"password": PASSWORD, "again": PASSWORD}
 
 
@@ -38,6 +37,7 @@ def link_on(text: str) -> str:
     return found[1]
 
 
+@BOTH_STORES
 def test_the_first_link_makes_a_custodian_once(empty_app: FastAPI) -> None:
     link, browser = first_link(empty_app), Browser(empty_app)
     assert "Make the first account" in browser.get(link).text
@@ -54,6 +54,7 @@ def test_only_the_hash_of_a_link_is_stored(empty_app: FastAPI) -> None:
     assert secret not in str(snapshot(empty_app))
 
 
+@BOTH_STORES
 def test_there_is_no_first_link_once_there_is_an_account(empty_app: FastAPI) -> None:
     one, other = first_link(empty_app), first_link(empty_app)
     assert Browser(empty_app).post(one, {"name": "ann", **NEW}).status_code == 303
@@ -62,6 +63,7 @@ def test_there_is_no_first_link_once_there_is_an_account(empty_app: FastAPI) -> 
     assert links.first_link(empty_app.state.site) is None
 
 
+@BOTH_STORES
 def test_a_link_expires_after_a_day(empty_app: FastAPI, clock: Clock) -> None:
     link = first_link(empty_app)
     clock.wait(hours=23, minutes=59)
@@ -71,6 +73,7 @@ def test_a_link_expires_after_a_day(empty_app: FastAPI, clock: Clock) -> None:
     assert Browser(empty_app).post(link, {"name": "ann", **NEW}).status_code == 404
 
 
+@BOTH_STORES
 def test_of_many_at_once_one_makes_the_first_account(empty_app: FastAPI) -> None:
     wanted = [(first_link(empty_app), f"name{number}") for number in range(3)] * 2
     answers: list[int] = []
@@ -110,6 +113,7 @@ def test_a_wrong_form_says_what_is_wrong_and_keeps_the_link(empty_app: FastAPI, 
     assert Browser(empty_app).post(link, {"name": "ann", **NEW}).status_code == 303
 
 
+@BOTH_STORES
 def test_a_custodian_invites_and_the_link_works_once(app: FastAPI) -> None:
     custodian = signed_in(app, "custodian")
     answer = custodian.post("/accounts", {"name": "Eve", "role": "worker"})
@@ -123,6 +127,25 @@ def test_a_custodian_invites_and_the_link_works_once(app: FastAPI) -> None:
     assert acts(app) == [("custodian", "invited", "account:eve"), ("eve", "set password", "account:eve")]
 
 
+@BOTH_STORES
+def test_of_many_at_once_one_takes_up_an_invitation(app: FastAPI) -> None:
+    link = link_on(signed_in(app, "custodian").post("/accounts", {"name": "eve", "role": "worker"}).text)
+    answers: dict[str, int] = {}
+
+    def rush(password: str) -> None:
+        answers[password] = Browser(app).post(link, {"password": password, "again": password}).status_code
+
+    threads = [threading.Thread(target=rush, args=(f"sentence number {number}",)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers.values()) == [303] + [404] * 7
+    (winner,) = (password for password, status in answers.items() if status == 303)
+    assert Browser(app).sign_in("eve", winner).status_code == 303
+    assert [act for _, act, _ in acts(app)] == ["invited", "set password"]
+
+
 @pytest.mark.parametrize("wrong", [{"role": "king"}, {"name": ""}, {"name": "custodian"}, {"name": "CUSTODIAN"}])
 def test_a_wrong_invitation_makes_nothing(app: FastAPI, wrong: dict[str, str]) -> None:
     custodian = signed_in(app, "custodian")
@@ -132,6 +155,7 @@ def test_a_wrong_invitation_makes_nothing(app: FastAPI, wrong: dict[str, str]) -
     assert snapshot(app) == before
 
 
+@BOTH_STORES
 def test_closing_ends_sessions_links_and_tokens_at_once(app: FastAPI) -> None:
     from tests.web.test_matrix import make_token
 
@@ -150,6 +174,7 @@ def test_closing_ends_sessions_links_and_tokens_at_once(app: FastAPI) -> None:
     assert Browser(app).sign_in("auditor").status_code == 303
 
 
+@BOTH_STORES
 def test_the_last_custodian_stays(app: FastAPI) -> None:
     make_accounts(app, "custodian2")
     first, second = signed_in(app, "custodian"), signed_in(app, "custodian2")
@@ -161,6 +186,7 @@ def test_the_last_custodian_stays(app: FastAPI) -> None:
     assert snapshot(app) == before
 
 
+@BOTH_STORES
 def test_two_custodians_who_close_each_other_do_not_both_succeed(app: FastAPI) -> None:
     make_accounts(app, "custodian2")
     pairs = [("custodian", "custodian2"), ("custodian2", "custodian")]
@@ -179,12 +205,14 @@ def test_two_custodians_who_close_each_other_do_not_both_succeed(app: FastAPI) -
     assert len(open_ones) == 1
 
 
+@BOTH_STORES
 def test_ending_sessions_signs_out_everywhere(app: FastAPI) -> None:
     one, other = signed_in(app, "worker"), signed_in(app, "worker")
     signed_in(app, "custodian").post(f"/accounts/{account_number(app, 'worker')}/sign-out")
     assert one.get("/account").status_code == other.get("/account").status_code == 303
 
 
+@BOTH_STORES
 def test_a_new_link_takes_back_the_one_before_and_sets_a_password(app: FastAPI) -> None:
     custodian, number = signed_in(app, "custodian"), account_number(app, "worker")
     first = link_on(custodian.post(f"/accounts/{number}/link").text)
@@ -198,6 +226,7 @@ def test_a_new_link_takes_back_the_one_before_and_sets_a_password(app: FastAPI) 
     assert Browser(app).sign_in("worker", new).status_code == 303
 
 
+@BOTH_STORES
 def test_changing_ones_password_needs_the_old_one_and_ends_other_sessions(app: FastAPI) -> None:
     mine, elsewhere = signed_in(app, "worker"), signed_in(app, "worker")
     new = {"password": "another sentence for tests", "again": "another sentence for tests"}
@@ -219,6 +248,7 @@ def test_guessing_the_old_password_is_limited(app: FastAPI) -> None:
     assert answers == [403] * 5 + [429]
 
 
+@BOTH_STORES
 def test_without_a_ledger_nothing_happens(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     """The entry cannot be written, so there is no account and no link."""
     from discreet.errors import StoreFull

@@ -13,8 +13,6 @@ from discreet.store.tables import ACCOUNT, LIMIT, SESSION
 from discreet.web import Settings, create_app, opaque, sessions
 from tests.web.client import BOTH_STORES, ORIGIN, PASSWORD, Browser, Clock, make_accounts, signed_in
 
-pytestmark = BOTH_STORES
-
 
 def rows(app: FastAPI, table: object) -> list[dict[str, object]]:
     with app.state.site.store.reading() as connection:
@@ -26,6 +24,7 @@ def without_values(text: str) -> str:
     return re.sub(r'value="[^"]*"', "", text)
 
 
+@BOTH_STORES
 def test_signing_in_gives_a_host_cookie_and_stores_only_its_hash(browser: Browser) -> None:
     answer = browser.sign_in("auditor")
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
@@ -42,6 +41,7 @@ def test_signing_in_gives_a_host_cookie_and_stores_only_its_hash(browser: Browse
     assert token == secret.lower()
 
 
+@BOTH_STORES
 def test_every_sign_in_gives_a_new_token_and_ends_the_old_session(browser: Browser) -> None:
     browser.sign_in("auditor")
     first = browser.cookies[sessions.COOKIE]
@@ -69,6 +69,7 @@ def test_the_answer_does_not_tell_who_exists(app: FastAPI, name: str) -> None:
     assert "set-cookie" not in answer.headers
 
 
+@BOTH_STORES
 def test_five_wrong_passwords_are_enough_and_a_right_one_comes_too_late(browser: Browser, clock: Clock) -> None:
     for _ in range(5):
         assert browser.sign_in("auditor", "wrong").status_code == 403
@@ -85,6 +86,7 @@ def test_the_limit_holds_for_names_that_do_not_exist(browser: Browser) -> None:
     assert answers == [403] * 5 + [429]
 
 
+@BOTH_STORES
 def test_many_at_once_get_no_more_than_the_limit(app: FastAPI) -> None:
     answers: list[int] = []
     threads = [
@@ -98,6 +100,7 @@ def test_many_at_once_get_no_more_than_the_limit(app: FastAPI) -> None:
     assert sorted(answers) == [403] * 5 + [429] * 11
 
 
+@BOTH_STORES
 def test_the_limit_survives_a_restart(app: FastAPI, settings: Settings) -> None:
     for _ in range(5):
         Browser(app).sign_in("auditor", "wrong")
@@ -122,6 +125,7 @@ def test_what_was_typed_is_not_stored_in_the_clear(browser: Browser) -> None:
     assert "my-password" not in str(rows(browser.app, LIMIT))
 
 
+@BOTH_STORES
 def test_a_session_ends_after_fifteen_minutes_without_use(app: FastAPI, clock: Clock) -> None:
     browser = signed_in(app, "auditor")
     for _ in range(4):
@@ -143,6 +147,7 @@ def test_a_session_ends_after_eight_hours_in_any_case(app: FastAPI, clock: Clock
     assert browser.get("/account").status_code == 303
 
 
+@BOTH_STORES
 def test_sessions_that_have_ended_are_swept_out(app: FastAPI, clock: Clock) -> None:
     signed_in(app, "auditor")
     clock.wait(hours=1)
@@ -150,6 +155,7 @@ def test_sessions_that_have_ended_are_swept_out(app: FastAPI, clock: Clock) -> N
     assert len(rows(app, SESSION)) == 1
 
 
+@BOTH_STORES
 def test_signing_out_ends_the_session_on_the_server(app: FastAPI) -> None:
     browser = signed_in(app, "auditor")
     kept = dict(browser.cookies)

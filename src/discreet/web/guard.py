@@ -57,12 +57,15 @@ def _with_policy(response: Response, route: Route) -> Response:
 def admit(context: Context) -> None:
     """Who is it, may they, and did a page of ours send it?"""
     identify(context)
-    if context.account is None and context.route.permission != ANYONE:
-        raise _please_sign_in(context)
+    stranger = context.account is None and context.route.permission != ANYONE
+    if stranger and context.route.kind == "api":
+        raise _please_sign_in(context)  # a program that forgot its token is told so first
     if context.route.method == "POST" and context.token is None:
         require_own_page(context)
     if context.token is not None:
         require_no_other_page(context)
+    if stranger:
+        raise _please_sign_in(context)
     if context.route.permission != ANYONE and not context.may(context.route.permission):
         raise not_allowed()
 
