@@ -192,6 +192,7 @@ def command(people: int, seed: int, out: Path) -> None:
     console.heading("Next")
     click.echo(f"Open {out / 'report.html'} in a browser, then try your own data:")
     click.echo("  discreet policy init YOUR.csv --out policy.toml")
+    click.echo("or look around in the web application (extra `web`): discreet serve --demo")
 
 
 def _wrote(*paths: Path) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     SmallInteger,
     Table,
@@ -283,3 +284,14 @@ SENSITIVITY = Table(
     UniqueConstraint("study", "digest", name="web_sensitivity_digest"),
 )
 """A version of the sensitivity function: the sections of a policy and how far experts agreed, as JSON."""
+
+# -- misuse: what users have learned ---------------------------------------------------------------------------------
+
+EXPOSURE = Table(
+    "misuse_exposure",
+    metadata,
+    Column("person", Text, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+"""What one user has learned, as the misuse room packs it; `version` grows with every change, so that none is lost."""

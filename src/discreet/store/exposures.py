@@ -1,0 +1,78 @@
+"""What users have learned, kept between requests and processes.
+
+The misuse room packs what somebody knows (`Exposure.to_bytes`) and reads it again (`Exposure.from_bytes`); here it is
+only bytes. Whoever writes says which version he has seen, so that of two who learned at the same time none is forgotten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from discreet.errors import Outdated
+from discreet.store.store import Store
+from discreet.store.tables import EXPOSURE
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is stored of one user, and how often it has changed."""
+
+    content: bytes
+    version: int
+
+
+@dataclass(frozen=True)
+class Exposures:
+    """The exposures of all users in a store.
+
+    >>> import tempfile, pathlib
+    >>> with Store.open(pathlib.Path(tempfile.mkdtemp()) / "store.db") as store:
+    ...     exposures = Exposures(store)
+    ...     first = exposures.keep("ann", b"what ann knows", seen=0)
+    ...     first, exposures.of("ann").content, exposures.of("eve")
+    (1, b'what ann knows', None)
+    """
+
+    store: Store
+
+    def of(self, person: str) -> Kept | None:
+        """What a user has learned; None if nothing is known of her."""
+        with self.store.reading() as connection:
+            row = connection.execute(select(EXPOSURE).where(EXPOSURE.c.person == person)).one_or_none()
+        return None if row is None else Kept(bytes(row.content), int(row.version))
+
+    def keep(self, person: str, content: bytes, *, seen: int) -> int:
+        """Store it in place of the version that was seen (0: none), durably, and give the new version."""
+        with self.store.writing() as connection:
+            return write(connection, person, content, seen=seen)
+
+
+def write(connection: Connection, person: str, content: bytes, *, seen: int) -> int:
+    """The same within somebody's transaction, such as that of the entry in the ledger (`along=`)."""
+    new = {"version": seen + 1, "content": content}
+    if seen == 0:
+        _first(connection, person, new)
+        return 1
+    replaced = connection.execute(
+        update(EXPOSURE).where(EXPOSURE.c.person == person, EXPOSURE.c.version == seen).values(new)
+    )
+    if replaced.rowcount != 1:
+        raise _changed()
+    return seen + 1
+
+
+def _first(connection: Connection, person: str, new: dict[str, object]) -> None:
+    try:
+        with connection.begin_nested():
+            connection.execute(insert(EXPOSURE).values(person=person, **new))
+    except IntegrityError:
+        raise _changed() from None
+
+
+def _changed() -> Outdated:
+    return Outdated(
+        "The user has learned more in the meantime.", remedy="Read what is known now, add to that, and keep it."
+    )
