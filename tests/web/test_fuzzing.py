@@ -1,0 +1,74 @@
+"""The API against what its own description allows, and what it does not: schemathesis, 200 cases per operation.
+
+pytest -m slow -s tests/web/test_fuzzing.py
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from discreet.web import Settings, create_app
+from discreet.web.permissions import GRANTED
+from discreet.web.serving import Server, configuration, listen
+from tests.web.client import CHEAP, make_accounts
+from tests.web.test_matrix import make_token
+
+CASES = 200
+CHECKS = "not_a_server_error,negative_data_rejection,response_schema_conformance,content_type_conformance"
+SCHEMATHESIS = str(Path(sys.executable).parent / "schemathesis")
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[tuple[str, FastAPI]]:
+    """A real server on loopback."""
+    ear = listen("127.0.0.1", 0)
+    origin = f"http://127.0.0.1:{ear.getsockname()[1]}"
+    app = create_app(Settings(store=str(tmp_path / "store.db"), data=tmp_path / "data", origin=origin, hashing=CHEAP))
+    make_accounts(app)
+    ready = threading.Event()
+    server = Server(configuration(app), ready.set)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [ear]}, daemon=True)
+    thread.start()
+    assert ready.wait(30)
+    yield origin, app
+    server.should_exit = True
+    thread.join(20)
+    ear.close()
+
+
+@pytest.mark.slow
+def test_the_api_never_breaks_and_accepts_no_nonsense(running: tuple[str, FastAPI], tmp_path: Path) -> None:
+    origin, app = running
+    token = make_token(app, "custodian", *GRANTED["custodian"])
+    described = f"{origin}/api/v1/openapi.json"
+    headers = {"Authorization": f"Bearer {token}"}
+    operations = sum(map(len, httpx.get(described, headers=headers).json()["paths"].values()))
+    options = ["--max-examples", str(CASES), "--checks", CHECKS, "--mode", "all", "--seed", "1"]
+    done = subprocess.run(
+        [
+            SCHEMATHESIS,
+            "run",
+            described,
+            "-H",
+            f"Authorization: Bearer {token}",
+            *options,
+            "--report-dir",
+            str(tmp_path),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    summary = done.stdout[-6000:]
+    print(json.dumps({"operations": operations, "cases": CASES, "failures": done.returncode}))
+    assert done.returncode == 0, summary
