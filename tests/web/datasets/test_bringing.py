@@ -55,6 +55,7 @@ def packed(name: str, content: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("name", "content"),
     [("people.csv", GOOD), ("People.CSV.GZ", gzip.compress(GOOD)), ("people.parquet", parquet(sex=["F"], age=[1]))],
+    ids=["csv", "gzip", "parquet"],
 )
 def test_a_good_file_is_kept_hashed_and_looked_at(app: FastAPI, name: str, content: bytes) -> None:
     answer = upload(signed_in(app, "custodian"), name, content)

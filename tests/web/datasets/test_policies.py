@@ -108,6 +108,7 @@ def test_a_hierarchy_comes_as_a_file_and_is_offered(app: FastAPI) -> None:
         ("x.csv", b"F;*\nM\n", 422),
         ("x.csv", b"a;*\n" * 1_200_000, 413),
     ],
+    ids=lambda value: value[:12] if isinstance(value, bytes | str) else str(value),
 )
 def test_hierarchies_that_are_none(app: FastAPI, name: str, content: bytes, status: int) -> None:
     number = make_dataset(app, "custodian")

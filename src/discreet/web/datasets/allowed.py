@@ -15,6 +15,8 @@ from discreet.web.datasets.inspecting import ENDINGS
 from discreet.web.problems import Problem
 
 MOST_LISTED = 300
+MOST_SEEN = 20_000
+"""Names that are looked at for the list, so that a vast folder does not hold up its page."""
 KEPT = ("host", "port", "user", "dbname", "sslmode")
 """What of an address is kept; nothing that names files, commands or further servers."""
 
@@ -59,8 +61,12 @@ def files_below(folders: Sequence[Path]) -> list[str]:
 
 
 def _walk(folders: Sequence[Path]) -> Iterator[str]:
+    seen = 0
     for folder in folders:
         for place, inner, names in os.walk(folder.resolve(), followlinks=False):
+            seen += len(names) + len(inner)
+            if seen > MOST_SEEN:
+                return
             inner[:] = sorted(name for name in inner if not name.startswith("."))
             for name in sorted(names):
                 path = str(Path(place, name))

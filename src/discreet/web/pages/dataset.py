@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from discreet.anonymity import LOSSES, SEARCHES
+from discreet.errors import PolicyError
 from discreet.report.markup import Markup
 from discreet.report.svg import spark
 from discreet.report.words import brief_percent
@@ -40,7 +41,6 @@ TABS = (
 )
 PAGE = 100
 """Columns whose roles are changed at a time."""
-LOSS_WORDS = {"loss": "loss: share of detail that is lost"}
 
 
 def _find(context: Context, path: dict[str, str]) -> Dataset | None:
@@ -133,7 +133,10 @@ def is_current(dataset: Dataset, found: list[Finished], hierarchies: dict[str, s
     """Was the last result found under the policy as it is now?"""
     if not found or dataset.policy is None:
         return False
-    return policies.parse(dataset.policy, hierarchies).digest == found[0].result.policy
+    try:
+        return policies.parse(dataset.policy, hierarchies).digest == found[0].result.policy
+    except PolicyError:
+        return False  # a hierarchy that it names was replaced by one that does not fit
 
 
 def _columns(dataset: Dataset, profile: dict[str, Any] | None, hierarchies: dict[str, str]) -> list[Shown]:
