@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -110,3 +112,9 @@ def test_what_would_be_unsafe_is_refused_in_words(
         command.main(["--port", "0", *options], standalone_mode=False)
     assert caught.value.remedy
     assert not (tmp_path / "s.db").exists()
+
+
+def test_without_its_extra_it_says_what_to_install() -> None:
+    hidden = "import sys; sys.modules['fastapi'] = None; from discreet.cli import main; sys.argv = ['discreet', 'serve']; main()"
+    done = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False)
+    assert (done.returncode, "discreet[web]" in done.stderr) == (2, True)

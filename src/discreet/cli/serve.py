@@ -73,6 +73,9 @@ def command(
       discreet serve --folder /srv/extracts                 let custodians register files of a folder
       discreet serve --store postgresql://db/discreet --origin https://discreet.example --proxy 127.0.0.1
     """
+    from discreet.web import require_extra
+
+    require_extra()
     from discreet.web.serving import listen
 
     if demo:

@@ -17,15 +17,20 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "create_app"]
 
 _PLACES = {"Settings": "discreet.web.settings", "create_app": "discreet.web.app"}
-_NEEDED = ("argon2", "fastapi", "jinja2")
+_NEEDED = ("argon2", "fastapi", "jinja2", "python_multipart", "uvicorn")
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module 'discreet.web' has no attribute '{name}'")
+def require_extra() -> None:
+    """Say in words what is missing, if anything is."""
     try:
         for needed in _NEEDED:
             import_module(needed)
     except ImportError:
         raise MissingExtra("web", needed_for="The web application") from None
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'discreet.web' has no attribute '{name}'")
+    require_extra()
     return getattr(import_module(_PLACES[name]), name)
