@@ -7,24 +7,15 @@ import re
 import pytest
 
 from discreet.report.charts import pictures
-from discreet.report.components import Figure, figure
+from discreet.report.components import Figure
 from discreet.report.svg import Bar, Group, bar_chart
 from discreet.risk import assess
+from tests.report.documents import drawn
 from tests.report.samples import Outline, crowds, every_kind, people_profile
 
 KINDS = dict(every_kind())
 FIGURES = [(kind, shown) for kind, found in KINDS.items() for shown in pictures(found, people_profile())]
 NUMBER = re.compile(r"[\d,]*\.?\d+")
-
-
-def drawn(shown: Figure) -> tuple[Outline, Outline]:
-    """The chart and the table of a figure."""
-    markup = str(figure(shown, 1))
-    chart = re.search(r"<svg.*?</svg>", markup, re.S)
-    table = re.search(r"<table.*?</table>", markup, re.S)
-    assert chart is not None
-    assert table is not None
-    return Outline(chart[0]), Outline(table[0])
 
 
 @pytest.mark.parametrize(("kind", "shown"), FIGURES, ids=lambda value: getattr(value, "key", value))

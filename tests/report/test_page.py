@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import itertools
 import re
 from pathlib import Path
 
@@ -14,6 +13,11 @@ from discreet import Policy, Table, profile, read
 from discreet.report import assessment_page
 from discreet.report.document import without_password
 from discreet.risk import assess
+from tests.report.documents import (
+    check_landmarks_and_headings,
+    check_that_names_and_links_meet,
+    check_that_nothing_is_loaded_or_runs,
+)
 from tests.report.samples import HOSTILE, WHEN, Outline, every_kind, page, people_profile
 
 KINDS = dict(every_kind())
@@ -31,12 +35,7 @@ def test_the_page_is_well_formed_and_small(kind: str, profiled: bool) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_loaded_and_nothing_runs(kind: str) -> None:
     outline = Outline(page(KINDS[kind], profile=people_profile()))
-    tags = {tag for tag, _ in outline.tags}
-    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form", "foreignobject", "use"}
-    for _, attributes in outline.tags:
-        assert not {name for name in attributes if name.startswith("on")} | ({"src", "style"} & set(attributes))
-        assert (attributes.get("href") or "#").startswith("#")
-        assert re.fullmatch(r"url\(#[\w-]+\)|", attributes.get("fill") or "")
+    check_that_nothing_is_loaded_or_runs(outline)
     assert "@import" not in "".join(text for tag, text in outline.texts if tag == "style")
 
 
@@ -49,22 +48,12 @@ def test_the_content_policy_forbids_everything_but_its_own_style() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_names_and_links_meet(kind: str) -> None:
     outline = Outline(page(KINDS[kind], profile=people_profile()))
-    names = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
-    assert len(names) == len(set(names))
-    wanted = [(attributes["href"] or "").removeprefix("#") for attributes in outline.all("a")]
-    wanted += [name for _, attributes in outline.tags for name in (attributes.get("aria-labelledby") or "").split()]
-    wanted += re.findall(
-        r"url\(#([\w-]+)\)", " ".join(attributes.get("fill") or "" for attributes in outline.all("rect"))
-    )
-    assert set(wanted) <= set(names)
+    check_that_names_and_links_meet(outline)
 
 
 def test_landmarks_and_headings_are_in_order() -> None:
     outline = Outline(page(KINDS["sensitive, economics"], profile=people_profile()))
-    for landmark in ("header", "nav", "main", "footer", "h1"):
-        assert len(outline.all(landmark)) == 1
-    levels = [int(tag[1]) for tag, _ in outline.tags if re.fullmatch(r"h\d", tag)]
-    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+    check_landmarks_and_headings(outline)
     sections = [attributes["id"] for attributes in outline.all("section")]
     assert sections == ["findings", "evidence", "columns", "measured", "remains", "parameters", "method", "reproduce"]
 

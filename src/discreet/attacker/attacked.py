@@ -164,6 +164,10 @@ class Attacked:
         """People in the data per class."""
         return self.known.people
 
+    def exceeds(self, threshold: float, allowed: float) -> bool:
+        """Whether he, knowing the groups, puts a larger share of the people at risk than is allowed."""
+        return self.known.at_risk(threshold) > allowed
+
     def by_class(self) -> Iterator[tuple[tuple[Label, ...], dict[str, float | int | bool]]]:
         """Each class of people who look alike: its values, and what the adversary would do."""
         columns = {

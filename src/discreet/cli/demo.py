@@ -95,7 +95,7 @@ def what_an_adversary_would_do(stage: Stage) -> None:
         title="What an adversary would do to the hospital's extract",
         source=hospital.name,
         threshold=threshold,
-        exceeded=struck.known.at_risk(threshold) > policy.limits.at_risk,
+        exceeded=struck.exceeds(threshold, policy.limits.at_risk),
         created=datetime.datetime.now(datetime.UTC),
         command=f"discreet attack {stage.files.hospital} --policy {stage.files.policy} --external {stage.files.population} --out {report}",
         version=__version__,

@@ -143,6 +143,23 @@ def assess(
     buy: the population's table unless given, or else the people of the data themselves. `loss` is what a
     re-identification costs the publisher, or the name of a column that says so for each person.
     """
+    _refuse_strangers(table, attack)
+    policy = table.policy if isinstance(table, Governed) else None
+    limits = policy.limits if policy else Limits()
+    if population is None and policy is not None:
+        population = policy.population.size
+    if economics is None and policy is not None and policy.economics is not None:
+        economics = Economics(**policy.economics)
+    threshold = _threshold(threshold, limits)
+    sample, told = _sample(table, policy), _told(population)
+    crowd = _population_classes(told, sample)
+    struck = _struck(table, sample, crowd, attack, external, loss)
+    size = told if isinstance(told, int) else None
+    return _assess(sample, crowd, size, threshold, limits.at_risk, economics, struck)
+
+
+def _refuse_strangers(table: object, attack: object) -> None:
+    """A frame that was not read, or parameters that are no adversary yet."""
     if not isinstance(table, Classes) and not callable(getattr(table, "classes", None)):
         raise UsageError(
             f"People are counted in a table or classes, not in a {type(table).__name__}.",
@@ -152,30 +169,34 @@ def assess(
         raise UsageError(
             f"The adversary is an Attack, not a {type(attack).__name__}.", remedy="Use discreet.Attack.from_dict(...)."
         )
-    policy = table.policy if isinstance(table, Governed) else None
-    limits = policy.limits if policy else Limits()
-    if population is None and policy is not None:
-        population = policy.population.size
-    if economics is None and policy is not None and policy.economics is not None:
-        economics = Economics(**policy.economics)
-    threshold = limits.threshold if threshold is None else threshold
+
+
+def _threshold(given: float | None, limits: Limits) -> float:
+    threshold = limits.threshold if given is None else given
     if not 0 < threshold <= 1:
         raise UsageError(
             f"The threshold is a probability above 0 and up to 1, not {threshold:g}.", remedy="0.2 means: one in five."
         )
-    sample = _sample(table, policy)
-    told = _told(population)
-    crowd = _population_classes(told, sample)
-    struck = None
+    return threshold
+
+
+def _struck(
+    table: Countable | Classes,
+    sample: Classes,
+    crowd: Classes | None,
+    attack: Adversary | None,
+    external: object,
+    loss: float | str,
+) -> UnderAttack | None:
+    """What the adversary would do, if there is one."""
     if attack is not None:
         targets = _with_losses(table, sample, loss)
-        struck = attack.on(targets, _external(external, crowd, sample), population=crowd, loss=loss)
-    elif external is not None or loss != 1.0:
+        return attack.on(targets, _external(external, crowd, sample), population=crowd, loss=loss)
+    if external is not None or loss != 1.0:
         raise UsageError(
             "An external table, and losses, matter with an adversary only.", remedy="Give attack= as well."
         )
-    size = told if isinstance(told, int) else None
-    return _assess(sample, crowd, size, threshold, limits.at_risk, economics, struck)
+    return None
 
 
 def _assess(

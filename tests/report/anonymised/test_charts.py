@@ -9,23 +9,14 @@ import pytest
 from discreet.report.anonymised.change import crowds, risks
 from discreet.report.anonymised.columns import kept
 from discreet.report.anonymised.page import pictures
-from discreet.report.components import Figure, figure
+from discreet.report.components import Figure
 from discreet.report.svg import Bar, Group, bar_chart
 from tests.report.anonymised.samples import KINDS, made, nodes, points, town
+from tests.report.documents import drawn
 from tests.report.samples import Outline
 
 FIGURES = [(kind, shown) for kind, case in KINDS.items() for shown in pictures(case, points(case), nodes(case))]
 NUMBER = re.compile(r"[\d,]*\.?\d+")
-
-
-def drawn(shown: Figure) -> tuple[Outline, Outline]:
-    """The chart and the table of a figure."""
-    markup = str(figure(shown, 1))
-    chart = re.search(r"<svg.*?</svg>", markup, re.S)
-    table = re.search(r"<table.*?</table>", markup, re.S)
-    assert chart is not None
-    assert table is not None
-    return Outline(chart[0]), Outline(table[0])
 
 
 def values(shown: Figure) -> list[str]:

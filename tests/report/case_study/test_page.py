@@ -12,6 +12,7 @@ from discreet.people import State, counted, generate
 from discreet.report import case_study_findings, case_study_page
 from discreet.report.case_study.page import pictures
 from discreet.report.components import figure
+from tests.report.documents import check_that_names_and_links_meet, check_that_nothing_is_loaded_or_runs
 from tests.report.samples import WHEN, Outline
 
 
@@ -40,12 +41,8 @@ def markup(study: CaseStudy) -> str:
 def test_the_page_is_well_formed_and_small(study: CaseStudy, markup: str) -> None:
     outline = Outline(markup)
     assert len(markup.encode()) < 300_000
-    tags = {tag for tag, _ in outline.tags}
-    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form", "foreignobject", "use"}
-    names = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
-    assert len(names) == len(set(names))
-    links = {(attributes["href"] or "").removeprefix("#") for attributes in outline.all("a")}
-    assert links <= set(names)
+    check_that_nothing_is_loaded_or_runs(outline)
+    check_that_names_and_links_meet(outline)
     sections = [attributes["id"] for attributes in outline.all("section")]
     assert sections == ["findings", "evidence", "misses", "done", "remains", "parameters", "method", "reproduce"]
     assert page(study) == markup

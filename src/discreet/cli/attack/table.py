@@ -118,7 +118,7 @@ def _loss(given: str) -> float | str:
 
 
 def _exceeded(assessment: Assessment, struck: Attacked) -> bool:
-    return struck.known.at_risk(assessment.threshold) > assessment.allowed_at_risk
+    return struck.exceeds(assessment.threshold, assessment.allowed_at_risk)
 
 
 def _as_json(assessment: Assessment, struck: Attacked) -> dict[str, object]:

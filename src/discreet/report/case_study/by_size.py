@@ -88,15 +88,6 @@ def gambles(study: CaseStudy) -> Figure:
         Line(NAMES[key], tuple(zip(expected.tolist(), one.tolist(), strict=True)), steps=False)
         for key, one in values.items()
     ]
-    first = next(iter(intervals.values()))
-    marks = (
-        []
-        if first is None
-        else [
-            Mark(first[0], f"buys from {measure(first[0], digits=2)}"),
-            Mark(first[1], f"to {measure(first[1], digits=4)}"),
-        ]
-    )
     axes = Axes(
         logarithmic([0.0125, 80]),
         linear([0.0, *(float(one.max()) for one in values.values())], zero=True),
@@ -104,11 +95,7 @@ def gambles(study: CaseStudy) -> Figure:
         "What the attack is worth",
     )
     rows = tuple(
-        (
-            NAMES[key],
-            *(("never", "never", "0") if ends is None else _interval(ends, people)),
-            amount(round(float(values[key].max()))),
-        )
+        (NAMES[key], *_interval(ends, people), amount(round(float(values[key].max()))))
         for key, ends in intervals.items()
     )
     head = ("Setting", "Buys from", "Up to", "Highest density", "Highest value")
@@ -128,9 +115,19 @@ def gambles(study: CaseStudy) -> Figure:
         ),
         groups=(),
         table=Table("Numbers of people expected to look alike at which he buys", head, rows, (1, 2, 3, 4)),
-        drawing=line_chart(lines, axes, marks=marks),
+        drawing=line_chart(lines, axes, marks=_ends(next(iter(intervals.values())))),
     )
 
 
-def _interval(ends: tuple[float, float], people: int) -> tuple[str, str, str]:
+def _ends(interval: tuple[float, float] | None) -> list[Mark]:
+    """Where buying begins and ceases to pay."""
+    if interval is None:
+        return []
+    first, last = interval
+    return [Mark(first, f"buys from {measure(first, digits=2)}"), Mark(last, f"to {measure(last, digits=4)}")]
+
+
+def _interval(ends: tuple[float, float] | None, people: int) -> tuple[str, str, str]:
+    if ends is None:
+        return "never", "never", "0"
     return measure(ends[0], digits=2), measure(ends[1], digits=4), f"{ends[1] / people:.3g}"

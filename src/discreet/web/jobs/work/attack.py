@@ -25,11 +25,9 @@ def attack_table(task: Task) -> Outcome:
     found = assess(table, attack=adversary, external=crowd)
     struck = cast(Attacked, found.attack)
     task.tell("Writing the report", 0.9)
-    exceeded = struck.known.at_risk(found.threshold) > found.allowed_at_risk
-    name, command = (
-        task.dataset.name,
-        task.command("attack", "--attack attack.toml").replace("--population", "--external"),
-    )
+    exceeded = struck.exceeds(found.threshold, found.allowed_at_risk)
+    name = task.dataset.name
+    command = task.command("attack", "--attack attack.toml").replace("--population", "--external")
     numbers = {**struck.to_dict(found.threshold), "threshold": found.threshold, "exceeded": exceeded}
     numbers["targets"] = Targets.of(struck).to_dict()  # what the lab works on
     numbers["findings"] = [
