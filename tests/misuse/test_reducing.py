@@ -50,6 +50,23 @@ def test_the_fewest_cells_within_the_limit(source: Any, result: Any, x: float, l
     assert emptied <= brute.fewest_cells(result, source, QUASI, F, x, limit * (1 - 1e-12))
 
 
+@settings(max_examples=60)
+@given(source=rows(least=1, most=6), result=SMALL, x=XS, limit=LIMITS, data=st.data())
+def test_neither_order_nor_ties_between_rows_change_a_number(
+    source: Any, result: Any, x: float, limit: float, data: st.DataObject
+) -> None:
+    """Which of equal rows is kept, or which of equal cells is emptied, may differ; how many and how bad may not."""
+    common: dict[str, Any] = {"source": source, "quasi": QUASI, "sensitivity": F, "x": x}
+    other = data.draw(st.permutations(result))
+    assert score(result, **common).value == score(other, **common).value
+    numbers = []
+    for asked in (result, other):
+        emptied = reduce_cells(asked, limit=limit, **common)
+        missing = sum(value is None for row in emptied for value in row.values())
+        numbers.append((len(reduce_rows(asked, limit=limit, **common)), missing))
+    assert numbers[0] == numbers[1]
+
+
 def test_the_table_of_the_paper() -> None:
     assert len(reduce_rows(PUBLISHED, limit=1.0, **PAPER)) == 5
     assert reduce_rows(PUBLISHED, limit=0.0, **PAPER) == []
