@@ -1,9 +1,9 @@
-"""The menu: every place with the permission that opens it."""
+"""The menu: every place with the permission that opens it, in groups."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -17,32 +17,56 @@ class Place:
     """Is the page that is shown in this place?"""
 
 
-PLACES = (
-    Place("Dashboard", "/", "dashboard.read"),
-    Place("Data sets", "/datasets", "datasets.read"),
-    Place("Jobs", "/jobs", "datasets.read"),
-    Place("Reports", "/reports", "reports.read"),
-    Place("Attacker lab", "/lab", "attack.plan"),
-    Place("Sensitivity", "/sensitivity", "sensitivity.answer"),
-    Place("Ledger", "/ledger", "ledger.read"),
-    Place("Accounts", "/accounts", "accounts.change"),
-    Place("Tokens", "/tokens", "tokens.own"),
+@dataclass(frozen=True)
+class Group:
+    """Places that belong together."""
+
+    name: str
+    places: tuple[Place, ...]
+
+
+GROUPS = (
+    Group("Overview", (Place("Dashboard", "/", "dashboard.read"),)),
+    Group(
+        "Data",
+        (
+            Place("Data sets", "/datasets", "datasets.read"),
+            Place("Jobs", "/jobs", "datasets.read"),
+            Place("Reports", "/reports", "reports.read"),
+        ),
+    ),
+    Group(
+        "Risk",
+        (
+            Place("Attacker lab", "/lab", "attack.plan"),
+            Place("Sensitivity", "/sensitivity", "sensitivity.answer"),
+        ),
+    ),
+    Group(
+        "Oversight",
+        (
+            Place("Ledger", "/ledger", "ledger.read"),
+            Place("Accounts", "/accounts", "accounts.change"),
+            Place("Tokens", "/tokens", "tokens.own"),
+        ),
+    ),
 )
 """In this order."""
 
 
-def menu(permissions: Collection[str], path: str) -> list[Place]:
+def menu(permissions: Collection[str], path: str) -> list[Group]:
     """What somebody with these permissions sees.
 
-    >>> [(place.name, place.here) for place in menu({"dashboard.read", "ledger.read"}, "/ledger/3")]
-    [('Dashboard', False), ('Ledger', True)]
+    >>> [(group.name, [place.name for place in group.places]) for group in menu({"dashboard.read", "ledger.read"}, "/")]
+    [('Overview', ['Dashboard']), ('Oversight', ['Ledger'])]
     """
-    return [
-        Place(place.name, place.path, place.permission, here=_within(path, place.path))
-        for place in PLACES
-        if place.permission in permissions
+    shown = [
+        Group(group.name, tuple(_seen(place, path) for place in group.places if place.permission in permissions))
+        for group in GROUPS
     ]
+    return [group for group in shown if group.places]
 
 
-def _within(path: str, place: str) -> bool:
-    return path == place or (place != "/" and path.startswith(f"{place}/"))
+def _seen(place: Place, path: str) -> Place:
+    here = path == place.path or (place.path != "/" and path.startswith(f"{place.path}/"))
+    return replace(place, here=here)
