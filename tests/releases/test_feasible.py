@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
@@ -23,6 +23,7 @@ ROWS = [*["11"] * 6, *["12"] * 5, "21"]
 EVERYBODY = [*["11"] * 60, *["12"] * 40, *["21"] * 9, *["22"] * 3]
 
 
+@settings(deadline=None, max_examples=100)
 @given(towns(), st.integers(1, 5), st.sampled_from([0.0, 0.1, 0.29, 0.5]), st.sampled_from(["dm_star", "loss"]))
 def test_the_optimum_and_its_figures_agree_with_plain_counting(
     town: Town, k: int, suppression: float, loss: str

@@ -18,7 +18,7 @@ from tests.releases.samples import state_three
 from tests.releases.strategies import towns
 
 
-@settings(max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(towns(), st.sampled_from(["dm_star", "loss", "entropy", "aecs"]))
 def test_every_cell_is_what_feasibility_says(town: Town, loss: str) -> None:
     people, everybody = town.classes()

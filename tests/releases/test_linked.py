@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.anonymity import anonymise
@@ -26,6 +26,7 @@ def same(found: Feasibility, wanted: Expected) -> None:
     assert found.max_factor == wanted.max_factor
 
 
+@settings(deadline=None, max_examples=60)
 @given(towns(), st.integers(1, 5))
 def test_every_node_agrees_with_plain_counting(town: Town, k: int) -> None:
     people, everybody = town.classes()
@@ -41,6 +42,7 @@ def test_every_node_agrees_with_plain_counting(town: Town, k: int) -> None:
         assert linked.released.records + linked.suppressed.records == linked.records
 
 
+@settings(deadline=None, max_examples=60)
 @given(towns(), st.integers(1, 4))
 def test_no_candidate_is_released(town: Town, k: int) -> None:
     people, everybody = town.classes()
