@@ -60,7 +60,7 @@ def test_rows_counts_tables_and_classes_say_the_same(tmp_path: Path) -> None:
     policy = discreet.Policy.from_dict(POLICY)
     by_count = discreet.Policy.from_dict({**POLICY, "population": {"count": "people"}})
     table = discreet.read(data, policy=policy)
-    populations = [
+    populations: list[discreet.Table | Classes] = [
         discreet.read(rows, policy=policy.for_population()),
         discreet.read(rows),
         discreet.read(counts, policy=by_count.for_population()),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.anonymity import anonymise
 from discreet.errors import EmptySource, PopulationError, UsageError
-from discreet.kernel import AnyValue, Classes, Mask, Widths
+from discreet.kernel import AnyValue, Classes, Histogram, Mask, Rule, Widths
 from discreet.releases import Linked
 from discreet.releases.feasible import Feasibility
 from tests.releases.brute import Expected, Town, expected
@@ -66,9 +66,7 @@ def test_further_requirements_decide_what_is_released() -> None:
     assert linked.released.spreads["ill"].hierarchy.labels[0] == ("flu", "gout")
 
 
-def _counts():  # type: ignore[no-untyped-def]
-    from discreet.kernel import Histogram
-
+def _counts() -> Histogram:
     return Histogram.from_rows(["zip", "ill"], [("11", "flu", 3), ("11", "gout", 3), ("12", "flu", 5)])
 
 
@@ -111,7 +109,7 @@ def test_nobody_in_the_population() -> None:
 
 
 def test_a_population_with_more_columns_in_another_order_is_seen_on_those_of_the_data() -> None:
-    rules = {"zip": Mask(2), "sex": AnyValue()}
+    rules: dict[str, Rule] = {"zip": Mask(2), "sex": AnyValue()}
     people = Classes.of(["zip", "sex"], [("11", "F"), ("12", "M")], [3, 3], rules=rules)
     everybody = Classes.of(
         ["age", "sex", "zip"], [("1", "F", "11"), ("2", "F", "11"), ("3", "M", "12")], [9, 8, 7], rules=rules

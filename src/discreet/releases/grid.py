@@ -41,10 +41,12 @@ class Cell:
     reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; the keys are stable."""
+        """For JSON; the keys are stable. Factors are summed up by their quartiles."""
         if self.found is None:
             return {"k": self.k, "suppression": self.suppression, "reason": self.reason}
-        return {**self.found.to_dict(), "reason": None}
+        figures = self.found.to_dict()
+        del figures["factors"]
+        return {**figures, "reason": None}
 
 
 @dataclass(frozen=True, eq=False)
