@@ -2,6 +2,7 @@
 
 from discreet.releases.bait import BaitPlan, plan_bait
 from discreet.releases.feasible import Feasibility, feasibility
+from discreet.releases.fingerprints import Fingerprints, plan_fingerprints
 from discreet.releases.grid import Cell, FeasibilityGrid, feasibility_grid
 from discreet.releases.linked import Candidates, Linked
 from discreet.releases.origin import same_origin
@@ -12,9 +13,11 @@ __all__ = [
     "Cell",
     "Feasibility",
     "FeasibilityGrid",
+    "Fingerprints",
     "Linked",
     "feasibility",
     "feasibility_grid",
     "plan_bait",
+    "plan_fingerprints",
     "same_origin",
 ]

@@ -8,6 +8,7 @@ import click
 
 VERBS = {
     "feasibility": "See whether decoys can be put into a table.",
+    "fingerprints": "Give each recipient levels of its own, where that is safe.",
 }
 """The verbs; `discreet release VERB` is `command` in `discreet/cli/release/VERB.py`."""
 
@@ -41,4 +42,5 @@ def command() -> None:
     Examples:
       discreet release feasibility people.csv --policy policy.toml --population register.parquet
       discreet release feasibility people.csv --policy policy.toml --population register.parquet --grid --report grid.html
+      discreet release fingerprints people.csv --policy policy.toml --recipients 3 --k 5
     """
