@@ -54,7 +54,7 @@ def _method(found: Feasibility, grid: FeasibilityGrid | None) -> Iterator[str]:
         "count of a released class; their factor is that least link count divided by their own (Antonatos et al. 2019, "
         "Algorithm 1)."
     )
-    if grid is not None:
+    if grid is not None and grid.counted is not None:
         yield (
             f"For the other limits {grid.counted:,} of {grid.nodes:,} combinations of levels were counted, each once for all "
             "of them, from the classes of a finer one."
