@@ -30,12 +30,23 @@ def export(engine: SparkEngine, recoding: Recoding, target: Target, *, drop: Seq
         return _write(_recoded(engine, outline, target), target)
 
 
+def chosen(engine: SparkEngine, recoding: Recoding, *, drop: Sequence[str]) -> Any:
+    """The rows that the recoding publishes, in no particular order, as an Arrow table."""
+    outline = Outline.of(tuple(engine.frame.columns), recoding, drop=drop)
+    with translated("read"):
+        return _joined(engine, outline, Dialect(quote), str).toArrow()
+
+
 def _recoded(engine: SparkEngine, outline: Outline, target: FolderTarget) -> Any:
-    recoding, kinds = outline.recoding, {column.name: column.kind for column in engine.fields}
+    kinds = {column.name: column.kind for column in engine.fields}
+    return _joined(engine, outline, Dialect(quote, _cells(kinds, target)), target.spell)
+
+
+def _joined(engine: SparkEngine, outline: Outline, dialect: Dialect, spell: Spell) -> Any:
+    recoding = outline.recoding
     frames = {f"m{place}": _map(engine, column) for place, column in enumerate(recoding.classes.columns)}
-    frames |= {"kept": _kept(engine, recoding, target.spell), "source": engine.frame}
-    dialect = Dialect(quote, _cells(kinds, target))
-    select = outline.select(dialect, relation="{source}", table="{{{}}}".format, title=target.spell)
+    frames |= {"kept": _kept(engine, recoding, spell), "source": engine.frame}
+    select = outline.select(dialect, relation="{source}", table="{{{}}}".format, title=spell)
     return engine.frame.sparkSession.sql(select, **frames)
 
 
