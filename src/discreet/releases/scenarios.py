@@ -1,0 +1,236 @@
+"""How well the copy of a recipient explains a leaked file, alone or put together with copies of others.
+
+For each way in which a file can be made from one, two or three copies, cells have Poisson counts; the bits of the
+other copies are unknown and averaged over by the secret probabilities. The score of a codeword is the logarithm of its
+likelihood, averaged over these ways. It depends on the file and on the codeword alone, so that a p-value against
+codewords that nobody has is valid whatever really happened; a bad model of the leak costs power, never validity.
+
+Where the rows of a cell can come from one mark only, the likelihood is exact. In other cells the other copies count
+with their mean, and what they vary by widens the law, as sampling without replacement narrows it (an extended
+quasi-likelihood, Nelder and Pregibon 1987).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from discreet.kernel.hierarchy import Ints
+from discreet.releases.codebook import Flags
+from discreet.releases.evidence import log_mean
+from discreet.releases.keyed import Floats
+from discreet.releases.rates import LEAST, Rates
+from discreet.releases.sightings import Sightings
+
+FLOORS = (1e-4, 1e-3, 1e-2, 1e-1)
+"""Rows from elsewhere per cell that are tried; the likeliest is taken."""
+NARROWEST = 0.1
+"""Least variance over mean of a cell: a leaker may have added or dropped a row here and there."""
+
+
+How = Literal["mix", "turns", "union", "intersection"]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """So many copies, put together: rows of all, classes in turns, classes that any has, or classes that all have."""
+
+    copies: int
+    how: How
+
+    def reached(self, held: int) -> tuple[tuple[float, float], ...]:
+        """If so many of the copies hold a class: which parts of its rows can be in the file, with which probabilities.
+
+        >>> Scenario(2, "mix").reached(1), Scenario(2, "turns").reached(1), Scenario(2, "intersection").reached(1)
+        (((0.5, 1.0),), ((1.0, 0.5), (0.0, 0.5)), ((0.0, 1.0),))
+        """
+        share = held / self.copies
+        if self.how == "turns":
+            return ((1.0, share), (0.0, 1 - share))
+        if self.how == "mix":
+            return ((share, 1.0),)
+        return ((float(held > 0 if self.how == "union" else held == self.copies), 1.0),)
+
+    def parts(self, probabilities: Floats, own: int) -> list[tuple[float, Floats]]:
+        """The parts of a mark's rows that can be in the file, with their probabilities over the bits of the others."""
+        rest = self.copies - 1
+        return [
+            (part, chance * math.comb(rest, held) * probabilities**held * (1 - probabilities) ** (rest - held))
+            for held in range(rest + 1)
+            for part, chance in self.reached(held + own)
+            if chance
+        ]
+
+    def moments(self, probabilities: Floats, own: int) -> tuple[Floats, Floats]:
+        """Mean and variance of that part."""
+        parts = self.parts(probabilities, own)
+        mean = np.sum([part * chance for part, chance in parts], axis=0)
+        square = np.sum([part**2 * chance for part, chance in parts], axis=0)
+        return mean, square - mean**2
+
+
+WAYS: tuple[How, ...] = ("mix", "turns", "union", "intersection")
+SCENARIOS = (Scenario(1, "mix"), *(Scenario(copies, how) for copies in (2, 3) for how in WAYS))
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """The score of any codeword for one leaked file."""
+
+    sightings: Sightings
+    probabilities: Floats
+    """Of the visible marks."""
+    rates: Rates
+
+    def scores(self, present: Flags) -> Floats:
+        """The score of each row of bits of the visible marks."""
+        bits = present.astype(np.float64)
+        found = bits @ self._weights + self._rest
+        if len(self._order):
+            shared = bits[:, self._order]
+            for place, crowded in enumerate(self._crowds):
+                found[:, place] += crowded.curved(shared, self._order, self._starts)
+        return log_mean(found)
+
+    def ideal(self) -> Flags:
+        """Codewords that fit the file well: per scenario all lone marks that speak for it, and as many others as fit."""
+        fitting = self._weights > 0
+        fitting[~self.sightings.lone] = self._filling()[~self.sightings.lone, None]
+        return np.asarray(fitting.T)
+
+    def _filling(self) -> Flags:
+        """Marks that fill each cell up to what the file has of it."""
+        order = np.argsort(self._cells, kind="stable")
+        cells, rows = self._cells[order], self._rows[order]
+        filled = np.cumsum(rows) - rows
+        first = np.searchsorted(cells, cells, side="left")
+        wanted = self.sightings.counts[cells] / self._scale - self.sightings.base[cells]
+        fits = np.zeros(len(cells), dtype=bool)
+        fits[order] = filled - filled[first] + rows / 2 <= wanted
+        return fits
+
+    @cached_property
+    def _cells(self) -> Ints:
+        return self.sightings.cells[self.sightings.visible]
+
+    @cached_property
+    def _rows(self) -> Floats:
+        return self.sightings.sizes[self.sightings.visible].astype(np.float64)
+
+    @property
+    def _scale(self) -> float:
+        """Rows of the file per row of a copy, on average."""
+        return self.rates.share * (1 - self.rates.unreached)
+
+    @cached_property
+    def _order(self) -> Ints:
+        """The visible marks that share a cell in which there are rows, cell by cell."""
+        places = np.flatnonzero(~self.sightings.lone & (self.sightings.counts[self._cells] > 0))
+        return np.asarray(places[np.argsort(self._cells[places], kind="stable")])
+
+    @cached_property
+    def _starts(self) -> Ints:
+        cells = self._cells[self._order]
+        return np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]])) if len(cells) else cells
+
+    @cached_property
+    def _crowds(self) -> list[Crowd]:
+        return [self._crowd(scenario) for scenario in SCENARIOS]
+
+    @cached_property
+    def _weights(self) -> Floats:
+        """Per visible mark and scenario what holding it adds to the score, as far as that is linear."""
+        weights = np.zeros((len(self._cells), len(SCENARIOS)))
+        lone = self.sightings.lone
+        for place, scenario in enumerate(SCENARIOS):
+            held, missed = self._logs(scenario, self._floors[scenario])
+            weights[lone, place] = held - missed
+            weights[~lone, place] = self._crowds[place].slopes[~lone]
+        return weights
+
+    @cached_property
+    def _rest(self) -> Floats:
+        """Per scenario the score of a codeword without marks."""
+        lone = [float(self._logs(scenario, self._floors[scenario])[1].sum()) for scenario in SCENARIOS]
+        whole = np.array(lone) + [crowd.rest for crowd in self._crowds]
+        return np.asarray(whole - whole.max())
+
+    @cached_property
+    def _floors(self) -> dict[Scenario, float]:
+        """Per scenario the floor under which the file is likeliest, whoever made it."""
+        return {scenario: max(FLOORS, key=lambda floor: self._fit(scenario, floor)) for scenario in SCENARIOS}
+
+    def _fit(self, scenario: Scenario, floor: float) -> float:
+        held, missed = self._logs(scenario, floor)
+        chances = self.probabilities[self.sightings.lone]
+        return float(np.logaddexp(np.log(chances) + held, np.log1p(-chances) + missed).sum())
+
+    def _logs(self, scenario: Scenario, floor: float) -> tuple[Floats, Floats]:
+        """The log-likelihood of the rows in the cell of each lone mark, if the recipient holds it and if not."""
+        lone = self.sightings.lone
+        counts, rows = self.sightings.counts[self._cells[lone]].astype(np.float64), self._rows[lone]
+        found = []
+        for own in (1, 0):
+            parts = scenario.parts(self.probabilities[lone], own)
+            logs = [np.log(chance) + self._seen(counts, rows * part, floor) for part, chance in parts]
+            found.append(np.logaddexp.reduce(logs, axis=0))
+        return found[0], found[1]
+
+    def _seen(self, counts: Floats, rows: Floats, floor: float) -> Floats:
+        reached = _log_poisson(counts, self.rates.share * rows + floor)
+        unreached = _log_poisson(counts, np.full(len(rows), floor))
+        seen: Floats = np.logaddexp(
+            math.log1p(-self.rates.unreached) + reached, math.log(self.rates.unreached) + unreached
+        )
+        return seen
+
+    def _crowd(self, scenario: Scenario) -> Crowd:
+        """The cells that several marks share, or that every copy has people in."""
+        found, lone, cells = self.sightings, self.sightings.lone, self._cells
+        (without, narrow), (with_it, _) = (scenario.moments(self.probabilities, own) for own in (0, 1))
+        used = np.zeros(len(found.counts), dtype=bool)
+        used[cells[~lone]] = True
+        number = len(used)
+        ground: Floats = (
+            self._scale * (found.base + np.bincount(cells, self._rows * without, number)) + self._floors[scenario]
+        )
+        steps = self._scale * self._rows * (with_it - without)
+        average = ground + np.bincount(cells, steps * self.probabilities, number)
+        others = np.bincount(cells, (self.rates.share * self._rows) ** 2 * narrow, number)
+        spread = others + self.rates.unreached * average**2 / max(1 - self.rates.unreached, LEAST)
+        wide: Floats = np.maximum(NARROWEST, max(0.0, 1 - self.rates.share) + spread / average)
+        counts = found.counts.astype(np.float64)
+        saturated = counts - counts * np.log(np.maximum(counts, 1))
+        rest = (saturated - ground) / wide - np.log(wide) / 2
+        busy = cells[self._order][self._starts]
+        return Crowd(steps, -steps / wide[cells], ground[busy], (counts / wide)[busy], float(rest[used].sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """Shared cells under one scenario; in which there are rows, `ground` and `counts` say more."""
+
+    steps: Floats
+    """What holding a mark adds to the rate of its cell."""
+    slopes: Floats
+    """What it adds to the score by the rate alone."""
+    ground: Floats
+    """Per cell with rows, the rate without marks of the recipient."""
+    counts: Floats
+    """Per cell with rows, how many, over how wide the law is."""
+    rest: float
+
+    def curved(self, bits: Floats, order: Ints, starts: Ints) -> Floats:
+        """What the logarithms of the rates add to the score."""
+        rates = self.ground + np.add.reduceat(bits * self.steps[order], starts, axis=1)
+        added: Floats = np.log(rates) @ self.counts
+        return added
+
+
+def _log_poisson(counts: Floats, rates: Floats) -> Floats:
+    """Up to a constant that all copies share."""
+    return counts * np.log(rates) - rates
