@@ -207,7 +207,13 @@ class Scoring:
         saturated = counts - counts * np.log(np.maximum(counts, 1))
         rest = (saturated - ground) / wide - np.log(wide) / 2
         busy = cells[self._order][self._starts]
-        return Crowd(steps, -steps / wide[cells], ground[busy], (counts / wide)[busy], float(rest[used].sum()))
+        return Crowd(
+            steps=steps,
+            slopes=-steps / wide[cells],
+            ground=np.asarray(ground[busy], dtype=np.float64),
+            counts=(counts / wide)[busy],
+            rest=float(rest[used].sum()),
+        )
 
 
 @dataclass(frozen=True, eq=False)
