@@ -86,6 +86,9 @@ class Traceable:
             decoys=decoys,
         )
 
+    def __repr__(self) -> str:
+        return f"Traceable({self.release}, {len(self.codebook.marks)} marks, {len(self.recipients)} recipients)"
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The quasi-identifiers, in the order of a mark's labels."""
