@@ -18,7 +18,7 @@ from discreet.releases.given import Given
 from discreet.releases.keyed import Floats, canonical
 from discreet.releases.origin import Origin, origin_of
 from discreet.releases.rates import fitted
-from discreet.releases.scenarios import Scoring
+from discreet.releases.scoring import Scoring
 from discreet.releases.sightings import Sightings, sightings_of, sightings_of_decoys
 from discreet.releases.traceable import Traceable
 from discreet.releases.traced import ALPHA, PRIOR, Standing, Trace

@@ -21,6 +21,11 @@ class Rates:
     unreached: float
     """Share of cells that were left out."""
 
+    @property
+    def overall(self) -> float:
+        """Rows of the file per row of a copy, on average."""
+        return self.share * (1 - self.unreached)
+
 
 def fitted(sightings: Sightings, expected: Floats) -> Rates:
     """The likeliest rates, from cells that are the same in every copy; so they are the same for every recipient.
