@@ -119,6 +119,17 @@ class Traceable:
             found.append(_places(ladder, column.labels)[codes])
         return tuple(found)
 
+    @cached_property
+    def base(self) -> Ints:
+        """Rows of each released class that every copy has: none where it is a mark."""
+        real = {
+            labels
+            for labels, decoy in zip(self.codebook.marks.labels, self.codebook.marks.decoy, strict=True)
+            if not decoy
+        }
+        marked = np.array([labels in real for labels in self.released.tuples()], dtype=bool)
+        return np.where(marked, 0, self.released.sizes)
+
 
 def _coded(ladders: Sequence[Ladder], columns: Sequence[Sequence[Label]]) -> tuple[Ints, ...]:
     if not columns:

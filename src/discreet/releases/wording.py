@@ -111,7 +111,8 @@ def _origin(trace: Trace) -> Iterator[Said]:
     origin = trace.origin
     if origin is None or not origin.claims:
         return
-    found = f"{origin.decoys:,} of {count(origin.claims, 'claimed class is a decoy', 'claimed classes are decoys')}"
+    where = "claimed" if trace.kind == "claims" else "in the file"
+    found = f"{origin.decoys:,} of {count(origin.claims, 'class', 'classes')} {where} {'is a decoy' if origin.decoys == 1 else 'are decoys'}"
     chance = f"people picked at random among those with as many look-alikes would have given {origin.expected:.1f}"
     if origin.p_value <= trace.alpha:
         yield Said("origin", f"A copy of this release was used: {found}, and {chance} (p = {origin.p_value:.2g}).")
