@@ -129,6 +129,11 @@ class Release:
             registry.approve(registry.require(self.name, self.version), actor=actor)
             return self._again(registry)
 
+    def refreshed(self) -> Release:
+        """The same as the store knows it now."""
+        with ledger_of(self.store) as ledger:
+            return self._again(Registry(ledger))
+
     def _again(self, registry: Registry) -> Release:
         kept = registry.require(self.name, self.version)
         return replace(self, opened=Opened(kept, registry.open(kept)))

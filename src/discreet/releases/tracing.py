@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.errors import UsageError
+from discreet.ledger.entry import Detail
 from discreet.releases.claims import trace_claims
 from discreet.releases.opening import Opened, Where, open_release, record_trace
 from discreet.releases.releasing import Release
@@ -43,7 +44,7 @@ def trace(
     return found
 
 
-def about(found: Trace) -> dict[str, str | int]:
+def about(found: Trace) -> dict[str, Detail]:
     """What the ledger says about a trace."""
     return {
         "kind": found.kind,

@@ -58,4 +58,4 @@ def command(
         made.refuse_other_data()
         made = made.add_recipient(*new) if new else made
         copies = made.write(out, format=file_format, recipients=recipients)
-    tell_delivered(made, copies, as_json=as_json)
+    tell_delivered(made.refreshed(), copies, as_json=as_json)

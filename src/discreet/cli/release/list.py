@@ -36,4 +36,6 @@ def command(address: str | None, as_json: bool) -> None:
         rows.append((kept.name, str(kept.version), str(len(kept.copies)), told, kept.made[:10]))
     console.table(["release", "version", "recipients", "copies", "since"], rows, numeric=(1, 2))
     if not rows:
-        console.say("There is no release in this store yet. Next: discreet release plan DATA --population POP --policy FILE")
+        console.say(
+            "There is no release in this store yet. Next: discreet release plan DATA --population POP --policy FILE"
+        )

@@ -92,7 +92,7 @@ def command(
         )
     with console.working(f"Writing {len(recipients)} copies"):
         copies = made.write(out, format=file_format, recipients=recipients)
-    tell_delivered(made, copies, as_json=as_json)
+    tell_delivered(made.refreshed(), copies, as_json=as_json)
 
 
 def _read(file: Path) -> str:

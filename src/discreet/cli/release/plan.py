@@ -47,4 +47,6 @@ def command(
     console.heading(f"A release of {tables.data.name} to {recipients} recipients")
     for sentence in words_of(found):
         click.echo(click.wrap_text(console.plain(sentence), width=96, initial_indent="• ", subsequent_indent="  "))
-    console.say("\nNext: discreet release make, with --name, a --recipient each, --out, and the answers that it asks for")
+    console.say(
+        "\nNext: discreet release make, with --name, a --recipient each, --out, and the answers that it asks for"
+    )

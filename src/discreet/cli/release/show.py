@@ -29,19 +29,18 @@ def command(release_name: str, version: int | None, address: str | None, as_json
     opened = open_release(release_name, address, version=version)
     manifest, kept = opened.manifest, opened.kept
     if as_json:
-        gates = {name: value for name, value in manifest.gates.to_dict().items() if name != "agreement"}
-        about = {"levels": manifest.levels, "k": manifest.settings.k, "law": manifest.settings.law, "gates": gates}
+        answers = {name: value for name, value in manifest.gates.to_dict().items() if name != "agreement"}
+        about = {"levels": manifest.levels, "k": manifest.settings.k, "law": manifest.settings.law, "gates": answers}
         console.data({**kept.to_dict(), **about, "preflight": dict(manifest.preflight)})
         return
     tell_kept(kept)
     click.echo()
     levels = ", ".join(f"{name} {level}" for name, level in manifest.levels.items())
+    gates = manifest.gates
     told = [
         f"Levels: {levels}. k = {manifest.settings.k}, law {manifest.settings.law}.",
-        f"{manifest.released.records:,} people released in {len(manifest.released):,} classes; "
-        f"{len(manifest.codebook.marks)} marks.",
-        f"Signed off as {manifest.gates.sign_off}; population: {manifest.gates.population_source} "
-        f"({manifest.gates.population_licence}).",
+        f"{manifest.released.records:,} people in {len(manifest.released):,} classes; {len(manifest.codebook.marks)} marks.",
+        f"Signed off as {gates.sign_off}; population: {gates.population_source} ({gates.population_licence}).",
         f"The manifest is the one that the ledger committed to: {kept.digest}",
     ]
     for sentence in told:

@@ -24,14 +24,22 @@ def tell_delivered(made: Release, copies: list[Delivered], *, as_json: bool) -> 
     rows = [(copy.recipient, f"{copy.rows:,}", copy.file[:16], _where(copy)) for copy in copies]
     console.table(["recipient", "rows", "SHA-256", "folder"], rows, numeric=(1,))
     click.echo(f"The manifest is sealed; the ledger holds its SHA-256: {made.opened.kept.digest}")
-    console.say(f"\nNext: keep a head of the ledger elsewhere (discreet ledger head --out head.json). Who has which control\nrecords stands in the store and its keys only: keep both. Later: discreet release show {made.name}")
+    console.say(
+        f"\nNext: keep a head of the ledger elsewhere (discreet ledger head --out head.json). Who has which control\nrecords stands in the store and its keys only: keep both. Later: discreet release show {made.name}"
+    )
 
 
 def tell_kept(kept: Kept) -> None:
     """How the copies of a version stand."""
     console.heading(f"Release {kept.name}, version {kept.version}")
     rows = [
-        (copy.recipient, copy.state, "" if copy.rows is None else f"{copy.rows:,}", (copy.file or "")[:16], _day(copy.changed))
+        (
+            copy.recipient,
+            copy.state,
+            "" if copy.rows is None else f"{copy.rows:,}",
+            (copy.file or "")[:16],
+            _day(copy.changed),
+        )
         for copy in kept.copies
     ]
     console.table(["recipient", "state", "rows", "SHA-256", "since"], rows, numeric=(2,))
