@@ -6,6 +6,7 @@ from discreet.report.case_study import case_study_findings, case_study_page
 from discreet.report.findings import Finding, findings, profile_findings
 from discreet.report.misused import anomalies_page, anomaly_findings, incident_findings, incidents_page
 from discreet.report.page import assessment_page
+from discreet.report.traced import traced_findings, traced_page
 
 __all__ = [
     "Finding",
@@ -22,4 +23,6 @@ __all__ = [
     "incident_findings",
     "incidents_page",
     "profile_findings",
+    "traced_findings",
+    "traced_page",
 ]
