@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import anomalies, anonymity, assessing, attacker, counting, elicitation, lab, ledger, misuse, spark
+from benchmarks import (
+    anomalies,
+    anonymity,
+    assessing,
+    attacker,
+    counting,
+    elicitation,
+    lab,
+    ledger,
+    misuse,
+    releases_feasibility,
+    spark,
+)
 
 ALL = {
     "counting": counting.main,
@@ -17,6 +29,7 @@ ALL = {
     "ledger": ledger.main,
     "lab": lab.main,
     "spark": spark.main,
+    "releases_feasibility": releases_feasibility.main,
 }
 
 for name in sys.argv[1:] or ALL:

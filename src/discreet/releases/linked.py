@@ -97,11 +97,14 @@ class Linked:
 
     @classmethod
     def beside(cls, data: Classes, kept: NDArray[np.bool_], population: Classes, *, k: int) -> Linked:
-        """From classes of the data that are at their levels already; refused if the population is the wrong one."""
-        linked = cls(data, kept, population_at(population, data), k)
-        if linked.uncovered_records * MOST_UNCOVERED > linked.released.records:
-            raise _wrong_population(linked)
-        return linked
+        """From classes of the data that are at their levels already."""
+        return cls(data, kept, population_at(population, data), k).checked()
+
+    def checked(self) -> Linked:
+        """The same, refused if the population does not show more than 1 % of the released people."""
+        if self.uncovered_records * MOST_UNCOVERED > self.released.records:
+            raise _wrong_population(self)
+        return self
 
     @property
     def levels(self) -> dict[str, int]:

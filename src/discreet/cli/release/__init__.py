@@ -6,7 +6,10 @@ import importlib
 
 import click
 
-VERBS: dict[str, str] = {}
+VERBS = {
+    "feasibility": "See whether decoys can be put into a table.",
+    "fingerprints": "Give each recipient levels of its own, where that is safe.",
+}
 """The verbs; `discreet release VERB` is `command` in `discreet/cli/release/VERB.py`."""
 
 
@@ -33,4 +36,11 @@ class Verbs(click.Group):
 
 @click.group(name="release", cls=Verbs, short_help="Give every recipient a copy that can be traced.")
 def command() -> None:
-    """Give every recipient a copy that can be traced."""
+    """Give every recipient a copy that can be traced.
+
+    \b
+    Examples:
+      discreet release feasibility people.csv --policy policy.toml --population register.parquet
+      discreet release feasibility people.csv --policy policy.toml --population register.parquet --grid --report grid.html
+      discreet release fingerprints people.csv --policy policy.toml --recipients 3 --k 5
+    """
