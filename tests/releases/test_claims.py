@@ -233,6 +233,9 @@ def test_bad_calls_are_refused_in_words(town: World, tmp_path: Any) -> None:
     leak = trace_leak(town.traceable, town.file(town.sizes * town.copy(3)))
     with pytest.raises(UsageError, match="Only traces of claims"):
         trace_claims(town.traceable, claims, earlier=[leak])
+    other = trace_claims(world(100_000, 0.1, law="0.5").traceable, claims)
+    with pytest.raises(UsageError, match="another version"):
+        trace_claims(town.traceable, claims, earlier=[other])
     nobody = replace(town.codebook, recipients=(), present=np.zeros((0, len(town.codebook.marks)), dtype=bool))
     with pytest.raises(UsageError, match="Nobody ever"):
         trace_claims(replace(town.traceable, codebook=nobody), claims)
