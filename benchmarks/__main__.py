@@ -14,6 +14,7 @@ from benchmarks import (
     lab,
     ledger,
     misuse,
+    releases_feasibility,
     releases_tracing,
     spark,
 )
@@ -30,6 +31,7 @@ ALL = {
     "lab": lab.main,
     "releases_tracing": releases_tracing.main,
     "spark": spark.main,
+    "releases_feasibility": releases_feasibility.main,
 }
 
 for name in sys.argv[1:] or ALL:

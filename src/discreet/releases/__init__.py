@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from discreet.releases.bait import BaitPlan, plan_bait
 from discreet.releases.feasible import Feasibility, feasibility
+from discreet.releases.fingerprints import Fingerprints, plan_fingerprints
 from discreet.releases.gates import Gates
 from discreet.releases.grid import Cell, FeasibilityGrid, feasibility_grid
+from discreet.releases.kinship import same_origin
 from discreet.releases.linked import Candidates, Linked
 from discreet.releases.planning import Plan, plan
 
@@ -17,10 +20,12 @@ if TYPE_CHECKING:
     from discreet.releases.tracing import trace
 
 __all__ = [
+    "BaitPlan",
     "Candidates",
     "Cell",
     "Feasibility",
     "FeasibilityGrid",
+    "Fingerprints",
     "Gates",
     "Linked",
     "Opened",
@@ -30,7 +35,10 @@ __all__ = [
     "feasibility_grid",
     "open_release",
     "plan",
+    "plan_bait",
+    "plan_fingerprints",
     "release",
+    "same_origin",
     "trace",
 ]
 

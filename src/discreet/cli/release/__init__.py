@@ -6,8 +6,10 @@ import importlib
 
 import click
 
-VERBS: dict[str, str] = {
+VERBS = {
     "add-recipient": "Give somebody who comes later a copy of a release.",
+    "feasibility": "See whether decoys can be put into a table.",
+    "fingerprints": "Give each recipient levels of its own, where that is safe.",
     "list": "List the releases in a store.",
     "make": "Give every recipient a copy that can be traced.",
     "plan": "See what a release would look like; nothing is written.",
@@ -50,4 +52,7 @@ def command() -> None:
           --population-licence "CC BY 4.0" --counts-only --sign-off DPO-2026-17
       discreet release add-recipient spring hospital.csv --policy policy.toml --recipient east --out copies
       discreet release show spring
+      discreet release feasibility people.csv --policy policy.toml --population register.parquet
+      discreet release feasibility people.csv --policy policy.toml --population register.parquet --grid --report grid.html
+      discreet release fingerprints people.csv --policy policy.toml --recipients 3 --k 5
     """
