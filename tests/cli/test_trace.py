@@ -163,5 +163,15 @@ def test_copies_differ_in_marks_only_so_a_trace_is_all_there_is(made: Made) -> N
     assert {labels for labels in one | two if one[labels] != two[labels]} <= marks
 
 
+def test_every_key_of_the_json_is_documented(made: Made) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
+    section = page.split("## discreet trace claims")[1].split("\n## ")[0]
+    claims = trace("spring", claims=made.claims("south", 5).to_dicts(), store=str(made.store)).to_dict()
+    leak = trace("spring", leak=made.world.path, store=str(made.store)).to_dict()
+    for found in (claims, leak):
+        for key in [*found, *found["recipients"][0], *found["counts"], *(found["origin"] or {})]:
+            assert f"`{key}`" in section, key
+
+
 def test_the_public_name_is_the_same_function() -> None:
     assert discreet.trace is trace

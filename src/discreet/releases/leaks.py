@@ -129,7 +129,7 @@ def soft_rank(scores: Floats, dummies: Floats) -> Floats:
 
     Were a recipient innocent, its score would be one of exchangeable ones, and its share of their sum 1/(M + 1) on average.
 
-    >>> np.exp(soft_rank(np.array([0.0]), np.array([0.0, 0.0]))).tolist()
+    >>> np.exp(soft_rank(np.array([0.0]), np.array([0.0, 0.0]))).round(9).tolist()
     [1.0]
     """
     rest = float(log_mean(dummies)) + math.log(len(dummies))

@@ -33,7 +33,9 @@ def told(trace: Trace) -> tuple[Said, ...]:
 
 def _told(trace: Trace) -> Iterator[Said]:
     if trace.accused:
-        yield from (_accused(trace, one) for one in trace.standings if one.accused)
+        for one in trace.standings:
+            if one.accused:
+                yield from _accused(trace, one)
     else:
         yield _nobody(trace)
     yield _error_rate(trace)
@@ -45,15 +47,20 @@ def _told(trace: Trace) -> Iterator[Said]:
     yield Said("alternatives", ALTERNATIVES, OWN)
 
 
-def _accused(trace: Trace, one: Standing) -> Said:
-    seen = one.hits + one.misses
+def _accused(trace: Trace, one: Standing) -> Iterator[Said]:
+    seen = count(one.hits + one.misses, "mark", "marks")
     came = "claims hit" if trace.kind == "claims" else "file shows"
-    held = f"Of {count(seen, 'mark', 'marks')} that the {came}, {one.hits:,} {'is' if one.hits == 1 else 'are'} in the copy of {one.recipient}"
-    return Said(
+    yield Said(
         "recipients",
-        f"{one.recipient} is accused. {held} and {one.misses:,} {'is' if one.misses == 1 else 'are'} not; {_strength(trace, one)}. "
-        f"{_posterior(trace, one)}",
+        f"{one.recipient} is accused: of {seen} that the {came}, {one.hits:,} {'is' if one.hits == 1 else 'are'} in its copy and "
+        f"{one.misses:,} {'is' if one.misses == 1 else 'are'} not.",
         "Ask for access logs and for what was done with the copy before anything else is concluded.",
+    )
+    strength = _strength(trace, one)
+    yield Said(
+        "recipients",
+        f"{strength[:1].upper()}{strength[1:]}. {_posterior(trace, one)}",
+        "The prior is yours to choose: weigh the evidence with what else is known.",
     )
 
 

@@ -84,7 +84,7 @@ def test_every_recipient_is_a_bar_with_the_line_and_a_row(kind: str) -> None:
 
 
 def test_findings_say_who_and_on_what_evidence() -> None:
-    first, rate, *_ = traced_findings(TRACES["accused"])
+    first, _, rate, *_ = traced_findings(TRACES["accused"])
     assert "Partner 04 is accused" in first.headline
     assert "0.1 %" in rate.headline
     assert "Nobody is accused" in traced_findings(TRACES["nobody"])[0].headline
