@@ -29,7 +29,7 @@ def test_drawing_without_replacement_by_trying_everything(whole: int, data: st.D
     assert hypergeometric(whole, good, drawn) == pytest.approx(wanted)
 
 
-@given(drawn=st.integers(0, 60), chance=st.floats(0, 1))
+@given(drawn=st.integers(0, 60), chance=st.one_of(st.sampled_from([0.0, 1.0]), st.floats(1e-6, 1 - 1e-6)))
 def test_coins_against_scipy(drawn: int, chance: float) -> None:
     assert binomial(drawn, chance) == pytest.approx(stats.binom.pmf(np.arange(drawn + 1), drawn, chance), abs=1e-12)
 

@@ -130,13 +130,9 @@ def _origin(trace: Trace) -> Iterator[Said]:
         )
     else:
         lead = (
-            "The decoys alone do not show it" if trace.accused else "Nothing shows that a copy of this release was used"
+            "Decoys alone would not show it" if trace.accused else "Nothing shows that a copy of this release was used"
         )
-        yield Said(
-            "origin",
-            f"{lead}: {found}; {chance} (p = {origin.p_value:.2g}).",
-            "Ask where it comes from: people can be named, and tables be made, without any copy.",
-        )
+        yield Said("origin", f"{lead}: {found}; {chance} (p = {origin.p_value:.2g}).", _without_decoys(trace))
     if origin.own_copy is not None and origin.own_copy <= trace.alpha:
         yield Said(
             "origin",
@@ -144,6 +140,12 @@ def _origin(trace: Trace) -> Iterator[Said]:
             "may come from the original table, which has none.",
             "Look at who can read the original, the custodian's own staff included.",
         )
+
+
+def _without_decoys(trace: Trace) -> str:
+    if trace.accused:
+        return "That a copy was used follows from the accusation, which counts real marks as well."
+    return "Ask where it comes from: people can be named, and tables be made, without any copy."
 
 
 def _read(trace: Trace) -> Said:
