@@ -122,7 +122,9 @@ def test_every_trace_stands_in_the_ledger_without_a_value_of_anybody(made: Made)
     with Store.open(str(made.store), create=False) as store, store.reading() as connection:
         entry = next(iter(reading.entries(connection, last=1)))
     assert (entry.event, entry.actor, entry.subject) == ("releases.traced", "ann", "release:spring")
-    assert entry.details["recipients"] == 3
+    assert (entry.details["recipients"], entry.details["rows"]) == (3, 5)
+    assert float(str(entry.details["strongest_log10_e"])) <= float(str(entry.details["best_log10_e"]))
+    assert entry.details["smallest_p_value"] is None
     written = json.dumps(dict(entry.details))
     assert not [value for value in made.claims("south", 5)["year"] if f'"{value}"' in written]
 

@@ -349,3 +349,36 @@ def test_decoys_are_found_by_their_other_columns(town: World) -> None:
     assert trace_leak(release, leak, **FAST).accused == (LEAKER,)
     with pytest.raises(DataError, match="cannot carry evidence"):
         trace_leak(release, [{"unknown": 1}], **FAST)
+
+
+LABELS = {
+    "zip": ["430**", "431**", "43***", "*****", "43001", "9", None, "x"],
+    "sex": ["F", "M", "Person", None, "?"],
+    "birth_year": ["1960", "[1960, 1962)", "[1960, 1968)", "*", "1960.0", "-3", None, "nan", "no year"],
+}
+
+
+@given(
+    names=st.lists(st.sampled_from([*LABELS, "illness"]), unique=True),
+    number=st.integers(0, 12),
+    data=st.data(),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_table_makes_it_stumble(town: World, names: list[str], number: int, data: st.DataObject) -> None:
+    """Whatever is in it, a table is traced with numbers that make sense, or refused in words without its values."""
+    rows = [
+        {name: data.draw(st.sampled_from(LABELS.get(name, ["flu", None]))) for name in names} for _ in range(number)
+    ]
+    try:
+        trace = trace_leak(town.traceable, rows, alpha=0.5)
+    except DataError as refused:
+        assert "no year" not in str(refused)
+        return
+    told = json.dumps(trace.to_dict(), allow_nan=False)
+    assert "no year" not in told
+    counts = trace.counts
+    assert counts["matched"] + counts["foreign"] + counts["left_out"] == counts["rows"] == number
+    assert all(one.p_value is not None and 0 < one.p_value <= 1 for one in trace.standings)
+    assert all(0 <= one.posterior <= 1 for one in trace.standings)
+    assert trace.best_p_value is not None
+    assert trace.best_p_value <= min(one.p_value or 1.0 for one in trace.standings)
