@@ -7,6 +7,7 @@ import importlib
 import click
 
 VERBS = {
+    "attack": "Play recipients who try to find the decoys.",
     "feasibility": "See whether decoys can be put into a table.",
     "fingerprints": "Give each recipient levels of its own, where that is safe.",
 }
@@ -42,5 +43,6 @@ def command() -> None:
     Examples:
       discreet release feasibility people.csv --policy policy.toml --population register.parquet
       discreet release feasibility people.csv --policy policy.toml --population register.parquet --grid --report grid.html
+      discreet release attack people.csv --policy policy.toml --population register.parquet
       discreet release fingerprints people.csv --policy policy.toml --recipients 3 --k 5
     """

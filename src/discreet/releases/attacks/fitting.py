@@ -11,6 +11,7 @@ import numpy as np
 from discreet.kernel import Classes
 from discreet.kernel.hierarchy import Ints
 from discreet.releases.attacks.held import Adversary, Holding
+from discreet.releases.band import chances
 from discreet.releases.choosing import some
 from discreet.releases.closeness import Space
 from discreet.releases.donors import Column, Donors, neighbours
@@ -21,13 +22,16 @@ from discreet.releases.telling import Exhibit, rated
 
 TAUGHT = 200
 """Surely real classes that he learns from, at most."""
+SURE = 0.95
+"""The chance of being released from which on he takes a class to be real."""
 _SEED = 20_211  # any: the adversary's dice are his own
 
 
 def classifier(adversary: Adversary, asked: Ints) -> Floats:
     """How like self-made decoys each class in doubt is."""
     own = adversary.own
-    sure = np.setdiff1d(np.arange(len(own.labels)), asked)
+    chance = chances(adversary.links, sampling=adversary.sampling, k=adversary.k)
+    sure = np.flatnonzero(chance > SURE)
     if not own.others or len(sure) < 20:
         return np.zeros(len(asked))
     generator = np.random.default_rng(_SEED)
