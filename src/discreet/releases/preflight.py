@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.releases.choosing import FEWEST_MARKS
 from discreet.releases.laws import Law
-from discreet.releases.marking import FEWEST_MARKS, Marking
+from discreet.releases.marking import Marking
 from discreet.releases.power import ALPHA, POWER, claims_until_traced, coalition_supported, marks_needed
 from discreet.releases.telling import REFUSE, WARN
 
