@@ -210,6 +210,11 @@ def connect() -> Any:
     return duckdb.connect(config={"temp_directory": folder, "preserve_insertion_order": "false"})
 
 
+def connect_file(path: Path) -> Any:
+    """A new database in a private file, which keeps rows in order and spills beside itself."""
+    return duckdb.connect(str(path), config={"temp_directory": str(path.parent), "preserve_insertion_order": "true"})
+
+
 @contextmanager
 def translated(name: str) -> Iterator[None]:
     """Engine errors as ours. Their text is dropped: it quotes rows."""
