@@ -13,11 +13,15 @@ from discreet.releases.band import Band
 from discreet.releases.budget import Budget
 from discreet.releases.closeness import Space
 from discreet.releases.codebook import Flags, Marks, secret_probabilities
+from discreet.releases.doubt import undecided
+from discreet.releases.keyed import Floats
 from discreet.releases.laws import Law
 from discreet.releases.linked import Linked
 from discreet.releases.pairing import closest, most
 from discreet.releases.shifting import shifts_so_far
 
+FEWEST_MARKS = 30
+"""Below so many a leak can hardly be traced."""
 NEAR = 0.95
 """The share of real classes whose distance to the nearest other one a decoy must not exceed."""
 
@@ -39,8 +43,11 @@ class Pairs:
         return Pairs(self.real[kept], self.free[kept])
 
 
-def paired(linked: Linked, band: Band, *, budget: Budget) -> Pairs:
+def paired(linked: Linked, band: Band, generator: np.random.Generator, *, budget: Budget) -> Pairs:
     """Pairs of a real class and a near unreleased one with about the same link count, the riskiest first.
+
+    Which of several classes with the same link count is taken is drawn: their order is that of their values, and decoys
+    would all have the first ones.
 
     The closest are paired first, which leaves nothing to be seen in the link counts; where that gives fewer pairs than
     the budget allows, as many as possible.
@@ -49,18 +56,22 @@ def paired(linked: Linked, band: Band, *, budget: Budget) -> Pairs:
         return Pairs(band.real[:0], band.free[:0])
     space = Space(linked.released)
     limit = np.quantile(space.nearest(some(linked.released, band.real), itself=band.real), NEAR)
-    free = band.free[space.nearest(some(linked.population, band.free)) <= limit + 1e-9]
-    left, right = np.log(linked.links[band.real]), np.log(linked.population.sizes[free])
+    free = generator.permutation(band.free[space.nearest(some(linked.population, band.free)) <= limit + 1e-9])
+    real = generator.permutation(band.real)
+    left, right = np.log(linked.links[real]), np.log(linked.population.sizes[free])
     pairs = closest(left, right)
-    if linked.released.sizes[band.real[pairs[:, 0]]].sum() < budget.rows * linked.released.records:
+    if linked.released.sizes[real[pairs[:, 0]]].sum() < budget.rows * linked.released.records:
         pairs = most(left, right)
-    real, free = band.real[pairs[:, 0]], free[pairs[:, 1]]
+    real, free = real[pairs[:, 0]], free[pairs[:, 1]]
     order = np.argsort(linked.links[real] + linked.population.sizes[free], kind="stable")
     return Pairs(real[order], free[order])
 
 
 def affordable(linked: Linked, pairs: Pairs, law: Law, *, budget: Budget, release: str, key: bytes) -> Pairs:
-    """The riskiest pairs that the budget allows: rows lost, and the shift of every quasi-identifier."""
+    """The riskiest pairs that the budget allows, in rows lost and in the shift of every quasi-identifier.
+
+    Pairs that would leave too little doubt are left out as well.
+    """
     marks, half = as_marks(linked, pairs), len(pairs)
     chance = secret_probabilities(marks, law, release=release, key=key)
     sizes = linked.released.sizes[pairs.real]
@@ -70,7 +81,15 @@ def affordable(linked: Linked, pairs: Pairs, law: Law, *, budget: Budget, releas
     for place, name in enumerate(marks.columns):
         moved = shifts_so_far(people_by(linked.released, name), [label[place] for label in labels], changes)[1::2]
         count = min(count, within(moved, budget.shift))
-    return pairs.only(slice(count))
+    return pairs.only(slice(_doubtful(linked, pairs.only(slice(count)), chance, half)))
+
+
+def _doubtful(linked: Linked, pairs: Pairs, chance: Floats, half: int) -> int:
+    """How many of the pairs can be marks before link counts tell decoys."""
+    count = len(pairs)
+    kept = np.concatenate([chance[:count], chance[half : half + count]])
+    real, decoys = linked.links[pairs.real], linked.population.sizes[pairs.free]
+    return undecided(real, decoys, kept, linked.links, fewest=FEWEST_MARKS // 2)
 
 
 def within(shifts: Any, limit: float) -> int:

@@ -16,7 +16,7 @@ from discreet.policy import Policy
 from discreet.releases.band import Band
 from discreet.releases.bias import Shifts, other_shifts, quasi_shifts
 from discreet.releases.budget import Budget, expected_lost, worst_lost
-from discreet.releases.choosing import Pairs, affordable, as_marks, labels_of, paired, some, within
+from discreet.releases.choosing import FEWEST_MARKS, Pairs, affordable, as_marks, labels_of, paired, some, within
 from discreet.releases.codebook import Marks, secret_probabilities
 from discreet.releases.decoys import DecoyRows
 from discreet.releases.filling import Filler
@@ -27,8 +27,6 @@ from discreet.releases.nudging import repeated
 from discreet.releases.showing import exhibit
 from discreet.releases.telling import Gate, told
 from discreet.sources.table import Table
-
-FEWEST_MARKS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +108,7 @@ def mark(
     """
     drop, budget, secret = _unpublished(table), budget or Budget(), Secret(key, release, law)
     band = Band.of(linked)
-    available = paired(linked, band, budget=budget)
+    available = paired(linked, band, secret.generator("pairs"), budget=budget)
     chosen = affordable(linked, available, law, budget=budget, release=release, key=key)
     _refuse_few(len(chosen), force=force)
     if not len(chosen):

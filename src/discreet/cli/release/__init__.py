@@ -8,6 +8,7 @@ import click
 
 VERBS = {
     "add-recipient": "Give somebody who comes later a copy of a release.",
+    "attack": "Play recipients who try to find the decoys.",
     "feasibility": "See whether decoys can be put into a table.",
     "fingerprints": "Give each recipient levels of its own, where that is safe.",
     "list": "List the releases in a store.",
@@ -54,5 +55,6 @@ def command() -> None:
       discreet release show spring
       discreet release feasibility people.csv --policy policy.toml --population register.parquet
       discreet release feasibility people.csv --policy policy.toml --population register.parquet --grid --report grid.html
+      discreet release attack people.csv --policy policy.toml --population register.parquet
       discreet release fingerprints people.csv --policy policy.toml --recipients 3 --k 5
     """
