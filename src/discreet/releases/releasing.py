@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ from discreet.releases.gates import Gates
 from discreet.releases.keeping import Copy, Kept
 from discreet.releases.laws import Law
 from discreet.releases.manifest import Manifest, Settings, fingerprint
+from discreet.releases.names import check_names
 from discreet.releases.opening import Opened, Where, ledger_of, whoever_asks
 from discreet.releases.planning import find_node
-from discreet.releases.registry import Registry, check_names
+from discreet.releases.registry import Registry
 from discreet.sources import Table
 
 
@@ -189,7 +190,7 @@ def release(
             kept = _continued(registry, previous, people, who, state="approved" if approved else "planned")
             return Release(Opened(kept, registry.open(kept)), table, store, who)
         _refuse_other_law(previous, settings)
-        levels = levels if previous is None else previous.levels
+        levels = levels if previous is None else _same_levels(previous, levels)
         node = find_node(table, population, settings, levels=levels, diversity=diversity, closeness=closeness)
         settings = replace(settings, requirements=node.requirements)
         manifest = draft(registry.key(name), name, table, node, settings, people, gates, previous, force=force)
@@ -228,6 +229,20 @@ def _refuse_retired(registry: Registry, name: str, recipients: Sequence[str]) ->
             f"{len(gone)} of the recipients {'was' if len(gone) == 1 else 'were'} retired from release '{name}'.",
             remedy=f"Leave out {', '.join(sorted(gone))}, or start a release of another name.",
         )
+
+
+def _same_levels(previous: Manifest, levels: Levels | None) -> Levels:
+    """All versions are at the levels of the first, so that a class is the same class."""
+    names = previous.levels
+    asked = (
+        names if levels is None else levels if isinstance(levels, Mapping) else dict(zip(names, levels, strict=True))
+    )
+    if {**names, **asked} != names:
+        raise Refused(
+            f"Version {previous.version} of '{previous.release}' is at other levels, and all versions are at the same.",
+            remedy="Leave out the levels, or start a release of another name.",
+        )
+    return names
 
 
 def _refuse_other_law(previous: Manifest | None, settings: Settings) -> None:
