@@ -14,7 +14,9 @@ from benchmarks import (
     lab,
     ledger,
     misuse,
+    releases_copies,
     releases_feasibility,
+    releases_tracing,
     spark,
 )
 
@@ -28,6 +30,8 @@ ALL = {
     "anomalies": anomalies.main,
     "ledger": ledger.main,
     "lab": lab.main,
+    "releases_copies": releases_copies.main,
+    "releases_tracing": releases_tracing.main,
     "spark": spark.main,
     "releases_feasibility": releases_feasibility.main,
 }
