@@ -15,6 +15,7 @@ from benchmarks import (
     ledger,
     misuse,
     releases_feasibility,
+    releases_marks,
     releases_tracing,
     spark,
 )
@@ -30,6 +31,7 @@ ALL = {
     "ledger": ledger.main,
     "lab": lab.main,
     "releases_tracing": releases_tracing.main,
+    "releases_marks": releases_marks.main,
     "spark": spark.main,
     "releases_feasibility": releases_feasibility.main,
 }

@@ -46,7 +46,7 @@ def other_shifts(table: Table, donors: Donors, pairs: Pairs, decoys: DecoyRows, 
     """The shift of each other column in an average copy with the first pair, the first two, and so on."""
     half = len(pairs)
     rows = [(number, row) for number, place in enumerate(pairs.real.tolist()) for row in donors.rows[place].tolist()]
-    numbers = np.concatenate([np.array([number for number, _ in rows]), decoys.places])
+    numbers = np.concatenate([np.array([number for number, _ in rows], dtype=np.int64), decoys.places])
     changes = np.concatenate([chance[:half][numbers[: len(rows)]] - 1, chance[half:][decoys.places]])
     order = np.argsort(numbers, kind="stable")
     last = np.searchsorted(numbers[order], np.arange(half), side="right") - 1
