@@ -6,13 +6,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from discreet.releases.bait import BaitPlan, plan_bait
+from discreet.releases.budget import Budget
 from discreet.releases.feasible import Feasibility, feasibility
 from discreet.releases.fingerprints import Fingerprints, plan_fingerprints
 from discreet.releases.gates import Gates
 from discreet.releases.grid import Cell, FeasibilityGrid, feasibility_grid
 from discreet.releases.kinship import same_origin
 from discreet.releases.linked import Candidates, Linked
+from discreet.releases.marking import Marking, mark
 from discreet.releases.planning import Plan, plan
+from discreet.releases.preflight import Preflight
 
 if TYPE_CHECKING:
     from discreet.releases.opening import Opened, open_release
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BaitPlan",
+    "Budget",
     "Candidates",
     "Cell",
     "Feasibility",
@@ -28,11 +32,14 @@ __all__ = [
     "Fingerprints",
     "Gates",
     "Linked",
+    "Marking",
     "Opened",
     "Plan",
+    "Preflight",
     "Release",
     "feasibility",
     "feasibility_grid",
+    "mark",
     "open_release",
     "plan",
     "plan_bait",

@@ -155,12 +155,11 @@ def _balanced(
 ) -> tuple[Pairs, DecoyRows, Shifts]:
     """As many of the pairs as leave every column within the budget, and the shifts they cause."""
     chance = secret.probabilities(as_marks(linked, pairs))
-    others = other_shifts(table, filler.donors, pairs, decoys, chance)
-    count = min([len(pairs), *(within(shifts, budget.shift) for shifts in others.values())])
-    kept = pairs.only(slice(count))
-    moved = {name: float(shifts[count - 1]) if count else 0.0 for name, shifts in others.items()}
-    marks = as_marks(linked, kept)
-    return kept, decoys.only(np.arange(count)), {**quasi_shifts(linked, marks, secret.probabilities(marks)), **moved}
+    quasi = quasi_shifts(linked, as_marks(linked, pairs), chance)
+    shifts = {**quasi, **other_shifts(table, filler.donors, pairs, decoys, chance)}
+    count = within(list(shifts.values()), budget.shift)
+    last = {name: float(moved[count - 1]) if count else 0.0 for name, moved in shifts.items()}
+    return pairs.only(slice(count)), decoys.only(np.arange(count)), last
 
 
 def _unpublished(table: Table) -> tuple[str, ...]:
