@@ -14,7 +14,7 @@ from discreet.releases.keyed import Floats
 def shift(base: Mapping[Hashable, float], values: Sequence[Hashable], changes: Floats) -> float:
     """The largest change of the share of any value, given by how many rows each value gains or loses.
 
-    >>> shift({"a": 10.0, "b": 10.0}, ["a", "b"], np.array([1.0, -1.0]))
+    >>> round(shift({"a": 10.0, "b": 10.0}, ["a", "b"], np.array([1.0, -1.0])), 6)
     0.05
     """
     return float(shifts_so_far(base, values, changes)[-1]) if len(values) else 0.0

@@ -24,13 +24,13 @@ DIFFERENT = 0.5
 """What two different categories cost, in standard deviations."""
 CLOSE = 6
 """Donors that are nearest to a row, of which one gives a block."""
-BESIDE = 0.5
+BESIDE = 0.8
 """How often a number is moved to one of its neighbours instead of being taken from another row."""
 SHORT = 12
 """Different numbers up to which they are treated as categories."""
-ENOUGH = 0.5
+ENOUGH = 0.4
 """How far a row may be from having as much in common with others as its donor has, in natural logarithms."""
-SWEEPS = 3
+SWEEPS = 6
 """How often every block of a row may be exchanged."""
 
 
