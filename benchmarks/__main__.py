@@ -16,6 +16,7 @@ from benchmarks import (
     misuse,
     releases_copies,
     releases_feasibility,
+    releases_marks,
     releases_tracing,
     spark,
 )
@@ -32,6 +33,7 @@ ALL = {
     "lab": lab.main,
     "releases_copies": releases_copies.main,
     "releases_tracing": releases_tracing.main,
+    "releases_marks": releases_marks.main,
     "spark": spark.main,
     "releases_feasibility": releases_feasibility.main,
 }

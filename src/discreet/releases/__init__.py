@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from discreet.releases.bait import BaitPlan, plan_bait
+from discreet.releases.budget import Budget
 from discreet.releases.claims import trace_claims
 from discreet.releases.feasible import Feasibility, feasibility
 from discreet.releases.fingerprints import Fingerprints, plan_fingerprints
@@ -14,7 +15,9 @@ from discreet.releases.grid import Cell, FeasibilityGrid, feasibility_grid
 from discreet.releases.kinship import same_origin
 from discreet.releases.leaks import trace_leak
 from discreet.releases.linked import Candidates, Linked
+from discreet.releases.marking import Marking, mark
 from discreet.releases.planning import Plan, plan
+from discreet.releases.preflight import Preflight
 from discreet.releases.traceable import Traceable
 from discreet.releases.traced import Trace
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BaitPlan",
+    "Budget",
     "Candidates",
     "Cell",
     "Feasibility",
@@ -32,13 +36,16 @@ __all__ = [
     "Fingerprints",
     "Gates",
     "Linked",
+    "Marking",
     "Opened",
     "Plan",
+    "Preflight",
     "Release",
     "Trace",
     "Traceable",
     "feasibility",
     "feasibility_grid",
+    "mark",
     "open_release",
     "plan",
     "plan_bait",

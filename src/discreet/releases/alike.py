@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernel.hierarchy import Ints
+from discreet.releases.keyed import Floats
 
 NOBODY = -1
 """The code of a value that no row holds."""
@@ -48,6 +50,27 @@ class Likeness:
             shared[start:stop] = 0
         most = int(shared.max()) if len(shared) else 0
         return 2 * most - int(most > 0 and np.count_nonzero(shared == most) > 1)
+
+    def surprises(self, rows: Ints, *, but: Ints | None = None) -> Floats:
+        """The most that any row has in common with each row of codes, a value counting the more the fewer rows hold it.
+
+        A value that one row in n holds counts ln n. Rows of the class in `but`, one per row of codes, are left out.
+        """
+        shared = np.zeros((len(rows), len(self.owners)), dtype=np.float32)
+        for place, (codes, weights) in enumerate(zip(self.columns, self._weights, strict=True)):
+            asked = rows[:, place].astype(np.int32)
+            worth = np.where(asked == NOBODY, 0, weights[np.maximum(asked, 0)]).astype(np.float32)
+            shared += worth[:, None] * (codes[None, :] == asked[:, None])
+        if but is not None:
+            starts, stops = np.searchsorted(self.owners, but), np.searchsorted(self.owners, but, side="right")
+            for row, (start, stop) in enumerate(zip(starts, stops, strict=True)):
+                shared[row, start:stop] = 0
+        return np.asarray(shared.max(axis=1, initial=0), dtype=np.float64)
+
+    @cached_property
+    def _weights(self) -> list[Floats]:
+        people = max(len(self.owners), 1)
+        return [np.log(people / np.maximum(np.bincount(codes), 1)) for codes in self.columns]
 
     def degrees(self, rows: Ints) -> Ints:
         """The same for some of the rows themselves, each compared with other classes."""

@@ -16,7 +16,7 @@ from discreet.releases.decoys import DecoyRows
 from discreet.releases.donors import Donors
 from discreet.releases.keyed import Floats
 from discreet.releases.linked import Linked
-from discreet.releases.shifting import shift, shifts_so_far
+from discreet.releases.shifting import shifts_so_far
 from discreet.sources.table import Table
 
 Shifts = Mapping[str, float]
@@ -33,11 +33,17 @@ def tenths(values: Iterable[float], counts: Sequence[float]) -> Floats:
     return np.unique(known[order][np.minimum(places, len(known) - 1)])
 
 
-def quasi_shifts(linked: Linked, marks: Marks, probabilities: Floats) -> dict[str, float]:
-    """The shift of each quasi-identifier in an average copy."""
+def quasi_shifts(linked: Linked, marks: Marks, probabilities: Floats) -> dict[str, Floats]:
+    """The shift of each quasi-identifier in an average copy with the first pair, the first two, and so on.
+
+    Marks are all real ones, then all decoys, pair by pair.
+    """
+    half = len(marks) // 2
     changes = marks.sizes.astype(np.float64) * np.where(marks.decoy, probabilities, probabilities - 1)
+    order = np.arange(2 * half).reshape(2, half).T.ravel()
+    labels = [marks.labels[place] for place in order.tolist()]
     return {
-        name: shift(people_by(linked.released, name), [label[place] for label in marks.labels], changes)
+        name: shifts_so_far(people_by(linked.released, name), [label[place] for label in labels], changes[order])[1::2]
         for place, name in enumerate(marks.columns)
     }
 
@@ -46,7 +52,7 @@ def other_shifts(table: Table, donors: Donors, pairs: Pairs, decoys: DecoyRows, 
     """The shift of each other column in an average copy with the first pair, the first two, and so on."""
     half = len(pairs)
     rows = [(number, row) for number, place in enumerate(pairs.real.tolist()) for row in donors.rows[place].tolist()]
-    numbers = np.concatenate([np.array([number for number, _ in rows]), decoys.places])
+    numbers = np.concatenate([np.array([number for number, _ in rows], dtype=np.int64), decoys.places])
     changes = np.concatenate([chance[:half][numbers[: len(rows)]] - 1, chance[half:][decoys.places]])
     order = np.argsort(numbers, kind="stable")
     last = np.searchsorted(numbers[order], np.arange(half), side="right") - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from discreet.releases.keyed import Floats
 from discreet.releases.laws import Law
 from discreet.releases.linked import Linked
 from discreet.releases.pairing import closest, most
-from discreet.releases.shifting import shifts_so_far
+from discreet.releases.shifting import Balance, balanced
 
 FEWEST_MARKS = 30
 """Below so many a leak can hardly be traced."""
@@ -72,30 +73,46 @@ def affordable(linked: Linked, pairs: Pairs, law: Law, *, budget: Budget, releas
 
     Pairs that would leave too little doubt are left out as well.
     """
-    marks, half = as_marks(linked, pairs), len(pairs)
-    chance = secret_probabilities(marks, law, release=release, key=key)
+    if not len(pairs):
+        return pairs
+    chance = secret_probabilities(as_marks(linked, pairs), law, release=release, key=key).reshape(2, -1)
+    kept = _balanced(linked, pairs, chance, budget)
+    pairs, chance = pairs.only(kept), chance[:, kept]
     sizes = linked.released.sizes[pairs.real]
-    count = budget.pairs(sizes, chance[:half], released=linked.released.records)
-    changes = np.stack([-sizes * (1 - chance[:half]), sizes * chance[half:]], axis=1).ravel()
-    labels = [label for pair in zip(marks.labels[:half], marks.labels[half:], strict=True) for label in pair]
-    for place, name in enumerate(marks.columns):
-        moved = shifts_so_far(people_by(linked.released, name), [label[place] for label in labels], changes)[1::2]
-        count = min(count, within(moved, budget.shift))
-    return pairs.only(slice(_doubtful(linked, pairs.only(slice(count)), chance, half)))
+    count = budget.pairs(sizes, chance[0], released=linked.released.records)
+    return pairs.only(slice(_doubtful(linked, pairs.only(slice(count)), chance[:, :count])))
 
 
-def _doubtful(linked: Linked, pairs: Pairs, chance: Floats, half: int) -> int:
+def _balanced(linked: Linked, pairs: Pairs, chance: Floats, budget: Budget) -> Ints:
+    """The pairs that leave every quasi-identifier within the budget."""
+    sizes = linked.released.sizes[pairs.real]
+    real, decoys = labels_of(linked.released, pairs.real), labels_of(linked.population, pairs.free)
+    columns = [
+        Balance.of(
+            people_by(linked.released, name), [label[place] for label in real], [label[place] for label in decoys]
+        )
+        for place, name in enumerate(linked.released.names)
+    ]
+    changes = np.stack([-sizes * (1 - chance[0]), sizes * chance[1]], axis=1)
+    return balanced(columns, changes, budget.shift)
+
+
+def _doubtful(linked: Linked, pairs: Pairs, chance: Floats) -> int:
     """How many of the pairs can be marks before link counts tell decoys."""
-    count = len(pairs)
-    kept = np.concatenate([chance[:count], chance[half : half + count]])
     real, decoys = linked.links[pairs.real], linked.population.sizes[pairs.free]
-    return undecided(real, decoys, kept, linked.links, fewest=FEWEST_MARKS // 2)
+    return undecided(real, decoys, chance.ravel(), linked.links, fewest=FEWEST_MARKS // 2)
 
 
-def within(shifts: Any, limit: float) -> int:
-    """How many shifts, in their order, come before the first that exceeds the limit."""
-    beyond = np.flatnonzero(shifts > limit)
-    return int(beyond[0]) if len(beyond) else len(shifts)
+def within(shifts: Sequence[Floats], limit: float) -> int:
+    """The most pairs, the riskiest first, with which no column has shifted by more than the limit.
+
+    Shifts go up and down as pairs are added, so more pairs may do where fewer would not.
+
+    >>> within([np.array([0.1, 0.4, 0.2]), np.array([0.0, 0.1, 0.2])], 0.3)
+    3
+    """
+    fine = np.flatnonzero(np.max(shifts, axis=0) <= limit) if len(shifts) else np.arange(0)
+    return int(fine[-1]) + 1 if len(fine) else 0
 
 
 def as_marks(linked: Linked, pairs: Pairs) -> Marks:

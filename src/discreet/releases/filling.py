@@ -12,6 +12,7 @@ from discreet.kernel import Classes
 from discreet.kernel.hierarchy import Ints, Label
 from discreet.releases.blocks import association
 from discreet.releases.closeness import Space, numbers_of
+from discreet.releases.codebook import Flags
 from discreet.releases.decoys import DecoyRows
 from discreet.releases.determined import Dependence, dependences
 from discreet.releases.donors import BINS, Donors, neighbours
@@ -20,6 +21,8 @@ from discreet.releases.nudging import alone, movable, nudged
 from discreet.releases.splicing import Splicer
 from discreet.sources.table import Table
 
+WITNESSES = 20_000
+"""Rows that are fetched at most, unless the donors alone are more."""
 CANDIDATES_PER_ROW = 6
 """Rows of near classes that are fetched per row of a decoy; the most similar of them become donors."""
 
@@ -42,6 +45,7 @@ class Filler:
         cls,
         table: Table,
         released: Classes,
+        population: Classes,
         free: Classes,
         sizes: Ints,
         real: Ints,
@@ -53,16 +57,28 @@ class Filler:
         near = neighbours(Space(released), free, sizes, generator, per_row=CANDIDATES_PER_ROW)
         wanted = np.zeros(len(released), dtype=bool)
         wanted[np.concatenate([real, *near])] = True
+        wanted |= _witnesses(released, wanted, generator)
         donors = Donors.fetch(table, released, wanted, drop=drop)
         space = Space(released.keep(wanted), weights(released, donors))
         return cls(
-            released, donors, Splicer.of(donors), space, np.flatnonzero(wanted), dependences(table, released, donors)
+            released,
+            donors,
+            Splicer.of(donors),
+            space,
+            np.flatnonzero(wanted),
+            dependences(table, released, population, donors),
         )
 
     def fit(self, labels: Sequence[tuple[Label, ...]]) -> Ints:
         """The classes for which every column that follows from its quasi-identifiers is known."""
-        known = [all(one.key(label) in one.donors for one in self.follows) for label in labels]
+        known = [all(one.knows(label) for one in self.follows) for label in labels]
         return np.flatnonzero(np.array(known, dtype=bool))
+
+    def unknown(self, labels: Sequence[tuple[Label, ...]]) -> str | None:
+        """The column that follows from the quasi-identifiers and is unknown for most of these classes."""
+        missing = {one.column: sum(not one.knows(label) for label in labels) for one in self.follows}
+        worst = max(missing, key=missing.__getitem__, default=None)
+        return self.donors.columns[worst].name if worst is not None and missing[worst] else None
 
     def decoys(
         self, free: Classes, labels: Sequence[tuple[Label, ...]], sizes: Ints, generator: np.random.Generator
@@ -91,6 +107,15 @@ class Filler:
         tied |= {one.column for one in self.follows}
         columns = enumerate(self.donors.columns)
         return np.array([0.0 if place in tied or not movable(column) else alone(column) for place, column in columns])
+
+
+def _witnesses(released: Classes, wanted: Flags, generator: np.random.Generator) -> Flags:
+    """Further classes, drawn until there are enough rows to see how much real rows have in common with others."""
+    order = generator.permutation(np.flatnonzero(~wanted))
+    rows = int(released.sizes[wanted].sum()) + np.cumsum(released.sizes[order])
+    further = np.zeros(len(released), dtype=bool)
+    further[order[rows <= WITNESSES]] = True
+    return further
 
 
 def weights(released: Classes, donors: Donors) -> dict[str, float]:

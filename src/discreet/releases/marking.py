@@ -112,25 +112,24 @@ def mark(
     chosen = affordable(linked, available, law, budget=budget, release=release, key=key)
     _refuse_few(len(chosen), force=force)
     if not len(chosen):
-        return Marking(
-            linked,
-            as_marks(linked, chosen),
-            DecoyRows({}, band.real[:0]),
-            Gate(0.5, 1.0, 0, 0),
-            {},
-            np.zeros(0),
-            band,
-            0,
-        )
+        return _none(linked, band, available)
     chosen, decoys, filler = _filled(linked, table, chosen, secret, drop=drop, force=force)
     chosen, decoys, shifts = _balanced(linked, table, chosen, decoys, filler, secret, budget)
     _refuse_few(len(chosen), force=force)
-    marks = as_marks(linked, chosen)
+    if not len(chosen):
+        return _none(linked, band, available)
     gate = told(exhibit(linked, filler.donors, chosen, decoys), secret.generator("gate"))
     if gate.refused and not force:
         raise _told_apart(gate)
-    placed = DecoyRows(decoys.columns, decoys.places + len(chosen))
+    marks, placed = as_marks(linked, chosen), DecoyRows(decoys.columns, decoys.places + len(chosen))
     return Marking(linked, marks, placed, gate, shifts, secret.probabilities(marks), band, len(available))
+
+
+def _none(linked: Linked, band: Band, available: Pairs) -> Marking:
+    """No marks at all, which only force allows."""
+    nobody = available.only(slice(0))
+    none, gate = DecoyRows({}, nobody.real), Gate(0.5, 1.0, 0, 0)
+    return Marking(linked, as_marks(linked, nobody), none, gate, {}, np.zeros(0), band, len(available))
 
 
 def _filled(
@@ -139,14 +138,16 @@ def _filled(
     """The pairs whose decoys can be filled, and the rows of these."""
     sizes, free = linked.released.sizes[pairs.real], some(linked.population, pairs.free)
     generator = secret.generator("decoys")
-    filler = Filler.fetch(table, linked.released, free, sizes, pairs.real, generator, drop=drop)
+    filler = Filler.fetch(table, linked.released, linked.population, free, sizes, pairs.real, generator, drop=drop)
     copied = repeated(filler.donors.columns)
     if copied and not force:
         raise _gives_away(copied[0])
-    fit = filler.fit(labels_of(linked.population, pairs.free))
-    kept = pairs.only(fit)
-    labels = labels_of(linked.population, kept.free)
-    return kept, filler.decoys(some(free, fit), labels, sizes[fit], generator), filler
+    everywhere = labels_of(linked.population, pairs.free)
+    fit = filler.fit(everywhere)
+    if 2 * len(fit) < FEWEST_MARKS and len(fit) < len(pairs) and not force:
+        raise _unknown(str(filler.unknown(everywhere)))
+    labels = [everywhere[place] for place in fit.tolist()]
+    return pairs.only(fit), filler.decoys(some(free, fit), labels, sizes[fit], generator), filler
 
 
 def _balanced(
@@ -154,12 +155,11 @@ def _balanced(
 ) -> tuple[Pairs, DecoyRows, Shifts]:
     """As many of the pairs as leave every column within the budget, and the shifts they cause."""
     chance = secret.probabilities(as_marks(linked, pairs))
-    others = other_shifts(table, filler.donors, pairs, decoys, chance)
-    count = min([len(pairs), *(within(shifts, budget.shift) for shifts in others.values())])
-    kept = pairs.only(slice(count))
-    moved = {name: float(shifts[count - 1]) if count else 0.0 for name, shifts in others.items()}
-    marks = as_marks(linked, kept)
-    return kept, decoys.only(np.arange(count)), {**quasi_shifts(linked, marks, secret.probabilities(marks)), **moved}
+    quasi = quasi_shifts(linked, as_marks(linked, pairs), chance)
+    shifts = {**quasi, **other_shifts(table, filler.donors, pairs, decoys, chance)}
+    count = within(list(shifts.values()), budget.shift)
+    last = {name: float(moved[count - 1]) if count else 0.0 for name, moved in shifts.items()}
+    return pairs.only(slice(count)), decoys.only(np.arange(count)), last
 
 
 def _unpublished(table: Table) -> tuple[str, ...]:
@@ -185,6 +185,14 @@ def _told_apart(gate: Gate) -> Refused:
     return Refused(
         f"A classifier tells decoys from real classes with AUC {gate.auc:.2f} (0.5 is guessing, {gate.floor:.2f} is luck).",
         remedy="Leave out columns that depend closely on the quasi-identifiers, or force it.",
+    )
+
+
+def _unknown(column: str) -> Refused:
+    return Refused(
+        f"Column '{column}' follows from the quasi-identifiers, and what it would be in classes that are not released is "
+        "not known.",
+        remedy="Leave the column out; whoever has it can work it out anyway.",
     )
 
 

@@ -8,7 +8,6 @@ others.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,10 +24,12 @@ DIFFERENT = 0.5
 """What two different categories cost, in standard deviations."""
 CLOSE = 6
 """Donors that are nearest to a row, of which one gives a block."""
-BESIDE = 0.5
+BESIDE = 0.8
 """How often a number is moved to one of its neighbours instead of being taken from another row."""
 SHORT = 12
 """Different numbers up to which they are treated as categories."""
+ENOUGH = 0.4
+"""How far a row may be from having as much in common with others as its donor has, in natural logarithms."""
 SWEEPS = 6
 """How often every block of a row may be exchanged."""
 
@@ -85,12 +86,10 @@ class Splicer:
         made = np.repeat(firsts[:, None], len(self.donors.columns), axis=1)
         if len(self.groups) < 2 or len(pool) < 2:
             return made
-        wanted = self.likeness.degrees(firsts).tolist()
-        for row, moved, degree in zip(made, fresh, wanted, strict=True):
-            if degree == 2 * len(row):
-                row[:] = self._single(pool, generator)
-            else:
-                row[:] = self._spliced(row, pool, moved, degree, generator)
+        equal = self.likeness.degrees(firsts) == 2 * made.shape[1]
+        for row in np.flatnonzero(equal).tolist():
+            made[row] = self._single(pool, generator)
+        made[~equal] = self._spliced(made[~equal], pool, fresh[~equal], generator)
         return made
 
     def _single(self, pool: Ints, generator: np.random.Generator) -> int:
@@ -99,19 +98,28 @@ class Splicer:
         alone = drawn[self.likeness.degrees(drawn) < 2 * len(self.donors.columns) - 1]
         return int((alone if len(alone) else drawn)[0])
 
-    def _spliced(self, first: Ints, pool: Ints, fresh: Flags, wanted: int, generator: np.random.Generator) -> Ints:
-        """The row after as many exchanges as it takes to be exactly as like other rows as its donor is to others.
+    def _spliced(self, firsts: Ints, pool: Ints, fresh: Flags, generator: np.random.Generator) -> Ints:
+        """The rows after as many exchanges as it takes to have as much in common with others as their donors have.
 
-        Failing that, the version that came closest.
+        Failing that, the versions that came closest.
         """
-        row, best, apart = first.copy(), first.copy(), math.inf
-        for group in self._order(generator):
-            off = abs(self._degree(row, fresh) - wanted)
-            if off < apart:
-                best, apart = row.copy(), off
-            if not off:
+        donors = firsts[:, 0]
+        wanted = self.likeness.surprises(self._codes(firsts), but=self.donors.owners[donors])
+        rows, best, apart = firsts.copy(), firsts.copy(), np.full(len(firsts), np.inf)
+        orders = [self._order(generator) for _ in firsts]
+        open_rows = np.arange(len(firsts))
+        for turn in range(SWEEPS * len(self.groups)):
+            codes = np.where(fresh[open_rows], NOBODY, self._codes(rows[open_rows]))
+            off = np.abs(self.likeness.surprises(codes) - wanted[open_rows])
+            closer = open_rows[off < apart[open_rows]]
+            best[closer] = rows[closer]
+            apart[open_rows] = np.minimum(apart[open_rows], off)
+            open_rows = open_rows[off > ENOUGH]
+            for row in open_rows.tolist():
+                group = orders[row][turn]
+                rows[row, group] = self._donor(rows[row], pool, group, generator)
+            if not len(open_rows):
                 break
-            row[group] = self._donor(row, pool, group, generator)
         return best
 
     def _order(self, generator: np.random.Generator) -> list[list[int]]:
@@ -120,9 +128,9 @@ class Splicer:
         sweeps = [generator.choice(count, count, replace=False, p=self._odds) for _ in range(SWEEPS)]
         return [self.groups[number] for number in np.concatenate(sweeps).tolist()]
 
-    def _degree(self, row: Ints, fresh: Flags) -> int:
-        cells = zip(self.donors.columns, row, fresh, strict=True)
-        return self.likeness.degree([NOBODY if moved else int(column.codes[place]) for column, place, moved in cells])
+    def _codes(self, rows: Ints) -> Ints:
+        """What the rows hold, as codes."""
+        return np.stack([column.codes[rows[:, place]] for place, column in enumerate(self.donors.columns)], axis=1)
 
     def _donor(self, row: Ints, pool: Ints, group: list[int], generator: np.random.Generator) -> int:
         """One of the donors that agree best with the row in the columns on which the block depends.

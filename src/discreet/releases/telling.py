@@ -66,15 +66,15 @@ def auc(scores: Floats, truth: Flags) -> float:
     return float((ranks[truth].sum() - wanted * (wanted + 1) / 2) / (wanted * others))
 
 
-def noise_floor(decoys: int, real: int) -> float:
-    """The AUC that guessing stays below in 95 % of cases (the null variance of the Mann-Whitney statistic).
+def noise_floor(decoys: int, real: int, *, errors: float = _SURE) -> float:
+    """The AUC that guessing stays below in 95 % of cases, or so many standard errors (the null of the Mann-Whitney statistic).
 
     >>> round(noise_floor(70, 70), 2)
     0.58
     """
     if not decoys or not real:
         return 1.0
-    return min(1.0, 0.5 + _SURE * math.sqrt((decoys + real + 1) / (12 * decoys * real)))
+    return min(1.0, 0.5 + errors * math.sqrt((decoys + real + 1) / (12 * decoys * real)))
 
 
 @dataclass(frozen=True, eq=False)

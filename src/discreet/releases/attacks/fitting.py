@@ -20,7 +20,7 @@ from discreet.releases.keyed import Floats
 from discreet.releases.splicing import Splicer
 from discreet.releases.telling import Exhibit, rated
 
-TAUGHT = 200
+TAUGHT = 100
 """Surely real classes that he learns from, at most."""
 SURE = 0.95
 """The chance of being released from which on he takes a class to be real."""

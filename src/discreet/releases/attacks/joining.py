@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from discreet.kernel.hierarchy import Ints
 from discreet.kernel.keys import pack
-from discreet.releases.attacks.held import Adversary
+from discreet.releases.attacks.held import Adversary, Holding
 from discreet.releases.keyed import Floats
 
 
@@ -22,6 +24,18 @@ def duplicates(adversary: Adversary, asked: Ints) -> Floats:
 
 
 def tuple_join(adversary: Adversary, asked: Ints) -> Floats:
-    """How like the rows of a class are to the row of another class that is most like them."""
+    """How much the rows of a class have in common with the row of another class that is most like them.
+
+    Rare values count more than common ones: who shares them shares an origin.
+    """
     own = adversary.own
-    return np.array([float(own.likeness.degrees(own.rows_of(place)).mean()) for place in asked.tolist()])
+    if not own.others:
+        return np.zeros(len(asked))
+    cells = np.stack([column.codes for column in own.others], axis=1)
+    shared = [own.likeness.surprises(cells[rows], but=np.full(len(rows), place)) for place, rows in _rows(own, asked)]
+    return np.array([float(one.mean()) for one in shared])
+
+
+def _rows(own: Holding, asked: Ints) -> Iterator[tuple[int, Ints]]:
+    for place in asked.tolist():
+        yield place, own.rows_of(place)

@@ -87,17 +87,19 @@ def baited_cases(stage: Stage, plan: BaitPlan, table: Table, dice: Any) -> list[
         kept = np.ones(len(stage.linked.released), dtype=bool)
         kept[copy.removed] = False
         labels = labels_of(copy.decoys, np.arange(len(copy.decoys)))
-        rows = _bait_rows(table, stage.linked.released, copy.decoys, labels, dice, drop)
+        rows = _bait_rows(table, stage.linked, copy.decoys, labels, dice, drop)
         copies.append(stage.copy(kept, labels, rows, dice))
         decoys.append(labels)
     return _round(stage, copies, decoys)
 
 
 def _bait_rows(
-    table: Table, released: Classes, decoys: Classes, labels: list[tuple[Label, ...]], dice: Any, drop: Sequence[str]
+    table: Table, linked: Linked, decoys: Classes, labels: list[tuple[Label, ...]], dice: Any, drop: Sequence[str]
 ) -> DecoyRows:
     """The paper does not say what decoys hold; here they are filled as those of the marks mode."""
-    filler = Filler.fetch(table, released, decoys, decoys.sizes, np.arange(0), dice, drop=drop)
+    filler = Filler.fetch(
+        table, linked.released, linked.population, decoys, decoys.sizes, np.arange(0), dice, drop=drop
+    )
     for one in filler.follows:
         missing = {one.key(label): 0 for label in labels if one.key(label) not in one.donors}
         one.donors.update(missing)

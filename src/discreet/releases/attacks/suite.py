@@ -31,6 +31,10 @@ ATTACKS: Mapping[str, tuple[Rate, int]] = {
 }
 """By name: how it rates classes, and how many copies it needs."""
 TARGET = 0.60
+EITHER_WAY = 1.96
+"""Standard errors within which 95 % of guesses stay, whichever way they point."""
+OF_TEN = 2.81
+"""The same for the best of ten."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +53,8 @@ class Outcome:
 
     @property
     def tells(self) -> bool:
-        """Whether it beats the target by more than luck explains."""
-        return self.auc > max(TARGET, self.floor)
+        """Whether it beats the target by more than luck explains, ten attacks having been tried."""
+        return self.auc > max(TARGET, 0.5 + (self.floor - 0.5) * OF_TEN / EITHER_WAY)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -99,7 +103,7 @@ def _outcome(name: str, rate: Rate, cases: Sequence[Case], asked: Sequence[tuple
     return Outcome(
         name,
         max(mean, 1 - mean),
-        float(np.mean([noise_floor(int(truth.sum()), int((~truth).sum())) for truth in truths])),
+        float(np.mean([noise_floor(int(truth.sum()), int((~truth).sum()), errors=EITHER_WAY) for truth in truths])),
         float(np.mean(precision)),
         float(np.mean([truth.mean() if len(truth) else 0.0 for truth in truths])),
     )
