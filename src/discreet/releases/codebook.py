@@ -44,10 +44,19 @@ class Marks:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def __repr__(self) -> str:
+        return f"Marks({len(self)} classes, {int(self.decoy.sum())} of them decoys)"
+
     @cached_property
     def messages(self) -> tuple[bytes, ...]:
         """Each class as bytes: what the keyed decisions are about, whatever the version of the data."""
         return tuple(canonical(label) for label in self.labels)
+
+
+def secret_probabilities(marks: Marks, law: Law, *, release: str, key: bytes) -> Floats:
+    """With which probability each mark is present in a copy."""
+    head = canonical([release])
+    return law.probabilities(uniforms(derive(key, "law"), (head + message for message in marks.messages)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,15 +75,16 @@ class Codebook:
         names = tuple(recipients)
         if len(set(names)) != len(names):
             raise UsageError("Two recipients have the same name.", remedy="Give each recipient a name of its own.")
-        law_key, presence_key = derive(key, "law"), derive(key, "presence")
-        head = canonical([release])
-        drawn = uniforms(law_key, (head + message for message in marks.messages))
-        probabilities = law.probabilities(drawn)
+        presence_key, head = derive(key, "presence"), canonical([release])
+        probabilities = secret_probabilities(marks, law, release=release, key=key)
         rows = [
             uniforms(presence_key, (head + message + canonical([name]) for message in marks.messages)) < probabilities
             for name in names
         ]
         return cls(marks, probabilities, names, np.array(rows, dtype=bool).reshape(len(names), len(marks)))
+
+    def __repr__(self) -> str:
+        return f"Codebook({len(self.marks)} marks, {len(self.recipients)} recipients)"
 
     def row(self, recipient: str) -> Flags:
         """The marks of one recipient."""
