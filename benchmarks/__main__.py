@@ -15,6 +15,7 @@ from benchmarks import (
     ledger,
     misuse,
     releases_feasibility,
+    releases_tracing,
     spark,
 )
 
@@ -28,6 +29,7 @@ ALL = {
     "anomalies": anomalies.main,
     "ledger": ledger.main,
     "lab": lab.main,
+    "releases_tracing": releases_tracing.main,
     "spark": spark.main,
     "releases_feasibility": releases_feasibility.main,
 }

@@ -104,6 +104,7 @@ def _error_rate(trace: Trace) -> Said:
         "error-rate",
         f"Were all {count(trace.family, 'recipient', 'recipients')}{others} innocent, anybody would be accused in at most "
         f"{share(trace.alpha)} of releases{', however often one looks' if trace.kind == 'claims' else ''}.",
+        "If an accusation must be rarer, choose a smaller alpha before the next trace, never after one.",
     )
 
 
@@ -115,12 +116,20 @@ def _origin(trace: Trace) -> Iterator[Said]:
     found = f"{origin.decoys:,} of {count(origin.claims, 'class', 'classes')} {where} {'is a decoy' if origin.decoys == 1 else 'are decoys'}"
     chance = f"people picked at random among those with as many look-alikes would have given {origin.expected:.1f}"
     if origin.p_value <= trace.alpha:
-        yield Said("origin", f"A copy of this release was used: {found}, and {chance} (p = {origin.p_value:.2g}).")
+        yield Said(
+            "origin",
+            f"A copy of this release was used: {found}, and {chance} (p = {origin.p_value:.2g}).",
+            "Treat it as a breach of a copy, also where nobody is accused yet.",
+        )
     else:
         lead = (
             "The decoys alone do not show it" if trace.accused else "Nothing shows that a copy of this release was used"
         )
-        yield Said("origin", f"{lead}: {found}; {chance} (p = {origin.p_value:.2g}).")
+        yield Said(
+            "origin",
+            f"{lead}: {found}; {chance} (p = {origin.p_value:.2g}).",
+            "Ask where it comes from: people can be named, and tables be made, without any copy.",
+        )
     if origin.own_copy is not None and origin.own_copy <= trace.alpha:
         yield Said(
             "origin",

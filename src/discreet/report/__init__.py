@@ -7,6 +7,7 @@ from discreet.report.feasible import feasibility_findings, feasibility_page
 from discreet.report.findings import Finding, findings, profile_findings
 from discreet.report.misused import anomalies_page, anomaly_findings, incident_findings, incidents_page
 from discreet.report.page import assessment_page
+from discreet.report.traced import traced_findings, traced_page
 
 __all__ = [
     "Finding",
@@ -25,4 +26,6 @@ __all__ = [
     "incident_findings",
     "incidents_page",
     "profile_findings",
+    "traced_findings",
+    "traced_page",
 ]
