@@ -49,7 +49,7 @@ GRANTED: dict[str, frozenset[str]] = {
 }  # fmt: skip
 """The permissions of each role."""
 
-SESSIONS_ONLY = frozenset({"account.own", "accounts.change", "releases.approve"})
+SESSIONS_ONLY = frozenset({"account.own", "accounts.change", "releases.approve", "releases.take"})
 """Never given to a token: what decides who may come in, or what may go out, needs a person who has signed in."""
 
 

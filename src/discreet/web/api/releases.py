@@ -9,7 +9,6 @@ from fastapi import File, Form, UploadFile
 from discreet.releases.traced import ALPHA
 from discreet.web.api.release_models import CopyModel, PlanModel, ReleaseModel, Releases, TraceModel
 from discreet.web.context import Context, Here
-from discreet.web.pages.release_plans import last_job
 from discreet.web.pages.releases import sealed
 from discreet.web.pages.traces import written_down
 from discreet.web.problems import not_found
@@ -105,7 +104,7 @@ def _model(context: Context, board: Board) -> ReleaseModel:
 def _plan(context: Context, number: int) -> PlanModel:
     found = deciding.found(context, number)
     with context.site.store.reading() as connection:
-        job = last_job(connection, found)
+        job = deciding.last_job(connection, found)
     plain = (
         "id",
         "release",

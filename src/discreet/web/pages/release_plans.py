@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import Connection
 from starlette.responses import Response
 
 from discreet.web.context import Context, Here, go
 from discreet.web.datasets import dataset as datasets
-from discreet.web.jobs import job as jobs
 from discreet.web.jobs import queue
-from discreet.web.jobs.job import Job
 from discreet.web.pages.jobs import progress_of
 from discreet.web.problems import Problem, problem_of
 from discreet.web.releasing import deciding
@@ -76,7 +73,7 @@ def plan_again(context: Context, *, said: str = "", problem: Problem | None = No
     """The same, also with what went wrong."""
     plan = deciding.found(context, context.loaded.id)
     with context.site.store.reading() as connection:
-        now, job = queue.moment(connection), last_job(connection, plan)
+        now, job = queue.moment(connection), deciding.last_job(connection, plan)
     running = progress_of(job, now) if job is not None and job.active else None
     return context.page(
         "release_plan.html",
@@ -84,6 +81,7 @@ def plan_again(context: Context, *, said: str = "", problem: Problem | None = No
         problem=problem,
         plan=plan,
         own=plan.account == context.owner.id,
+        open_to_change=plan.state in plans.CHANGEABLE or deciding.is_stuck(context, plan),
         words=plans.WORDS,
         running=running,
         failed=job if job is not None and job.state in ("failed", "cancelled") else None,
@@ -92,17 +90,10 @@ def plan_again(context: Context, *, said: str = "", problem: Problem | None = No
     )
 
 
-def last_job(connection: Connection, plan: Plan) -> Job | None:
-    """The last job of this plan as it is."""
-    recent = jobs.newest(connection, dataset=plan.dataset, kinds=("preflight", "release"), most=50)
-    mine = [job for job in recent if (job.asked.get("plan"), job.asked.get("digest")) == (plan.id, plan.digest)]
-    return mine[0] if mine else None
-
-
 def change_page(context: Here) -> Response:
     """The form again, with what is planned."""
     plan: Plan = context.loaded
-    if plan.state not in plans.CHANGEABLE:
+    if plan.state not in plans.CHANGEABLE and not deciding.is_stuck(context, plan):
         raise plans.too_late()
     return _form(context, typed=shown_of(context, plan.content), plan=plan)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -12,7 +13,9 @@ from discreet.releases.keeping import Kept
 from discreet.releases.registry import Registry, check_names
 from discreet.store.tables import ENTRY
 from discreet.web.context import Context
+from discreet.web.jobs import job as jobs
 from discreet.web.jobs.asking import enqueue
+from discreet.web.jobs.job import Job
 from discreet.web.problems import Problem, not_found
 from discreet.web.releasing import plan as plans
 from discreet.web.releasing.content import NewPlan, content_of
@@ -79,8 +82,11 @@ def change(context: Context, plan: Plan, wanted: NewPlan | list[str], *, version
             gone = keeping.retired(connection, kept.name)
         content = _further(plan.content, kept, wanted, gone)
 
+    was = _changeable(context, plan)
+
     def along(connection: Connection) -> None:
-        plans.change(connection, plan, content, version=version, account=context.owner.id, now=context.site.stamp())
+        now = context.site.stamp()
+        plans.change(connection, plan, content, was=was, version=version, account=context.owner.id, now=now)
 
     context.act("releases.planned", plan.subject, along=along, act="changed", **_facts(content))
     look(context, found(context, plan.id))
@@ -120,10 +126,11 @@ def _decide(context: Context, plan: Plan, state: str, *, event: str, reason: str
 
 def withdraw(context: Context, plan: Plan) -> None:
     """Nothing shall come of it."""
+    was = _changeable(context, plan)
     context.act(
         "releases.planned",
         plan.subject,
-        along=lambda connection: plans.move(connection, plan, "withdrawn", was=plans.CHANGEABLE),
+        along=lambda connection: plans.move(connection, plan, "withdrawn", was=was),
         act="withdrawn",
         plan=plan.digest,
     )
@@ -135,6 +142,27 @@ def make(context: Context, plan: Plan) -> int:
         if plan.state != "making":  # else the job before did not come to its end, and goes on where it stopped
             plans.move(connection, plan, "making", was=("approved",))
     return enqueue(context, "release", plan.dataset, {**_asked(plan), "seen": plan.seen})
+
+
+def _changeable(context: Context, plan: Plan) -> Sequence[str]:
+    """The states in which a plan can still be changed or withdrawn."""
+    return (*plans.CHANGEABLE, "making") if is_stuck(context, plan) else plans.CHANGEABLE
+
+
+def is_stuck(context: Context, plan: Plan) -> bool:
+    """Was it approved, but its copies were refused before anything was sealed?"""
+    if plan.state != "making" or plan.kind != "new" or Registry(context.site.ledger).find(plan.release) is not None:
+        return False
+    with context.site.store.reading() as connection:
+        job = last_job(connection, plan)
+    return job is None or not job.active
+
+
+def last_job(connection: Connection, plan: Plan) -> Job | None:
+    """The last job of this plan as it is."""
+    recent = jobs.newest(connection, dataset=plan.dataset, kinds=("preflight", "release"), most=50)
+    mine = [job for job in recent if (job.asked.get("plan"), job.asked.get("digest")) == (plan.id, plan.digest)]
+    return mine[0] if mine else None
 
 
 def _asked(plan: Plan) -> dict[str, Any]:

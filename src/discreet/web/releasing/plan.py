@@ -134,14 +134,21 @@ def add(connection: Connection, *, kind: str, content: dict[str, Any], account: 
 
 
 def change(
-    connection: Connection, plan: Plan, content: dict[str, Any], *, version: int, account: int, now: str
+    connection: Connection,
+    plan: Plan,
+    content: dict[str, Any],
+    *,
+    was: Sequence[str],
+    version: int,
+    account: int,
+    now: str,
 ) -> None:
     """Plan something else instead. Whatever was approved or rejected is forgotten: it was about something else."""
     _refuse_second(connection, content["release"], but=plan.id)
     new = {**_written(content), "release": content["release"], "dataset": content["dataset"], "version": version + 1}
     new |= {"state": "planned", "account": account, "changed": now, "preflight": None}
     new |= {"decider": None, "decided": None, "reason": None}
-    _move(connection, plan.id, new, was=CHANGEABLE, version=version)
+    _move(connection, plan.id, new, was=was, version=version)
 
 
 def keep_preflight(connection: Connection, number: int, digest: str, preflight: dict[str, Any]) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 from discreet.policy import Policy
 from discreet.releases.chances import foretell
 from discreet.releases.copies import recoded
-from discreet.releases.manifest import Manifest, fingerprint
-from discreet.releases.planning import Plan, plan
+from discreet.releases.laws import Law
+from discreet.releases.manifest import Manifest, Settings, fingerprint
+from discreet.releases.marking import mark
+from discreet.releases.planning import Plan, find_node
 from discreet.releases.registry import Registry
 from discreet.sources import Table
 from discreet.web.jobs.task import Outcome, Task
@@ -34,16 +36,21 @@ def _of_release(task: Task, wanted: plans.Plan) -> dict[str, Any]:
     content = wanted.content
     task.tell("Counting people who look alike", 0.1)
     table, population = tables(task)
+    settings = Settings(
+        k=content["k"], suppression=content["suppression"], loss="dm_star", law=Law.parse(content["law"]).name
+    )
+    node = find_node(table, population, settings)
     task.tell("Choosing marks and making up decoys", 0.4)
-    planned = plan(
+    # With the secret of the release itself, so that what is approved is what will be made, to the last mark.
+    marking = mark(
+        node.linked,
         table,
-        population,
-        len(wanted.recipients),
-        k=content["k"],
-        suppression=content["suppression"],
-        law=content["law"],
+        key=Registry(task.ledger).key(wanted.release),
+        release=wanted.release,
+        law=Law.parse(content["law"]),
         force=content["force"],
     )
+    planned = Plan(node, marking, len(wanted.recipients), settings)
     task.tell("Playing leakers", 0.9)
     heights = {column.name: column.hierarchy.height for column in planned.node.linked.released.columns}
     return {**planned.to_dict(), "heights": heights, "chances": _chances(planned), "of": _stamp(task, table)}
