@@ -116,6 +116,6 @@ def test_the_desk_needs_no_script(place: Place, visit: Visit) -> None:
     with page.expect_download():
         page.get_by_role("button", name="Hand over : north").click()
     page.reload()
-    page.get_by_text("Retire west").click()
+    page.locator("summary", has_text="Retire west").click()
     page.get_by_role("button", name="Retire west").click()
     expect(page.get_by_role("status")).to_contain_text("gets no further copies")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from fastapi import FastAPI
 
 from discreet.web.datasets import dataset as datasets
+from discreet.web.jobs import job as jobs
 from discreet.web.jobs import process, queue
 from discreet.web.jobs.work import WORK
 from tests.releases.world import rows_of
@@ -111,14 +113,27 @@ def plan(app: FastAPI, browser: Browser | None = None, **more: Any) -> int:
 
 
 def work_off(app: FastAPI) -> list[str]:
-    """Do every job that waits, here and now; gives what became of each."""
+    """Do every job that waits, here and now; gives what became of each. Where a foreman is at work, wait for him."""
     site, ends = app.state.site, []
+    if site.foreman is not None:
+        return _waited(app)
     while True:
         with site.store.writing() as connection:
             job = queue.claim(connection, at_once=10**6, lease=10**6)
         if job is None:
             return ends
         ends.append(_do(app, job))
+
+
+def _waited(app: FastAPI) -> list[str]:
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        with app.state.site.store.reading() as connection:
+            (last,) = jobs.newest(connection, most=1)
+        if not last.active:
+            return [last.problem or last.state]
+        time.sleep(0.1)
+    raise AssertionError("a job does not come to its end")
 
 
 def _do(app: FastAPI, job: Any) -> str:

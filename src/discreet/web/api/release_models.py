@@ -38,7 +38,7 @@ class ReleaseModel(Strict):
 
 
 class Releases(Strict):
-    """All releases, what was touched last first."""
+    """All releases, what waits for somebody first, then what was touched last."""
 
     releases: list[ReleaseModel]
 

@@ -72,20 +72,25 @@ class Board:
         """The plan that it was made by, or is to be."""
         return next((plan for plan in reversed(self.plans) if plan.state in (*OPEN, "made")), None)
 
+    @property
+    def touched(self) -> int:
+        """The last entry about it, other than that somebody looked."""
+        return next((entry.sequence for entry in self.history if entry.event != "web.shown"), 0)
+
     def number(self, state: str) -> int:
         """Copies in a state."""
         return sum(row.state == state for row in self.rows)
 
 
 def boards(connection: Connection) -> list[Board]:
-    """Everything, what was touched last first; a plan that was rejected or withdrawn alone makes no release."""
+    """Everything, what waits for somebody first, then what was touched last; what was withdrawn alone is no release."""
     kept = {one.name: one for one in keeping.every_one(connection)}
     planned: dict[str, list[Plan]] = {}
     for plan in plans.everything(connection):
         planned.setdefault(plan.release, []).append(plan)
     names = [name for name in {**kept, **planned} if name in kept or _alive(planned[name])]
     found = [_board(connection, name, kept.get(name), planned.get(name, [])) for name in names]
-    return sorted(found, key=lambda board: board.history[0].sequence if board.history else 0, reverse=True)
+    return sorted(found, key=lambda board: (board.open is not None, board.touched), reverse=True)
 
 
 def board(connection: Connection, name: str) -> Board | None:

@@ -42,7 +42,7 @@ def _lines(found: dict[str, Any]) -> Iterator[Line]:
 
 def _people(found: dict[str, Any]) -> Line:
     says = (
-        f"{found['released']:,} of {found['records']:,} people are in every copy or in most, in {found['classes']:,} groups of "
+        f"{found['released']:,} of {found['records']:,} people can be released, in {found['classes']:,} groups of "
         f"at least {found['k']} who look alike; {found['suppressed']:,} are left out of all copies."
     )
     return Line(percent(found["released"] / found["records"]), "of people released", says)
