@@ -5,14 +5,18 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from discreet.releases.ancestry import same_origin
 from discreet.releases.bait import BaitPlan, plan_bait
+from discreet.releases.claims import trace_claims
 from discreet.releases.feasible import Feasibility, feasibility
 from discreet.releases.fingerprints import Fingerprints, plan_fingerprints
 from discreet.releases.gates import Gates
 from discreet.releases.grid import Cell, FeasibilityGrid, feasibility_grid
+from discreet.releases.kinship import same_origin
+from discreet.releases.leaks import trace_leak
 from discreet.releases.linked import Candidates, Linked
 from discreet.releases.planning import Plan, plan
+from discreet.releases.traceable import Traceable
+from discreet.releases.traced import Trace
 
 if TYPE_CHECKING:
     from discreet.releases.opening import Opened, open_release
@@ -31,6 +35,8 @@ __all__ = [
     "Opened",
     "Plan",
     "Release",
+    "Trace",
+    "Traceable",
     "feasibility",
     "feasibility_grid",
     "open_release",
@@ -40,6 +46,8 @@ __all__ = [
     "release",
     "same_origin",
     "trace",
+    "trace_claims",
+    "trace_leak",
 ]
 
 # These write into the ledger, so they need the extra `store`, which the others do without.

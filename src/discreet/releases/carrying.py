@@ -13,10 +13,10 @@ import numpy as np
 
 from discreet.errors import Refused
 from discreet.kernel.hierarchy import Ints
+from discreet.releases.choosing import FEWEST_MARKS
 from discreet.releases.codebook import Marks
 from discreet.releases.linked import Linked
 from discreet.releases.manifest import DecoyCells, Manifest
-from discreet.releases.marking import FEWEST_MARKS
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ from discreet.releases.manifest import Crowd, DecoyCells, Manifest, Settings, fi
 from discreet.releases.marking import mark
 from discreet.releases.opening import Opened, Where, ledger_of, whoever_asks
 from discreet.releases.planning import Node, find_node
+from discreet.releases.preflight import Preflight
 from discreet.releases.registry import Registry, check_names
 from discreet.sources import Table
 
@@ -218,7 +219,7 @@ def _drafted(
     force: bool,
 ) -> Manifest:
     law, linked, policy = Law.parse(settings.law), node.linked, table.policy or Policy()
-    marks, decoys, foreseen = _marks(key, name, table, node, law, previous, force=force)
+    marks, decoys, foreseen = _marks(key, name, table, node, law, previous, len(recipients), force=force)
     return Manifest(
         release=name,
         version=1 if previous is None else previous.version + 1,
@@ -239,22 +240,35 @@ def _drafted(
 
 
 def _marks(
-    key: bytes, name: str, table: Table, node: Node, law: Law, previous: Manifest | None, *, force: bool
+    key: bytes,
+    name: str,
+    table: Table,
+    node: Node,
+    law: Law,
+    previous: Manifest | None,
+    recipients: int,
+    *,
+    force: bool,
 ) -> tuple[Marks, DecoyCells, dict[str, Any]]:
     """New marks for a first version; for a later one those that are left of the version before."""
-    if previous is None:
-        marking = mark(node.linked, table, key=key, release=name, law=law, force=force)
-        return marking.marks, as_cells(marking.decoys), marking.to_dict()
-    policy = table.policy or Policy()
-    hidden = {*policy.identifiers, *node.linked.data.names}
-    others = tuple(column for column in table.columns if column not in hidden)
-    carried = carry(previous, node.linked, columns=others, force=force)
-    return carried.marks, carried.decoys, {"marks": len(carried.marks), "marks_before": carried.before}
+    columns = _others(table, node)
+    if previous is not None:
+        carried = carry(previous, node.linked, columns=columns, force=force)
+        return carried.marks, carried.decoys, {"marks": len(carried.marks), "marks_before": carried.before}
+    marking = mark(node.linked, table, key=key, release=name, law=law, force=force)
+    foreseen = Preflight.of(marking, recipients=recipients, law=law)
+    return marking.marks, as_cells(marking.decoys, columns), foreseen.to_dict()
 
 
-def as_cells(rows: DecoyRows) -> DecoyCells:
+def _others(table: Table, node: Node) -> tuple[str, ...]:
+    """The published columns that are no quasi-identifiers."""
+    hidden = {*(table.policy or Policy()).identifiers, *node.linked.data.names}
+    return tuple(column for column in table.columns if column not in hidden)
+
+
+def as_cells(rows: DecoyRows, columns: Sequence[str]) -> DecoyCells:
     """Made-up rows as texts from which their columns' types can be made again."""
-    return DecoyCells({name: [_text(cell) for cell in cells] for name, cells in rows.columns.items()}, rows.places)
+    return DecoyCells({name: [_text(cell) for cell in rows.columns.get(name, ())] for name in columns}, rows.places)
 
 
 def _text(cell: Any) -> Label:

@@ -6,8 +6,9 @@ import importlib
 
 import click
 
-VERBS: dict[str, str] = {
+VERBS = {
     "add-recipient": "Give somebody who comes later a copy of a release.",
+    "attack": "Play recipients who try to find the decoys.",
     "feasibility": "See whether decoys can be put into a table.",
     "fingerprints": "Give each recipient levels of its own, where that is safe.",
     "list": "List the releases in a store.",
@@ -46,13 +47,14 @@ def command() -> None:
 
     \b
     Examples:
-      discreet release feasibility people.csv --policy policy.toml --population register.parquet
-      discreet release feasibility people.csv --policy policy.toml --population register.parquet --grid --report grid.html
-      discreet release fingerprints people.csv --policy policy.toml --recipients 3 --k 5
       discreet release plan hospital.csv --population register.parquet --policy policy.toml
       discreet release make hospital.csv --population register.parquet --policy policy.toml --name spring \\
           --recipient north --recipient south --out copies --population-source "register 2026" \\
           --population-licence "CC BY 4.0" --counts-only --sign-off DPO-2026-17
       discreet release add-recipient spring hospital.csv --policy policy.toml --recipient east --out copies
       discreet release show spring
+      discreet release feasibility people.csv --policy policy.toml --population register.parquet
+      discreet release feasibility people.csv --policy policy.toml --population register.parquet --grid --report grid.html
+      discreet release attack people.csv --policy policy.toml --population register.parquet
+      discreet release fingerprints people.csv --policy policy.toml --recipients 3 --k 5
     """

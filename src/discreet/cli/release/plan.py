@@ -33,7 +33,6 @@ def command(
     Example:
       discreet release plan hospital.csv --population register.parquet --policy policy.toml --recipients 20
     """
-    from discreet.releases.foreseen import words_of
     from discreet.releases.planning import plan
 
     tables = Tables.read(data, population, policy_file)
@@ -45,7 +44,7 @@ def command(
         console.data(found.to_dict())
         return
     console.heading(f"A release of {tables.data.name} to {recipients} recipients")
-    for sentence in words_of(found):
+    for sentence in found.words():
         click.echo(click.wrap_text(console.plain(sentence), width=96, initial_indent="• ", subsequent_indent="  "))
     console.say(
         "\nNext: discreet release make, with --name, a --recipient each, --out, and the answers that it asks for"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.releases import same_origin
-from discreet.releases.ancestry import joined_levels
+from discreet.releases.kinship import joined_levels
 from tests.anonymity.brute import Data
 from tests.releases.brute import Town, key
 from tests.releases.strategies import towns
