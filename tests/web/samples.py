@@ -167,7 +167,7 @@ def make_plan(app: FastAPI, owner: str, *, state: str = "planned") -> tuple[int,
 
 PREFLIGHT = {
     "marks": 40, "recipients": 1, "k": 5, "levels": {"age": 1}, "heights": {"age": 2},
-    "chances": {"recipients": 1, "marks": 40, "alpha": 0.001, "claims": 9, "power": [1.0, 0.4, 0.1], "coalition": 1},
+    "claims": 9.0, "coalition": 1, "needed": [20, 100, None],
     "of": {"data": None, "population": None, "people": None},
 }  # fmt: skip
 """The least that pages need of a pre-flight."""

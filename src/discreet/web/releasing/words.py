@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.releases.choosing import FEWEST_MARKS
+from discreet.releases.power import ALPHA
+from discreet.releases.telling import WARN
 from discreet.report.words import percent, plural
-
-WARNED_AUC = 0.65
-"""From here on decoys can be told better than luck explains."""
-COMFORTABLE_MARKS = 30
 
 
 @dataclass(frozen=True)
@@ -36,31 +35,30 @@ def _lines(found: dict[str, Any]) -> Iterator[Line]:
         yield _lost(found)
         yield _shift(found)
         yield _gate(found)
-    yield _claims(found["chances"])
-    yield _coalition(found["chances"])
+    yield _claims(found)
+    yield _coalition(found)
 
 
 def _people(found: dict[str, Any]) -> Line:
     says = (
-        f"{found['released']:,} of {found['records']:,} people can be released, in {found['classes']:,} groups of "
-        f"at least {found['k']} who look alike; {found['suppressed']:,} are left out of all copies."
+        f"{found['released']:,} of {found['records']:,} people can be released, in {found['classes']:,} groups of at least "
+        f"{found['k']} who look alike; {found['suppressed']:,} are left out of all copies."
     )
     return Line(percent(found["released"] / found["records"]), "of people released", says)
 
 
 def _marks(found: dict[str, Any]) -> Line:
-    marks = found["marks"]
-    if "pairs_available" not in found:
-        says = "The same classes as in the copies that exist; nobody else's copy changes by a further recipient."
+    marks, few = found["marks"], found["marks"] < FEWEST_MARKS
+    if "pairs" not in found:
+        says = "The same as in the copies that exist: nobody else's copy changes by a further recipient."
     else:
         says = (
             f"{marks // 2:,} groups of people that a copy may lack, and as many made-up ones that it may hold, out of "
-            f"{plural(found['pairs_available'], 'pair', 'pairs')} that look alike to whoever knows the population."
+            f"{plural(found['pairs'], 'pair', 'pairs')} that look alike to whoever knows the population."
         )
-    few = marks < COMFORTABLE_MARKS
-    if few:
-        says += f" Below {COMFORTABLE_MARKS} a leak can hardly be traced."
-    return Line(f"{marks:,}", "marks", says, few)
+    return Line(
+        f"{marks:,}", "marks", f"{says} Below {FEWEST_MARKS} a leak can hardly be traced." if few else says, few
+    )
 
 
 def _lost(found: dict[str, Any]) -> Line:
@@ -72,44 +70,44 @@ def _lost(found: dict[str, Any]) -> Line:
 
 
 def _shift(found: dict[str, Any]) -> Line:
-    column, most = max(found["shifts"].items(), key=lambda shift: shift[1])
-    says = f"No value of a quasi-identifier changes its share by more in an average copy; {column} changes most."
-    return Line(percent(most), "largest shift", says)
+    return Line(
+        percent(found["largest_shift"]),
+        "largest shift",
+        "No value of any column changes its share by more in an average copy.",
+    )
 
 
 def _gate(found: dict[str, Any]) -> Line:
-    gate = found["gate"]
-    warned = gate["auc"] > max(WARNED_AUC, gate["floor"])
-    says = f"How well a classifier tells made-up groups from real ones: 0.5 is guessing, and up to {gate['floor']:.2f} is luck."
-    if warned:
-        says += " A recipient who tries may find some of the decoys."
-    return Line(f"{gate['auc']:.2f}", "classifier (AUC)", says, warned)
+    warned = found["auc"] > max(WARN, found["floor"])
+    says = f"How well a classifier tells made-up groups from real ones: 0.5 is guessing, and up to {found['floor']:.2f} is luck."
+    more = " A recipient who tries may find some of the decoys." if warned else ""
+    return Line(f"{found['auc']:.2f}", "classifier (AUC)", says + more, warned)
 
 
-def _claims(chances: dict[str, Any]) -> Line:
-    if chances["claims"] is None:
+def _claims(found: dict[str, Any]) -> Line:
+    if found["claims"] is None:
         says = (
             "Half of all single leakers would never be named, however many people they claim: there are too few marks."
         )
         return Line("never", "claims until a name", says, caution=True)
     says = (
         "So many claims of re-identified people, the riskiest first, until a single leaker is named in half of all cases; "
-        f"anybody innocent is accused in at most {percent(chances['alpha'])} of releases."
+        f"anybody innocent is accused in at most {percent(ALPHA)} of releases."
     )
-    return Line(f"{chances['claims']:,}", "claims until a name", says)
+    return Line(f"{found['claims']:.0f}", "claims until a name", says)
 
 
-def _coalition(chances: dict[str, Any]) -> Line:
-    most, power = chances["coalition"], chances["power"]
-    among = plural(chances["recipients"], "recipient", "recipients")
+def _coalition(found: dict[str, Any]) -> Line:
+    most, among = found["coalition"], plural(found["recipients"], "recipient", "recipients")
+    needed = found["needed"][most] if most < len(found["needed"]) else None
+    further = f" {needed:,} marks would be needed for {'one' if not most else most + 1}." if needed else ""
     if not most:
-        says = (
-            f"Of single leakers among {among}, {percent(power[0])} are named once all their marks have come up; 95 % would be "
-            "comfortable. More marks help: more detail, or a smaller k."
-        )
-        return Line(percent(power[0]), "of leakers named", says, caution=True)
+        says = f"From a leaked copy nobody of {among} can be named with confidence.{further}"
+        return Line("0", "leakers traced", says, caution=True)
     if most == 1:
-        says = f"A leaker who acts alone is found among {among}. Two who put their copies together may get away."
+        says = (
+            f"From a leaked copy a leaker who acts alone is found among {among}; two who collude may get away.{further}"
+        )
         return Line("1", "leaker at a time", says)
-    says = f"Up to {most} who put their copies together, in the way that is worst for us, are found among {among}."
+    says = f"From a leaked copy up to {most} who put their copies together are found among {among}, whatever they do.{further}"
     return Line(f"{most}", "may collude", says)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
 from discreet.policy import Policy
-from discreet.releases.chances import foretell
 from discreet.releases.copies import recoded
 from discreet.releases.laws import Law
 from discreet.releases.manifest import Manifest, Settings, fingerprint
 from discreet.releases.marking import mark
 from discreet.releases.planning import Plan, find_node
+from discreet.releases.power import claims_until_traced, coalition_supported, marks_needed
+from discreet.releases.preflight import Preflight
 from discreet.releases.registry import Registry
 from discreet.sources import Table
 from discreet.web.jobs.task import Outcome, Task
 from discreet.web.releasing import plan as plans
 from discreet.web.releasing.checking import current
+
+PEOPLE = ("levels", "k", "requirements", "records", "released", "suppressed", "classes", "population")
+"""What a plan says about people; the rest is about marks."""
 
 
 def look_ahead(task: Task) -> Outcome:
@@ -33,40 +40,21 @@ def look_ahead(task: Task) -> Outcome:
 
 
 def _of_release(task: Task, wanted: plans.Plan) -> dict[str, Any]:
-    content = wanted.content
+    content, law = wanted.content, Law.parse(wanted.content["law"])
     task.tell("Counting people who look alike", 0.1)
     table, population = tables(task)
-    settings = Settings(
-        k=content["k"], suppression=content["suppression"], loss="dm_star", law=Law.parse(content["law"]).name
-    )
+    settings = Settings(k=content["k"], suppression=content["suppression"], loss="dm_star", law=law.name)
     node = find_node(table, population, settings)
     task.tell("Choosing marks and making up decoys", 0.4)
     # With the secret of the release itself, so that what is approved is what will be made, to the last mark.
-    marking = mark(
-        node.linked,
-        table,
-        key=Registry(task.ledger).key(wanted.release),
-        release=wanted.release,
-        law=Law.parse(content["law"]),
-        force=content["force"],
-    )
-    planned = Plan(node, marking, len(wanted.recipients), settings)
-    task.tell("Playing leakers", 0.9)
-    heights = {column.name: column.hierarchy.height for column in planned.node.linked.released.columns}
-    return {**planned.to_dict(), "heights": heights, "chances": _chances(planned), "of": _stamp(task, table)}
-
-
-def _chances(planned: Plan) -> dict[str, Any]:
-    marking = planned.marking
-    marked = set(marking.marks.labels)
-    released = marking.linked.released.project(marking.marks.columns)
-    free = [place for place, labels in enumerate(released.tuples()) if labels not in marked]
-    return foretell(
-        probabilities=marking.probabilities,
-        links=marking.marks.links,
-        elsewhere=marking.linked.links[free],
-        recipients=planned.recipients,
-    ).to_dict()
+    key = Registry(task.ledger).key(wanted.release)
+    marking = mark(node.linked, table, key=key, release=wanted.release, law=law, force=content["force"])
+    task.tell("Playing leakers", 0.8)
+    flight = Preflight.of(marking, recipients=len(wanted.recipients), law=law)
+    planned = Plan(node, marking, flight, settings).to_dict()
+    heights = {column.name: column.hierarchy.height for column in node.linked.released.columns}
+    facts = {name: planned[name] for name in PEOPLE}
+    return {**facts, **planned["preflight"], "heights": heights, "of": _stamp(task, table)}
 
 
 def _of_more(task: Task, wanted: plans.Plan) -> dict[str, Any]:
@@ -76,30 +64,25 @@ def _of_more(task: Task, wanted: plans.Plan) -> dict[str, Any]:
     table = task.places.bare(task.dataset, task.policy)
     task.tell("Holding the data against the release", 0.3)
     recoded(table, manifest)
+    task.tell("Playing leakers", 0.6)
     everybody = len({*kept.recipients, *wanted.recipients})
-    task.tell("Playing leakers", 0.8)
-    return {
-        "recipients": everybody,
-        "marks": len(manifest.codebook.marks),
-        "k": manifest.settings.k,
-        "released": manifest.released.records,
-        "classes": len(manifest.released),
-        "chances": _chances_of(manifest, everybody),
-        "of": _stamp(task, table),
-    }
+    return {**_flight(manifest, everybody), "k": manifest.settings.k, "of": _stamp(task, table)}
 
 
-def _chances_of(manifest: Manifest, recipients: int) -> dict[str, Any]:
+def _flight(manifest: Manifest, recipients: int) -> dict[str, Any]:
+    """What the marks that there are can prove among more recipients."""
     marks = manifest.codebook.marks
-    marked = set(marks.labels)
+    real = {labels for labels, decoy in zip(marks.labels, marks.decoy.tolist(), strict=True) if not decoy}
     released = manifest.released.project(marks.columns)
-    free = [place for place, labels in enumerate(released.tuples()) if labels not in marked]
-    return foretell(
-        probabilities=manifest.codebook.probabilities,
-        links=marks.links,
-        elsewhere=manifest.links[free],
-        recipients=recipients,
-    ).to_dict()
+    unmarked = np.array([labels not in real for labels in released.tuples()], dtype=bool)
+    claims = claims_until_traced(marks, manifest.codebook.probabilities, manifest.links[unmarked], recipients)
+    return {
+        "recipients": recipients,
+        "marks": len(marks),
+        "coalition": coalition_supported(len(marks), manifest.law, recipients),
+        "needed": [marks_needed(manifest.law, recipients, colluding) for colluding in (1, 2, 3)],
+        "claims": None if math.isinf(claims) else claims,
+    }
 
 
 def tables(task: Task) -> tuple[Table, Table]:
