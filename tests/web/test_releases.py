@@ -379,8 +379,9 @@ def test_recipients_who_come_later_wait_for_another_custodian_too(app: FastAPI) 
 
 def test_whoever_is_retired_gets_nothing_more(app: FastAPI) -> None:
     released(app)
-    browser = signed_in(app, "custodian")
+    browser, files = signed_in(app, "custodian"), len(folder_files(app))
     assert browser.post("/releases/named/spring/retire", {"recipient": "south"}).status_code == 303
+    assert len(folder_files(app)) == files - 1, "the copy that lay ready is gone"
     answer = browser.post("/releases/named/spring/deliver", {"recipient": "south"})
     assert answer.status_code == 403
     assert "retired" in answer.text
@@ -473,6 +474,22 @@ def test_a_making_that_was_interrupted_goes_on(app: FastAPI, monkeypatch: pytest
     assert Registry(app.state.site.ledger).require("spring").digest == sealed
     assert hand_over(browser, "north")
     assert not list(app.state.site.places.folder.path.glob("work-*"))
+
+
+def test_a_plan_whose_data_set_is_removed_goes_nowhere(app: FastAPI) -> None:
+    number = plan(app)
+    work_off(app)
+    approve(app, number)
+    with app.state.site.store.reading() as connection:
+        found = plans.find(connection, number)
+    assert found is not None
+    browser = signed_in(app, "custodian")
+    assert browser.post(f"/datasets/{found.dataset}/remove").status_code == 303
+    assert browser.get(f"/releases/plans/{number}").status_code == 200
+    answer = browser.post(f"/releases/plans/{number}/make")
+    assert (answer.status_code, state_of(app, number)) == (409, "approved")
+    assert "was removed" in answer.text
+    assert browser.post(f"/releases/plans/{number}/withdraw").status_code == 303
 
 
 def test_the_tab_of_a_data_set_shows_what_was_released_of_it(app: FastAPI) -> None:

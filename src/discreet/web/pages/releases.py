@@ -93,6 +93,7 @@ def retire(context: Here) -> Response:
     kept = sealed(context)
     recipient = context.form.choice("recipient", kept.recipients)
     Registry(context.site.ledger).retire(kept.name, recipient, actor=context.owner.name)
+    parcels.throw_away(context, kept.name, recipient)
     return go(context.request.url.path.removesuffix("/retire"), said="retired")
 
 

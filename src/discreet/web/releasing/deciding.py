@@ -13,6 +13,7 @@ from discreet.releases.keeping import Kept
 from discreet.releases.registry import Registry, check_names
 from discreet.store.tables import ENTRY
 from discreet.web.context import Context
+from discreet.web.datasets import dataset as datasets
 from discreet.web.jobs import job as jobs
 from discreet.web.jobs.asking import enqueue
 from discreet.web.jobs.job import Job
@@ -94,6 +95,7 @@ def change(context: Context, plan: Plan, wanted: NewPlan | list[str], *, version
 
 def look(context: Context, plan: Plan) -> int:
     """Have a job look at what would come of a plan; gives its number."""
+    _refuse_removed(context, plan)
     return enqueue(context, "preflight", plan.dataset, _asked(plan))
 
 
@@ -138,6 +140,7 @@ def withdraw(context: Context, plan: Plan) -> None:
 
 def make(context: Context, plan: Plan) -> int:
     """Have a job seal the manifest and write the copies of an approved plan; gives its number."""
+    _refuse_removed(context, plan)
     with context.site.store.writing() as connection:
         if plan.state != "making":  # else the job before did not come to its end, and goes on where it stopped
             plans.move(connection, plan, "making", was=("approved",))
@@ -163,6 +166,17 @@ def last_job(connection: Connection, plan: Plan) -> Job | None:
     recent = jobs.newest(connection, dataset=plan.dataset, kinds=("preflight", "release"), most=50)
     mine = [job for job in recent if (job.asked.get("plan"), job.asked.get("digest")) == (plan.id, plan.digest)]
     return mine[0] if mine else None
+
+
+def _refuse_removed(context: Context, plan: Plan) -> None:
+    with context.site.store.reading() as connection:
+        there = datasets.find(connection, plan.dataset) is not None
+    if not there:
+        raise Problem(
+            409,
+            "The data set of this plan was removed.",
+            remedy="Bring it again and change the plan, or withdraw it.",
+        )
 
 
 def _asked(plan: Plan) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from discreet.errors import IntegrityError
 from discreet.releases import keeping
@@ -41,6 +41,14 @@ def of_release(connection: Connection, kept: Kept) -> dict[str, Parcel]:
     return {
         row.recipient: Parcel(row.release, row.version, row.recipient, row.file, row.digest, row.size) for row in rows
     }
+
+
+def throw_away(context: Context, name: str, recipient: str) -> None:
+    """Copies that nobody will come for any more do not lie around."""
+    mine = (PARCEL.c.release == name, PARCEL.c.recipient == recipient)
+    with context.site.store.writing() as connection:
+        files = connection.execute(delete(PARCEL).where(*mine).returning(PARCEL.c.file)).scalars().all()
+    context.site.places.folder.forget(files)
 
 
 def hand_over(context: Context, kept: Kept, recipient: str) -> Path:
