@@ -99,6 +99,10 @@ def test_a_plan_is_told_in_words_and_as_json(folder: Path, tmp_path: Path) -> No
     found = json.loads(run("plan", *table(folder), *node(), "--json", cwd=tmp_path).stdout)
     assert found["preflight"]["marks"] >= 30
     assert found["preflight"]["recipients"] == 20
+    named = run("plan", *table(folder), *node(), "--recipients", "north, south", "--json", cwd=tmp_path)
+    assert json.loads(named.stdout)["preflight"]["recipients"] == 2
+    for wrong in ("0", "-3", "a,,b", "a,A"):
+        assert run("plan", *table(folder), *node(), f"--recipients={wrong}", cwd=tmp_path).returncode == 2
     assert list(tmp_path.iterdir()) == []
 
 

@@ -35,6 +35,7 @@ class Made:
             recipients=RECIPIENTS,
             name="spring",
             store=str(self.store),
+            force=True,  # how well decoys blend in is another test's matter, and depends on the key
             **SETTINGS,
         )
         self.release.write(folder / "copies", format="parquet")

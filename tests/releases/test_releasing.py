@@ -18,7 +18,8 @@ from discreet.ledger import Ledger
 from discreet.ledger.keys import Keys
 from discreet.releases import Gates, Release, open_release, plan, release
 from discreet.releases.keeping import STATES
-from discreet.releases.registry import Registry, check_names
+from discreet.releases.names import check_names
+from discreet.releases.registry import Registry
 from discreet.sources import read
 from discreet.store import Store
 from discreet.store.tables import RELEASE
@@ -151,6 +152,13 @@ def test_another_law_would_show_the_marks(world: World, store: Path) -> None:
     made(world, store)
     with pytest.raises(Refused, match=r"law 0\.2/0\.5"):
         made(world, store, law="0.5")
+
+
+def test_all_versions_are_at_the_same_levels(world: World, store: Path) -> None:
+    made(world, store)
+    for levels in ({"zip": 1, "year": 0, "sex": 0}, (1, 0, 0)):
+        with pytest.raises(Refused, match="other levels"):
+            made(world, store, levels=levels, k=4)
 
 
 def test_a_new_column_has_no_values_in_made_up_rows(world: World, store: Path, tmp_path: Path) -> None:
