@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
+import re
 import time
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 from fastapi import FastAPI
 
@@ -15,9 +18,11 @@ from discreet.web.datasets import dataset as datasets
 from discreet.web.jobs import job as jobs
 from discreet.web.jobs import process, queue
 from discreet.web.jobs.work import WORK
+from discreet.web.releasing import plan as plans
 from tests.releases.world import rows_of
 from tests.web.client import Browser, signed_in
 from tests.web.samples import account_number
+from tests.web.snapshot import entries
 
 POLICY = """\
 [columns.name]
@@ -152,8 +157,6 @@ def _do(app: FastAPI, job: Any) -> str:
 
 def seen_on(browser: Browser, number: int) -> str:
     """What the page of a plan says that somebody approves; empty where it offers no approval."""
-    import re
-
     found = re.search(r'name="seen" value="([0-9a-f]{64})"', browser.get(f"/releases/plans/{number}").text)
     return found[1] if found else ""
 
@@ -178,3 +181,22 @@ def released(app: FastAPI, **more: Any) -> int:
 def folder_files(app: FastAPI) -> list[Path]:
     """What lies in the folder for data."""
     return sorted(app.state.site.places.folder.path.iterdir())
+
+
+def state_of(app: FastAPI, number: int) -> str:
+    """The state of a plan."""
+    with app.state.site.store.reading() as connection:
+        found = plans.find(connection, number)
+    assert found is not None
+    return found.state
+
+
+def events(app: FastAPI) -> list[tuple[str, str, str]]:
+    """Event, actor and outcome of the entries about releases."""
+    found = [(one["event"], one["actor"], one["outcome"]) for one in entries(app)]
+    return [one for one in found if one[0].startswith(("releases.", "web.approved", "web.rejected"))]
+
+
+def words_of(answer: httpx.Response) -> str:
+    """The text of a page."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", answer.text)).split())

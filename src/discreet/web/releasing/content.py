@@ -11,7 +11,7 @@ from pydantic import Field
 from discreet.errors import DiscreetError, PolicyError
 from discreet.releases.gates import AGREEMENT, Gates
 from discreet.releases.laws import Law
-from discreet.releases.registry import check_names
+from discreet.releases.names import check_names
 from discreet.web.api.models import Strict
 from discreet.web.context import Context
 from discreet.web.datasets import dataset as datasets

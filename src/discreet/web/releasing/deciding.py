@@ -10,7 +10,8 @@ from sqlalchemy import Connection, select
 from discreet.errors import DiscreetError
 from discreet.releases import keeping
 from discreet.releases.keeping import Kept
-from discreet.releases.registry import Registry, check_names
+from discreet.releases.names import check_names
+from discreet.releases.registry import Registry
 from discreet.store.tables import ENTRY
 from discreet.web.context import Context
 from discreet.web.datasets import dataset as datasets
