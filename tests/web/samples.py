@@ -5,17 +5,21 @@ Whoever adds a route that loads something new adds a sample here; the tests of a
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Callable
 from datetime import timedelta
 
 from fastapi import FastAPI
+from sqlalchemy import insert
 
+from discreet.store.tables import TRACE
 from discreet.web import accounts, links, tokens
 from discreet.web.datasets import dataset as datasets
 from discreet.web.jobs import queue
 from discreet.web.jobs.job import Result
 from discreet.web.permissions import scopes_of
+from discreet.web.releasing import plan as plans
 from discreet.web.sensitivity import study as studies
 from discreet.web.sensitivity.typed import EXAMPLE, items_of
 
@@ -142,6 +146,60 @@ def _job(app: FastAPI, owner: str) -> dict[str, str]:
     return {"number": str(make_job(app, owner))}
 
 
+def make_plan(app: FastAPI, owner: str, *, state: str = "planned") -> tuple[int, str]:
+    """A plan that somebody made, as it stands in the store; gives its number and the name of its release."""
+    site, dataset = app.state.site, make_dataset(app, owner)
+    name = f"release {secrets.token_hex(4)}"
+    content = {
+        "release": name, "recipients": ["north"], "dataset": dataset, "dataset_name": "people.csv", "format": "csv",
+        "population": dataset, "population_name": "register.csv", "k": 5, "suppression": 0.1, "law": "0.2/0.5",
+        "population_source": "made up", "population_licence": "made up", "counts_only": True, "sign_off": "TEST-1",
+        "agreement": "This copy contains control records.", "force": False, "policy": POLICY, "policy_digest": "0" * 64,
+    }  # fmt: skip
+    with site.store.writing() as connection:
+        account = account_number(app, owner)
+        number = plans.add(connection, kind="new", content=content, account=account, now=site.stamp())
+        found = plans.find(connection, number)
+        assert found is not None
+        plans.keep_preflight(connection, number, found.digest, PREFLIGHT)
+    return number, name
+
+
+PREFLIGHT = {
+    "marks": 40, "recipients": 1, "k": 5, "levels": {"age": 1}, "heights": {"age": 2},
+    "claims": 9.0, "coalition": 1, "needed": [20, 100, None],
+    "of": {"data": None, "population": None, "people": None},
+}  # fmt: skip
+"""The least that pages need of a pre-flight."""
+
+
+def make_trace(app: FastAPI, owner: str) -> int:
+    """A trace that somebody made, as it stands in the store."""
+    site, (_, release) = app.state.site, make_plan(app, owner)
+    numbers = {"accused": [], "counts": {"marks": 0}, "incidents": [[]]}
+    values = {"release": release, "version": 1, "kind": "claims", "source": "pasted claims", "made": site.stamp()}
+    values |= {
+        "numbers": json.dumps(numbers),
+        "parts": json.dumps([PART]),
+        "report": "<!doctype html><title>A trace</title>",
+    }
+    with site.store.writing() as connection:
+        made = insert(TRACE).values(**values, account=account_number(app, owner)).returning(TRACE.c.id)
+        return int(connection.execute(made).scalar_one())
+
+
+def _plan(app: FastAPI, owner: str) -> dict[str, str]:
+    return {"number": str(make_plan(app, owner)[0])}
+
+
+def _release(app: FastAPI, owner: str) -> dict[str, str]:
+    return {"name": make_plan(app, owner)[1]}
+
+
+def _trace(app: FastAPI, owner: str) -> dict[str, str]:
+    return {"number": str(make_trace(app, owner))}
+
+
 SAMPLES: dict[str, Maker] = {
     "study": _study,
     "interview": _study,
@@ -154,7 +212,12 @@ SAMPLES: dict[str, Maker] = {
     "data set": _dataset,
     "job": _job,
     "report": _job,
+    "plan": _plan,
+    "release": _release,
+    "trace": _trace,
 }
 
 OWNED = {"token", "interview"}
 """Objects that only their owner may have; the others are for everybody with the permission."""
+NEVER_OWN = {"/releases/plans/{number}/approve", "/releases/plans/{number}/reject"}
+"""Routes at which somebody with the permission is refused what is their own: two people decide."""

@@ -1,4 +1,4 @@
-"""A demonstration: one account per role with a random password, and whatever the places bring along."""
+"""A demonstration: an account per role and a second custodian, with random passwords, and whatever the places bring along."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from discreet.web import accounts
 from discreet.web.datasets.demo import bring_hospital
 from discreet.web.permissions import ROLES
+from discreet.web.releasing.demo import bring_releases
 from discreet.web.sensitivity.demo import bring_study
 from discreet.web.site import Site
+
+NAMES = {**{role: role for role in ROLES}, "deputy": "custodian"}
+"""Who can sign in, and in which role: a release needs a second custodian."""
 
 
 @dataclass(frozen=True)
@@ -24,24 +28,24 @@ class Visitor:
 
 def furnish(site: Site) -> list[Visitor]:
     """Fill an empty store; gives who can sign in."""
-    visitors = [_visitor(site, role) for role in ROLES]
+    visitors = [_visitor(site, name, role) for name, role in NAMES.items()]
     for bring in STEPS:
         bring(site)
     return visitors
 
 
-def _visitor(site: Site, role: str) -> Visitor:
+def _visitor(site: Site, name: str, role: str) -> Visitor:
     password = "-".join(secrets.token_hex(2) for _ in range(4))
     hashed = site.hasher.hash(password)
     site.ledger.record(
         actor="demo",
         event="web.account",
-        subject=f"account:{role}",
+        subject=f"account:{name}",
         details={"act": "made", "role": role},
-        along=lambda connection: accounts.add(connection, name=role, role=role, now=site.stamp(), password=hashed),
+        along=lambda connection: accounts.add(connection, name=name, role=role, now=site.stamp(), password=hashed),
     )
-    return Visitor(role, role, password)
+    return Visitor(name, role, password)
 
 
-STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital, bring_study)
+STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital, bring_study, bring_releases)
 """What further places bring: data sets, projects, recipients."""

@@ -18,6 +18,11 @@ PERMISSIONS = {
     "attack.plan": "use the attacker lab: what an adversary would do, and what deters him",
     "sensitivity.answer": "answer how sensitive values are, where one is invited",
     "sensitivity.change": "choose values and experts, combine answers, make versions of the sensitivity function",
+    "releases.read": "see releases, their recipients and copies, and the evidence of traces; no values",
+    "releases.change": "plan releases, have approved copies made, add and retire recipients",
+    "releases.approve": "approve or reject what another account has planned",
+    "releases.take": "take away a recipient's copy",
+    "releases.trace": "trace claims of re-identified people and leaked files",
     "reports.read": "read reports on data sets: numbers of people and names of columns, no values",
     "accounts.change": "invite people, close accounts and open them again, end sessions",
     "api.describe": "read the description of the API",
@@ -33,18 +38,19 @@ ROLES = {
 """Meaning by role."""
 
 _EVERYBODY = frozenset({"account.own", "dashboard.read", "sensitivity.answer"})
+_RELEASES = frozenset({"releases.read", "releases.change", "releases.approve", "releases.take", "releases.trace"})
 _DATASETS = frozenset({"datasets.read", "datasets.change", "datasets.take", "reports.read"})
 
 GRANTED: dict[str, frozenset[str]] = {
-    "custodian": _EVERYBODY | _DATASETS | {"attack.plan", "sensitivity.change", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.change", "api.describe"},
+    "custodian": _EVERYBODY | _DATASETS | _RELEASES | {"attack.plan", "sensitivity.change", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.change", "api.describe"},
     "manager": _EVERYBODY | {"attack.plan", "tokens.own", "api.describe"},
     "worker": _EVERYBODY,
-    "auditor": _EVERYBODY | {"attack.plan", "reports.read", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "api.describe"},
+    "auditor": _EVERYBODY | {"attack.plan", "releases.read", "reports.read", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "api.describe"},
 }  # fmt: skip
 """The permissions of each role."""
 
-SESSIONS_ONLY = frozenset({"account.own", "accounts.change"})
-"""Never given to a token: what decides who may come in needs a person who has signed in."""
+SESSIONS_ONLY = frozenset({"account.own", "accounts.change", "releases.approve", "releases.take"})
+"""Never given to a token: what decides who may come in, or what may go out, needs a person who has signed in."""
 
 
 def scopes_of(role: str) -> list[str]:

@@ -26,6 +26,13 @@ REMARKS = {
     "study-closed": "The study is closed. Nobody answers any more.",
     "study-open": "The study is open again.",
     "version": "The version is kept, and written down in the ledger.",
+    "planned": "The plan is kept. What would come of it is being looked at; then another custodian decides.",
+    "plan-changed": "The plan is changed. It is looked at anew, and has to be approved anew.",
+    "approved": "You approved it. The copies can be made now.",
+    "rejected": "You rejected it, and whoever planned it sees why.",
+    "withdrawn": "The plan is withdrawn. Its entries in the ledger stay.",
+    "retired": "The recipient gets no further copies. A trace can still find the one it had.",
+    "traced": "The trace is written into the ledger. Nothing of what was sent was kept.",
     "revoked": "The token is revoked. Whoever uses it is refused from now on.",
     "verified": "The ledger is whole: nothing was changed, left out, put in, moved or cut off.",
 }

@@ -14,6 +14,7 @@ from discreet.web.dataset_routes import DATASET_ROUTES
 from discreet.web.lab_routes import LAB_ROUTES
 from discreet.web.pages import about, dashboard, ledger, own, people, programs, sign_in, welcome
 from discreet.web.permissions import ANYONE
+from discreet.web.release_routes import RELEASE_ROUTES
 from discreet.web.route import Route
 from discreet.web.sensitivity_routes import SENSITIVITY_ROUTES
 
@@ -83,5 +84,6 @@ ROUTES: tuple[Route, ...] = (
     *DATASET_ROUTES,
     *LAB_ROUTES,
     *SENSITIVITY_ROUTES,
+    *RELEASE_ROUTES,
 )
 """Method, path, permission, handler; then kind, body and what is loaded."""

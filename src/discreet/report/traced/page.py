@@ -71,11 +71,11 @@ def by_topic(trace: Trace) -> list[tuple[str, Finding]]:
     return [(said.topic, Finding(said.says, said.then)) for said in told(trace) if said.topic in CARDS]
 
 
-def traced_page(trace: Trace, *, created: datetime.datetime, command: str, version: str) -> str:
-    """The report: findings, pictures, what was read, alternative explanations, method, command."""
+def traced_parts(trace: Trace, *, command: str) -> list[Part]:
+    """The sections of the report: findings, pictures, what was read, alternative explanations, method, command."""
     figures = list(pictures(trace))
     said = told(trace)
-    parts = [
+    return [
         findings_part(by_topic(trace), figures, elsewhere={"error-rate": ("method", "See the method")}),
         evidence_part(figures),
         Part("listed", "Recipients", section("listed", "All recipients", table(standings_table(trace)))),
@@ -84,9 +84,13 @@ def traced_page(trace: Trace, *, created: datetime.datetime, command: str, versi
         method_part(CLAIMS if trace.kind == "claims" else LEAK, REFERENCES),
         _reproduced(command),
     ]
+
+
+def traced_page(trace: Trace, *, created: datetime.datetime, command: str, version: str) -> str:
+    """The report as one file."""
     what = "Claims" if trace.kind == "claims" else "A leaked file"
     return document(
-        parts,
+        traced_parts(trace, command=command),
         kicker="Trace",
         title=f"{what} against release {trace.release}",
         about=[trace.source, plural(trace.family, "recipient", "recipients"), f"alpha {trace.alpha:g}"],

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from discreet.errors import Refused
 from discreet.people import DemoFiles, write_demo
 from discreet.sources import read
 from discreet.web import accounts
@@ -18,7 +19,7 @@ from discreet.web.jobs.job import Job
 from discreet.web.jobs.work import WORK
 from discreet.web.site import Site
 
-PEOPLE = 100_000
+PEOPLE = 300_000
 SEED = 1
 LEASE = 600_000
 
@@ -68,11 +69,20 @@ def _done(site: Site, kind: str, dataset: int, asked: dict[str, Any]) -> None:
     """A job, done here and now instead of in a process of its own."""
     with site.store.writing() as connection:
         queue.enqueue(connection, kind=kind, dataset=dataset, account=_custodian(connection), asked=asked)
-        job = queue.claim(connection, at_once=10**6, lease=LEASE)
-    if job is not None:
-        _do(site, job)
+    work_off(site)
 
 
-def _do(site: Site, job: Job) -> None:
-    task = process.prepared(site.ledger, job, site.places, lambda step, share: None)
-    process.store(site.ledger, job, job.claim or "", task, WORK[job.kind](task))
+def work_off(site: Site) -> None:
+    """Every job that waits, done here and now; one that is refused says why, as it would in a process of its own."""
+    while (job := _next(site)) is not None:
+        try:
+            task = process.prepared(site.ledger, job, site.places, lambda step, share: None)
+            process.store(site.ledger, job, job.claim or "", task, WORK[job.kind](task))
+        except Refused as error:
+            with site.store.writing() as connection:
+                queue.fail(connection, job.id, job.claim or "", problem=error.problem, remedy=error.remedy)
+
+
+def _next(site: Site) -> Job | None:
+    with site.store.writing() as connection:
+        return queue.claim(connection, at_once=10**6, lease=LEASE)

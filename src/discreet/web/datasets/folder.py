@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
+import tempfile
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from discreet.errors import StoreUnreachable
 
-OURS = re.compile(r"(upload|result)-[0-9a-f-]+\.(csv|csv\.gz|parquet)")
+OURS = re.compile(r"(upload|result|copy)-[0-9a-f-]+\.(csv|csv\.gz|parquet|zip)")
+WORKSHOP = "work-"
 FORGOTTEN = 3_600.0
 """Seconds after which a file that nothing in the store speaks of was left behind by a crash."""
 
@@ -36,8 +40,20 @@ class Folder:
         return cls(path.resolve())
 
     def new(self, kind: str, ending: str) -> Path:
-        """A name that nobody has used: `upload-...` or `result-...`."""
+        """A name that nobody has used: `upload-...`, `result-...` or `copy-...`."""
         return self.path / f"{kind}-{secrets.token_hex(16)}.{ending}"
+
+    @contextmanager
+    def workshop(self) -> Iterator[Path]:
+        """A folder that nobody else reads and that vanishes with the block."""
+        try:
+            made = Path(tempfile.mkdtemp(prefix=WORKSHOP, dir=self.path))
+        except OSError as error:
+            raise unwritable(error) from None
+        try:
+            yield made
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
 
     def create(self, path: Path) -> IO[bytes]:
         """A new file there that only its owner may read."""
@@ -60,6 +76,9 @@ class Folder:
     def sweep(self, known: Collection[str]) -> list[str]:
         """Delete what a crash left behind: files of ours, not new any more, that the store does not know."""
         now, swept = time.time(), []
+        for workshop in self.path.glob(f"{WORKSHOP}*"):
+            if workshop.is_dir() and now - workshop.stat().st_mtime > 24 * FORGOTTEN:  # much work takes long
+                shutil.rmtree(workshop, ignore_errors=True)
         for path in self.path.iterdir():
             left = OURS.fullmatch(path.name) and path.name not in known
             if left and now - path.stat().st_mtime > FORGOTTEN:

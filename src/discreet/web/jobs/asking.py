@@ -72,11 +72,16 @@ def ask(context: Context, dataset: Dataset, kind: str, wanted: Strict) -> int:
         asked["policy"] = dataset.policy
     if (population := _population(dataset)) and kind != "profile":
         asked["population"] = population
+    return enqueue(context, kind, dataset.id, asked)
+
+
+def enqueue(context: Context, kind: str, dataset: int, asked: dict[str, Any]) -> int:
+    """Put a job into the queue and wake whoever starts jobs; gives its number."""
     with context.site.store.writing() as connection:
         waiting = select(func.count()).select_from(JOB).where(JOB.c.state == "queued")
         if connection.execute(waiting).scalar_one() >= MOST_WAITING:
             raise Problem(429, "Too many jobs are waiting.", remedy="Wait until some are done, or cancel some.")
-        number = queue.enqueue(connection, kind=kind, dataset=dataset.id, account=context.owner.id, asked=asked)
+        number = queue.enqueue(connection, kind=kind, dataset=dataset, account=context.owner.id, asked=asked)
     if context.site.foreman is not None:
         context.site.foreman.wake()
     return number

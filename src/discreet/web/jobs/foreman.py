@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from discreet.errors import DiscreetError
-from discreet.store.tables import DATASET, RESULT
+from discreet.store.tables import DATASET, PARCEL, RESULT
 from discreet.web.jobs import queue
 from discreet.web.jobs.job import Job
 from discreet.web.middleware import place_of
@@ -155,7 +155,8 @@ class Foreman:
         with self.site.store.reading() as connection:
             uploaded = connection.execute(select(DATASET.c.place).where(DATASET.c.kind == "upload")).scalars().all()
             written = connection.execute(select(RESULT.c.file).where(RESULT.c.file.is_not(None))).scalars().all()
-        self.site.places.folder.sweep({*uploaded, *written})
+            packed = connection.execute(select(PARCEL.c.file)).scalars().all()
+        self.site.places.folder.sweep({*uploaded, *written, *packed})
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -17,6 +17,8 @@ KINDS = {
     "assess": "measure the risk",
     "anonymise": "anonymise",
     "attack": "plan an attack",
+    "preflight": "see what a release would look like",
+    "release": "seal a release and make its copies",
 }
 """What jobs do, in words."""
 State = Literal["queued", "running", "done", "failed", "cancelled"]

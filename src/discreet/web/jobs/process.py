@@ -139,7 +139,7 @@ def prepared(ledger: Ledger, job: Job, places: Places, tell: Any) -> Task:
         policy = Policy(delimiter=policy.delimiter, encoding=policy.encoding, count=policy.count)
     tell("Reading the file", None)
     found = places.hash(dataset)
-    return Task(job, dataset, policy, population, wanted.get("size"), places, tell, found)
+    return Task(job, dataset, policy, population, wanted.get("size"), places, tell, found, ledger)
 
 
 def store(ledger: Ledger, job: Job, claim: str, task: Task, outcome: Outcome) -> int:
@@ -157,13 +157,15 @@ def store(ledger: Ledger, job: Job, claim: str, task: Task, outcome: Outcome) ->
         queue.finish(connection, job.id, claim, result)
         if outcome.draft is not None and task.dataset.policy is None:
             datasets.set_policy(connection, task.dataset.id, outcome.draft, version=task.dataset.version)
+        if outcome.along is not None:
+            outcome.along(connection)
 
     details = {"job": job.id, "kind": job.kind, "data": task.dataset.name, "sha256": task.hash, **outcome.details}
     try:
         ledger.record(
             actor=job.asker,
             event=outcome.event,
-            subject=f"{task.dataset.subject}/job:{job.id}",
+            subject=outcome.subject or f"{task.dataset.subject}/job:{job.id}",
             key=job.key,
             risk_before=outcome.risk_before,
             risk_after=outcome.risk_after,

@@ -9,6 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Connection
+
+from discreet.ledger import Ledger
 from discreet.ledger.entry import Detail
 from discreet.policy import Policy
 from discreet.report.document import Part
@@ -34,6 +37,8 @@ class Task:
     tell: Tell
     hash: str | None
     """The SHA-256 of the file."""
+    ledger: Ledger
+    """For work that must be written down before it goes on."""
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -88,6 +93,10 @@ class Outcome:
     risk_before: Fraction | None = None
     risk_after: Fraction | None = None
     details: Mapping[str, Detail] = field(default_factory=dict)
+    subject: str | None = None
+    """What the ledger calls it, if it is not about the data set."""
+    along: Callable[[Connection], object] | None = None
+    """What changes in the store with it."""
 
 
 def _quoted(name: str) -> str:

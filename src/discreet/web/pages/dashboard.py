@@ -17,6 +17,8 @@ from discreet.report.svg import spark
 from discreet.report.words import plural
 from discreet.web import accounts, recent, words
 from discreet.web.context import Context, Here
+from discreet.web.releasing import plan as plans
+from discreet.web.releasing.plan import Plan
 
 OLD = timedelta(days=7)
 """A verification older than this is worth a reminder."""
@@ -138,8 +140,34 @@ def open_invitations(context: Context, connection: Connection) -> list[Notice]:
     ]
 
 
+def waiting_releases(context: Context, connection: Connection) -> list[Notice]:
+    """Plans of releases that somebody else has to decide on, or that wait for somebody else."""
+    if not context.may("releases.approve"):
+        return []
+    waiting = [plan for plan in plans.everything(connection, states=("planned",)) if plan.ready]
+    mine = [plan for plan in waiting if plan.account == context.owner.id]
+    others = [plan for plan in waiting if plan.account != context.owner.id]
+    found = []
+    if others:
+        headline = f"{plural(len(others), 'release awaits', 'releases await')} your approval: {_listed(others)}."
+        words = "Look at what would come of it, then approve or reject it; nothing leaves before."
+        found.append(Notice(headline, words, f"/releases/plans/{others[0].id}", "Look at the plan"))
+    if mine:
+        headline = f"{plural(len(mine), 'release', 'releases')} that you planned {'awaits' if len(mine) == 1 else 'await'} another custodian: {_listed(mine)}."
+        found.append(
+            Notice(headline, "Ask somebody else to look at it.", f"/releases/plans/{mine[0].id}", "See the plan")
+        )
+    return found
+
+
+def _listed(waiting: list[Plan]) -> str:
+    names = [plan.release for plan in waiting]
+    return ", ".join(names[:5]) + (" and others" if len(names) > 5 else "")
+
+
 NOTICES: tuple[Callable[[Context, Connection], list[Notice]], ...] = (
     verification,
+    waiting_releases,
     low_budgets,
     refused_lately,
     open_invitations,

@@ -37,6 +37,7 @@ TABS = (
     ("risk", "Risk", "/risk"),
     ("attacker", "Attacker", "/attacker"),
     ("protect", "Protect", "/protect"),
+    ("releases", "Releases", "/releases"),
     ("policy", "Policy", "/policy"),
 )
 PAGE = 100

@@ -17,7 +17,14 @@ from discreet.web.problems import Problem
 from discreet.web.remarks import remark
 from discreet.web.route import Loads, numbered
 
-TAB = {"profile": "", "assess": "/risk", "anonymise": "/protect", "attack": "/attacker"}
+TAB = {
+    "profile": "",
+    "assess": "/risk",
+    "anonymise": "/protect",
+    "attack": "/attacker",
+    "preflight": "/releases",
+    "release": "/releases",
+}
 """The tab of the data set where the result is."""
 ENDINGS = {"csv": "text/csv", "csv.gz": "application/gzip", "parquet": "application/vnd.apache.parquet"}
 
