@@ -65,6 +65,11 @@ class World:
         """Their people in the population."""
         return np.concatenate([self.linked.links[self.base], self.codebook.marks.links])
 
+    @property
+    def recipients(self) -> tuple[str, ...]:
+        """Who has a copy."""
+        return self.codebook.recipients
+
     def copy(self, recipient: int) -> Flags:
         """Which classes a recipient's copy holds."""
         return self.held(self.codebook.present[recipient])

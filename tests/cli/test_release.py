@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.releases.world import town
+from tests.releases.world import known_keys, town
 
 DISCREET = str(Path(sys.executable).parent / "discreet")
 POLICY = """
@@ -75,6 +75,8 @@ def node() -> tuple[str, ...]:
 
 
 def make(folder: Path, cwd: Path, *more: str | Path, name: str = "spring") -> subprocess.CompletedProcess[str]:
+    if not (cwd / "store.db.keys").exists():
+        known_keys(cwd / "store.db.keys")
     to = ("--name", name, "--recipient", "north", "--recipient", "south", "--out", "copies", "--store", "store.db")
     return run("make", *table(folder), *node(), *to, *more, cwd=cwd)
 
@@ -95,8 +97,12 @@ def test_a_plan_is_told_in_words_and_as_json(folder: Path, tmp_path: Path) -> No
     assert "5 recipients" in done.stdout
     assert "marks" in done.stdout
     found = json.loads(run("plan", *table(folder), *node(), "--json", cwd=tmp_path).stdout)
-    assert found["marks"] >= 30
-    assert found["recipients"] == 20
+    assert found["preflight"]["marks"] >= 30
+    assert found["preflight"]["recipients"] == 20
+    named = run("plan", *table(folder), *node(), "--recipients", "north, south", "--json", cwd=tmp_path)
+    assert json.loads(named.stdout)["preflight"]["recipients"] == 2
+    for wrong in ("0", "-3", "a,,b", "a,A"):
+        assert run("plan", *table(folder), *node(), f"--recipients={wrong}", cwd=tmp_path).returncode == 2
     assert list(tmp_path.iterdir()) == []
 
 
@@ -148,7 +154,7 @@ def test_without_answers_nothing_happens(folder: Path, tmp_path: Path) -> None:
     assert done.returncode == 5
     for asked in ("population_source", "population_licence", "counts_only", "sign_off"):
         assert asked in done.stderr
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["store.db.keys"]
 
 
 def test_an_agreement_of_ones_own(folder: Path, tmp_path: Path) -> None:

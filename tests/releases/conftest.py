@@ -8,13 +8,21 @@ from pathlib import Path
 import pytest
 
 from discreet.ledger import Ledger
+from tests.releases.world import known_keys
 
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("template") / "store.db"
+    known_keys(path.with_name("store.db.keys"))
     Ledger.open(path).close()
     return path
+
+
+@pytest.fixture(autouse=True)
+def _known_keys(tmp_path: Path) -> None:
+    """Where `store_url` looks for them."""
+    known_keys(tmp_path / "store.keys")
 
 
 @pytest.fixture

@@ -18,7 +18,8 @@ from discreet.ledger import Ledger
 from discreet.ledger.keys import Keys
 from discreet.releases import Gates, Release, open_release, plan, release
 from discreet.releases.keeping import STATES
-from discreet.releases.registry import Registry, check_names
+from discreet.releases.names import check_names
+from discreet.releases.registry import Registry
 from discreet.sources import read
 from discreet.store import Store
 from discreet.store.tables import RELEASE
@@ -153,6 +154,13 @@ def test_another_law_would_show_the_marks(world: World, store: Path) -> None:
         made(world, store, law="0.5")
 
 
+def test_all_versions_are_at_the_same_levels(world: World, store: Path) -> None:
+    made(world, store)
+    for levels in ({"zip": 1, "year": 0, "sex": 0}, (1, 0, 0)):
+        with pytest.raises(Refused, match="other levels"):
+            made(world, store, levels=levels, k=4)
+
+
 def test_a_new_column_has_no_values_in_made_up_rows(world: World, store: Path, tmp_path: Path) -> None:
     made(world, store)
     with duckdb.connect() as connection:
@@ -218,7 +226,12 @@ def test_too_few_marks_are_refused_unless_forced(store: Path, tmp_path: Path) ->
     with pytest.raises(Refused, match="below 30"):
         plan(small.table, small.population, 3, **{name: SETTINGS[name] for name in ("k", "suppression", "levels")})
     forced = made(small, store, force=True)
-    assert 0 < len(forced.manifest.codebook.marks) < 30
+    assert len(forced.manifest.codebook.marks) < 30
+    assert len(forced.write(tmp_path / "out")) == 2
+    tiny = town(tmp_path, zips=3, years=2, name="tiny.parquet")
+    none = made(tiny, store, name="none", force=True)
+    assert len(none.manifest.codebook.marks) == 0
+    assert len(none.write(tmp_path / "none")) == 2
 
 
 def test_a_manifest_that_was_swapped_or_changed_is_refused(world: World, store_url: str, tmp_path: Path) -> None:
@@ -308,6 +321,8 @@ def test_levels_are_found_where_none_are_given(world: World) -> None:
     found = plan(world.table, world.population, 3, k=3, suppression=0.9, force=True)
     assert set(found.levels) == set(POLICY.quasi)
     assert found.to_dict()["suppressed"] <= 0.9 * found.node.linked.records
+    assert found.words()[0].startswith(f"{found.node.linked.released.records:,} of ")
+    assert repr(found).startswith("Plan(")
 
 
 def test_two_who_add_at_once_do_not_lose_each_other(world: World, store: Path) -> None:
@@ -323,7 +338,7 @@ def test_two_who_add_at_once_do_not_lose_each_other(world: World, store: Path) -
 
 
 def test_marks_follow_the_key_and_not_the_machine(world: World, store: Path, tmp_path: Path) -> None:
-    one, other = made(world, store), made(world, tmp_path / "other.db")
+    one, other = made(world, store), made(world, tmp_path / "other.db", force=True)
     assert not np.array_equal(one.manifest.codebook.present, other.manifest.codebook.present)
     with Ledger.open(store) as ledger:
         again = release(world.again(), world.population, NAMES, name="spring", store=ledger, actor="ann", **SETTINGS)

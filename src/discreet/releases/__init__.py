@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.releases.bait import BaitPlan, plan_bait
 from discreet.releases.budget import Budget
+from discreet.releases.claims import trace_claims
 from discreet.releases.feasible import Feasibility, feasibility
 from discreet.releases.fingerprints import Fingerprints, plan_fingerprints
 from discreet.releases.gates import Gates
 from discreet.releases.grid import Cell, FeasibilityGrid, feasibility_grid
 from discreet.releases.kinship import same_origin
+from discreet.releases.leaks import trace_leak
 from discreet.releases.linked import Candidates, Linked
 from discreet.releases.marking import Marking, mark
 from discreet.releases.planning import Plan, plan
 from discreet.releases.preflight import Preflight
+from discreet.releases.traceable import Traceable
+from discreet.releases.traced import Trace
 
 if TYPE_CHECKING:
     from discreet.releases.opening import Opened, open_release
@@ -37,6 +41,8 @@ __all__ = [
     "Plan",
     "Preflight",
     "Release",
+    "Trace",
+    "Traceable",
     "feasibility",
     "feasibility_grid",
     "mark",
@@ -47,6 +53,8 @@ __all__ = [
     "release",
     "same_origin",
     "trace",
+    "trace_claims",
+    "trace_leak",
 ]
 
 # These write into the ledger, so they need the extra `store`, which the others do without.

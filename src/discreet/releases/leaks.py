@@ -15,7 +15,7 @@ from discreet.releases.claims import LN10, checked
 from discreet.releases.codebook import Codebook
 from discreet.releases.evidence import log_mean, posterior
 from discreet.releases.given import Given
-from discreet.releases.keyed import Floats, canonical
+from discreet.releases.keyed import Floats
 from discreet.releases.origin import Origin, origin_of
 from discreet.releases.rates import fitted
 from discreet.releases.scoring import Scoring
@@ -64,6 +64,7 @@ def trace_leak(
     return Trace(
         release=traceable.release,
         kind="leak",
+        fingerprint=traceable.fingerprint,
         source=given.name,
         alpha=alpha,
         prior=prior,
@@ -106,10 +107,8 @@ def _dummies(traceable: Traceable, codebook: Codebook, scoring: Scoring, number:
 
 def _seed(traceable: Traceable, found: Sightings) -> int:
     """From the file and what only the custodian knows; never from what recipients hold."""
-    marks = traceable.codebook.marks
-    parts = [canonical([traceable.release]), *marks.messages, traceable.codebook.probabilities.tobytes()]
-    digest = sha256(b"".join([*parts, found.counts.tobytes(), found.cells.tobytes()])).digest()
-    return int.from_bytes(digest, "big")
+    parts = [traceable.fingerprint.encode(), found.counts.tobytes(), found.cells.tobytes()]
+    return int.from_bytes(sha256(b"".join(parts)).digest(), "big")
 
 
 def ranks(scores: Floats, dummies: Floats) -> Floats:
@@ -130,7 +129,7 @@ def soft_rank(scores: Floats, dummies: Floats) -> Floats:
 
     Were a recipient innocent, its score would be one of exchangeable ones, and its share of their sum 1/(M + 1) on average.
 
-    >>> np.exp(soft_rank(np.array([0.0]), np.array([0.0, 0.0]))).tolist()
+    >>> np.exp(soft_rank(np.array([0.0]), np.array([0.0, 0.0]))).round(9).tolist()
     [1.0]
     """
     rest = float(log_mean(dummies)) + math.log(len(dummies))

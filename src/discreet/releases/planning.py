@@ -15,6 +15,7 @@ from discreet.releases.laws import Law
 from discreet.releases.linked import Linked
 from discreet.releases.manifest import Settings
 from discreet.releases.marking import Marking, mark
+from discreet.releases.preflight import Preflight
 from discreet.sources import Table
 
 NO_SECRET = hashlib.sha256(b"discreet: a plan has no secret").digest()
@@ -105,7 +106,7 @@ class Plan:
 
     node: Node
     marking: Marking
-    recipients: int
+    preflight: Preflight
     settings: Settings
 
     @property
@@ -113,22 +114,34 @@ class Plan:
         """The level of each quasi-identifier."""
         return self.node.levels
 
+    def words(self) -> tuple[str, ...]:
+        """One sentence per thing that a custodian decides on."""
+        linked = self.node.linked
+        levels = ", ".join(f"{name} {level}" for name, level in self.levels.items())
+        first = (
+            f"{linked.released.records:,} of {linked.records:,} people can be released in {len(linked.released):,} classes "
+            f"at levels {levels}; {self.node.suppressed:,} are left out. {'; '.join(self.node.requirements).capitalize()}."
+        )
+        return first, *self.preflight.words()
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON; the keys are stable."""
         linked = self.node.linked
         return {
-            "recipients": self.recipients,
             "levels": dict(self.levels),
             "k": self.settings.k,
-            "law": self.settings.law,
+            "requirements": list(self.node.requirements),
             "records": linked.records,
             "released": linked.released.records,
             "suppressed": self.node.suppressed,
             "classes": len(linked.released),
             "population": linked.population.records,
-            "requirements": list(self.node.requirements),
-            **self.marking.to_dict(),
+            "preflight": self.preflight.to_dict(),
+            "marking": self.marking.to_dict(),
         }
+
+    def __repr__(self) -> str:
+        return f"Plan({len(self.marking.marks)} marks for {self.preflight.recipients} recipients)"
 
 
 def plan(
@@ -148,7 +161,8 @@ def plan(
     """What a release to so many recipients would look like, and whom it could trace."""
     if recipients < 1:
         raise UsageError("A release has at least one recipient.", remedy="Say how many.")
-    settings = Settings(k=k, suppression=suppression, loss=loss, law=Law.parse(law).name)
+    chosen = Law.parse(law)
+    settings = Settings(k=k, suppression=suppression, loss=loss, law=chosen.name)
     node = find_node(table, population, settings, levels=levels, diversity=diversity, closeness=closeness)
-    marking = mark(node.linked, table, key=NO_SECRET, release="plan", law=Law.parse(law), force=force)
-    return Plan(node, marking, recipients, settings)
+    marking = mark(node.linked, table, key=NO_SECRET, release="plan", law=chosen, force=force)
+    return Plan(node, marking, Preflight.of(marking, recipients=recipients, law=chosen), settings)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
-from discreet.errors import IntegrityError, Refused, UsageError
+from discreet.errors import IntegrityError, Refused
 from discreet.ledger import Ledger, Receipt
 from discreet.ledger import reading as ledger_reading
 from discreet.ledger.entry import timestamp
@@ -188,26 +188,3 @@ def _about(manifest: Manifest, digest: str) -> dict[str, str | int]:
         "population_licence": gates.population_licence,
         "counts_only": gates.counts_only,
     }
-
-
-def check_names(names: Sequence[str], what: str) -> tuple[str, ...]:
-    """Names that may stand in the ledger and name a folder on any system, no two of them alike.
-
-    >>> check_names(["Klinik Süd", "lab-2"], "recipient")
-    ('Klinik Süd', 'lab-2')
-    """
-    for name in names:
-        plain = name.strip(" .") == name and all(letter.isalnum() or letter in " ._-" for letter in name)
-        if not plain or not 1 <= len(name) <= 64:
-            raise UsageError(
-                f"The name of a {what} has 1 to 64 letters, digits, blanks, dots, dashes and underscores.",
-                remedy="It also names a folder; choose a name such as university-1.",
-            )
-    if len({name.casefold() for name in names}) != len(names):
-        raise UsageError(f"Two names of a {what} are the same.", remedy="Give each one a name of its own.")
-    return tuple(names)
-
-
-def copies_of(kept: Kept, names: Sequence[str]) -> Kept:
-    """The same release with these recipients only, for whoever writes some of the copies."""
-    return replace(kept, copies=tuple(kept.copy(name) for name in names))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,22 +10,16 @@ from typing import Any
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.classes import Levels
-from discreet.kernel.hierarchy import Label
-from discreet.kernel.histogram import text
-from discreet.policy import Policy
-from discreet.releases.carrying import carry
-from discreet.releases.codebook import Codebook, Marks
 from discreet.releases.copies import Copying, Delivered, Format, Watch, recoded
-from discreet.releases.decoys import DecoyRows
+from discreet.releases.drafting import draft
 from discreet.releases.gates import Gates
 from discreet.releases.keeping import Copy, Kept
-from discreet.releases.ladders import chains_of
 from discreet.releases.laws import Law
-from discreet.releases.manifest import Crowd, DecoyCells, Manifest, Settings, fingerprint
-from discreet.releases.marking import mark
+from discreet.releases.manifest import Manifest, Settings, fingerprint
+from discreet.releases.names import check_names
 from discreet.releases.opening import Opened, Where, ledger_of, whoever_asks
-from discreet.releases.planning import Node, find_node
-from discreet.releases.registry import Registry, check_names
+from discreet.releases.planning import find_node
+from discreet.releases.registry import Registry
 from discreet.sources import Table
 
 
@@ -197,69 +190,12 @@ def release(
             kept = _continued(registry, previous, people, who, state="approved" if approved else "planned")
             return Release(Opened(kept, registry.open(kept)), table, store, who)
         _refuse_other_law(previous, settings)
-        levels = levels if previous is None else previous.levels
+        levels = levels if previous is None else _same_levels(previous, levels)
         node = find_node(table, population, settings, levels=levels, diversity=diversity, closeness=closeness)
         settings = replace(settings, requirements=node.requirements)
-        manifest = _drafted(registry.key(name), name, table, node, settings, people, gates, previous, force=force)
+        manifest = draft(registry.key(name), name, table, node, settings, people, gates, previous, force=force)
         kept = registry.seal(manifest, actor=who, state="approved" if approved else "planned")
         return Release(Opened(kept, registry.open(kept)), table, store, who)
-
-
-def _drafted(
-    key: bytes,
-    name: str,
-    table: Table,
-    node: Node,
-    settings: Settings,
-    recipients: Sequence[str],
-    gates: Gates,
-    previous: Manifest | None,
-    *,
-    force: bool,
-) -> Manifest:
-    law, linked, policy = Law.parse(settings.law), node.linked, table.policy or Policy()
-    marks, decoys, foreseen = _marks(key, name, table, node, law, previous, force=force)
-    return Manifest(
-        release=name,
-        version=1 if previous is None else previous.version + 1,
-        revision=0,
-        settings=settings,
-        policy=policy.digest,
-        rules={column: policy.rule(column) for column in linked.data.names},
-        fingerprint=fingerprint(node.classes),
-        released=linked.released,
-        links=linked.links,
-        chains={column: chains_of(column, linked.data, linked.population) for column in linked.data.names},
-        crowd=Crowd.of(linked.population, sampling=linked.sampling),
-        codebook=Codebook.of(marks, law, recipients, release=name, key=key),
-        decoys=decoys,
-        gates=gates,
-        preflight=foreseen,
-    )
-
-
-def _marks(
-    key: bytes, name: str, table: Table, node: Node, law: Law, previous: Manifest | None, *, force: bool
-) -> tuple[Marks, DecoyCells, dict[str, Any]]:
-    """New marks for a first version; for a later one those that are left of the version before."""
-    if previous is None:
-        marking = mark(node.linked, table, key=key, release=name, law=law, force=force)
-        return marking.marks, as_cells(marking.decoys), marking.to_dict()
-    policy = table.policy or Policy()
-    hidden = {*policy.identifiers, *node.linked.data.names}
-    others = tuple(column for column in table.columns if column not in hidden)
-    carried = carry(previous, node.linked, columns=others, force=force)
-    return carried.marks, carried.decoys, {"marks": len(carried.marks), "marks_before": carried.before}
-
-
-def as_cells(rows: DecoyRows) -> DecoyCells:
-    """Made-up rows as texts from which their columns' types can be made again."""
-    return DecoyCells({name: [_text(cell) for cell in cells] for name, cells in rows.columns.items()}, rows.places)
-
-
-def _text(cell: Any) -> Label:
-    """As values are spelt elsewhere; only that a number that is none is not a missing value."""
-    return "nan" if isinstance(cell, float) and math.isnan(cell) else text(cell)
 
 
 def _same(previous: Manifest, table: Table, settings: Settings) -> bool:
@@ -293,6 +229,20 @@ def _refuse_retired(registry: Registry, name: str, recipients: Sequence[str]) ->
             f"{len(gone)} of the recipients {'was' if len(gone) == 1 else 'were'} retired from release '{name}'.",
             remedy=f"Leave out {', '.join(sorted(gone))}, or start a release of another name.",
         )
+
+
+def _same_levels(previous: Manifest, levels: Levels | None) -> Levels:
+    """All versions are at the levels of the first, so that a class is the same class."""
+    names = previous.levels
+    asked = (
+        names if levels is None else levels if isinstance(levels, Mapping) else dict(zip(names, levels, strict=True))
+    )
+    if {**names, **asked} != names:
+        raise Refused(
+            f"Version {previous.version} of '{previous.release}' is at other levels, and all versions are at the same.",
+            remedy="Leave out the levels, or start a release of another name.",
+        )
+    return names
 
 
 def _refuse_other_law(previous: Manifest | None, settings: Settings) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from discreet.errors import UsageError
 from discreet.kernel import Classes, Coded, Flat, Rule
 from discreet.kernel.hierarchy import Ints, Label
 from discreet.releases.codebook import Codebook
+from discreet.releases.keyed import canonical
 from discreet.releases.ladders import Chain, Ladder, chains_of
 from discreet.releases.linked import Linked
 
@@ -98,6 +100,12 @@ class Traceable:
     def recipients(self) -> tuple[str, ...]:
         """Everybody who ever had a copy."""
         return self.codebook.recipients
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells this list of marks from another one, say of another version; nothing can be read from it."""
+        parts = [canonical([self.release]), *self.codebook.marks.messages, self.codebook.probabilities.tobytes()]
+        return sha256(b"".join(parts)).hexdigest()
 
     @cached_property
     def ladders(self) -> tuple[Ladder, ...]:

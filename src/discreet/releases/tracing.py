@@ -45,14 +45,20 @@ def trace(
 
 
 def about(found: Trace) -> dict[str, Detail]:
-    """What the ledger says about a trace."""
+    """What the ledger says about a trace: counts and evidence, no value of anybody."""
+    strongest = found.standings[0]
     return {
         "kind": found.kind,
         "source": "".join(letter for letter in found.source if letter.isprintable())[:MOST_NAMED],
         "accused": ", ".join(found.accused)[:MOST_NAMED],
         "marks_hit": len(found.hits),
+        "rows": found.counts["rows"],
         "recipients": len(found.standings),
         "alpha": f"{found.alpha:g}",
+        "needed_log10_e": f"{found.log10_needed:.2f}",
+        "strongest_log10_e": f"{strongest.log10_e:.2f}",
+        "smallest_p_value": None if strongest.p_value is None else f"{strongest.p_value:.3g}",
+        "best_log10_e": f"{found.best_log10_e:.2f}",
     }
 
 
