@@ -107,10 +107,11 @@ def test_a_delivered_file_is_read_as_it_lies() -> None:
 
 def test_no_attack_tells_marks_and_link_counts_tell_bait() -> None:
     """On a state of some size, so that luck is small."""
-    chosen = (800_000, 0.02, 3)
-    played = play(marked.linked(*chosen), marked.state(*chosen)[0], seed=1, recipients=2)
+    chosen = (1_500_000, 0.01, 3)
+    played = play(marked.linked(*chosen), marked.state(*chosen)[0], seed=1, recipients=3)
     for outcome in played.outcomes["marks"]:
         assert outcome.auc <= max(0.60, outcome.floor), outcome
+        assert not outcome.tells
     assert played.holds
     bait = {one.attack: one for one in played.outcomes["bait"]}
     assert min(bait[name].auc for name in ("link count", "over-sampling", "intersection")) >= 0.95

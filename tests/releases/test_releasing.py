@@ -219,7 +219,7 @@ def test_a_population_that_does_not_cover_the_data(world: World, store: Path) ->
 
 
 def test_too_few_marks_are_refused_unless_forced(store: Path, tmp_path: Path) -> None:
-    small = town(tmp_path, zips=15, years=10)
+    small = town(tmp_path, zips=8, years=8)
     with pytest.raises(Refused, match="below 30") as caught:
         made(small, store)
     assert caught.value.exit_code == 5
