@@ -1,1 +1,23 @@
-"""Room: people decide whether two records are one person, seeing as little as possible. Not furnished yet."""
+"""Room: people decide whether two records are one person, seeing as little as possible."""
+
+from discreet.linkage.comparing import compare, compare_names
+from discreet.linkage.comparison import Comparison
+from discreet.linkage.display import Display
+from discreet.linkage.index import Index, Quote, Step
+from discreet.linkage.marks import MARKS, Mark
+from discreet.linkage.meter import Meter
+from discreet.linkage.pair import Pair
+
+__all__ = [
+    "MARKS",
+    "Comparison",
+    "Display",
+    "Index",
+    "Mark",
+    "Meter",
+    "Pair",
+    "Quote",
+    "Step",
+    "compare",
+    "compare_names",
+]
