@@ -82,7 +82,7 @@ def calibration(weight: Floats, same: npt.NDArray[np.bool_], counts: Floats | No
     """
     many = np.ones(len(weight)) if counts is None else np.asarray(counts, dtype=np.float64)
     distinct, place = np.unique(np.asarray(weight, dtype=np.float64), return_inverse=True)
-    total = np.bincount(place, weights=many, minlength=len(distinct))
+    total = np.asarray(np.bincount(place, weights=many, minlength=len(distinct)), dtype=np.float64)
     true = np.bincount(place, weights=many * same, minlength=len(distinct))
     fitted = pooled(true / total, total)
     keep = _corners(fitted)

@@ -60,9 +60,7 @@ def _moved(cell: str, written: str) -> str:
         f"lpad(regexp_extract({cell}, {literal(pattern)}, {order.index(part) + 1}), {width}, '0')"
         for part, width in (("%Y", 4), ("%m", 2), ("%d", 2))
     )
-    return (
-        f"CASE WHEN regexp_full_match({cell}, {literal(pattern)}) THEN {year} || '-' || {month} || '-' || {day} END"
-    )
+    return f"CASE WHEN regexp_full_match({cell}, {literal(pattern)}) THEN {year} || '-' || {month} || '-' || {day} END"
 
 
 def pattern_of(written: str) -> tuple[str, list[str]]:

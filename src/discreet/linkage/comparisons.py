@@ -27,7 +27,9 @@ def comparison_settings(folder: ProjectFolder, rules: Sequence[Rule], *, prior: 
 
     return SettingsCreator(
         link_type="link_only" if folder.two else "dedupe_only",
-        comparisons=[_comparison(place, attribute, folder.spec) for place, attribute in enumerate(folder.spec.attributes)],
+        comparisons=[
+            _comparison(place, attribute, folder.spec) for place, attribute in enumerate(folder.spec.attributes)
+        ],
         blocking_rules_to_generate_predictions=[blocking_rule(rule, folder.spec) for rule in rules],
         probability_two_random_records_match=prior,
         retain_matching_columns=False,

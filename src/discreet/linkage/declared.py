@@ -200,7 +200,9 @@ def _doubled(parsed: LinkageSection) -> list[tuple[str, str, list[str]]]:
     for place, side in enumerate(sides):
         columns = [renamed.get(name, name) if place else name for name in parsed.identifying]
         roles = [*columns, *side.sensitive, *([side.id] if side.id else [])]
-        twice = [name for name in roles if roles.count(name) > 1]
+        taken = [name for name in parsed.identifying if name == "record"]
+        taken += [name for name in side.sensitive if name == "pseudonym"]
+        twice = [*taken, *(name for name in roles if roles.count(name) > 1)]
         if twice:
             return [
                 (

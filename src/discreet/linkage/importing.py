@@ -114,9 +114,7 @@ class _Import:
         types = {name: bare(kind) for name, kind in desk.types.items()}
         cells = [
             f"{cleaned(quote(column), types[column], attribute, self.spec)} AS a{place}"
-            for place, (attribute, column) in enumerate(
-                zip(self.spec.attributes, self._columns.values(), strict=True)
-            )
+            for place, (attribute, column) in enumerate(zip(self.spec.attributes, self._columns.values(), strict=True))
         ]
         raw = [f"{quote(column)} IS NOT NULL AS h{place}" for place, column in enumerate(self._columns.values())]
         cells += raw + [f"{quote(name)} AS s{place}" for place, name in enumerate(self._side.sensitive)]

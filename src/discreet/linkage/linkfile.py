@@ -49,7 +49,10 @@ class SecondSection(_Section):
         default_factory=dict, description="Attributes whose column has another name in the second table."
     )
     delimiter: str | None = Field(
-        default=None, min_length=1, max_length=1, description="What separates the cells of its CSV; sniffed when absent."
+        default=None,
+        min_length=1,
+        max_length=1,
+        description="What separates the cells of its CSV; sniffed when absent.",
     )
     encoding: str | None = Field(default=None, description="Encoding of its CSV; UTF-8 when absent.")
 

@@ -98,7 +98,9 @@ def train(
     start = min(0.5, max(len(sessions), _likely(folder, rules)) / max(folder.possible_pairs, 1))
     with quietly("train a model on these records"):
         model = linker(desk, comparison_settings(folder, rules.rules, prior=start))
-        model.training.estimate_u_using_random_sampling(max_pairs=RANDOM_PAIRS, seed=seed, min_count_per_level=None, num_chunks=1)
+        model.training.estimate_u_using_random_sampling(
+            max_pairs=RANDOM_PAIRS, seed=seed, min_count_per_level=None, num_chunks=1
+        )
         for rule in sessions:
             model.training.estimate_parameters_using_expectation_maximisation(
                 blocking_rule(rule, folder.spec), max_pairs=TRAINING_PAIRS if rule.pairs > TRAINING_PAIRS else None
@@ -191,8 +193,14 @@ def _consistent(folder: ProjectFolder, model: Model, raw: dict[str, Any] | None,
     """The share of true pairs that agrees with the probabilities it leads to."""
     pairs = score_pairs(folder, model, backend=desk)
     evidence = pairs.weight - np.log2(model.prior / (1 - model.prior))
-    prior = consistent_prior(evidence, possible=folder.possible_pairs * max(model.blocking.recall, 0.01), start=model.prior)
-    settings = settled(raw, prior=prior) if raw is not None else {**model.settings, "probability_two_random_records_match": prior}
+    prior = consistent_prior(
+        evidence, possible=folder.possible_pairs * max(model.blocking.recall, 0.01), start=model.prior
+    )
+    settings = (
+        settled(raw, prior=prior)
+        if raw is not None
+        else {**model.settings, "probability_two_random_records_match": prior}
+    )
     return replace(model, settings=settings)
 
 

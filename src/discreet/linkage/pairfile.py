@@ -101,7 +101,9 @@ def _first_two(table: Table) -> tuple[str, str]:
 
 def _join_sql(folder: ProjectFolder, desk: DuckDBDesk, ids: Sequence[str], more: dict[str, str]) -> str:
     """Ids of pairs in one table may be in any order."""
-    scans = [f"(SELECT id, record FROM {folder.scan('bridge', table)})" for table in (folder.tables[0], folder.tables[-1])]
+    scans = [
+        f"(SELECT id, record FROM {folder.scan('bridge', table)})" for table in (folder.tables[0], folder.tables[-1])
+    ]
     cells = {
         "score": "TRY_CAST(p.{} AS DOUBLE)", "weight": "TRY_CAST(p.{} AS DOUBLE)", "same": "CAST(p.{} AS VARCHAR)",
     }  # fmt: skip

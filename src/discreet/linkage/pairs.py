@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -45,9 +46,7 @@ class Pairs:
         [0.5, 0.999]
         """
         weights = np.array(weight, dtype=np.float64)
-        return cls(
-            np.array(first, dtype=np.int64), np.array(second, dtype=np.int64), weights, probability_of(weights)
-        )
+        return cls(np.array(first, dtype=np.int64), np.array(second, dtype=np.int64), weights, probability_of(weights))
 
     def __len__(self) -> int:
         return len(self.first)
@@ -83,12 +82,18 @@ class Pairs:
         """Which of the pairs are among other pairs."""
         return np.isin(self.keys(records), truth.keys(records))
 
-    def write(self, path: Path) -> Path:
-        """Write the pairs as Parquet."""
+    def write(self, path: Path, *, decisions: npt.NDArray[np.int8] | None = None, names: Sequence[str] = ()) -> Path:
+        """Write the pairs as Parquet, with the name of each decision where there are decisions."""
+        columns = {name: np.array(getattr(self, name)) for name in COLUMNS}
+        listed = ", ".join(literal(name) for name in names)
+        said = "" if decisions is None else f", [{listed}][decision + 1] AS decision"
         with connect() as own, translated("the pairs"):
-            own.register("handed", {name: np.array(getattr(self, name)) for name in COLUMNS})
-            rows = f"SELECT {', '.join(COLUMNS)}, {str(self.calibrated).upper()} AS calibrated FROM handed ORDER BY ALL"
-            own.execute(f"COPY ({rows}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
+            own.register(
+                "handed", columns if decisions is None else {**columns, "decision": decisions.astype(np.int32)}
+            )
+            rows = f"SELECT {', '.join(COLUMNS)}, {str(self.calibrated).upper()} AS calibrated{said} FROM handed"
+            target = f"{literal(str(path))} (FORMAT parquet, COMPRESSION zstd)"
+            own.execute(f"COPY ({rows} ORDER BY first, second) TO {target}")
         return path
 
     @classmethod
@@ -97,18 +102,10 @@ class Pairs:
         if not path.is_file():
             raise UsageError("There are no candidate pairs yet.", remedy="Find them with: discreet link pairs PROJECT")
         with connect() as own, translated("the pairs"):
-            found = own.execute(
-                f"SELECT * FROM read_parquet({literal(str(path))}) ORDER BY first, second"
-            ).fetchnumpy()
-        arrays = [np.ma.filled(found[name].astype(kind), _hole(kind)) for name, kind in zip(COLUMNS, KINDS, strict=True)]
-        return cls(*arrays, calibrated=bool(np.any(found["calibrated"])))
-
-
-KINDS: tuple[Any, ...] = (np.int64, np.int64, np.float64, np.float64)
-
-
-def _hole(kind: Any) -> Any:
-    return np.nan if kind is np.float64 else -1
+            found = own.execute(f"SELECT * FROM read_parquet({literal(str(path))}) ORDER BY first, second").fetchnumpy()
+        numbers = [np.asarray(np.ma.getdata(found[name]), dtype=np.int64) for name in COLUMNS[:2]]
+        scores = [np.asarray(np.ma.filled(found[name].astype(np.float64), np.nan)) for name in COLUMNS[2:]]
+        return cls(numbers[0], numbers[1], scores[0], scores[1], calibrated=bool(np.any(found["calibrated"])))
 
 
 def probability_of(weight: Floats) -> Floats:

@@ -49,7 +49,9 @@ def _falling(
     levels: Sequence[dict[str, Any]], ms: Sequence[float], us: Sequence[float]
 ) -> tuple[list[float], list[float]]:
     """The ratio m/u falls from level to level; swaps are no steps of likeness and stay as they are."""
-    steps = [place for place, level in enumerate(levels) if level.get("label_for_charts") not in (SWAPPED_NAMES, SWAPPED_DAY)]
+    steps = [
+        place for place, level in enumerate(levels) if level.get("label_for_charts") not in (SWAPPED_NAMES, SWAPPED_DAY)
+    ]
     blocks: list[tuple[float, float, list[int]]] = []
     for place in steps:
         m, u, held = ms[place], us[place], [place]

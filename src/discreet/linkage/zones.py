@@ -8,6 +8,7 @@ number of missed ones is the sum of their probabilities.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,7 @@ class _Curve:
         false = np.concatenate([np.cumsum((1 - probability)[::-1])[::-1], [0.0]])
         return cls(pairs.weight[order], missed, false)
 
-    @property
+    @cached_property
     def cuts(self) -> npt.NDArray[np.int64]:
         """Places where a weight begins, and the end: pairs of one weight are decided alike."""
         if not len(self.weight):
@@ -147,11 +148,11 @@ class _Curve:
 
     def below(self, place: int) -> int:
         cuts = self.cuts
-        return int(cuts[max(np.searchsorted(cuts, place) - 1, 0)])
+        return int(cuts[max(int(np.searchsorted(cuts, place)) - 1, 0)])
 
     def above(self, place: int) -> int:
         cuts = self.cuts
-        return int(cuts[min(np.searchsorted(cuts, place) + 1, len(cuts) - 1)])
+        return int(cuts[min(int(np.searchsorted(cuts, place)) + 1, len(cuts) - 1)])
 
     def doubt(self, low: int, high: int) -> float:
         """Errors that people spare by looking at these pairs, per pair."""
