@@ -11,7 +11,8 @@ DiscreetError                      70  a bug, if it is ever raised as itself
 │   ├── ColumnError                 3  a column is missing, doubled, unnamed or of the wrong kind
 │   ├── EmptySource                 3  there is nobody in it
 │   ├── CountError                  3  a count column holds something that is no number of people
-│   └── OutsideHierarchy            3  values that their hierarchy does not know
+│   ├── OutsideHierarchy            3  values that their hierarchy does not know
+│   └── PopulationError             3  the population is not that of the data
 ├── PolicyError                     4  the policy file is wrong
 │   └── HierarchyError              4  a hierarchy file or rule is wrong
 ├── Refused                         5  a permission or a budget says no
@@ -47,6 +48,7 @@ __all__ = [
     "Outdated",
     "OutsideHierarchy",
     "PolicyError",
+    "PopulationError",
     "Refused",
     "RequestError",
     "SourceNotFound",
@@ -128,6 +130,10 @@ class CountError(DataError):
 
 class OutsideHierarchy(DataError):
     """Values that their hierarchy does not know."""
+
+
+class PopulationError(DataError):
+    """The population is not that of the data: people of the data are not in it, or it is written otherwise."""
 
 
 class PolicyError(DiscreetError):

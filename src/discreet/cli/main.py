@@ -28,6 +28,7 @@ VERBS = {
     "misuse": "Measure what query results could do in the wrong hands.",
     "policy": "Draft, check and describe policy files.",
     "profile": "See what is in a table and what its columns may be.",
+    "release": "Give every recipient a copy that can be traced.",
     "serve": "Run the web application.",
 }
 INTERRUPTED = 130

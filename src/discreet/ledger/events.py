@@ -14,6 +14,7 @@ EVENTS = {
     "anonymity.published": "an anonymised table was handed over",
     "releases.sealed": "the sealed manifest of a release was committed to, before delivery",
     "releases.delivered": "a recipient's copy of a release was handed over",
+    "releases.retired": "a recipient gets no further copies of a release",
     "releases.traced": "a leak or a re-identification was traced",
     "linkage.revealed": "characters of a pair of cells were shown to a reviewer",
     "linkage.exported": "a linked, de-identified table was handed over",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from discreet.kernel import Classes, Coded, Histogram
+from discreet.kernel import Classes, Coded, Histogram, Rule
 from discreet.kernel.histogram import text
 from discreet.people.columns import Coded as Words
 from discreet.people.columns import Column
@@ -13,8 +15,8 @@ from discreet.people.population import People
 __all__ = ["counted"]
 
 
-def counted(people: People, *names: str) -> Classes:
-    """Who looks alike on these columns, or on all.
+def counted(people: People, *names: str, rules: Mapping[str, Rule] | None = None) -> Classes:
+    """Who looks alike on these columns, or on all; `rules` say how their values generalise.
 
     >>> from discreet.people import State, generate
     >>> counted(generate(State.of(1_000), seed=1, columns=("sex",)))
@@ -22,7 +24,7 @@ def counted(people: People, *names: str) -> Classes:
     """
     chosen = people.select(*names) if names else people
     columns = {name: _coded(column) for name, column in chosen.columns.items()}
-    return Classes.from_histogram(Histogram(columns, np.ones(len(people), dtype=np.int64)))
+    return Classes.from_histogram(Histogram(columns, np.ones(len(people), dtype=np.int64)), rules=rules)
 
 
 def _coded(column: Column) -> Coded:

@@ -50,6 +50,12 @@ class Marks:
         return tuple(canonical(label) for label in self.labels)
 
 
+def secret_probabilities(marks: Marks, law: Law, *, release: str, key: bytes) -> Floats:
+    """With which probability each mark is present in a copy."""
+    head = canonical([release])
+    return law.probabilities(uniforms(derive(key, "law"), (head + message for message in marks.messages)))
+
+
 @dataclass(frozen=True, eq=False)
 class Codebook:
     """The marks, the secret probability of each, and who has which."""
@@ -66,10 +72,8 @@ class Codebook:
         names = tuple(recipients)
         if len(set(names)) != len(names):
             raise UsageError("Two recipients have the same name.", remedy="Give each recipient a name of its own.")
-        law_key, presence_key = derive(key, "law"), derive(key, "presence")
-        head = canonical([release])
-        drawn = uniforms(law_key, (head + message for message in marks.messages))
-        probabilities = law.probabilities(drawn)
+        presence_key, head = derive(key, "presence"), canonical([release])
+        probabilities = secret_probabilities(marks, law, release=release, key=key)
         rows = [
             uniforms(presence_key, (head + message + canonical([name]) for message in marks.messages)) < probabilities
             for name in names

@@ -148,9 +148,9 @@ class DuckDBEngine:
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
         """Write the rows as the recoding publishes them, in no particular order."""
-        from discreet.sources.writing.duckdb import PrivateDesk, export
+        from discreet.sources.writing.duckdb import desk_of, export
 
-        return export(PrivateDesk(self.name, self.types, self.connection), recoding, target, drop=drop)
+        return export(desk_of(self), recoding, target, drop=drop)
 
     @property
     def types(self) -> dict[str, str]:
@@ -195,10 +195,9 @@ class RelationEngine:
 
         Temporary tables are made on the relation's connection and dropped again.
         """
-        from discreet.sources.writing.duckdb import BorrowedDesk, export
+        from discreet.sources.writing.duckdb import desk_of, export
 
-        types = dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))
-        return export(BorrowedDesk(self.name, types, self.relation), recoding, target, drop=drop)
+        return export(desk_of(self), recoding, target, drop=drop)
 
     def _run(self, sql: str) -> dict[str, Any]:
         result: dict[str, Any] = self.relation.query(RELATION, sql).fetchnumpy()
@@ -209,6 +208,11 @@ def connect() -> Any:
     """A private database in memory that spills to the temporary folder, not to the current one."""
     folder = tempfile.gettempdir()
     return duckdb.connect(config={"temp_directory": folder, "preserve_insertion_order": "false"})
+
+
+def connect_file(path: Path) -> Any:
+    """A new database in a private file, which keeps rows in order and spills beside itself."""
+    return duckdb.connect(str(path), config={"temp_directory": str(path.parent), "preserve_insertion_order": "true"})
 
 
 @contextmanager

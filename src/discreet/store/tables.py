@@ -8,6 +8,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -295,3 +296,40 @@ EXPOSURE = Table(
     Column("content", LargeBinary, nullable=False),
 )
 """What one user has learned, as the misuse room packs it; `version` grows with every change, so that none is lost."""
+
+# -- releases: one copy per recipient ---------------------------------------------------------------------------------
+
+RELEASE = Table(
+    "release",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("content", Text, nullable=True),
+    Column("actor", Text, nullable=False),
+    Column("made", Text, nullable=False),
+)
+"""One version of a release. `sealed` is its manifest, encrypted with a key that is not in the store; `digest` the SHA-256
+of that, which the ledger holds as well; `content` a keyed hash of the rows that its copies were written from; `revision`
+counts how often recipients were added.
+"""
+
+RELEASE_COPY = Table(
+    "release_copy",
+    metadata,
+    Column("release", Text, primary_key=True),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("recipient", Text, primary_key=True),
+    Column("place", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("file", Text, nullable=True),
+    Column("rows", BigInteger, nullable=True),
+    Column("changed", Text, nullable=False),
+    ForeignKeyConstraint(["release", "version"], ["release.name", "release.version"], name="release_copy_of"),
+    CheckConstraint("state IN ('planned', 'approved', 'delivered', 'retired')", name="release_copy_state"),
+)
+"""One recipient's copy of a version; `file` is the SHA-256 of the last file that was handed over, `place` the order in
+which recipients were named.
+"""

@@ -17,13 +17,19 @@ from discreet.sources.writing.targets import Target
 
 def check(target: Target, recoding: Recoding, *, columns: Sequence[str], count: str | None) -> Classes:
     """The classes as they were read back; stops unless every class and every count is as the recoding says."""
+    return agree(target, recoding.published, columns=columns, count=count)
+
+
+def agree(target: Target, published: Classes, *, columns: Sequence[str], count: str | None) -> Classes:
+    """The same for classes that are published in whatever way."""
+    names = published.names
     try:
-        found = _counted(target, recoding.names, columns=columns, count=count)
+        found = _counted(target, names, columns=columns, count=count)
     except DataError as error:
         raise IntegrityError(
             f"What was written cannot be read back: {error.problem}", remedy="Nothing was published."
         ) from None
-    found, meant = _as_seen(found, recoding.names, target), _as_seen(recoding.published, recoding.names, target)
+    found, meant = _as_seen(found, names, target), _as_seen(published, names, target)
     if not _same(found, meant):
         raise IntegrityError(
             f"What was written is not what was decided: {found.records} people in {len(found)} classes "

@@ -35,7 +35,7 @@ class ClusterDisk:
                 "Over Spark Connect the files of the cluster can be neither moved nor removed.",
                 remedy="Export from a session on the driver itself.",
             )
-        with _told(address):
+        with told(address):
             path = jvm.org.apache.hadoop.fs.Path
             system = path(address).getFileSystem(session._jsc.hadoopConfiguration())
             return cls(system.makeQualified(path(address)).toString(), system, path)
@@ -55,7 +55,7 @@ class ClusterDisk:
 
     def refuse(self, *, overwrite: bool) -> None:
         """Stop if the target cannot be made."""
-        with _told(self.target):
+        with told(self.target):
             if self.target.startswith(FOLDERS) and not self._exists(self._parent):
                 raise UsageError(f"There is no folder {self._parent}.", remedy="Create it first, or check the path.")
             if self._exists(self.target) and not overwrite:
@@ -65,15 +65,29 @@ class ClusterDisk:
         """Make what was written the target; what was there before goes only when that has worked."""
         self.refuse(overwrite=overwrite)
         old = f"{self._aside}/old"
-        with _told(self.target):
+        with told(self.target):
             replaced = self._exists(self.target) and self._move(self.target, old)
             if not self._move(self.stage, self.target):
                 _ = replaced and self._move(old, self.target)
                 raise UsageError(f"{self.target} cannot be written.", remedy="Is its folder yours to write to?")
 
+    def exists(self) -> bool:
+        """Whether there is something at the target."""
+        with told(self.target):
+            return self._exists(self.target)
+
+    def write(self, address: str, content: bytes) -> None:
+        """Write a small file."""
+        with told(address):
+            out = self.system.create(self.path(address))
+            try:
+                out.write(bytearray(content))
+            finally:
+                out.close()
+
     def clear(self) -> None:
         """Remove whatever is left aside."""
-        with suppress(UsageError), _told(self.target):
+        with suppress(UsageError), told(self.target):
             self.system.delete(self.path(self._aside), True)
 
     def _exists(self, address: str) -> bool:
@@ -84,7 +98,7 @@ class ClusterDisk:
 
 
 @contextmanager
-def _told(address: str) -> Iterator[None]:
+def told(address: str) -> Iterator[None]:
     """Errors of the driver as ours."""
     try:
         yield

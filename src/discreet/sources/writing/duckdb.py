@@ -116,6 +116,23 @@ def export(desk: DuckDBDesk, recoding: Recoding, target: Target, *, drop: Sequen
     raise unfit(desk.name, remedy="Give a file name or a PostgreSQL URL.")
 
 
+def desk_of(engine: Any) -> DuckDBDesk:
+    """The desk of an engine: a connection of our own, or the one its relation belongs to."""
+    if hasattr(engine, "relation"):
+        types = dict(zip(engine.relation.columns, map(str, engine.relation.types), strict=True))
+        return BorrowedDesk(engine.name, types, engine.relation)
+    return PrivateDesk(engine.name, engine.types, engine.connection)
+
+
+def chosen(desk: DuckDBDesk, recoding: Recoding, *, drop: Sequence[str]) -> tuple[tuple[str, ...], list[Any]]:
+    """The columns and rows that the recoding publishes, in no particular order, as Python values."""
+    outline, tables = Outline.of(tuple(desk.types), recoding, drop=drop), Tables()
+    with translated(desk.name), _swept(desk, tables, len(recoding.names)):
+        prepare(desk, recoding, table=tables, quote=quote, spell=str)
+        select = outline.select(Dialect(quote), relation=RELATION, table=tables, title=str)
+        return outline.columns, desk.run(select).fetchall()
+
+
 @contextmanager
 def _swept(desk: DuckDBDesk, tables: Tables, columns: int) -> Iterator[None]:
     try:

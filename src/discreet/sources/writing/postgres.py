@@ -12,7 +12,7 @@ from discreet.kernel import Recoding
 from discreet.kernel.hierarchy import Label
 from discreet.kernel.histogram import text
 from discreet.sources.postgres import PostgresEngine, quote, quoted
-from discreet.sources.writing.recode import Dialect, Outline, Tables, prepare
+from discreet.sources.writing.recode import Dialect, Outline, Spell, Tables, prepare
 from discreet.sources.writing.staging import unwritable
 from discreet.sources.writing.tables import create, translated
 from discreet.sources.writing.targets import FileTarget, TableTarget, Target, unfit
@@ -52,7 +52,7 @@ def export(engine: PostgresEngine, recoding: Recoding, target: Target, *, drop: 
     if isinstance(target, TableTarget) and target.url == engine.url:
         return _inside(engine, outline, target)
     with engine.transaction() as cursor:
-        select = _prepared(engine, outline, cursor, target)
+        select = _prepared(engine, outline, cursor, target.spell)
         if isinstance(target, TableTarget):
             return _across(engine, outline, cursor, select, target)
         if isinstance(target, FileTarget):
@@ -60,20 +60,30 @@ def export(engine: PostgresEngine, recoding: Recoding, target: Target, *, drop: 
     raise unfit(engine.name, remedy="Give a file name or a PostgreSQL URL.")
 
 
+def chosen(
+    engine: PostgresEngine, recoding: Recoding, *, drop: Sequence[str]
+) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """The columns and rows that the recoding publishes, in no particular order, as Python values."""
+    outline = Outline.of(tuple(engine.types), recoding, drop=drop)
+    with engine.transaction() as cursor:
+        cursor.execute(_prepared(engine, outline, cursor, str))
+        return outline.columns, list(cursor)
+
+
 def _inside(engine: PostgresEngine, outline: Outline, target: TableTarget) -> int:
     """Rows stay in the database."""
     with target.connection.cursor() as cursor:
         with engine.translated():
-            select = _prepared(engine, outline, cursor, target)
+            select = _prepared(engine, outline, cursor, target.spell)
         with translated(target.url):
             cursor.execute(f"CREATE TABLE {quoted(target.name)} AS {select}")
         return int(cursor.rowcount)
 
 
-def _prepared(engine: PostgresEngine, outline: Outline, cursor: Any, target: Target) -> str:
+def _prepared(engine: PostgresEngine, outline: Outline, cursor: Any, spell: Spell) -> str:
     tables, recoding = Tables(), outline.recoding
     cursor.execute(f"{FAITHFUL}; {HASHED}")
-    prepare(_Desk(engine.relation, cursor), recoding, table=tables, quote=quote, spell=target.spell)
+    prepare(_Desk(engine.relation, cursor), recoding, table=tables, quote=quote, spell=spell)
     return outline.select(Dialect(quote, fence=" OFFSET 0"), relation=engine.relation, table=tables, title=str)
 
 

@@ -27,15 +27,27 @@ def export(engine: SparkEngine, recoding: Recoding, target: Target, *, drop: Seq
         raise unfit(engine.name, remedy="Give the name of a folder on the cluster that ends in .parquet or .csv.")
     outline = Outline.of(tuple(engine.frame.columns), recoding, drop=drop)
     with translated("export"):
-        return _write(_recoded(engine, outline, target), target)
+        return write(_recoded(engine, outline, target), target)
+
+
+def chosen(engine: SparkEngine, recoding: Recoding, *, drop: Sequence[str]) -> Any:
+    """The rows that the recoding publishes, in no particular order, as an Arrow table."""
+    outline = Outline.of(tuple(engine.frame.columns), recoding, drop=drop)
+    with translated("read"):
+        return joined(engine, outline, Dialect(quote), str).toArrow()
 
 
 def _recoded(engine: SparkEngine, outline: Outline, target: FolderTarget) -> Any:
-    recoding, kinds = outline.recoding, {column.name: column.kind for column in engine.fields}
+    kinds = {column.name: column.kind for column in engine.fields}
+    return joined(engine, outline, Dialect(quote, _cells(kinds, target)), target.spell)
+
+
+def joined(engine: SparkEngine, outline: Outline, dialect: Dialect, spell: Spell) -> Any:
+    """The recoded frame."""
+    recoding = outline.recoding
     frames = {f"m{place}": _map(engine, column) for place, column in enumerate(recoding.classes.columns)}
-    frames |= {"kept": _kept(engine, recoding, target.spell), "source": engine.frame}
-    dialect = Dialect(quote, _cells(kinds, target))
-    select = outline.select(dialect, relation="{source}", table="{{{}}}".format, title=target.spell)
+    frames |= {"kept": _kept(engine, recoding, spell), "source": engine.frame}
+    select = outline.select(dialect, relation="{source}", table="{{{}}}".format, title=spell)
     return engine.frame.sparkSession.sql(select, **frames)
 
 
@@ -64,10 +76,11 @@ def _kept(engine: SparkEngine, recoding: Recoding, spell: Spell) -> Any:
 
 
 def _cells(kinds: dict[str, Kind], target: FolderTarget) -> Callable[[str, str], str]:
-    return lambda name, cell: _csv_cell(cell, kinds[name]) if target.blank_is_missing else cell
+    return lambda name, cell: csv_cell(cell, kinds[name]) if target.blank_is_missing else cell
 
 
-def _csv_cell(column: str, kind: Kind) -> str:
+def csv_cell(column: str, kind: Kind) -> str:
+    """A column guarded against formulas where it could hold one."""
     if kind in ("number", "boolean"):
         return column
     words = f"CAST({column} AS STRING)"
@@ -75,7 +88,8 @@ def _csv_cell(column: str, kind: Kind) -> str:
     return words if kind == "date" else guarded_sql(words, is_number=f"{words} RLIKE r'^({NUMBER})\\z'")
 
 
-def _write(frame: Any, target: FolderTarget) -> int:
+def write(frame: Any, target: FolderTarget) -> int:
+    """Let the workers write a frame, and say how many rows it had."""
     from pyspark.sql import Observation
     from pyspark.sql.functions import count, lit
 

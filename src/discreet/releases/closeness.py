@@ -1,0 +1,118 @@
+"""How far apart two classes are: years and other numbers in standard deviations, everything else the same or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+import numpy as np
+
+from discreet.kernel import Classes, Column
+from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.histogram import text
+from discreet.releases.keyed import Floats
+
+MISMATCH = 0.5
+"""What two different categories cost, in standard deviations."""
+BLOCK = 1 << 22
+"""Distances that are held at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """The released classes as points between which distances are measured."""
+
+    classes: Classes
+    weights: Mapping[str, float]
+    """What each column counts, 1 unless given."""
+
+    def points(self, classes: Classes) -> tuple[Floats, Ints]:
+        """Numbers in standard deviations, and codes of everything else, of classes by the same columns and levels."""
+        numbers, codes = [np.zeros((len(classes), 0))], [np.zeros((len(classes), 0), dtype=np.int64)]
+        for mine, theirs, held in zip(self.classes.columns, classes.columns, classes.codes, strict=True):
+            if mine.name in self._scales:
+                centre, scale = self._scales[mine.name]
+                column = _numbers(theirs)
+                numbers.append(((column - centre) / scale)[held][:, None] * self.weights.get(mine.name, 1.0))
+            else:
+                codes.append(_translated(mine, theirs)[held][:, None])
+        return np.hstack(numbers), np.hstack(codes)
+
+    @cached_property
+    def _scales(self) -> dict[str, tuple[float, float]]:
+        scales = {}
+        for column, codes in zip(self.classes.columns, self.classes.codes, strict=True):
+            values = _numbers(column)
+            if not np.isnan(values).any():
+                held = values[codes]
+                scales[column.name] = (float(held.mean()), float(held.std()) or 1.0)
+        return scales
+
+    @cached_property
+    def _own(self) -> tuple[Floats, Ints]:
+        return self.points(self.classes)
+
+    @cached_property
+    def _costs(self) -> Floats:
+        names = [column.name for column in self.classes.columns if column.name not in self._scales]
+        return np.array([MISMATCH * self.weights.get(name, 1.0) for name in names])
+
+    def distances(self, points: tuple[Floats, Ints]) -> Floats:
+        """From each point (rows) to each released class (columns)."""
+        numbers, codes = points
+        mine_numbers, mine_codes = self._own
+        far = np.zeros((len(numbers), len(self.classes)))
+        for place in range(numbers.shape[1]):
+            far += np.abs(numbers[:, place, None] - mine_numbers[None, :, place])
+        for place, cost in enumerate(self._costs):
+            far += cost * (codes[:, place, None] != mine_codes[None, :, place])
+        return far
+
+    def nearest(self, classes: Classes, *, itself: Ints | None = None) -> Floats:
+        """The distance of each class to the nearest released one, or the nearest other one where places are given."""
+        numbers, codes = self.points(classes)
+        step = max(1, BLOCK // max(len(self.classes), 1))
+        found = [np.zeros(0)]
+        for start in range(0, len(classes), step):
+            part = slice(start, start + step)
+            far = self.distances((numbers[part], codes[part]))
+            if itself is not None:
+                far[np.arange(len(far)), itself[part]] = np.inf
+            found.append(far.min(axis=1))
+        return np.concatenate(found)
+
+
+def _translated(mine: Column, theirs: Column) -> Ints:
+    """The code here of each value over there, or -1."""
+    index = mine.hierarchy.index[mine.level]
+    return np.array([index.get(text(value), -1) for value in theirs.labels], dtype=np.int64)
+
+
+def _numbers(column: Column) -> Floats:
+    """What each value at its level is worth: the mean of the values under it, or nan where one of them is no number."""
+    if _is_code(column.hierarchy.labels):
+        return np.full(len(column.labels), np.nan)
+    fine = np.array([_number(label) for label in column.hierarchy.labels[0]])
+    above = column.hierarchy.map(0, column.level)
+    sums = np.bincount(above, weights=fine, minlength=len(column.labels))
+    return np.asarray(sums / np.maximum(np.bincount(above, minlength=len(column.labels)), 1))
+
+
+def _is_code(levels: Sequence[Sequence[Label]]) -> bool:
+    """Whether values are masked from the right, as postcodes are: their digits are no quantity."""
+    return any(label is not None and label.endswith("*") and label.strip("*") for labels in levels for label in labels)
+
+
+def _number(label: Label) -> float:
+    if label is None:
+        return float("nan")
+    try:
+        return float(label)
+    except ValueError:
+        pass
+    try:
+        return float(date.fromisoformat(label[:10]).toordinal())
+    except ValueError:
+        return float("nan")

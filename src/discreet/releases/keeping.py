@@ -1,0 +1,213 @@
+"""Releases and copies in the store, on a connection that somebody else opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy.exc import IntegrityError as Taken
+
+from discreet.errors import Outdated, Refused, UsageError
+from discreet.store.tables import RELEASE, RELEASE_COPY
+
+STATES = {
+    "planned": "sealed; waits for approval",
+    "approved": "may be written",
+    "delivered": "was written and handed over",
+    "retired": "gets no further copies",
+}
+"""What each state of a copy means."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One recipient's copy of a version."""
+
+    recipient: str
+    state: str
+    file: str | None
+    """The SHA-256 of what was handed over last."""
+    rows: int | None
+    changed: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return dict(self.__dict__)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One version of a release as the store knows it. What is in the manifest only its key tells."""
+
+    name: str
+    version: int
+    revision: int
+    sealed: bytes = field(repr=False)
+    digest: str
+    content: str | None
+    """The keyed hash of the rows that copies are written from, once one was written."""
+    actor: str
+    made: str
+    copies: tuple[Copy, ...]
+
+    @property
+    def subject(self) -> str:
+        """What entries of the ledger call it."""
+        return f"{subject_of(self.name)}/version:{self.version}"
+
+    @property
+    def recipients(self) -> tuple[str, ...]:
+        """Who has, or will have, a copy."""
+        return tuple(copy.recipient for copy in self.copies)
+
+    def copy(self, recipient: str) -> Copy:
+        """The copy of one recipient."""
+        for one in self.copies:
+            if one.recipient == recipient:
+                return one
+        raise UsageError(
+            f"Release '{self.name}' has no such recipient.", remedy=f"List them: discreet release show {self.name}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; the manifest is left out."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "revision": self.revision,
+            "manifest": self.digest,
+            "actor": self.actor,
+            "made": self.made,
+            "copies": [copy.to_dict() for copy in self.copies],
+        }
+
+
+def subject_of(name: str) -> str:
+    """What entries of the ledger call a release."""
+    return f"release:{name}"
+
+
+def every_one(connection: Connection) -> list[Kept]:
+    """The newest version of every release, by name."""
+    rows = connection.execute(select(RELEASE).order_by(RELEASE.c.name, RELEASE.c.version)).all()
+    newest = {row.name: row for row in rows}
+    return [_kept(connection, row) for row in newest.values()]
+
+
+def versions(connection: Connection, name: str) -> list[int]:
+    """The numbers of the versions of a release."""
+    found = select(RELEASE.c.version).where(RELEASE.c.name == name).order_by(RELEASE.c.version)
+    return [int(number) for number in connection.execute(found).scalars()]
+
+
+def find(connection: Connection, name: str, version: int | None = None) -> Kept | None:
+    """A version of a release, the newest unless said; None if there is none."""
+    wanted = select(RELEASE).where(RELEASE.c.name == name).order_by(RELEASE.c.version.desc()).limit(1)
+    if version is not None:
+        wanted = wanted.where(RELEASE.c.version == version)
+    row = connection.execute(wanted).one_or_none()
+    return None if row is None else _kept(connection, row)
+
+
+def require(connection: Connection, name: str, version: int | None = None) -> Kept:
+    """The same; an error in words if there is none."""
+    found = find(connection, name, version)
+    if found is None:
+        what = f"'{name}'" if version is None else f"'{name}' version {version}"
+        raise UsageError(f"There is no release {what} in this store.", remedy="List them: discreet release list")
+    return found
+
+
+def retired(connection: Connection, name: str) -> set[str]:
+    """Recipients who get no further copies."""
+    chosen = select(RELEASE_COPY.c.recipient).where(RELEASE_COPY.c.release == name, RELEASE_COPY.c.state == "retired")
+    return set(connection.execute(chosen).scalars())
+
+
+def add(connection: Connection, kept: Kept) -> None:
+    """Keep a new version with its copies."""
+    names = ("name", "version", "revision", "sealed", "digest", "content", "actor", "made")
+    try:
+        with connection.begin_nested():
+            connection.execute(insert(RELEASE).values({name: getattr(kept, name) for name in names}))
+    except Taken:
+        raise _changed() from None
+    _add_copies(connection, kept, kept.copies, first=0)
+
+
+def revise(connection: Connection, kept: Kept, added: Sequence[Copy]) -> None:
+    """Keep a manifest with further recipients in place of the revision before it."""
+    seen = RELEASE.c.name == kept.name, RELEASE.c.version == kept.version, RELEASE.c.revision == kept.revision - 1
+    new = {"sealed": kept.sealed, "digest": kept.digest, "revision": kept.revision}
+    if connection.execute(update(RELEASE).where(*seen).values(new)).rowcount != 1:
+        raise _changed()
+    _add_copies(connection, kept, added, first=len(kept.copies))
+
+
+def _add_copies(connection: Connection, kept: Kept, copies: Sequence[Copy], *, first: int) -> None:
+    rows = [
+        {"release": kept.name, "version": kept.version, "place": first + number, **copy.__dict__}
+        for number, copy in enumerate(copies)
+    ]
+    connection.execute(insert(RELEASE_COPY), rows)
+
+
+def change(connection: Connection, kept: Kept, recipient: str, *, was: Sequence[str], **new: Any) -> None:
+    """Change a copy that is in one of these states; a refusal if it is in another one by now."""
+    mine = (
+        RELEASE_COPY.c.release == kept.name,
+        RELEASE_COPY.c.version == kept.version,
+        RELEASE_COPY.c.recipient == recipient,
+        RELEASE_COPY.c.state.in_(was),
+    )
+    if connection.execute(update(RELEASE_COPY).where(*mine).values(new)).rowcount != 1:
+        raise _changed()
+
+
+def change_all(connection: Connection, name: str, recipient: str, **new: Any) -> None:
+    """Change a recipient's copies of all versions."""
+    mine = RELEASE_COPY.c.release == name, RELEASE_COPY.c.recipient == recipient
+    connection.execute(update(RELEASE_COPY).where(*mine).values(new))
+
+
+def hold_to_content(connection: Connection, kept: Kept, content: str) -> None:
+    """All copies of a version come from the same rows: remember them at the first copy, compare at the others."""
+    this = RELEASE.c.name == kept.name, RELEASE.c.version == kept.version
+    connection.execute(update(RELEASE).where(*this, RELEASE.c.content.is_(None)).values(content=content))
+    if connection.execute(select(RELEASE.c.content).where(*this)).scalar_one() != content:
+        raise other_rows(kept)
+
+
+def other_rows(kept: Kept) -> Refused:
+    """The data are not those that earlier copies came from."""
+    return Refused(
+        f"These are not the rows that earlier copies of '{kept.name}' version {kept.version} were written from, although "
+        "the same people are counted in them.",
+        remedy="Give the same table again, or make a new version with all recipients.",
+    )
+
+
+def _kept(connection: Connection, row: Row[Any]) -> Kept:
+    mine = RELEASE_COPY.c.release == row.name, RELEASE_COPY.c.version == row.version
+    found = connection.execute(select(RELEASE_COPY).where(*mine).order_by(RELEASE_COPY.c.place))
+    copies = tuple(Copy(one.recipient, one.state, one.file, one.rows, one.changed) for one in found)
+    return Kept(
+        name=row.name,
+        version=int(row.version),
+        revision=int(row.revision),
+        sealed=bytes(row.sealed),
+        digest=row.digest,
+        content=row.content,
+        actor=row.actor,
+        made=row.made,
+        copies=copies,
+    )
+
+
+def _changed() -> Outdated:
+    return Outdated(
+        "Somebody else has changed this release in the meantime.",
+        remedy="Look at it: discreet release show; then repeat.",
+    )

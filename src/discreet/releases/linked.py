@@ -1,0 +1,206 @@
+"""An anonymised table beside the population it was drawn from: what every kind of release starts from.
+
+Both are counted by the same columns at the same levels. The people of the population in a class of the data are its
+link count G: among so many an adversary with a list of everybody has to choose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.anonymity import Anonymised
+from discreet.errors import EmptySource, PopulationError, UsageError
+from discreet.kernel import Classes
+from discreet.kernel.classes import Levels
+from discreet.kernel.hierarchy import Ints, read_only
+
+Floats = NDArray[np.float64]
+MOST_UNCOVERED = 100
+"""More than one in so many released people whom the population does not show: it is the wrong one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Classes of the population in which a decoy would be riskier than any real person (AnonTokens, Algorithm 1).
+
+    They are not released, and have at least k people but fewer than the least link count of a released class.
+    """
+
+    classes: Classes
+    """With the people of the population as sizes: the link count of a decoy put there."""
+    subjects: Ints
+    """Per class, the people of the data who are in it and were left out."""
+    min_link: int
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    @property
+    def links(self) -> Ints:
+        """People of the population per class."""
+        return self.classes.sizes
+
+    @cached_property
+    def factors(self) -> Floats:
+        """How many times riskier than the riskiest real class each one is: the risk multiplication factor minLink/G."""
+        return self.min_link / self.links
+
+    def keep(self, kept: NDArray[np.bool_]) -> Candidates:
+        """Only the classes marked true."""
+        return Candidates(self.classes.keep(kept), self.subjects[kept], self.min_link)
+
+    def __repr__(self) -> str:
+        return f"Candidates({len(self)} classes, {int((self.subjects == 0).sum())} without people of the data)"
+
+
+@dataclass(frozen=True, eq=False)
+class Linked:
+    """The classes of the data at one node, which of them are released, and the population at the same node.
+
+    >>> people = Classes.of(["zip"], [("1",), ("2",), ("3",)], [6, 5, 1])
+    >>> everybody = Classes.of(["zip"], [("1",), ("2",), ("3",), ("4",)], [60, 40, 9, 3])
+    >>> linked = Linked.at_node(people, everybody, {"zip": 0}, k=3)
+    >>> linked.min_link, linked.candidates
+    (40, Candidates(2 classes, 1 without people of the data))
+    """
+
+    data: Classes
+    """Everybody in the data at the node."""
+    kept: NDArray[np.bool_]
+    """Which of these classes are released."""
+    population: Classes
+    """Everybody in the population, by the same columns at the same levels."""
+    k: int
+    """The least size of a released class."""
+
+    @classmethod
+    def of(cls, anonymised: Anonymised, population: Classes) -> Linked:
+        """From an anonymised table."""
+        if not anonymised.levels:
+            raise UsageError(
+                f'A release needs one level per column, and search="{anonymised.search}" recodes class by class.',
+                remedy='Use search="optimal".',
+            )
+        data = anonymised.recoding.classes.at(anonymised.levels)
+        kept = anonymised.published.holds(data)
+        return cls.beside(data, kept, population, k=anonymised.limits.k)
+
+    @classmethod
+    def at_node(cls, classes: Classes, population: Classes, levels: Levels, *, k: int) -> Linked:
+        """From classes at given levels, where size is all that is required."""
+        data = classes.at(levels)
+        return cls.beside(data, np.asarray(data.sizes >= k), population, k=k)
+
+    @classmethod
+    def beside(cls, data: Classes, kept: NDArray[np.bool_], population: Classes, *, k: int) -> Linked:
+        """From classes of the data that are at their levels already."""
+        return cls(data, kept, population_at(population, data), k).checked()
+
+    def checked(self) -> Linked:
+        """The same, refused if the population does not show more than 1 % of the released people."""
+        if self.uncovered_records * MOST_UNCOVERED > self.released.records:
+            raise _wrong_population(self)
+        return self
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of each column."""
+        return self.data.levels
+
+    @property
+    def records(self) -> int:
+        """People in the data."""
+        return self.data.records
+
+    @property
+    def sampling(self) -> float:
+        """The share of the population that is in the data: |D|/|P|."""
+        return self.records / self.population.records
+
+    @cached_property
+    def released(self) -> Classes:
+        """The classes that are released."""
+        return self.data.keep(self.kept)
+
+    @cached_property
+    def suppressed(self) -> Classes:
+        """The classes that are left out."""
+        return self.data.keep(~self.kept)
+
+    @cached_property
+    def links(self) -> Ints:
+        """Per released class, the people of the population in it: G."""
+        return read_only(self.released.link(self.population))
+
+    @property
+    def uncovered(self) -> NDArray[np.bool_]:
+        """Released classes that the population does not show; nothing can be said about their risk."""
+        return np.asarray(self.links == 0)
+
+    @property
+    def uncovered_records(self) -> int:
+        """Released people in such classes."""
+        return int(self.released.sizes[self.uncovered].sum())
+
+    @cached_property
+    def min_link(self) -> int:
+        """The least link count of a released class that the population shows; 0 where there is none."""
+        met = self.links[self.links > 0]
+        return int(met.min()) if len(met) else 0
+
+    @property
+    def close_to_k(self) -> int:
+        """Released classes hardly larger than they must be: k to 1.1 k people, both included."""
+        return int((10 * self.released.sizes <= 11 * self.k).sum())
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """The classes in which decoys can be put.
+
+        None of them is released: a released class has at least `min_link` people of the population.
+        """
+        everybody = self.population.sizes
+        few = self.population.keep((everybody >= self.k) & (everybody < self.min_link))
+        return Candidates(few, read_only(few.link(self.suppressed)), self.min_link)
+
+    def __repr__(self) -> str:
+        return (
+            f"Linked({self.released.records} of {self.records} people in {len(self.released)} classes beside "
+            f"{self.population.records} people, least link count {self.min_link})"
+        )
+
+
+def population_at(population: Classes, data: Classes) -> Classes:
+    """The population by the columns of the data, at their levels."""
+    if not population.records:
+        raise EmptySource("There is nobody in the population.", remedy="Give one with at least one row.")
+    missing = [name for name in data.names if name not in population.names]
+    if missing:
+        raise PopulationError(
+            f"The population has no column '{missing[0]}', by which the data are counted.",
+            remedy="Give a population with every quasi-identifier of the policy.",
+        )
+    theirs = {column.name: column for column in population.columns}
+    for name, level in data.levels.items():
+        if not theirs[name].level <= level < theirs[name].hierarchy.height:
+            raise PopulationError(
+                f"Column '{name}' is needed at level {level}, and the population has levels {theirs[name].level} to "
+                f"{theirs[name].hierarchy.height - 1}.",
+                remedy="Read both by one policy: discreet.read(population, policy=policy.for_population()).",
+            )
+    if population.names == data.names:
+        return population.at(data.levels)
+    return population.project(data.names).at(data.levels)
+
+
+def _wrong_population(linked: Linked) -> PopulationError:
+    share = linked.uncovered_records / linked.released.records
+    return PopulationError(
+        f"{linked.uncovered_records:,} of {linked.released.records:,} released people ({share:.1%}) are in classes where "
+        "the population has nobody; more than 1 % means that it is the wrong population.",
+        remedy="Give the population from which the data were drawn, written in the same way and read by the same policy.",
+    )

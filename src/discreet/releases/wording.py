@@ -1,0 +1,193 @@
+"""A trace in words: who is accused, on what evidence, with which error rate, and what else could explain it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from discreet.releases.traced import Standing, Trace
+
+ALTERNATIVES = (
+    "This is evidence, not a verdict. It says from whose copy the people or rows came, not who took them: the recipient may "
+    "have been hacked, one of its staff may have acted alone, or it may have passed the copy on with or without a right to."
+)
+OWN = (
+    "Whoever holds the sealed manifest and a copy, or the custodian's own files, can make claims that point at anybody: "
+    "keep who had access to the keys with this trace."
+)
+
+
+@dataclass(frozen=True)
+class Said:
+    """A statement about a topic, and what to do about it."""
+
+    topic: str
+    says: str
+    then: str = ""
+
+
+def told(trace: Trace) -> tuple[Said, ...]:
+    """Everything that can be said, the most important first."""
+    return tuple(_told(trace))
+
+
+def _told(trace: Trace) -> Iterator[Said]:
+    if trace.accused:
+        yield from (_accused(trace, one) for one in trace.standings if one.accused)
+    else:
+        yield _nobody(trace)
+    yield _error_rate(trace)
+    if trace.origin is not None:
+        yield from _origin(trace)
+    yield _read(trace)
+    for note in trace.notes:
+        yield Said("read", note)
+    yield Said("alternatives", ALTERNATIVES, OWN)
+
+
+def _accused(trace: Trace, one: Standing) -> Said:
+    seen = one.hits + one.misses
+    came = "claims hit" if trace.kind == "claims" else "file shows"
+    held = f"Of {count(seen, 'mark', 'marks')} that the {came}, {one.hits:,} {'is' if one.hits == 1 else 'are'} in the copy of {one.recipient}"
+    return Said(
+        "recipients",
+        f"{one.recipient} is accused. {held} and {one.misses:,} {'is' if one.misses == 1 else 'are'} not; {_strength(trace, one)}. "
+        f"{_posterior(trace, one)}",
+        "Ask for access logs and for what was done with the copy before anything else is concluded.",
+    )
+
+
+def _strength(trace: Trace, one: Standing) -> str:
+    if one.p_value is not None:
+        return (
+            f"somebody who never had a copy would look as bad with probability {one.p_value:.2g} or less, and "
+            f"{trace.alpha / trace.family:.2g} is the line"
+        )
+    return f"the evidence (e-value) is {power(one.log10_e)}, and {power(trace.log10_needed)} is the line"
+
+
+def _posterior(trace: Trace, one: Standing) -> str:
+    return (
+        f"If before the evidence the chance was {share(trace.prior)} that one recipient is the source, any of "
+        f"{trace.family:,} alike, it is now {share(one.posterior)} that it is {one.recipient}."
+    )
+
+
+def _nobody(trace: Trace) -> Said:
+    first = trace.standings[0]
+    says = f"Nobody is accused. The strongest evidence is against {first.recipient}: {_strength(trace, first)}."
+    return Said("recipients", f"{says} {_best(trace)}", _more(trace))
+
+
+def _best(trace: Trace) -> str:
+    if trace.possible:
+        return "A copy with every mark that came up would have been named, so the evidence does not point at one copy."
+    if trace.kind == "leak":
+        return "Not even a copy that fits the file perfectly would stand out from those that nobody had: it holds too little."
+    return (
+        f"Even a recipient whose copy holds every mark that was hit would only reach {power(trace.best_log10_e)}: nobody could "
+        "have been accused."
+    )
+
+
+def _more(trace: Trace) -> str:
+    if trace.possible:
+        return "Look for another source: a second release, the original, or several recipients together."
+    if trace.kind == "leak":
+        return "Look for more rows, or for a version of the file with more columns."
+    return "Keep these claims, and trace again with `earlier` when more are known; evidence adds up."
+
+
+def _error_rate(trace: Trace) -> Said:
+    others = "" if trace.family == len(trace.standings) else " (some of them still to come)"
+    return Said(
+        "error-rate",
+        f"Were all {count(trace.family, 'recipient', 'recipients')}{others} innocent, anybody would be accused in at most "
+        f"{share(trace.alpha)} of releases{', however often one looks' if trace.kind == 'claims' else ''}.",
+    )
+
+
+def _origin(trace: Trace) -> Iterator[Said]:
+    origin = trace.origin
+    if origin is None or not origin.claims:
+        return
+    found = f"{origin.decoys:,} of {count(origin.claims, 'claimed class is a decoy', 'claimed classes are decoys')}"
+    chance = f"people picked at random among those with as many look-alikes would have given {origin.expected:.1f}"
+    if origin.p_value <= trace.alpha:
+        yield Said("origin", f"A copy of this release was used: {found}, and {chance} (p = {origin.p_value:.2g}).")
+    else:
+        lead = (
+            "The decoys alone do not show it" if trace.accused else "Nothing shows that a copy of this release was used"
+        )
+        yield Said("origin", f"{lead}: {found}; {chance} (p = {origin.p_value:.2g}).")
+    if origin.own_copy is not None and origin.own_copy <= trace.alpha:
+        yield Said(
+            "origin",
+            f"Hardly any decoys are among the marks that were hit (p = {origin.own_copy:.2g}, had a copy been used): the claims "
+            "may come from the original table, which has none.",
+            "Look at who can read the original, the custodian's own staff included.",
+        )
+
+
+def _read(trace: Trace) -> Said:
+    if trace.kind == "leak":
+        return _read_leak(trace)
+    n = trace.counts
+    says = f"{count(n['rows'], 'claim', 'claims')} in {count(n['classes'], 'class', 'classes')}: {count(n['marks'], 'mark', 'marks')} ({count(n['decoys'], 'decoy', 'decoys')}, {count(n['real_marks'], 'real', 'real')})"
+    rest = [
+        (n["repeated"], "hit before and not counted again"),
+        (n["everywhere"], "in every copy"),
+        (n["nowhere"], "in no copy"),
+        (n["excluded"], "left out as own audits"),
+    ]
+    says += "".join(f", {number:,} {what}" for number, what in rest if number)
+    lost = [
+        (n["unusable"], "with a value that fits no hierarchy"),
+        (n["outside"], "of people whom neither data nor population show"),
+    ]
+    says += "".join(f"; {count(number, 'row', 'rows')} {what}" for number, what in lost if number)
+    then = f"Evidence of {len(trace.incidents):,} incidents is multiplied." if len(trace.incidents) > 1 else ""
+    return Said("read", f"{says}.", then)
+
+
+def _read_leak(trace: Trace) -> Said:
+    n = trace.counts
+    where = ", ".join(f"{name} ({_step(step)})" for name, step in trace.columns.items())
+    says = f"{count(n['rows'], 'row', 'rows')}, read by {where or 'the other columns of decoys'}: {n['matched']:,} match the release"
+    rest = [(n["foreign"], "are in no copy"), (n["left_out"], "are written too coarsely to be used")]
+    says += "".join(f", {number:,} {what}" for number, what in rest if number)
+    return Said("read", f"{says}. {count(n['marks'], 'mark', 'marks')} of {n['visible']:,} that it could show came up.")
+
+
+def _step(step: int) -> str:
+    return "as published" if step == 0 else f"{count(step, 'level', 'levels')} coarser"
+
+
+def count(number: int, one: str, many: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def power(log10: float) -> str:
+    """A number of any size from its power of ten.
+
+    >>> power(4.30103), power(-2.0), power(12.5)
+    ('20,000', '0.01', '3.2e+12')
+    """
+    if -3 <= log10 < 6:
+        return f"{10**log10:,.0f}" if log10 >= 1 else f"{10**log10:.2g}"
+    exponent = int(log10 // 1)
+    return f"{10 ** (log10 - exponent):.1f}e{exponent:+d}"
+
+
+def share(value: float) -> str:
+    """A probability as a percentage that never claims to be certain.
+
+    >>> share(0.001), share(0.5), share(0.9999999), share(1e-9)
+    ('0.1 %', '50 %', 'more than 99.99 %', 'less than 0.01 %')
+    """
+    if value > 0.9999:
+        return "more than 99.99 %"
+    if value < 0.0001:
+        return "less than 0.01 %"
+    return f"{value * 100:.4g} %"

@@ -1,0 +1,234 @@
+"""Rows as they are published, read and recoded once, with further rows beside them: copies of any choice are written from here.
+
+Some classes are marked. A copy holds all rows of unmarked classes and those of the marks that it is given, in an order of
+its own that only the holder of its secret could repeat.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+from discreet.kernel import Recoding
+from discreet.kernel.hierarchy import Ints, Label
+from discreet.sources.duckdb import bare, connect_file, literal, quote, translated
+from discreet.sources.spark import SparkEngine
+from discreet.sources.table import Table
+from discreet.sources.writing.duckdb import copy, file_cell
+from discreet.sources.writing.targets import FileTarget, Target
+
+MARK = "discreet_mark"
+RANK = "discreet_rank"
+UNMARKED = -1
+MOST_TEXTS = 10_000
+"""Different texts of a column up to which they are kept as numbers, which makes sorting and writing quick."""
+
+
+@dataclass(frozen=True, eq=False)
+class Marked:
+    """The classes that are marked, and the rows of those among them that are not in the table."""
+
+    labels: Sequence[tuple[Label, ...]]
+    """Per mark, its class as it is published, in the order of the recoding's columns."""
+    cells: Mapping[str, Sequence[Label]]
+    """The other columns of further rows, each cell as a text that its type can be made of."""
+    places: Ints
+    """Per further row, the place of its mark."""
+
+    def column(self, place: int) -> list[Label]:
+        """A recoded column of the further rows."""
+        return [self.labels[mark][place] for mark in self.places.tolist()]
+
+
+class Pool(Protocol):
+    """Where copies are written from."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are published."""
+        ...
+
+    @property
+    def content(self) -> str:
+        """A digest of the rows of the table, in whatever order they come."""
+        ...
+
+    def write(self, present: NDArray[np.bool_], target: Target, *, secret: bytes, row_ids: str | None) -> int:
+        """Write the copy that holds these marks, its rows numbered in `row_ids`, and say how many rows it has."""
+        ...
+
+
+def pooled(table: Table, recoding: Recoding, marked: Marked, *, folder: Path | None) -> AbstractContextManager[Pool]:
+    """A pool that vanishes with the block; `folder` is private, and on the disk that copies are written to."""
+    if table.policy is not None and table.policy.count:
+        raise UsageError(
+            "Copies are made of rows, and here a row stands for several people.",
+            remedy="Give a table with one row per person; a population may well be counted.",
+        )
+    if isinstance(table.engine, SparkEngine):
+        from discreet.sources.writing.sparkpool import pooled_on_cluster
+
+        return pooled_on_cluster(table, recoding, marked)
+    if folder is None:
+        raise UsageError("Copies of a file or a table are written to folders of this machine.", remedy="Give one.")
+    return _pooled_in_file(table, recoding, marked, folder)
+
+
+def refuse_row_ids(columns: Sequence[str], row_ids: str | None) -> None:
+    """Stop if the table has a column of the name that row numbers would get."""
+    taken = {name.casefold() for name in columns}
+    if row_ids is not None and row_ids.casefold() in taken:
+        raise UsageError(
+            f"The table has a column '{row_ids}' already, which is how copies number their rows.",
+            remedy="Give the column of row numbers another name, or none.",
+        )
+
+
+def ranks(keep: NDArray[np.bool_], secret: bytes) -> NDArray[np.int32]:
+    """From 1 on, the place of every row that is kept in an order that follows from the secret; 0 for the others.
+
+    Rows are sorted by the output of SHAKE-256, so the order tells nothing about where a row came from.
+
+    >>> sorted(ranks(np.array([True, False, True]), b"secret").tolist())
+    [0, 1, 2]
+    """
+    kept = np.flatnonzero(keep)
+    luck = np.frombuffer(hashlib.shake_256(secret).digest(8 * len(kept)), dtype="<u8")
+    found = np.zeros(len(keep), dtype=np.int32)
+    found[kept[np.argsort(luck, kind="stable")]] = np.arange(1, len(kept) + 1, dtype=np.int32)
+    return found
+
+
+@contextmanager
+def _pooled_in_file(table: Table, recoding: Recoding, marked: Marked, folder: Path) -> Iterator[Pool]:
+    base = folder / "base.parquet"
+    table.export(recoding, base)
+    with connect_file(folder / "pool.duckdb") as connection, translated(table.name):
+        pool = _Building(connection, recoding.names, marked).build(base, table.name)
+        base.unlink()
+        yield pool
+
+
+@dataclass(frozen=True)
+class _Building:
+    """Makes the pool: the published rows and the further ones, each with its mark."""
+
+    connection: Any
+    names: tuple[str, ...]
+    marked: Marked
+
+    def build(self, base: Path, name: str) -> FilePool:
+        run, source = self.connection.execute, f"read_parquet({literal(str(base))})"
+        types = {row[0]: row[1] for row in run(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+        self._load_marks()
+        self._load_further(types)
+        kinds = self._kinds(types, source)
+        cells = ", ".join(f"CAST({quote(column)} AS {kind}) AS {quote(column)}" for column, kind in kinds.items())
+        run(
+            f"CREATE TABLE pool AS SELECT {cells}, CAST({MARK} AS INTEGER) AS {MARK} FROM ({self._rows(types, source)})"
+        )
+        marks = run(f"SELECT {MARK} FROM pool").fetchnumpy()[MARK]
+        text = f"CAST(ROW({', '.join(map(quote, types))}) AS VARCHAR)"
+        total = run(f"SELECT COUNT(*), SUM(md5_number_lower({text})) FROM {source}").fetchall()[0]
+        content = hashlib.sha256(repr((sorted(types), total)).encode()).hexdigest()
+        return FilePool(tuple(types), content, name, self.connection, types, np.asarray(np.ma.filled(marks, UNMARKED)))
+
+    def _load_marks(self) -> None:
+        """One row per mark: its number and its class."""
+        shape = ", ".join([f"{MARK} INTEGER", *(f"l{place} VARCHAR" for place in range(len(self.names)))])
+        self.connection.execute(f"CREATE TEMP TABLE marks ({shape})")
+        columns = list(zip(*self.marked.labels, strict=True)) or [()] * len(self.names)
+        self._fill("marks", {MARK: range(len(self.marked.labels)), **{f"l{i}": c for i, c in enumerate(columns)}})
+
+    def _load_further(self, types: Mapping[str, str]) -> None:
+        """The rows that are not in the table, every cell a text for now."""
+        shape = ", ".join(f"{quote(name)} VARCHAR" for name in types)
+        self.connection.execute(f"CREATE TEMP TABLE further ({shape}, {MARK} INTEGER)")
+        cells = {
+            name: self.marked.column(self.names.index(name)) if name in self.names else self.marked.cells[name]
+            for name in types
+        }
+        self._fill("further", {**cells, MARK: self.marked.places.tolist()})
+
+    def _fill(self, table: str, columns: Mapping[str, Sequence[Any]]) -> None:
+        arrays = {f"c{place}": np.array(list(cells), dtype=object) for place, cells in enumerate(columns.values())}
+        if not len(arrays["c0"]):
+            return
+        self.connection.register("handed_over", arrays)
+        cells = ", ".join(
+            f"CAST({name} AS {'INTEGER' if title == MARK else 'VARCHAR'})"
+            for name, title in zip(arrays, columns, strict=True)
+        )
+        self.connection.execute(f"INSERT INTO {table} SELECT {cells} FROM handed_over")
+        self.connection.unregister("handed_over")
+
+    def _rows(self, types: Mapping[str, str], source: str) -> str:
+        """All rows; a row of the table belongs to the mark that has its class, if there is one."""
+        same = " AND ".join(f"s.{quote(name)} IS NOT DISTINCT FROM m.l{place}" for place, name in enumerate(self.names))
+        plain = ", ".join(f"s.{quote(name)}" for name in types)
+        read = ", ".join(_read(name, kind) for name, kind in types.items())
+        ours = f"SELECT {plain}, COALESCE(m.{MARK}, {UNMARKED}) AS {MARK} FROM {source} AS s LEFT JOIN marks AS m ON {same}"
+        return f"{ours} UNION ALL SELECT {read}, {MARK} FROM further"
+
+    def _kinds(self, types: Mapping[str, str], source: str) -> dict[str, str]:
+        return {name: self._kind(place, name, kind, source) for place, (name, kind) in enumerate(types.items())}
+
+    def _kind(self, place: int, name: str, kind: str, source: str) -> str:
+        """Texts as numbers where there are not too many different ones."""
+        if kind != "VARCHAR":
+            return kind
+        run, cell = self.connection.execute, quote(name)
+        if run(f"SELECT approx_count_distinct({cell}) FROM {source}").fetchall()[0][0] > MOST_TEXTS:
+            return kind
+        both = f"SELECT {cell} AS t FROM {source} UNION ALL SELECT {cell} FROM further"
+        if not run(f"SELECT COUNT(*) FROM ({both}) WHERE t IS NOT NULL").fetchall()[0][0]:
+            return kind
+        run(f"CREATE TYPE texts{place} AS ENUM (SELECT DISTINCT t FROM ({both}) WHERE t IS NOT NULL ORDER BY t)")
+        return f"texts{place}"
+
+
+def _read(name: str, kind: str) -> str:
+    """A cell of a further row as what its column holds."""
+    cell = quote(name)
+    return f"unhex({cell})" if kind == "BLOB" else f"CAST({cell} AS {kind})"
+
+
+@dataclass(frozen=True, eq=False)
+class FilePool:
+    """A pool in a DuckDB file of its own, which is no larger in memory than DuckDB lets it be."""
+
+    columns: tuple[str, ...]
+    content: str
+    name: str
+    connection: Any
+    types: Mapping[str, str]
+    marks: NDArray[np.int32]
+
+    def write(self, present: NDArray[np.bool_], target: Target, *, secret: bytes, row_ids: str | None) -> int:
+        """Write the copy that holds these marks."""
+        if not isinstance(target, FileTarget):
+            raise UsageError("A copy is a file.", remedy="Let its name end in .parquet, .csv or .csv.gz.")
+        keep = np.append(present, True)[self.marks]  # the place -1 is the last one: unmarked rows are always there
+        with translated(self.name):
+            self.connection.register("ranked", {RANK: ranks(keep, secret)})
+            try:
+                return copy(self.connection.execute, self._select(target, row_ids), target)
+            finally:
+                self.connection.unregister("ranked")
+
+    def _select(self, target: FileTarget, row_ids: str | None) -> str:
+        spelt = file_cell(target)
+        cells = [
+            f"{spelt(quote(name), bare(kind))} AS {quote(target.spell(name))}" for name, kind in self.types.items()
+        ]
+        first = [] if row_ids is None else [f"{RANK} AS {quote(target.spell(row_ids))}"]
+        chosen = f"pool POSITIONAL JOIN ranked WHERE {RANK} > 0"
+        return f"SELECT {', '.join([*first, *cells])} FROM {chosen} ORDER BY {RANK}"
