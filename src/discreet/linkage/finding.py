@@ -169,9 +169,9 @@ def load_candidates(folder: ProjectFolder) -> Candidates:
 def _zones(about: dict[str, Any] | None) -> Zones | None:
     if about is None:
         return None
-    ends = {name: float("inf") if about[name] is None else about[name] for name in ("lower", "upper")}
-    rest = ("different", "people", "same", "false_same", "missed", "expected")
-    return Zones(**ends, **{name: about[name] for name in rest})
+    names = ("lower", "upper", "different", "people", "same", "false_same", "missed", "expected")
+    kept: dict[str, Any] = {name: float("inf") if about[name] is None else about[name] for name in names}
+    return Zones(**kept)
 
 
 def _candidates(folder: ProjectFolder, pairs: Pairs, zones: Zones, **more: Any) -> Candidates:

@@ -106,7 +106,9 @@ def train(
                 blocking_rule(rule, folder.spec), max_pairs=TRAINING_PAIRS if rule.pairs > TRAINING_PAIRS else None
             )
         raw = model.misc.save_model_to_json()
-    return _consistent(folder, Model(settled(raw, prior=start), rules, seed, sessions), raw, desk)
+    return _consistent(
+        folder, Model(settled(raw, prior=start, possible=folder.possible_pairs), rules, seed, sessions), raw, desk
+    )
 
 
 def score_pairs(folder: ProjectFolder, model: Model, *, backend: Backend | None = None) -> Pairs:
@@ -133,7 +135,7 @@ def retrain(
         known = linker(desk, model.settings)
         known.training.estimate_m_from_pairwise_labels(_label_table(folder, true, desk))
         raw = known.misc.save_model_to_json()
-    learnt = _kept(raw, model.settings)
+    learnt = _kept(raw, model.settings, folder.possible_pairs)
     changed = replace(model, settings=_with_m(model.settings, learnt), labels=len(labels))
     return _consistent(folder, changed, None, desk)
 
@@ -197,7 +199,7 @@ def _consistent(folder: ProjectFolder, model: Model, raw: dict[str, Any] | None,
         evidence, possible=folder.possible_pairs * max(model.blocking.recall, 0.01), start=model.prior
     )
     settings = (
-        settled(raw, prior=prior)
+        settled(raw, prior=prior, possible=folder.possible_pairs)
         if raw is not None
         else {**model.settings, "probability_two_random_records_match": prior}
     )
@@ -240,9 +242,10 @@ def _label_table(folder: ProjectFolder, true: Pairs, desk: Backend) -> Any:
     return desk.register(columns)
 
 
-def _kept(raw: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+def _kept(raw: dict[str, Any], before: dict[str, Any], possible: int) -> dict[str, Any]:
     """Only m is taken over."""
-    return settled(_with_m(before, raw), prior=float(before["probability_two_random_records_match"]))
+    prior = float(before["probability_two_random_records_match"])
+    return settled(_with_m(before, raw), prior=prior, possible=possible, among_random=0.0)
 
 
 def _with_m(settings: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:

@@ -15,29 +15,38 @@ from typing import Any
 from discreet.linkage.comparisons import SWAPPED_DAY, SWAPPED_NAMES
 
 LEAST = 1e-6
-"""No level is impossible."""
+"""No level is impossible among strangers."""
+HALF, RARE = 0.5, 0.01
+"""A level that no true pair showed counts as half a pair of them (Jeffreys' rule), and at most so often."""
 MOST_OFF = 0.1
 """So much of u is left at least: the share of true pairs is only estimated."""
 
 
-def settled(settings: dict[str, Any], *, prior: float) -> dict[str, Any]:
-    """The settings with mended m and u, and the prior that goes with them."""
+def settled(
+    settings: dict[str, Any], *, prior: float, possible: int, among_random: float | None = None
+) -> dict[str, Any]:
+    """The settings with mended m and u, and the prior that goes with them, for so many possible pairs.
+
+    `among_random` is the share of true pairs among the pairs behind u, the prior unless said; 0 once it was taken off.
+    """
+    share = prior if among_random is None else among_random
+    unseen = min(RARE, HALF / (prior * possible + 1))
     mended = copy.deepcopy(settings)
     mended["probability_two_random_records_match"] = prior
     for comparison in mended["comparisons"]:
         levels = [level for level in comparison["comparison_levels"] if not level.get("is_null_level")]
-        ms, us = _filled(levels, prior)
+        ms, us = _filled(levels, share, unseen)
         for level, m, u in zip(levels, *_falling(levels, ms, us), strict=True):
             level["m_probability"], level["u_probability"] = m, u
     return mended
 
 
-def _filled(levels: Sequence[dict[str, Any]], prior: float) -> tuple[list[float], list[float]]:
-    ms = [max(_number(level.get("m_probability")), LEAST) for level in levels]
+def _filled(levels: Sequence[dict[str, Any]], share: float, unseen: float) -> tuple[list[float], list[float]]:
+    ms = [max(_number(level.get("m_probability")), unseen) for level in levels]
     us = [max(_number(level.get("u_probability")), LEAST) for level in levels]
     ms = [m / sum(ms) for m in ms]
     us = [u / sum(us) for u in us]
-    off = [max((u - prior * m) / (1 - prior), u * MOST_OFF) for m, u in zip(ms, us, strict=True)]
+    off = [max((u - share * m) / (1 - share), u * MOST_OFF) for m, u in zip(ms, us, strict=True)]
     return ms, [u / sum(off) for u in off]
 
 
