@@ -7,6 +7,7 @@ from discreet.linkage.index import Index, Quote, Step
 from discreet.linkage.marks import MARKS, Mark
 from discreet.linkage.meter import Meter
 from discreet.linkage.pair import Pair
+from discreet.linkage.stored import load_index, save_index
 
 __all__ = [
     "MARKS",
@@ -20,4 +21,6 @@ __all__ = [
     "Step",
     "compare",
     "compare_names",
+    "load_index",
+    "save_index",
 ]
