@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from discreet.linkage.pairfile import read_labels, read_pairs
     from discreet.linkage.pairs import Labels, Pairs
     from discreet.linkage.sampling import sample_to_label
+    from discreet.linkage.stored import load_index, save_index
     from discreet.linkage.zones import Zones, distribution, zones_by_capacity, zones_by_errors
 
 # Each name is imported from its file when it is first used, so that the room is entered quickly.
@@ -66,11 +67,13 @@ _FILES = {
     "distribution": "zones",
     "find_pairs": "finding",
     "load_candidates": "finding",
+    "load_index": "stored",
     "one_to_one": "clusters",
     "read_labels": "pairfile",
     "read_pairs": "pairfile",
     "retrain": "model",
     "sample_to_label": "sampling",
+    "save_index": "stored",
     "score_pairs": "model",
     "start_project": "importing",
     "suggest_rules": "blocking",
@@ -112,11 +115,13 @@ __all__ = [
     "distribution",
     "find_pairs",
     "load_candidates",
+    "load_index",
     "one_to_one",
     "read_labels",
     "read_pairs",
     "retrain",
     "sample_to_label",
+    "save_index",
     "score_pairs",
     "start_project",
     "suggest_rules",

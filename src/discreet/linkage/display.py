@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 from discreet.errors import Refused, UsageError
 from discreet.linkage.comparing import DateSwap
@@ -43,6 +43,13 @@ class Display:
     Display(1 pair, 3 base records, 1 attribute, score 3/16)
     """
 
+    index: Index
+    meter: Meter
+    """Turns contributions of pairs into the score, and into amounts for a ledger."""
+    strict: bool
+    _shown: tuple[Shown, ...]
+    _known: dict[tuple[int, State, bool], Anonymity]
+
     def __init__(
         self,
         records: Any,
@@ -65,16 +72,26 @@ class Display:
         what the masked display itself gives away.
         """
         if isinstance(records, Index):
-            self.index = records
+            index = records
         else:
             settings: dict[str, Any] = {"swaps": swaps, "formats": formats, "normalise": normalise}
-            self.index = Index.build(records, kinds or {}, **settings, names=names, date_swap=date_swap)
-        shown = [self.index.pair(int(first), int(second)) for first, second in pairs]
-        self._shown = tuple(Shown(pair, pair.masked) for pair in shown)
-        self.kappa = kappa
-        self.strict = strict
-        self.meter = Meter(len(shown), len(self.index.columns), kappa)
-        self._known: dict[tuple[int, State, bool], Any] = {}
+            index = Index.build(records, kinds or {}, **settings, names=names, date_swap=date_swap)
+        shown = [index.pair(int(first), int(second)) for first, second in pairs]
+        self.__dict__.update(
+            index=index,
+            meter=Meter(len(shown), len(index.columns), kappa),
+            strict=strict,
+            _shown=tuple(Shown(pair, pair.masked) for pair in shown),
+            _known={},
+        )
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("A display does not change; opening a cell gives another one.")
+
+    @property
+    def kappa(self) -> int:
+        """How many compatible base records must remain."""
+        return self.meter.kappa
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
@@ -170,8 +187,8 @@ class Display:
         for place, state in changed.items():
             shown[place] = replace(shown[place], state=state)
         other = object.__new__(Display)
-        other.__dict__ |= {name: self.__dict__[name] for name in ("index", "kappa", "strict", "meter", "_known")}
-        other._shown = tuple(shown)
+        kept = {name: self.__dict__[name] for name in ("index", "meter", "strict", "_known")}
+        other.__dict__.update(kept, _shown=tuple(shown))
         for place in changed if self.kappa > 1 else ():
             self._refuse(min(other._anonymity_of(place, strict=self.strict)))
         return other
@@ -188,8 +205,7 @@ class Display:
         key = (pair, shown.state, strict)
         if key not in self._known:
             self._known[key] = self.index.anonymity(shown.pair, shown.state, strict=strict)
-        found: Anonymity = self._known[key]
-        return found
+        return self._known[key]
 
     def _anonymity(self, *, strict: bool) -> tuple[int, ...]:
         return tuple(k for pair in range(len(self)) for k in self._anonymity_of(pair, strict=strict))
