@@ -18,8 +18,17 @@ from discreet.ledger import Ledger, Receipt, Request
 from discreet.ledger.reading import by_key
 from discreet.ledger.steps import Spend
 from discreet.linkage import showing
-from discreet.linkage.holding import Change, Held, LimitPassed, apply_change, outdated, read_held, read_standing
-from discreet.linkage.index import Index, Quote, Step, contribution
+from discreet.linkage.holding import (
+    Change,
+    Held,
+    LimitPassed,
+    Standing,
+    apply_change,
+    outdated,
+    read_held,
+    read_standing,
+)
+from discreet.linkage.index import Index, Step, contribution
 from discreet.linkage.meter import Meter
 from discreet.linkage.pair import Pair, State
 from discreet.linkage.project import Initial, Project
@@ -33,7 +42,9 @@ EVENT = "linkage.revealed"
 def view(ledger: Ledger, project: Project, worker: str, number: int) -> PairView:
     """A pair as far as this reviewer has opened it; an error if it was not given to her."""
     with ledger.store.reading() as connection:
-        return _Shown.read(connection, project, worker, number).view(connection)
+        shown = _Shown.read(connection, project, worker, number)
+        where = read_standing(connection, project, worker, shown.held.place)
+    return shown.view(where)
 
 
 def reveal(
@@ -89,8 +100,8 @@ def measure_opened(project: Project, records: tuple[int, int], opened: Mapping[s
 def _open(ledger: Ledger, shown: _Shown, attribute: str, *, key: str, seen: int | None, subject: str) -> None:
     if seen is not None and seen != shown.held.version:
         raise outdated()
-    step = shown.quote.steps.get(attribute)
-    if step is None or not shown.pair.cell(attribute).hides:
+    step = shown.step(attribute)
+    if step is None:
         return  # all is open
     project, worker, held = shown.project, shown.worker, shown.held
     change = shown.change(step)
@@ -153,9 +164,9 @@ class _Shown:
     project: Project
     worker: str
     held: Held
+    index: Index
     pair: Pair
     state: State
-    quote: Quote
     meter: Meter
 
     @classmethod
@@ -163,9 +174,16 @@ class _Shown:
         held = read_held(connection, project, worker, number)
         index = index_of(project.folder)
         pair = index.pair(*held.records)
-        state = held.state(pair.attributes)
-        quote = index.quote(pair, state, strict=project.strict)
-        return cls(project, worker, held, pair, state, quote, project.meter(held.displays))
+        return cls(project, worker, held, index, pair, held.state(pair.attributes), project.meter(held.displays))
+
+    def step(self, attribute: str) -> Step | None:
+        """What the next step opens; None where all is open, or nothing is there."""
+        mode = self.pair.next_mode(self.state, attribute)
+        if mode is None or not self.pair.cell(attribute).hides:
+            return None
+        after = self.pair.opened(self.state, attribute, mode)
+        anonymity = self.index.anonymity(self.pair, after, strict=self.project.strict)
+        return Step(mode, after, anonymity, contribution(self.pair, after, anonymity))
 
     def change(self, step: Step) -> Change:
         moved = zip(self.pair.attributes, self.state, step.state, strict=True)
@@ -183,8 +201,9 @@ class _Shown:
             return "closed"
         return "kappa" if min(step.anonymity) < self.project.kappa else None
 
-    def view(self, connection: Connection) -> PairView:
-        held, where = self.held, read_standing(connection, self.project, self.worker, self.held.place)
+    def view(self, where: Standing) -> PairView:
+        held = self.held
+        quote = self.index.quote(self.pair, self.state, strict=self.project.strict)
         return PairView(
             project=self.project.name,
             pair=held.number,
@@ -196,7 +215,7 @@ class _Shown:
             choice=held.choice,
             previous=where.previous,
             following=where.following,
-            cells=showing.cells_of(self.pair, self.state, self.quote, self._price),
+            cells=showing.cells_of(self.pair, self.state, quote, self._price),
             characters=Gauge(showing.share(held.characters_shown, held.characters), _limit(held.characters_limit)),
             risk=Gauge(self.meter.spent(Fraction(held.parts_spent, self.meter.parts)), _limit(held.risk_limit)),
         )
