@@ -123,10 +123,8 @@ def read_held(connection: Connection, project: Project, worker: str, number: int
 
 def read_standing(connection: Connection, project: Project, worker: str, place: int) -> Standing:
     """Where a pair is among those of its reviewer."""
-    values = {"p": project.id, "w": worker, "at": place}
-    row = connection.execute(_STANDING, values).one()
-    before, after = (connection.execute(one, values).scalar() for one in (_BEFORE, _AFTER))
-    return Standing(int(row.earlier) + 1, row.pairs, int(row.decided), before, after)
+    row = connection.execute(_STANDING, {"p": project.id, "w": worker, "at": place}).one()
+    return Standing(int(row.earlier) + 1, row.pairs, int(row.decided), row.previous, row.following)
 
 
 def apply_change(connection: Connection, project: Project, worker: str, held: Held, change: Change) -> None:
@@ -251,17 +249,12 @@ _CELLS = select(CELL.c.attribute, CELL.c.mode).where(CELL.c.assignment == bindpa
 _CHOICE = (
     select(DECISION.c.choice).where(DECISION.c.assignment == bindparam("a")).order_by(DECISION.c.id.desc()).limit(1)
 )
+_BEFORE = select(ASSIGNMENT.c.pair).where(_MINE, ASSIGNMENT.c.place < bindparam("at"))
+_AFTER = select(ASSIGNMENT.c.pair).where(_MINE, ASSIGNMENT.c.place > bindparam("at"))
 _STANDING = select(
     func.count().label("pairs"),
     func.coalesce(func.sum(case((ASSIGNMENT.c.state == "decided", 1), else_=0)), 0).label("decided"),
     func.coalesce(func.sum(case((ASSIGNMENT.c.place < bindparam("at"), 1), else_=0)), 0).label("earlier"),
+    _BEFORE.order_by(ASSIGNMENT.c.place.desc()).limit(1).correlate(None).scalar_subquery().label("previous"),
+    _AFTER.order_by(ASSIGNMENT.c.place).limit(1).correlate(None).scalar_subquery().label("following"),
 ).where(_MINE)
-_BEFORE = (
-    select(ASSIGNMENT.c.pair)
-    .where(_MINE, ASSIGNMENT.c.place < bindparam("at"))
-    .order_by(ASSIGNMENT.c.place.desc())
-    .limit(1)
-)
-_AFTER = (
-    select(ASSIGNMENT.c.pair).where(_MINE, ASSIGNMENT.c.place > bindparam("at")).order_by(ASSIGNMENT.c.place).limit(1)
-)

@@ -33,7 +33,7 @@ from discreet.linkage.meter import Meter
 from discreet.linkage.pair import Pair, State
 from discreet.linkage.project import Initial, Project
 from discreet.linkage.side import Mode
-from discreet.linkage.vault import index_of
+from discreet.linkage.vault import index_of, pair_of
 from discreet.linkage.views import REFUSALS, Gauge, PairView, Price
 
 EVENT = "linkage.revealed"
@@ -173,7 +173,7 @@ class _Shown:
     def read(cls, connection: Connection, project: Project, worker: str, number: int) -> _Shown:
         held = read_held(connection, project, worker, number)
         index = index_of(project.folder)
-        pair = index.pair(*held.records)
+        pair = pair_of(index, *held.records)
         return cls(project, worker, held, index, pair, held.state(pair.attributes), project.meter(held.displays))
 
     def step(self, attribute: str) -> Step | None:

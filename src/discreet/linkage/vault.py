@@ -10,10 +10,14 @@ from pathlib import Path
 
 from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.index import Index
+from discreet.linkage.pair import Pair
 from discreet.linkage.stored import load_index, save_index
 
 KEPT = 8
 """Projects whose index stays open in a process."""
+
+PAIRS_KEPT = 4096
+"""Pairs that stay compared: whoever opens a cell looks at the same pair again."""
 
 _opening = threading.Lock()
 
@@ -22,6 +26,12 @@ def index_of(folder: str) -> Index:
     """The index of a project's records; opened once per process, however many ask at once."""
     with _opening:
         return _index(folder, (Path(folder) / "project.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=PAIRS_KEPT)
+def pair_of(index: Index, first: int, second: int) -> Pair:
+    """Two records of an index side by side."""
+    return index.pair(first, second)
 
 
 @lru_cache(maxsize=KEPT)
