@@ -13,7 +13,7 @@ import click
 import pytest
 
 import discreet
-from discreet import errors, misuse
+from discreet import errors, linkage, misuse
 from discreet.cli.main import cli
 from discreet.misuse import Sensitivity
 from discreet.policy import json_schema
@@ -104,6 +104,12 @@ def test_every_key_of_a_misuse_score_is_documented() -> None:
 
 @pytest.mark.parametrize("name", misuse.__all__)
 def test_every_public_name_of_the_misuse_room_is_documented(name: str) -> None:
+    pages = [DOCS / "reference" / "python.md", *sorted((DOCS / "how-to").glob("*.md"))]
+    assert any(f"`{name}" in page.read_text(encoding="utf-8") for page in pages)
+
+
+@pytest.mark.parametrize("name", linkage.__all__)
+def test_every_public_name_of_the_linkage_room_is_documented(name: str) -> None:
     pages = [DOCS / "reference" / "python.md", *sorted((DOCS / "how-to").glob("*.md"))]
     assert any(f"`{name}" in page.read_text(encoding="utf-8") for page in pages)
 
