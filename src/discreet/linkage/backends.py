@@ -32,6 +32,11 @@ class Backend(Protocol):
         ...
 
     @property
+    def dialect(self) -> str:
+        """The dialect of SQL, as Splink names it."""
+        ...
+
+    @property
     def frames(self) -> list[Any]:
         """Its tables, as Splink takes them."""
         ...
@@ -65,6 +70,7 @@ class DuckDBBackend:
     """Inside this process, spilling to the temporary folder."""
 
     folder: ProjectFolder
+    dialect = "duckdb"
 
     @cached_property
     def connection(self) -> Any:
@@ -105,6 +111,7 @@ class SparkBackend:
 
     folder: ProjectFolder
     session: Any
+    dialect = "spark"
 
     @cached_property
     def _api(self) -> Any:
@@ -123,7 +130,7 @@ class SparkBackend:
     def _frame(self, table: str) -> Any:
         with connect() as own, translated("the project"):
             scan = self.folder.scan("identifying", table)
-            rows = own.execute(f"SELECT {columns_of(self.folder)} FROM {scan}").to_arrow_table()
+            rows = own.sql(f"SELECT {columns_of(self.folder)} FROM {scan}").to_arrow_table()
         return self._api.register(self.session.createDataFrame(rows), dataset_display_name=table)
 
     def fetch(self, scored: Any) -> dict[str, Any]:
