@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
+from uuid import uuid4
 
 import duckdb
 import numpy as np
@@ -60,8 +61,8 @@ def splink() -> Any:
 
 
 def columns_of(folder: ProjectFolder) -> str:
-    """The attributes under their short names."""
-    names = ", ".join(f"{quote(name)} AS a{place}" for place, name in enumerate(folder.spec.names))
+    """The attributes under their short names, without accents: they are often left out."""
+    names = ", ".join(f"strip_accents({quote(name)}) AS a{place}" for place, name in enumerate(folder.spec.names))
     return f"record AS unique_id, {names}"
 
 
@@ -107,7 +108,7 @@ class DuckDBBackend:
 
 @dataclass(frozen=True, eq=False)
 class SparkBackend:
-    """On the cluster of a Spark session. Jaro-Winkler and Damerau-Levenshtein come from the jar inside Splink."""
+    """On the cluster of a Spark session. Damerau-Levenshtein comes from the jar inside Splink."""
 
     folder: ProjectFolder
     session: Any
@@ -131,7 +132,8 @@ class SparkBackend:
         with connect() as own, translated("the project"):
             scan = self.folder.scan("identifying", table)
             rows = own.sql(f"SELECT {columns_of(self.folder)} FROM {scan}").to_arrow_table()
-        return self._api.register(self.session.createDataFrame(rows), dataset_display_name=table)
+        frame = self.session.createDataFrame(rows)
+        return self._api.register(frame, table_name=f"discreet_{uuid4().hex}_{table}", dataset_display_name=table)
 
     def fetch(self, scored: Any) -> dict[str, Any]:
         """The arrays of what Splink has scored."""
@@ -140,7 +142,7 @@ class SparkBackend:
 
     def register(self, columns: dict[str, list[Any]]) -> Any:
         """A small table, as Splink takes it."""
-        return self._api.register(columns)
+        return self._api.register(columns, table_name=f"discreet_{uuid4().hex}")
 
 
 def linker(backend: Backend, settings: Any) -> Any:
