@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 
 from discreet.ledger import Ledger
 from discreet.linkage import LinkageSpec, Pairs, ProjectFolder, adopt_pairs, start_project
@@ -56,8 +57,6 @@ def folder_of(
     """A project of one table with these pairs for people; gives the pairs by their record numbers, in order."""
     rows = [{"id": f"r{place}", **person} for place, person in enumerate(people)]
     columns = {name: [row.get(name) for row in rows] for name in rows[0]}
-    import pandas
-
     folder = start_project(path, pandas.DataFrame(columns), spec=spec or spec_of(), key=b"k" * 32)
     record = folder.records_of([row["id"] for row in rows], "first")
     chosen = sorted(tuple(sorted((int(record[a]), int(record[b])))) for a, b in pairs)
@@ -66,10 +65,8 @@ def folder_of(
     return folder, [(a, b) for a, b in chosen]
 
 
-def project_of(ledger: Ledger, path: Path, *args: Any, **settings: Any) -> Project:
-    """The same, registered in the store with its pairs."""
-    chosen = {name: settings.pop(name) for name in ("spec",) if name in settings}
-    folder, _ = folder_of(path, *args, **chosen)
-    project = register_project(ledger, folder.path, actor="manager", **settings)
+def registered(ledger: Ledger, folder: Path, **settings: Any) -> Project:
+    """The folder of a project, registered in a store with its pairs."""
+    project = register_project(ledger, folder, actor="manager", **settings)
     bring_pairs(ledger, project)
     return project
