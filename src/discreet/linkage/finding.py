@@ -193,3 +193,9 @@ def _once(pairs: Pairs, decisions: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]
     partner = np.isin(pairs.first, pairs.first[sure]) | np.isin(pairs.second, pairs.second[sure])
     found = np.where(partner & ~sure & (decisions > 0), np.int8(0), decisions)
     return np.where(tied & (found == 2), np.int8(1), np.where(~won & ~tied & (found == 2), np.int8(1), found))
+
+
+def divided(folder: ProjectFolder, found: Candidates, zones: Zones) -> Candidates:
+    """The same candidates, divided between the machine and people by other zones."""
+    about = {"model": found.model, "calibration": found.calibration, "once": found.once}
+    return _candidates(folder, found.pairs, zones, **about)

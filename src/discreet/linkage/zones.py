@@ -225,3 +225,16 @@ def distribution(pairs: Pairs, zones: Zones, *, bins: int = 40) -> Distribution:
         tuple(curve.missed[places].tolist()),
         pairs.calibrated,
     )
+
+
+def zones_at(pairs: Pairs, *, lower: float, upper: float) -> Zones:
+    """Zones between two weights that somebody has chosen, from a chart for example.
+
+    >>> zones_at(Pairs.of([0, 1, 2], [3, 4, 5], [-4.0, 1.0, 9.0]), lower=0.0, upper=5.0).people
+    1
+    """
+    if not lower <= upper:
+        raise UsageError("The lower threshold is above the upper one.", remedy="Give the lower one first.")
+    curve = _Curve.of(pairs)
+    low, high = (int(np.searchsorted(curve.weight, weight)) for weight in (lower, upper))
+    return curve.cut(low, high)

@@ -132,3 +132,45 @@ DECISION = Table(
     CheckConstraint("choice IS NULL OR choice BETWEEN 0 AND 6", name="linkage_decision_choice"),
 )
 """What was decided: the last row counts, and one without a choice takes the one before it back."""
+
+# -- in the web application -------------------------------------------------------------------------------------------
+
+LOAN = Table(
+    "linkage_loan",
+    metadata,
+    Column("dataset", Number, ForeignKey("web_dataset.id"), primary_key=True, autoincrement=False),
+    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
+    Column("made", Text, nullable=False),
+)
+"""A data set that a custodian lends to the managers of linkage projects."""
+
+WORK = Table(
+    "linkage_work",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
+    Column("project", Number, ForeignKey("linkage_project.id"), nullable=True),
+    Column("asked", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("made", BigInteger, nullable=False),
+    Column("started", BigInteger, nullable=True),
+    Column("ended", BigInteger, nullable=True),
+    Column("attempts", BigInteger, nullable=False),
+    Column("claim", Text, nullable=True),
+    Column("lease", BigInteger, nullable=True),
+    Column("step", Text, nullable=False),
+    Column("progress", BigInteger, nullable=True),
+    Column("problem", Text, nullable=True),
+    Column("remedy", Text, nullable=True),
+    CheckConstraint("kind IN ('make', 'retrain')", name="linkage_work_kind"),
+    CheckConstraint(
+        "state IN ('declared', 'queued', 'running', 'done', 'failed', 'cancelled')", name="linkage_work_state"
+    ),
+    Index("linkage_work_waiting", "state", "id"),
+    sqlite_autoincrement=True,
+)
+"""A project in the making, or its model learning from decisions: a job about tables that are no data sets. While it is
+`declared`, somebody still says what its columns are. The columns that the queue needs are those of `web_job`.
+"""

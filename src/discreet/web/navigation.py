@@ -42,6 +42,7 @@ GROUPS = (
             Place("Sensitivity", "/sensitivity", "sensitivity.answer"),
         ),
     ),
+    Group("Disclosures", (Place("Linkage", "/linkage", "linkage.read"),)),
     Group(
         "Oversight",
         (

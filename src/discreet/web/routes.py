@@ -12,6 +12,7 @@ from discreet.web.api import tokens as tokens_api
 from discreet.web.api.me import me
 from discreet.web.dataset_routes import DATASET_ROUTES
 from discreet.web.lab_routes import LAB_ROUTES
+from discreet.web.linkage_routes import LINKAGE_ROUTES
 from discreet.web.pages import about, dashboard, ledger, own, people, programs, sign_in, welcome
 from discreet.web.permissions import ANYONE
 from discreet.web.route import Route
@@ -83,5 +84,6 @@ ROUTES: tuple[Route, ...] = (
     *DATASET_ROUTES,
     *LAB_ROUTES,
     *SENSITIVITY_ROUTES,
+    *LINKAGE_ROUTES,
 )
 """Method, path, permission, handler; then kind, body and what is loaded."""

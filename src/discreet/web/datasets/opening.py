@@ -46,13 +46,15 @@ class Places:
 
     def open(self, dataset: Dataset, policy: Policy, counted: Callable[[], None]) -> Table:
         """The table, seen through a policy; `counted` is called after every count."""
+        return Table(WatchedEngine(self.bare(dataset, policy).engine, dataset.name, counted), policy)
+
+    def bare(self, dataset: Dataset, policy: Policy) -> Table:
+        """The table on the engine that holds it, for work that needs its rows."""
         path = self.path(dataset)
         if path is not None:
-            table = read(path, policy)
-        else:
-            password = None if dataset.secret is None else unseal(self.keys, dataset.secret)
-            table = read(ServerTable(dataset.place, password).url(), policy)
-        return Table(WatchedEngine(table.engine, dataset.name, counted), policy)
+            return read(path, policy)
+        password = None if dataset.secret is None else unseal(self.keys, dataset.secret)
+        return read(ServerTable(dataset.place, password).url(), policy)
 
     def hash(self, dataset: Dataset) -> str | None:
         """SHA-256 of the file as it is now; None for a table of a server."""
