@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from discreet.web import accounts
 from discreet.web.datasets.demo import bring_hospital
+from discreet.web.linkage.demo import bring_linkage
 from discreet.web.permissions import ROLES
 from discreet.web.sensitivity.demo import bring_study
 from discreet.web.site import Site
@@ -43,5 +44,5 @@ def _visitor(site: Site, role: str) -> Visitor:
     return Visitor(role, role, password)
 
 
-STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital, bring_study)
+STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital, bring_study, bring_linkage)
 """What further places bring: data sets, projects, recipients."""
