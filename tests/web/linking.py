@@ -47,7 +47,9 @@ class Shown:
 
     def values(self) -> list[str]:
         """What stands in the cells, row by row."""
-        found = re.findall(r'<span class="mask" aria-hidden="true">(.*?)</span><span class="(?:frequency|unseen)"', self.text, re.S)
+        found = re.findall(
+            r'<span class="mask" aria-hidden="true">(.*?)</span><span class="(?:frequency|unseen)"', self.text, re.S
+        )
         return [html.unescape(re.sub(r"<[^>]+>", "", one)) for one in found]
 
     def form(self, cell: int | str, **more: Any) -> dict[str, str]:

@@ -68,7 +68,10 @@ def exact(app: FastAPI, project: Project) -> Display:
             .order_by(CELL.c.at, CELL.c.mode.desc())
         ).all()
     display = Display(
-        records, kinds=dict(project.kinds), pairs=[(one.first, one.second) for one in pairs], swaps=[home.spec.swap or ()]
+        records,
+        kinds=dict(project.kinds),
+        pairs=[(one.first, one.second) for one in pairs],
+        swaps=[home.spec.swap or ()],
     )
     for cell in cells:
         if display.next_mode(cell.pair - 1, cell.attribute) is not None:

@@ -85,7 +85,9 @@ class Pulse:
 
     def _beat(self, now: tuple[str, int | None]) -> bool:
         with self.ledger.store.writing() as connection:
-            return queue.beat(connection, self.job, self.claim, lease=self.lease, step=now[0], progress=now[1], of=self.of)
+            return queue.beat(
+                connection, self.job, self.claim, lease=self.lease, step=now[0], progress=now[1], of=self.of
+            )
 
     def _looked(self) -> bool:
         with self.ledger.store.reading() as connection:

@@ -109,6 +109,4 @@ def is_lent(connection: Connection, dataset: int) -> bool:
 def first_pair(connection: Connection, project: int, worker: str) -> int | None:
     """The first pair in somebody's order."""
     mine = (ASSIGNMENT.c.project == project, ASSIGNMENT.c.worker == worker, ASSIGNMENT.c.state != WITHDRAWN)
-    return connection.execute(
-        select(ASSIGNMENT.c.pair).where(*mine).order_by(ASSIGNMENT.c.place).limit(1)
-    ).scalar()
+    return connection.execute(select(ASSIGNMENT.c.pair).where(*mine).order_by(ASSIGNMENT.c.place).limit(1)).scalar()

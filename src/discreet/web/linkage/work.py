@@ -122,7 +122,13 @@ def begin(connection: Connection, number: int, asked: dict[str, Any]) -> bool:
 def discard(connection: Connection, number: int) -> bool:
     """It shall not be done."""
     alive = (WORK.c.id == number, WORK.c.state.in_(ALIVE))
-    values = {"state": "cancelled", "claim": None, "lease": None, "step": "Cancelled", "ended": queue.moment(connection)}
+    values = {
+        "state": "cancelled",
+        "claim": None,
+        "lease": None,
+        "step": "Cancelled",
+        "ended": queue.moment(connection),
+    }
     return connection.execute(update(WORK).where(*alive).values(values)).rowcount == 1
 
 
