@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import anomalies, anonymity, assessing, attacker, counting, elicitation, lab, ledger, misuse, spark
+from benchmarks import (
+    anomalies,
+    anonymity,
+    assessing,
+    attacker,
+    counting,
+    elicitation,
+    lab,
+    ledger,
+    linkage_pairs,
+    misuse,
+    spark,
+)
 
 ALL = {
     "counting": counting.main,
@@ -16,6 +28,7 @@ ALL = {
     "anomalies": anomalies.main,
     "ledger": ledger.main,
     "lab": lab.main,
+    "linkage_pairs": linkage_pairs.main,
     "spark": spark.main,
 }
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
+from uuid import uuid4
 
 import duckdb
 import numpy as np
@@ -29,6 +30,11 @@ class Backend(Protocol):
     @property
     def folder(self) -> ProjectFolder:
         """The project."""
+        ...
+
+    @property
+    def dialect(self) -> str:
+        """The dialect of SQL, as Splink names it."""
         ...
 
     @property
@@ -55,8 +61,8 @@ def splink() -> Any:
 
 
 def columns_of(folder: ProjectFolder) -> str:
-    """The attributes under their short names."""
-    names = ", ".join(f"{quote(name)} AS a{place}" for place, name in enumerate(folder.spec.names))
+    """The attributes under their short names, without accents: they are often left out."""
+    names = ", ".join(f"strip_accents({quote(name)}) AS a{place}" for place, name in enumerate(folder.spec.names))
     return f"record AS unique_id, {names}"
 
 
@@ -65,6 +71,7 @@ class DuckDBBackend:
     """Inside this process, spilling to the temporary folder."""
 
     folder: ProjectFolder
+    dialect = "duckdb"
 
     @cached_property
     def connection(self) -> Any:
@@ -101,10 +108,11 @@ class DuckDBBackend:
 
 @dataclass(frozen=True, eq=False)
 class SparkBackend:
-    """On the cluster of a Spark session. Jaro-Winkler and Damerau-Levenshtein come from the jar inside Splink."""
+    """On the cluster of a Spark session. Damerau-Levenshtein comes from the jar inside Splink."""
 
     folder: ProjectFolder
     session: Any
+    dialect = "spark"
 
     @cached_property
     def _api(self) -> Any:
@@ -123,8 +131,9 @@ class SparkBackend:
     def _frame(self, table: str) -> Any:
         with connect() as own, translated("the project"):
             scan = self.folder.scan("identifying", table)
-            rows = own.execute(f"SELECT {columns_of(self.folder)} FROM {scan}").to_arrow_table()
-        return self._api.register(self.session.createDataFrame(rows), dataset_display_name=table)
+            rows = own.sql(f"SELECT {columns_of(self.folder)} FROM {scan}").to_arrow_table()
+        frame = self.session.createDataFrame(rows)
+        return self._api.register(frame, table_name=f"discreet_{uuid4().hex}_{table}", dataset_display_name=table)
 
     def fetch(self, scored: Any) -> dict[str, Any]:
         """The arrays of what Splink has scored."""
@@ -133,7 +142,7 @@ class SparkBackend:
 
     def register(self, columns: dict[str, list[Any]]) -> Any:
         """A small table, as Splink takes it."""
-        return self._api.register(columns)
+        return self._api.register(columns, table_name=f"discreet_{uuid4().hex}")
 
 
 def linker(backend: Backend, settings: Any) -> Any:

@@ -197,11 +197,14 @@ def _agreement(folder: ProjectFolder, counting: _Counting) -> dict[str, float]:
 def _agreeing(name: str, names: Sequence[str], chances: dict[str, float], counting: _Counting) -> float:
     """Of the true pairs that have an attribute, how many agree on it."""
     others = [other for other in names if other != name]
+    swap = counting.folder.spec.swap or ()
+    if name in swap and len(others) > 2:  # swapped names disagree together
+        others = [other for other in others if other not in swap]
     by_chance = float(counting.folder.possible_pairs)
     for other in others:
         by_chance *= chances[other]
     there = counting(others, present=name) - by_chance * counting.present(name)
-    agreed = counting(names) - by_chance * chances[name]
+    agreed = counting([*others, name]) - by_chance * chances[name]
     if there < ENOUGH or by_chance > there:
         return USUAL
     return min(0.99, max(0.5, agreed / there))

@@ -23,7 +23,7 @@ from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.pairs import Floats, Labels, Pairs, probability_of
 from discreet.linkage.settling import settled
 
-RANDOM_PAIRS = 2_000_000
+RANDOM_PAIRS = 1_000_000
 TRAINING_PAIRS = 5_000_000
 ROUNDS = 200
 SURE = 0.99
@@ -115,8 +115,20 @@ def score_pairs(folder: ProjectFolder, model: Model, *, backend: Backend | None 
     """Every pair that a rule makes, with its weight and probability."""
     desk = backend or DuckDBBackend(folder)
     with quietly("score the pairs"):
-        found = desk.fetch(linker(desk, model.settings).inference.predict(warning_mode="never"))
+        found = desk.fetch(
+            linker(desk, settings_on(folder, model, desk.dialect)).inference.predict(warning_mode="never")
+        )
     return Pairs.of(*ordered(found))
+
+
+def settings_on(folder: ProjectFolder, model: Model, dialect: str) -> dict[str, Any]:
+    """The model as Splink takes it on a database: the same numbers, statements in its own dialect."""
+    written = comparison_settings(folder, model.blocking.rules, prior=model.prior)
+    fresh: dict[str, Any] = written.create_settings_dict(dialect)
+    for new, old in zip(fresh["comparisons"], model.settings["comparisons"], strict=True):
+        for level, known in zip(new["comparison_levels"], old["comparison_levels"], strict=True):
+            level.update({name: known[name] for name in ("m_probability", "u_probability") if name in known})
+    return fresh
 
 
 def retrain(
@@ -132,7 +144,7 @@ def retrain(
         raise DataError("No label says that two records are one person.", remedy="Label more pairs, then train again.")
     desk = backend or DuckDBBackend(folder)
     with quietly("learn from the labels"):
-        known = linker(desk, model.settings)
+        known = linker(desk, settings_on(folder, model, desk.dialect))
         known.training.estimate_m_from_pairwise_labels(_label_table(folder, true, desk))
         raw = known.misc.save_model_to_json()
     learnt = _kept(raw, model.settings, folder.possible_pairs)
@@ -152,18 +164,27 @@ def training_rules(folder: ProjectFolder, rules: Sequence[Rule]) -> tuple[Rule, 
     Rules with few pairs have the larger share of true ones among them, which trains better.
     """
     names, swap = set(folder.spec.names), set(folder.spec.swap or ())
-    usable = [_Session(rule, names - _touched(rule, swap)) for rule in rules if not rule.crossed and rule.pairs]
-    usable = [session for session in usable if session.trains]
-    missing, chosen = set(names), []
-    while missing and usable:
-        best = max(usable, key=lambda session: (len(session.trains & missing), -session.rule.pairs))
+    given = [_Session(rule, names - _touched(rule, swap)) for rule in rules if not rule.crossed and rule.pairs]
+    single = [_Session(Rule((name,)), names - _touched(Rule((name,)), swap)) for name in folder.spec.names]
+    chosen, missing = _covering(given, names)
+    more, missing = _covering(single, missing)
+    if missing:
+        raise UsageError(
+            "Two attributes that may be swapped are too few to learn from.", remedy="Declare a third, or remove `swap`."
+        )
+    return (*chosen, *more)
+
+
+def _covering(sessions: Sequence[_Session], missing: set[str]) -> tuple[list[Rule], set[str]]:
+    """Sessions that train what is missing, the most useful first, and what none of them trains."""
+    chosen: list[Rule] = []
+    while missing and sessions:
+        best = max(sessions, key=lambda session: (len(session.trains & missing), -session.rule.pairs))
         if not best.trains & missing:
             break
         chosen.append(best.rule)
-        missing -= best.trains
-    if missing:
-        chosen += [Rule((name,)) for name in _fallback(folder, missing, swap)]
-    return tuple(chosen)
+        missing = missing - best.trains
+    return chosen, missing
 
 
 @dataclass(frozen=True)
@@ -176,19 +197,6 @@ def _touched(rule: Rule, swap: set[str]) -> set[str]:
     """Comparisons of swapped names look at both."""
     used = set(rule.attributes)
     return used | swap if used & swap else used
-
-
-def _fallback(folder: ProjectFolder, missing: set[str], swap: set[str]) -> list[str]:
-    """An attribute of its own for what no rule can train: the one with the fewest missing values outside of it."""
-    blocked = missing | (swap if missing & swap else set())
-    others = [name for name in folder.spec.names if name not in blocked] or [
-        name for name in folder.spec.names if name not in missing
-    ]
-    if not others:
-        raise UsageError(
-            "The rules leave no attribute to learn from.", remedy="Declare more attributes, or give rules of fewer."
-        )
-    return others[:1]
 
 
 def _consistent(folder: ProjectFolder, model: Model, raw: dict[str, Any] | None, desk: Backend) -> Model:

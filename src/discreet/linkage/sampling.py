@@ -1,6 +1,6 @@
 """Which pairs to label, so that labels tell about all pairs and not only about the unsure ones.
 
-Pairs are drawn from layers of probability, most from where it is open; each label stands for as many pairs as its layer
+Pairs are drawn from layers of probability, half of them evenly and half from where it is open; each label stands for as many pairs as its layer
 has per label drawn. Without that, pairs that were never in doubt would be calibrated by those that were.
 """
 
@@ -13,8 +13,8 @@ from discreet.linkage.folder import Records
 from discreet.linkage.pairs import Floats, Pairs
 
 LAYERS = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1.0)
-LEAST = 0.02
-"""Share of the doubt that even a layer without any gets."""
+EVENLY = 0.5
+"""Share of the sample that is spread evenly over the layers: the model may be sure and wrong."""
 
 
 def sample_to_label(pairs: Pairs, size: int, *, seed: int) -> tuple[Records, Floats]:
@@ -27,8 +27,9 @@ def sample_to_label(pairs: Pairs, size: int, *, seed: int) -> tuple[Records, Flo
     layer = np.digitize(pairs.probability, LAYERS[1:-1])
     counts = np.bincount(layer, minlength=len(LAYERS) - 1)
     doubt = np.bincount(layer, weights=_deviation(pairs.probability), minlength=len(counts))
-    shares = np.where(counts > 0, doubt / max(doubt.sum(), 1e-12) + LEAST, 0.0)
-    wanted = np.minimum(counts, np.ceil(size * shares / shares.sum()).astype(np.int64))
+    there = counts > 0
+    shares = EVENLY * there / there.sum() + (1 - EVENLY) * doubt / max(doubt.sum(), 1e-12)
+    wanted = np.minimum(counts, np.ceil(size * shares).astype(np.int64))
     chosen, stands = [], []
     for place in np.flatnonzero(wanted):
         drawn = rng.choice(np.flatnonzero(layer == place), wanted[place], replace=False)

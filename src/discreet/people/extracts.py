@@ -83,7 +83,7 @@ def extracts_to_link(people: int = 1_000, *, seed: int) -> Extracts:
     """Two extracts of so many generated people: six tenths are in both, two tenths in either one.
 
     >>> extracts_to_link(200, seed=1).truth
-    People(137 rows: id_1, id_2, same, case)
+    People(132 rows: id_1, id_2, same, case)
     """
     if people < FEWEST:
         raise UsageError(f"Two extracts need at least {FEWEST} people.", remedy=f"Ask for {FEWEST} or more.")

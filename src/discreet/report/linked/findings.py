@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from discreet.linkage.blocking import Blocking
 from discreet.linkage.finding import UNCALIBRATED, Candidates
 from discreet.report.findings import Finding
-from discreet.report.words import agree, brief_percent, plural
+from discreet.report.words import agree, brief_percent, percent, plural
 
 
 def pairs_findings(found: Candidates) -> tuple[Finding, ...]:
@@ -42,8 +42,9 @@ def _decisions(found: Candidates) -> Finding:
 def _errors(found: Candidates) -> Finding:
     zones = found.zones
     assert zones is not None  # noqa: S101 - asked before
+    by = "By its own probabilities the" if found.calibration is None else "The"
     return Finding(
-        f"The machine is expected to call {zones.false_same:,.1f} pairs the same that are not "
+        f"{by} machine is expected to call {zones.false_same:,.1f} pairs the same that are not "
         f"({brief_percent(zones.false_same_share)} of those it calls the same), and to miss {zones.missed:,.1f} "
         f"({brief_percent(zones.missed_share)} of the true candidate pairs).",
         "Lower either share with `--false-same` and `--missed`; people will see more pairs.",
@@ -63,7 +64,7 @@ def _size(found: Candidates) -> Finding:
 
 def _blocking(blocking: Blocking) -> Finding:
     return Finding(
-        f"{plural(len(blocking.rules), 'rule', 'rules')} make the candidate pairs; about {brief_percent(blocking.recall)} of "
-        "all true pairs are expected among them.",
+        f"{plural(len(blocking.rules), 'rule', 'rules')} {agree(len(blocking.rules), 'makes', 'make')} the candidate "
+        f"pairs; by estimate {percent(blocking.recall)} of all true pairs are among them.",
         "Allow more pairs with `--most-pairs` to find more.",
     )
