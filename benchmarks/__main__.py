@@ -13,6 +13,7 @@ from benchmarks import (
     elicitation,
     lab,
     ledger,
+    linkage_index,
     linkage_pairs,
     misuse,
     spark,
@@ -28,6 +29,7 @@ ALL = {
     "anomalies": anomalies.main,
     "ledger": ledger.main,
     "lab": lab.main,
+    "linkage_index": linkage_index.main,
     "linkage_pairs": linkage_pairs.main,
     "spark": spark.main,
 }

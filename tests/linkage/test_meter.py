@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import UsageError
+from discreet.errors import Refused, UsageError
 from discreet.ledger import Ledger
 from discreet.linkage import Display, Index, Meter
 from tests.linkage.people import KINDS
@@ -77,6 +77,12 @@ def test_a_ledger_holds_the_score_of_the_present_state(tmp_path: Path) -> None:
             assert spent == sum(map(meter.amount, now))
             assert meter.score(now) <= meter.spent(spent) <= min(limit, meter.score(now) + meter.slack)
         assert refused
+
+
+def test_kappa_refuses_steps() -> None:
+    Meter(1, 1, kappa=3).check((3, 4))
+    with pytest.raises(Refused, match="leave 2 compatible"):
+        Meter(1, 1, kappa=3).check((3, 2))
 
 
 def test_nonsense_is_refused() -> None:

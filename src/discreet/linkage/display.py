@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NoReturn
 
-from discreet.errors import Refused, UsageError
+from discreet.errors import UsageError
 from discreet.linkage.comparing import DateSwap
 from discreet.linkage.comparison import Comparison, Kind
 from discreet.linkage.dates import FORMATS
@@ -190,15 +190,8 @@ class Display:
         kept = {name: self.__dict__[name] for name in ("index", "meter", "strict", "_known")}
         other.__dict__.update(kept, _shown=tuple(shown))
         for place in changed if self.kappa > 1 else ():
-            self._refuse(min(other._anonymity_of(place, strict=self.strict)))
+            self.meter.check(other._anonymity_of(place, strict=self.strict))
         return other
-
-    def _refuse(self, least: int) -> None:
-        if least < self.kappa:
-            raise Refused(
-                f"This would leave {least} compatible base records, fewer than the {self.kappa} that must remain.",
-                remedy="Open another attribute, or decide with what is seen.",
-            )
 
     def _anonymity_of(self, pair: int, *, strict: bool) -> Anonymity:
         shown = self._shown[pair]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.errors import UsageError
+from discreet.errors import Refused, UsageError
 from discreet.kernel import Amount, exact
 from discreet.kernel.amounts import parts_down, parts_up
 
@@ -52,6 +52,15 @@ class Meter:
     def price(self, before: Fraction, after: Fraction) -> Fraction:
         """By how much the score rises when a pair's contribution does, exactly."""
         return self.scale * (after - before)
+
+    def check(self, anonymity: Iterable[int]) -> None:
+        """Refuse a step that would leave fewer than kappa compatible base records of a row."""
+        least = min(anonymity)
+        if least < self.kappa:
+            raise Refused(
+                f"This would leave {least} compatible base records, fewer than the {self.kappa} that must remain.",
+                remedy="Open another attribute, or decide with what is seen.",
+            )
 
     # -- for the ledger -------------------------------------------------------------------------------------------
 

@@ -15,18 +15,19 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.linkage.alignment import SAME
+from discreet.linkage.alignment import FIRST, SAME, SWAPPED
 from discreet.linkage.candidates import Constraint, Equal, Marked
 from discreet.linkage.column import Array, Column
 from discreet.linkage.comparing import compare_values, units_of
 from discreet.linkage.comparison import Comparison, Kind
+from discreet.linkage.dates import DAY, MONTH, YEAR
 from discreet.linkage.marks import Mark, frequency
 from discreet.linkage.pair import Pair
 from discreet.linkage.rules import Rules
-from discreet.linkage.side import Mode, Side
+from discreet.linkage.side import ROW_1, Mode, Side
 
-KEPT = 256
-"""Cells of which the compatible records are remembered."""
+KEPT = 1 << 26
+"""Bytes of compatible records that are remembered."""
 
 Masks = tuple[Array, Array]
 
@@ -70,6 +71,12 @@ class Spellings:
             found[self.shape(code)].append(code)
         return found
 
+    def shaped_like(self, code: int) -> Array:
+        """For each record whether its text has the shape of this one."""
+        found = np.zeros(len(self.texts), dtype=bool)
+        found[self.by_shape[self.shape(code)]] = True
+        return np.asarray(found[self.column.spelt])
+
     def shape(self, code: int) -> Hashable:
         """What a masked cell shows of a text whatever stands beside it."""
         text = self.texts[code]
@@ -104,7 +111,7 @@ class Strictness:
         key = (j, mode, spelt) if along is None else (j, along, pair.records)
         if key not in self._known:
             found = self._alike(j, spelt, pair.cells[j], mode) if along is None else self._exchanged(pair, j, along)
-            if len(self._known) >= KEPT:
+            if len(self._known) * 2 * len(column.codes) >= KEPT:
                 self._known.clear()
             self._known[key] = found
         return Marked(self._known[key][row])
@@ -112,15 +119,24 @@ class Strictness:
     def _alike(self, j: int, spelt: tuple[int, ...], cell: Comparison, mode: Mode) -> Masks:
         """The records that would look the same in row 1, and those that would in row 2."""
         known = self.spellings[j]
+        if cell.left.value is None or cell.right.value is None:
+            return known.shaped_like(spelt[0]), known.shaped_like(spelt[1])
+        if cell.equal and known.shape(spelt[0]) == known.shape(spelt[1]):
+            shared = known.shaped_like(spelt[0]) & (known.records > 1)[known.column.spelt]
+            return shared, shared
+        return self._joined(j, spelt, cell, mode)
+
+    def _joined(self, j: int, spelt: tuple[int, ...], cell: Comparison, mode: Mode) -> Masks:
+        """The same where two texts differ: only those that have the hidden characters in common are compared."""
+        known = self.spellings[j]
         first, second = known.by_shape[known.shape(spelt[0])], known.by_shape[known.shape(spelt[1])]
-        left, right = (None, None) if None in (cell.left.value, cell.right.value) else cell.sides
-        partners, others = _grouped(known, second, right), _grouped(known, first, left)
+        partners, others = _grouped(known, second, cell.right), _grouped(known, first, cell.left)
         found = np.zeros((2, len(known.texts)), dtype=bool)
         for x in first:
-            self._match(j, ((x, y) for y in partners[_common(known, x, left)]), cell, mode, found)
+            self._match(j, ((x, y) for y in partners[_common(known, x, cell.left)]), cell, mode, found)
         for y in second:
             if not found[1][y]:
-                self._match(j, ((x, y) for x in others[_common(known, y, right)]), cell, mode, found)
+                self._match(j, ((x, y) for x in others[_common(known, y, cell.right)]), cell, mode, found)
         return found[0][known.column.spelt], found[1][known.column.spelt]
 
     def _match(self, j: int, pairs: Iterator[tuple[int, int]], cell: Comparison, mode: Mode, found: Array) -> None:
@@ -155,14 +171,30 @@ def _looks(cell: Comparison, mode: Mode) -> Hashable:
     return cell.masked, cell.markup, cell.equal, cell.text(mode)
 
 
-def _common(known: Spellings, code: int, like: Side | None) -> Hashable:
-    """The characters that must be found in the other value; none where one is missing or only categories are shown."""
-    if like is None or like.at_once:
+def _common(known: Spellings, code: int, like: Side) -> Hashable:
+    """What must be found in the other value: characters that are the same, and, turned round, those that were exchanged.
+
+    Nothing for a category, of which not even the length is shown.
+    """
+    if like.at_once:
         return ()
-    return tuple(unit for unit, sign in zip(known.units[code], like.signs, strict=True) if sign == SAME)
+    units, is_first = known.units[code], like.symbol == ROW_1
+    if SWAPPED in like.signs:
+        month, day = tuple(units[MONTH]), tuple(units[DAY])
+        parts: list[Hashable] = [(month, day) if is_first else (day, month)]
+        signs = like.signs[YEAR]
+    else:
+        parts, signs = [], like.signs
+    for place, sign in enumerate(signs):
+        if sign == SAME:
+            parts.append(units[place])
+        elif sign == FIRST:
+            both = units[place], units[place + 1]
+            parts.append(both if is_first else both[::-1])
+    return tuple(parts)
 
 
-def _grouped(known: Spellings, codes: list[int], like: Side | None) -> dict[Hashable, list[int]]:
+def _grouped(known: Spellings, codes: list[int], like: Side) -> dict[Hashable, list[int]]:
     found: dict[Hashable, list[int]] = defaultdict(list)
     for code in codes:
         found[_common(known, code, like)].append(code)
