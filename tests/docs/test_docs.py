@@ -127,12 +127,6 @@ def test_every_public_name_of_the_misuse_room_is_documented(name: str) -> None:
     assert any(f"`{name}" in page.read_text(encoding="utf-8") for page in pages)
 
 
-@pytest.mark.parametrize("name", linkage.__all__)
-def test_every_public_name_of_the_linkage_room_is_documented(name: str) -> None:
-    pages = [DOCS / "reference" / "python.md", *sorted((DOCS / "how-to").glob("*.md"))]
-    assert any(f"`{name}" in page.read_text(encoding="utf-8") for page in pages)
-
-
 def test_every_event_outcome_and_key_of_the_ledger_is_documented() -> None:
     from discreet.ledger import EVENTS, OUTCOMES, verifier
     from discreet.ledger.entry import Charge
