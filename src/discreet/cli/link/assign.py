@@ -69,7 +69,10 @@ def _project(ledger: Ledger, name: str, actor: str, asked: dict[str, Any]) -> Pr
         known = project_called(ledger, asked["name"] or name)
     except NotThere:
         if not (Path(name) / "project.json").is_file():
-            raise
+            raise UsageError(
+                f"'{name}' is neither a project of the store nor the folder of one.",
+                remedy="Start one with: discreet link init DATA --spec link.toml --out PROJECT",
+            ) from None
         return register_project(
             ledger,
             name,
