@@ -13,8 +13,10 @@ from benchmarks import (
     elicitation,
     lab,
     ledger,
+    linkage_crowd,
     linkage_index,
     linkage_pairs,
+    linkage_review,
     misuse,
     spark,
 )
@@ -31,6 +33,8 @@ ALL = {
     "lab": lab.main,
     "linkage_index": linkage_index.main,
     "linkage_pairs": linkage_pairs.main,
+    "linkage_review": linkage_review.main,
+    "linkage_crowd": linkage_crowd.main,
     "spark": spark.main,
 }
 
