@@ -18,6 +18,9 @@ from benchmarks import (
     linkage_pairs,
     linkage_review,
     misuse,
+    releases_copies,
+    releases_feasibility,
+    releases_tracing,
     spark,
 )
 
@@ -35,7 +38,10 @@ ALL = {
     "linkage_pairs": linkage_pairs.main,
     "linkage_review": linkage_review.main,
     "linkage_crowd": linkage_crowd.main,
+    "releases_copies": releases_copies.main,
+    "releases_tracing": releases_tracing.main,
     "spark": spark.main,
+    "releases_feasibility": releases_feasibility.main,
 }
 
 for name in sys.argv[1:] or ALL:
