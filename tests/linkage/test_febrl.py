@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from benchmarks.linkage_pairs import Task, tasks, true_pairs
+
 from discreet.linkage import find_pairs, start_project
 
 pytestmark = pytest.mark.slow
