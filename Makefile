@@ -14,7 +14,7 @@ HAS_BROWSER = { test -n "$$DISCREET_TEST_CHROMIUM" || command -v chromium || com
 .PHONY: help demo setup test check bench pins clean browser
 
 help:
-	@echo "make demo    the main job on generated people: installs the core, tells the story, writes demo/report.html"
+	@echo "make demo    the main job on generated people: installs what it needs, tells the story, writes demo/report.html"
 	@echo "make test    installs everything and runs all tests"
 	@echo "make setup   installs everything into .venv"
 	@echo "make check   lint, types, layers"
@@ -51,7 +51,7 @@ bench: .venv/.all .peers/.ready
 
 pins: $(UV)
 	echo uv | $(UV) pip compile - --generate-hashes --no-header --no-annotate --universal -q -o requirements-tools.txt
-	$(UV) pip compile pyproject.toml --group build --generate-hashes --no-header --no-annotate --universal -q -o requirements.txt
+	$(UV) pip compile pyproject.toml --extra demo --group build --generate-hashes --no-header --no-annotate --universal -q -o requirements.txt
 	$(UV) pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-header --no-annotate --universal -q -c requirements.txt -o requirements-dev.txt
 	$(UV) pip compile benchmarks/peers.in --generate-hashes --no-header --no-annotate --universal -q -o benchmarks/peers.txt
 

@@ -13,8 +13,14 @@ from benchmarks import (
     elicitation,
     lab,
     ledger,
+    linkage_crowd,
     linkage_index,
+    linkage_pairs,
+    linkage_review,
     misuse,
+    releases_copies,
+    releases_feasibility,
+    releases_tracing,
     spark,
 )
 
@@ -29,7 +35,13 @@ ALL = {
     "ledger": ledger.main,
     "lab": lab.main,
     "linkage_index": linkage_index.main,
+    "linkage_pairs": linkage_pairs.main,
+    "linkage_review": linkage_review.main,
+    "linkage_crowd": linkage_crowd.main,
+    "releases_copies": releases_copies.main,
+    "releases_tracing": releases_tracing.main,
     "spark": spark.main,
+    "releases_feasibility": releases_feasibility.main,
 }
 
 for name in sys.argv[1:] or ALL:

@@ -6,16 +6,18 @@ of the link count, in the ambiguity band 0.02 to 0.85; their other columns do no
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
 
 from discreet.anonymity import anonymise
-from discreet.kernel import AnyValue, Classes, Mask, Rule, Widths
+from discreet.kernel import AnyValue, Classes, Coded, Histogram, Mask, Rule, Widths
 from discreet.kernel.hierarchy import Ints, Label
 from discreet.people import State, counted, generate
 from discreet.releases.codebook import Codebook, Flags, Marks
+from discreet.releases.given import Given
 from discreet.releases.keyed import derive
 from discreet.releases.laws import DEFAULT, Law
 from discreet.releases.linked import Linked
@@ -63,6 +65,11 @@ class World:
         """Their people in the population."""
         return np.concatenate([self.linked.links[self.base], self.codebook.marks.links])
 
+    @property
+    def recipients(self) -> tuple[str, ...]:
+        """Who has a copy."""
+        return self.codebook.recipients
+
     def copy(self, recipient: int) -> Flags:
         """Which classes a recipient's copy holds."""
         return self.held(self.codebook.present[recipient])
@@ -79,6 +86,19 @@ class World:
             for labels, number in zip(self.labels, numbers.tolist(), strict=True)
             for _ in range(number)
         ]
+
+    def file(self, numbers: Ints) -> Given:
+        """A leaked file with so many rows of each class, without writing it."""
+        met = numbers > 0
+        columns = {
+            name: Coded.of([labels[place] for labels in self.labels])
+            for place, name in enumerate(self.codebook.marks.columns)
+        }
+
+        def counted(by: Sequence[str]) -> Histogram:
+            return Histogram({name: Coded(columns[name].values, columns[name].codes[met]) for name in by}, numbers[met])
+
+        return Given("leak.csv", self.codebook.marks.columns, counted)
 
     def riskiest_first(self, held: Flags, generator: np.random.Generator) -> Ints:
         """The classes of a copy in the order in which an adversary with a population list would attack them."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.kernel import Classes, count
     from discreet.misuse import score
     from discreet.policy import Policy
+    from discreet.releases import release, trace
     from discreet.risk import Assessment, Profile, assess, profile
     from discreet.sources import Table, read
 
@@ -37,7 +38,9 @@ __all__ = [
     "count",
     "profile",
     "read",
+    "release",
     "score",
+    "trace",
 ]
 
 # Each name is imported from its room when it is first used, so that `import discreet` is quick.
@@ -55,7 +58,9 @@ _ROOMS = {
     "count": "kernel",
     "profile": "risk",
     "read": "sources",
+    "release": "releases",
     "score": "misuse",
+    "trace": "releases",
 }
 
 

@@ -208,7 +208,29 @@ def test_the_demo_tells_its_story(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "1. The data" in done.stdout
     assert "2. Who can be singled out" in done.stdout
+    assert "6. Who leaked it" in done.stdout
+    assert done.stderr == ""
     assert (tmp_path / "demo" / "report.html").stat().st_size < 2_000_000
+
+
+def test_the_demo_names_the_leaker_and_leaves_the_users_own_store_alone(tmp_path: Path) -> None:
+    """A leak of a fifth of one of three copies, played with secrets drawn anew."""
+    import contextlib
+    import io
+
+    from discreet.cli.demo_release import LEAKER, play
+    from discreet.people import write_demo
+
+    files = write_demo(tmp_path, people=1_000_000, seed=1)
+    told = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(told):
+        for name in ("DISCREET_STORE", "DISCREET_KEYS"):
+            patch.setenv(name, str(tmp_path / "own" / name))
+        play(tmp_path, files)
+        play(tmp_path, files)
+    assert told.getvalue().count(f"The trace accuses {LEAKER}:") == 2
+    assert not (tmp_path / "own").exists()
+    assert (tmp_path / "releases" / "store.db").exists()
 
 
 def test_a_reader_that_goes_away_is_no_error(files: tuple[Path, Path]) -> None:

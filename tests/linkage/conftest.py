@@ -1,4 +1,4 @@
-"""A project of generated people with its candidate pairs, and a small one on each kind of store."""
+"""One project of generated people with its truth for all tests that only look, and a small one on each kind of store."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from discreet.errors import DataError
-from discreet.linkage import Labels, calibrate, calibration_error, sample_to_label
+from discreet.linkage import Labels, Pairs, calibrate, calibration_error, sample_to_label
 from discreet.linkage.calibrating import Calibration, calibration, pooled
 from discreet.linkage.pairs import probability_of
 from tests.linkage.conftest import Sample
@@ -65,15 +65,32 @@ def test_it_survives_json() -> None:
     assert repr(again) == "Calibration(3 labels, 3 knots)"
 
 
-def test_labels_make_probabilities_meet_the_truth(sample: Sample) -> None:
-    """Twins deceive the model; labels tell."""
+def test_with_all_labels_nothing_that_keeps_the_order_is_nearer(sample: Sample) -> None:
+    """The model's own probabilities keep the order too, so isotonic regression is at least as near to the truth."""
+    pairs, same = sample.found.pairs, sample.same
+    better = calibrate(sample.folder, pairs, Labels(pairs, same)).applied(pairs)
+    assert better.calibrated
+    assert ((better.probability - same) ** 2).mean() <= ((pairs.probability - same) ** 2).mean()
+    assert better.expected == pytest.approx(same.sum())
+
+
+def test_a_sample_of_labels_tells_how_many_pairs_are_true(sample: Sample) -> None:
     pairs, same = sample.found.pairs, sample.same
     chosen, stands = sample_to_label(pairs, 200, seed=1)
-    labels = Labels(pairs.where(chosen), same[chosen], stands)
-    better = calibrate(sample.folder, pairs, labels).applied(pairs)
-    assert better.calibrated
-    assert calibration_error(better.probability, same) < calibration_error(pairs.probability, same)
+    better = calibrate(sample.folder, pairs, Labels(pairs.where(chosen), same[chosen], stands)).applied(pairs)
     assert better.expected == pytest.approx(same.sum(), rel=0.05)
+
+
+def test_a_cautious_model_is_mended_by_a_sample_of_labels() -> None:
+    """The truth is three times as sure as the model, and shifted; checked on pairs that were not labelled."""
+    rng = np.random.default_rng(1)
+    weight = np.concatenate([rng.normal(-6, 3, 20_000), rng.normal(4, 3, 3_000)])
+    same = rng.random(len(weight)) < probability_of(3 * weight + 4)
+    pairs = Pairs.of(np.arange(len(weight)), np.arange(len(weight)) + 50_000, weight)
+    chosen, stands = sample_to_label(pairs, 600, seed=2)
+    rest = ~np.isin(np.arange(len(weight)), chosen)
+    found = calibration(weight[chosen], same[chosen], stands)(weight[rest])
+    assert calibration_error(found, same[rest]) < 0.25 * calibration_error(pairs.probability[rest], same[rest])
 
 
 def test_too_few_labels_are_refused(sample: Sample) -> None:

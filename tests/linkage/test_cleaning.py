@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.linkage import Attribute, LinkageSpec
@@ -76,12 +76,14 @@ def test_dates(value: Any, kind: str, formats: tuple[str, ...], expected: str | 
     assert clean(value, kind, Attribute("b", "date", formats), spec()) == expected
 
 
+@settings(deadline=None)
 @given(st.dates(), st.sampled_from(["%Y-%m-%d", "%m/%d/%Y", "%d.%m.%Y", "%Y%m%d", "%d%m%Y", "%Y %d %m"]))
 def test_every_date_in_every_format_comes_out_alike(day: date, written: str) -> None:
     text = written.replace("%Y", f"{day.year:04d}").replace("%m", f"{day.month:02d}").replace("%d", f"{day.day:02d}")
     assert clean(text, "VARCHAR", Attribute("b", "date", (written,)), spec()) == day.isoformat()
 
 
+@settings(deadline=None)
 @given(st.text(max_size=12))
 def test_cleaning_twice_changes_nothing(value: str) -> None:
     value = value.replace("\0", "")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
@@ -23,6 +23,7 @@ ROWS = [*["11"] * 6, *["12"] * 5, "21"]
 EVERYBODY = [*["11"] * 60, *["12"] * 40, *["21"] * 9, *["22"] * 3]
 
 
+@settings(deadline=None, max_examples=100)
 @given(towns(), st.integers(1, 5), st.sampled_from([0.0, 0.1, 0.29, 0.5]), st.sampled_from(["dm_star", "loss"]))
 def test_the_optimum_and_its_figures_agree_with_plain_counting(
     town: Town, k: int, suppression: float, loss: str
@@ -59,7 +60,7 @@ def test_rows_counts_tables_and_classes_say_the_same(tmp_path: Path) -> None:
     policy = discreet.Policy.from_dict(POLICY)
     by_count = discreet.Policy.from_dict({**POLICY, "population": {"count": "people"}})
     table = discreet.read(data, policy=policy)
-    populations = [
+    populations: list[discreet.Table | Classes] = [
         discreet.read(rows, policy=policy.for_population()),
         discreet.read(rows),
         discreet.read(counts, policy=by_count.for_population()),

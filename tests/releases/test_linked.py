@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.anonymity import anonymise
 from discreet.errors import EmptySource, PopulationError, UsageError
-from discreet.kernel import AnyValue, Classes, Mask, Widths
+from discreet.kernel import AnyValue, Classes, Histogram, Mask, Rule, Widths
 from discreet.releases import Linked
 from discreet.releases.feasible import Feasibility
 from tests.releases.brute import Expected, Town, expected
@@ -26,6 +26,7 @@ def same(found: Feasibility, wanted: Expected) -> None:
     assert found.max_factor == wanted.max_factor
 
 
+@settings(deadline=None, max_examples=60)
 @given(towns(), st.integers(1, 5))
 def test_every_node_agrees_with_plain_counting(town: Town, k: int) -> None:
     people, everybody = town.classes()
@@ -41,6 +42,7 @@ def test_every_node_agrees_with_plain_counting(town: Town, k: int) -> None:
         assert linked.released.records + linked.suppressed.records == linked.records
 
 
+@settings(deadline=None, max_examples=60)
 @given(towns(), st.integers(1, 4))
 def test_no_candidate_is_released(town: Town, k: int) -> None:
     people, everybody = town.classes()
@@ -64,9 +66,7 @@ def test_further_requirements_decide_what_is_released() -> None:
     assert linked.released.spreads["ill"].hierarchy.labels[0] == ("flu", "gout")
 
 
-def _counts():  # type: ignore[no-untyped-def]
-    from discreet.kernel import Histogram
-
+def _counts() -> Histogram:
     return Histogram.from_rows(["zip", "ill"], [("11", "flu", 3), ("11", "gout", 3), ("12", "flu", 5)])
 
 
@@ -109,7 +109,7 @@ def test_nobody_in_the_population() -> None:
 
 
 def test_a_population_with_more_columns_in_another_order_is_seen_on_those_of_the_data() -> None:
-    rules = {"zip": Mask(2), "sex": AnyValue()}
+    rules: dict[str, Rule] = {"zip": Mask(2), "sex": AnyValue()}
     people = Classes.of(["zip", "sex"], [("11", "F"), ("12", "M")], [3, 3], rules=rules)
     everybody = Classes.of(
         ["age", "sex", "zip"], [("1", "F", "11"), ("2", "F", "11"), ("3", "M", "12")], [9, 8, 7], rules=rules

@@ -33,10 +33,10 @@ def test_nothing_is_drawn_of_nothing() -> None:
 
 
 def test_each_line_has_its_stroke_and_its_words() -> None:
-    outline = Outline(str(element("g", line_chart([Line(name, ((0, 1),)) for name in "abcd"], AXES).parts)))
+    outline = Outline(str(element("g", line_chart([Line(name, ((0, 1),)) for name in "abcde"], AXES).parts)))
     strokes = [attributes["class"] for attributes in outline.all("path")]
-    assert sorted(map(str, strokes)) == sorted(f"stroke {name}" for name in ("one", "two", "three", "four"))
-    assert {"a", "b", "c", "d"} <= {text for _, text in outline.texts}
+    assert sorted(map(str, strokes)) == sorted(f"stroke {name}" for name in ("one", "two", "three", "four", "five"))
+    assert {"a", "b", "c", "d", "e"} <= {text for _, text in outline.texts}
 
 
 def test_marks_nearer_to_an_edge_stand_higher() -> None:

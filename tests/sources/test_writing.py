@@ -301,3 +301,14 @@ for suffix in ('csv', 'csv.gz', 'parquet'):
 """
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_dictionary_holds_what_is_published_and_nothing_else(out: Path) -> None:
+    """Labels of people who are left out would show in it by their number, and Arrow would read other labels instead."""
+    labels = [f"{number:05}" for number in range(40)]
+    table = discreet.read(pyarrow.table({"sex": labels}), policy=POLICY_OF_SEX)
+    kept = np.arange(len(labels)) % 4 == 3
+    table.export(Recoding.of_levels(table.classes(), {}, kept=kept), out / "a.parquet")
+    found = pyarrow.parquet.read_table(out / "a.parquet", read_dictionary=["sex"]).column("sex")
+    assert sorted(found.to_pylist()) == labels[3::4]
+    assert sorted(found.chunk(0).dictionary.to_pylist()) == labels[3::4]

@@ -22,7 +22,7 @@ from discreet.risk import assess, profile, singling_out
 from discreet.sources import read
 
 ASKED = 200
-"""Patients that the clerk of the last chapter asks for."""
+"""Patients that a clerk asks for."""
 
 
 @dataclass(frozen=True)
@@ -147,12 +147,21 @@ def what_a_query_gives_away(stage: Stage) -> None:
     _yours("discreet misuse score RESULT.csv --source YOUR.csv --policy policy.toml --limit 2")
 
 
+def who_leaked_it(stage: Stage) -> None:
+    """Who leaked it"""
+    from discreet.cli.demo_release import play
+
+    play(stage.folder, stage.files)
+    _yours("discreet release plan YOUR.csv --policy policy.toml --population REGISTER --recipients 20")
+
+
 CHAPTERS: tuple[Callable[[Stage], None], ...] = (
     the_data,
     who_can_be_singled_out,
     what_an_adversary_would_do,
     what_we_release,
     what_a_query_gives_away,
+    who_leaked_it,
 )
 
 

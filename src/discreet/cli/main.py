@@ -31,6 +31,7 @@ VERBS = {
     "profile": "See what is in a table and what its columns may be.",
     "release": "Give every recipient a copy that can be traced.",
     "serve": "Run the web application.",
+    "trace": "Find out from whose copy people or rows came.",
 }
 INTERRUPTED = 130
 BUG = 70

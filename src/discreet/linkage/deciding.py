@@ -40,6 +40,18 @@ def next_pair(store: Store, project: Project, worker: str) -> int | None:
         ).scalar()
 
 
+def last_decided(store: Store, project: Project, worker: str) -> int | None:
+    """The pair that a reviewer has answered last and not taken back: what "undo" means on the pair after it."""
+    with store.reading() as connection:
+        return connection.execute(
+            select(ASSIGNMENT.c.pair)
+            .join(DECISION, DECISION.c.assignment == ASSIGNMENT.c.id)
+            .where(ASSIGNMENT.c.project == project.id, ASSIGNMENT.c.worker == worker, ASSIGNMENT.c.state == "decided")
+            .order_by(DECISION.c.id.desc())
+            .limit(1)
+        ).scalar()
+
+
 def _write(connection: Connection, project: Project, worker: str, number: int, choice: int | None) -> None:
     held = read_held(connection, project, worker, number)
     state = connection.execute(select(PROJECT.c.state).where(PROJECT.c.id == project.id)).scalar()

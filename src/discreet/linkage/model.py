@@ -23,7 +23,7 @@ from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.pairs import Floats, Labels, Pairs, probability_of
 from discreet.linkage.settling import settled
 
-RANDOM_PAIRS = 2_000_000
+RANDOM_PAIRS = 1_000_000
 TRAINING_PAIRS = 5_000_000
 ROUNDS = 200
 SURE = 0.99

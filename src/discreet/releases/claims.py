@@ -50,6 +50,7 @@ def trace_claims(
     return Trace(
         release=traceable.release,
         kind="claims",
+        fingerprint=traceable.fingerprint,
         source=given.name,
         alpha=alpha,
         prior=prior,
@@ -99,10 +100,15 @@ def _incidents(
 
 def _marks(traceable: Traceable, incident: Any) -> list[Sequence[int]]:
     if isinstance(incident, Trace):
-        if incident.kind != "claims" or incident.release != traceable.release:
+        if incident.kind != "claims":
             raise UsageError(
-                "Only traces of claims against the same release add up.",
+                "Only traces of claims add up.",
                 remedy="A leaked file looks at all marks at once: report it beside the claims, not multiplied with them.",
+            )
+        if incident.fingerprint != traceable.fingerprint:
+            raise UsageError(
+                "The earlier trace is of another release, or of another version of this one.",
+                remedy="Give its claims instead of the trace: they are brought to the classes of this version.",
             )
         return list(incident.incidents)
     if isinstance(incident, (list, tuple)) and all(isinstance(one, int) for one in incident):

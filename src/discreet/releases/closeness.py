@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 
@@ -25,7 +25,7 @@ class Space:
     """The released classes as points between which distances are measured."""
 
     classes: Classes
-    weights: Mapping[str, float]
+    weights: Mapping[str, float] = field(default_factory=dict)
     """What each column counts, 1 unless given."""
 
     def points(self, classes: Classes) -> tuple[Floats, Ints]:
@@ -34,7 +34,7 @@ class Space:
         for mine, theirs, held in zip(self.classes.columns, classes.columns, classes.codes, strict=True):
             if mine.name in self._scales:
                 centre, scale = self._scales[mine.name]
-                column = _numbers(theirs)
+                column = numbers_of(theirs)
                 numbers.append(((column - centre) / scale)[held][:, None] * self.weights.get(mine.name, 1.0))
             else:
                 codes.append(_translated(mine, theirs)[held][:, None])
@@ -44,7 +44,7 @@ class Space:
     def _scales(self) -> dict[str, tuple[float, float]]:
         scales = {}
         for column, codes in zip(self.classes.columns, self.classes.codes, strict=True):
-            values = _numbers(column)
+            values = numbers_of(column)
             if not np.isnan(values).any():
                 held = values[codes]
                 scales[column.name] = (float(held.mean()), float(held.std()) or 1.0)
@@ -90,11 +90,11 @@ def _translated(mine: Column, theirs: Column) -> Ints:
     return np.array([index.get(text(value), -1) for value in theirs.labels], dtype=np.int64)
 
 
-def _numbers(column: Column) -> Floats:
+def numbers_of(column: Column) -> Floats:
     """What each value at its level is worth: the mean of the values under it, or nan where one of them is no number."""
     if _is_code(column.hierarchy.labels):
         return np.full(len(column.labels), np.nan)
-    fine = np.array([_number(label) for label in column.hierarchy.labels[0]])
+    fine = np.array([number_of(label) for label in column.hierarchy.labels[0]])
     above = column.hierarchy.map(0, column.level)
     sums = np.bincount(above, weights=fine, minlength=len(column.labels))
     return np.asarray(sums / np.maximum(np.bincount(above, minlength=len(column.labels)), 1))
@@ -105,7 +105,8 @@ def _is_code(levels: Sequence[Sequence[Label]]) -> bool:
     return any(label is not None and label.endswith("*") and label.strip("*") for labels in levels for label in labels)
 
 
-def _number(label: Label) -> float:
+def number_of(label: Label) -> float:
+    """A value on a scale, dates in days; not a number where it is neither."""
     if label is None:
         return float("nan")
     try:

@@ -44,6 +44,9 @@ class Marks:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def __repr__(self) -> str:
+        return f"Marks({len(self)} classes, {int(self.decoy.sum())} of them decoys)"
+
     @cached_property
     def messages(self) -> tuple[bytes, ...]:
         """Each class as bytes: what the keyed decisions are about, whatever the version of the data."""
@@ -79,6 +82,9 @@ class Codebook:
             for name in names
         ]
         return cls(marks, probabilities, names, np.array(rows, dtype=bool).reshape(len(names), len(marks)))
+
+    def __repr__(self) -> str:
+        return f"Codebook({len(self.marks)} marks, {len(self.recipients)} recipients)"
 
     def row(self, recipient: str) -> Flags:
         """The marks of one recipient."""

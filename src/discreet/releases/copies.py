@@ -156,7 +156,8 @@ class Copying:
         labels = [tuple(one[place] for place in order) for one in marks.labels]
         marked = Marked(labels, decoys.columns, decoys.places)
         self._refuse_columns(recoding)
-        with pooled(self.table, recoding, marked, folder=desk.scratch) as pool:
+        guarded = self.format != "parquet"
+        with pooled(self.table, recoding, marked, folder=desk.scratch, guarded=guarded) as pool:
             content = self.registry.ledger.fingerprint(pool.content)
             if self.kept.content not in (None, content):
                 raise keeping.other_rows(self.kept)

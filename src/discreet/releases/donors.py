@@ -101,20 +101,21 @@ def _settled(others: Mapping[str, Sequence[Any]], owners: Ints) -> list[int]:
     return sorted(range(len(owners)), key=cells.__getitem__)
 
 
-def neighbours(space: Space, classes: Classes, sizes: Ints, *, per_row: int = ROWS_PER_ROW) -> list[Ints]:
+def neighbours(
+    space: Space, classes: Classes, sizes: Ints, generator: np.random.Generator, *, per_row: int = ROWS_PER_ROW
+) -> list[Ints]:
     """For each class, the nearest released ones that together have enough donor rows, the nearest first.
 
-    Classes that are equally near as the last one needed are taken as well, so that nothing hangs on their order.
+    Which of several equally near ones comes first is drawn.
     """
     numbers, codes = space.points(classes)
-    held = space.classes.sizes
+    held, luck = space.classes.sizes, generator.random(len(space.classes))
     found = []
     for place, size in enumerate(sizes.tolist()):
         far = space.distances((numbers[place : place + 1], codes[place : place + 1]))[0]
-        order = np.argsort(far, kind="stable")
+        order = np.lexsort([np.roll(luck, place), far.round(9)])
         enough = int(np.searchsorted(np.cumsum(held[order]), max(per_row * size, FEWEST)))
-        last = far[order[min(enough, len(order) - 1)]]
-        found.append(order[: int(np.searchsorted(far[order], last + 1e-9, side="right"))])
+        found.append(order[: enough + 1])
     return found
 
 

@@ -51,7 +51,7 @@ def log_e_values(probabilities: Floats, present: Flags) -> Floats:
     """The natural logarithm of the e-value of each row of bits, over hit marks with these probabilities.
 
     >>> np.exp(log_e_values(np.array([0.5]), np.array([[True], [False]]))).round(6).tolist()
-    [1.598889, 0.401111]
+    [1.597778, 0.402222]
     """
     logs = [_products(probabilities, present, colluding) for colluding in COALITIONS]
     return log_mean(np.stack(logs, axis=-1))

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from discreet.anonymity import anonymise
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable
@@ -85,6 +87,11 @@ class Feasibility:
         return float(self.factors[0]) if len(self.factors) else 0.0
 
     @property
+    def quartiles(self) -> tuple[float, ...]:
+        """The factors summed up: the least, the quartiles and the largest; nothing where there is no candidate."""
+        return tuple(np.quantile(self.factors, [0, 0.25, 0.5, 0.75, 1]).tolist()) if len(self.factors) else ()
+
+    @property
     def sampling(self) -> float:
         """The share of the population that is in the data."""
         return self.records / self.population
@@ -123,6 +130,7 @@ class Feasibility:
             "candidate_records": self.candidate_records,
             "candidates_without_subjects": self.candidates_without_subjects,
             "max_factor": self.max_factor,
+            "quartiles": list(self.quartiles),
             "factors": self.factors.tolist(),
             "uncovered": self.uncovered,
             "uncovered_records": self.uncovered_records,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -41,10 +42,12 @@ class Cell:
     reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; the keys are stable."""
+        """For JSON; the keys are stable. Factors are summed up by their quartiles."""
         if self.found is None:
             return {"k": self.k, "suppression": self.suppression, "reason": self.reason}
-        return {**self.found.to_dict(), "reason": None}
+        figures = self.found.to_dict()
+        del figures["factors"]
+        return {**figures, "reason": None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +59,8 @@ class FeasibilityGrid:
     loss_name: str
     cells: tuple[Cell, ...]
     """By k, then by suppression."""
-    counted: int
-    """Nodes of the lattice that were counted, each once."""
+    counted: int | None
+    """Nodes of the lattice that were counted, each once; None where every cell was searched for itself."""
     nodes: int
 
     @property
@@ -94,7 +97,7 @@ class FeasibilityGrid:
         }
 
     def __repr__(self) -> str:
-        return f"FeasibilityGrid({len(self.ks)} x {len(self.suppressions)} limits, {self.counted} of {self.nodes} nodes counted)"
+        return f"FeasibilityGrid({len(self.ks)} x {len(self.suppressions)} limits, {self.nodes} nodes)"
 
 
 def feasibility_grid(
@@ -123,7 +126,8 @@ def feasibility_grid(
     classes = anonymise(data, k=1, loss="precision").recoding.classes
     sheet = _Sheet(classes, crowd, loss, ks)
     cells = tuple(sheet.cell(k, float(share)) for k, share in product(ks, suppressions))
-    return FeasibilityGrid(classes.records, crowd.records, loss, cells, len(sheet.sizes.outcomes), sheet.problem.nodes)
+    counted = len(sheet.sizes.outcomes) if sheet.sizes else None
+    return FeasibilityGrid(classes.records, crowd.records, loss, cells, counted, sheet.problem.nodes)
 
 
 def _refuse_nonsense(k: Any, suppression: float) -> None:
@@ -138,7 +142,7 @@ class _SeveralSizes(BySize):
 
     def __init__(self, problem: Problem, ks: Sequence[int]) -> None:
         super().__init__(problem, k=max(ks), roller=roller_for(problem, "auto"))
-        self.ks = tuple(dict.fromkeys(ks))
+        self.ks = sorted(set(ks))
         self.outcomes: dict[Node, dict[int, Outcome]] = {}
 
     def sieve(self, k: int) -> Evaluate:
@@ -146,18 +150,21 @@ class _SeveralSizes(BySize):
 
         def evaluate(node: Node) -> Outcome:
             if node not in self.outcomes:
-                _, counts = self._tuples(node)
-                self.outcomes[node] = {k: self._outcome(node, counts, k) for k in self.ks}
+                self.outcomes[node] = dict(zip(self.ks, self._each(node), strict=True))
             return self.outcomes[node][k]
 
         return evaluate
 
-    def _outcome(self, node: Node, counts: Ints, k: int) -> Outcome:
-        few = counts[counts < k]
-        squares, hidden = int(counts @ counts), int(few @ few)
-        return Outcome(
-            node, int(few.sum()), len(counts) - len(few), squares, squares - hidden, lambda: self._hidden_at(node, k)
-        )
+    def _each(self, node: Node) -> Iterator[Outcome]:
+        """The outcome for each k, from the small classes in order of their sizes."""
+        _, counts = self._tuples(node)
+        squares, few = int(counts @ counts), np.sort(counts[counts < self.k])
+        people, hidden = (np.concatenate([[0], np.cumsum(each)]) for each in (few, few * few))
+        for k, small in zip(self.ks, np.searchsorted(few, self.ks).tolist(), strict=True):
+            kept = squares - int(hidden[small])
+            yield Outcome(
+                node, int(people[small]), len(counts) - small, squares, kept, partial(self._hidden_at, node, k)
+            )
 
     def _hidden_at(self, node: Node, k: int) -> tuple[Ints, ...]:
         keys, counts = self._tuples(node)
@@ -171,7 +178,7 @@ class _Sheet:
     def __init__(self, classes: Classes, crowd: Classes, loss: str, ks: Sequence[int]) -> None:
         self.classes, self.crowd, self.loss = classes, crowd, loss
         self.problem = Problem.of(classes)
-        self.sizes = _SeveralSizes(self.problem, ks)
+        self.sizes = _SeveralSizes(self.problem, ks) if self.problem.packs else None
         self.populations: dict[Node, Classes] = {}
 
     def cell(self, k: int, suppression: float) -> Cell:
@@ -188,18 +195,17 @@ class _Sheet:
         return Feasibility.of(linked, suppression=suppression, loss=loss, loss_name=self.loss)
 
     def _optimum(self, k: int, suppression: float) -> tuple[Node, float]:
-        if not self.problem.packs:
+        if self.sizes is None:
             best = anonymise(self.classes, k=k, suppression=suppression, loss=self.loss)
             return tuple(best.levels.values()), best.loss
-        found = self._search(k, math.floor(Fraction(str(suppression)) * self.problem.people))
+        found = self._search(self.sizes.sieve(k), k, math.floor(Fraction(str(suppression)) * self.problem.people))
         if found.outcome is None or k > self.problem.people:
             raise UsageError(f"No combination of levels has {k:,} people in every class within that suppression.")
         return found.outcome.node, found.loss
 
-    def _search(self, k: int, limit: int) -> Found:
+    def _search(self, sieve: Evaluate, k: int, limit: int) -> Found:
         measure = make_loss(self.loss, self.problem, smallest=k, by_size=True)
         search = BoundedSearch if self.problem.nodes > lattice.MOST_NODES else Search
-        sieve = self.sizes.sieve(k)
         return search(self.problem, loss=measure, limit=limit, sieve=sieve, judge=None, watch=lambda _: True).run()
 
     def _population(self, data: Classes, node: Node) -> Classes:

@@ -12,6 +12,16 @@ def readme(manifest: Manifest, *, data: str, columns: tuple[str, ...], rows: int
     """What a recipient should know. It differs between copies in nothing but what the copy itself tells."""
     settings = manifest.settings
     recoded = {column.name: column for column in manifest.released.columns}
+    coarse = (
+        f"Values are coarsened so that everybody who is described looks like at least {settings.k - 1} others on "
+        f"{_listed(tuple(recoded))}. People for whom that was not possible are left out. Every copy of this release is made "
+        "in the same way."
+    )
+    control = (
+        "This copy contains control records: rows that look like all others and describe nobody. Some rows of the original "
+        "are left out as well. Both serve to find the source of a leak or of a re-identification. See "
+        f"[the agreement]({AGREEMENT})."
+    )
     lines = [
         f"# {manifest.release}, version {manifest.version}",
         "",
@@ -19,15 +29,11 @@ def readme(manifest: Manifest, *, data: str, columns: tuple[str, ...], rows: int
         "",
         "## How it was made",
         "",
-        f"Values are coarsened so that everybody who is described looks like at least {settings.k - 1} others on "
-        f"{_listed(tuple(recoded))}. People for whom that was not possible are left out. Every copy of this release is made "
-        "in the same way.",
+        coarse,
         "",
         "## Control records",
         "",
-        "This copy contains control records: rows that look like all others and describe nobody. Some rows of the original "
-        "are left out as well. Both serve to find the source of a leak or of a re-identification. See "
-        f"[the agreement]({AGREEMENT}).",
+        control,
         "",
         "## Columns",
         "",

@@ -32,6 +32,9 @@ class DecoyCells:
     def __len__(self) -> int:
         return len(self.places)
 
+    def __repr__(self) -> str:
+        return f"DecoyCells({len(self)} rows)"
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
@@ -121,8 +124,6 @@ class Manifest:
     codebook: Codebook
     decoys: DecoyCells
     gates: Gates
-    donors: Mapping[str, Any] = field(default_factory=dict)
-    """From which rows decoys were made."""
     preflight: Mapping[str, Any] = field(default_factory=dict)
     """What was foreseen when it was made."""
 
@@ -166,7 +167,6 @@ class Manifest:
             "recipients": list(self.recipients),
             "present": packing.pack_flags(self.codebook.present),
             "decoys": self.decoys.to_dict(),
-            "donors": dict(self.donors),
             "preflight": dict(self.preflight),
             "gates": self.gates.to_dict(),
         }
@@ -190,7 +190,7 @@ class Manifest:
             tuple(written["recipients"]),
             packing.unpack_flags(written["present"]),
         )
-        plain = ("release", "version", "revision", "policy", "fingerprint", "donors", "preflight")
+        plain = ("release", "version", "revision", "policy", "fingerprint", "preflight")
         return cls(
             **{name: written[name] for name in plain},
             settings=Settings.from_dict(written["settings"]),

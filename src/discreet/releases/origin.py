@@ -99,7 +99,7 @@ def hypergeometric(whole: int, good: int, drawn: int) -> Floats:
 def binomial(drawn: int, chance: float) -> Floats:
     """The probability of each number of successes.
 
-    >>> binomial(2, 0.5).tolist()
+    >>> binomial(2, 0.5).round(9).tolist()
     [0.25, 0.5, 0.25]
     """
     if chance in (0.0, 1.0):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
@@ -206,8 +206,3 @@ def check_names(names: Sequence[str], what: str) -> tuple[str, ...]:
     if len({name.casefold() for name in names}) != len(names):
         raise UsageError(f"Two names of a {what} are the same.", remedy="Give each one a name of its own.")
     return tuple(names)
-
-
-def copies_of(kept: Kept, names: Sequence[str]) -> Kept:
-    """The same release with these recipients only, for whoever writes some of the copies."""
-    return replace(kept, copies=tuple(kept.copy(name) for name in names))

@@ -1,50 +1,163 @@
-"""Putting together the rows of a decoy: a whole row of a near class, with one block of columns from a second one."""
+"""Putting together the rows of a decoy: a whole row of a near class, with blocks of columns from other near rows.
+
+A row that is a copy, or nearly one, can be found by joining classes on what they hold. Real rows resemble rows of other
+classes too, to some degree; so blocks are exchanged until a row resembles others no more than a real row does. A block
+comes from a donor that agrees with the row in the columns on which the block depends, so that no cell contradicts the
+others.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from discreet.kernel.hierarchy import Ints
+from discreet.releases.alike import NOBODY, Likeness
 from discreet.releases.blocks import associations, blocks
+from discreet.releases.codebook import Flags
 from discreet.releases.donors import Donors
 from discreet.releases.keyed import Floats
 
 DIFFERENT = 0.5
 """What two different categories cost, in standard deviations."""
+CLOSE = 6
+"""Donors that are nearest to a row, of which one gives a block."""
+BESIDE = 0.5
+"""How often a number is moved to one of its neighbours instead of being taken from another row."""
+SHORT = 12
+"""Different numbers up to which they are treated as categories."""
+SWEEPS = 6
+"""How often every block of a row may be exchanged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """The values of a number in order, each with its rows."""
+
+    rungs: Ints
+    """The place of each row's value in the order."""
+    rows: Ints
+    """A row for each value."""
+    held: Floats
+    """How many rows hold each value."""
+
+    @classmethod
+    def of(cls, numbers: Floats) -> Ladder:
+        """From the number of each row; missing ones are a value of their own."""
+        _, rows, rungs, held = np.unique(numbers, return_index=True, return_inverse=True, return_counts=True)
+        return cls(rungs.reshape(-1), rows, held.astype(np.float64))
+
+    def beside(self, row: int, generator: np.random.Generator) -> int:
+        """A row with one of the next smaller or larger values, frequent ones more often."""
+        rung = int(self.rungs[row])
+        around = np.array([near for near in range(rung - 2, rung + 3) if near != rung and 0 <= near < len(self.rows)])
+        odds = self.held[around]
+        return int(self.rows[generator.choice(around, p=odds / odds.sum())])
 
 
 @dataclass(frozen=True, eq=False)
 class Splicer:
-    """Puts rows together, column by column, as rows of the donors from which the cells are taken."""
+    """Puts rows together, column by column, as places of the donor rows from which the cells are taken."""
 
     donors: Donors
     groups: list[list[int]]
     """Columns that stay together."""
     strength: Floats
+    """How far each column depends on each other one."""
+    likeness: Likeness
 
     @classmethod
     def of(cls, donors: Donors) -> Splicer:
-        """Learn from the donors which columns stay together."""
+        """Learn from the donors which columns stay together, and how alike rows are."""
         strength = associations(donors.columns)
-        return cls(donors, blocks(strength), strength)
+        likeness = Likeness.of([column.codes for column in donors.columns], donors.owners)
+        return cls(donors, blocks(strength), strength, likeness)
 
-    def rows(self, pool: Ints, size: int, generator: np.random.Generator) -> Ints:
-        """So many rows, each a row of places among the donors, one per column."""
+    def rows(self, pool: Ints, size: int, fresh: Flags, generator: np.random.Generator) -> Ints:
+        """So many rows, each a row of places among the donors, one per column.
+
+        `fresh` are the cells that will be moved to a value that nobody holds.
+        """
         firsts = _several(pool, size, generator)
         made = np.repeat(firsts[:, None], len(self.donors.columns), axis=1)
-        if len(self.groups) < 2:
+        if len(self.groups) < 2 or len(pool) < 2:
             return made
-        for row, first in enumerate(firsts.tolist()):
-            group = self.groups[int(generator.choice(len(self.groups), p=self._odds))]
-            second = self._second(first, pool, group, generator)
-            made[row, group] = second
+        wanted = self.likeness.degrees(firsts).tolist()
+        for row, moved, degree in zip(made, fresh, wanted, strict=True):
+            if degree == 2 * len(row):
+                row[:] = self._single(pool, generator)
+            else:
+                row[:] = self._spliced(row, pool, moved, degree, generator)
         return made
 
-    @property
+    def _single(self, pool: Ints, generator: np.random.Generator) -> int:
+        """A row that no other class holds, whole: real rows, too, equal a single other one now and then."""
+        drawn = generator.permutation(pool)[:CLOSE]
+        alone = drawn[self.likeness.degrees(drawn) < 2 * len(self.donors.columns) - 1]
+        return int((alone if len(alone) else drawn)[0])
+
+    def _spliced(self, first: Ints, pool: Ints, fresh: Flags, wanted: int, generator: np.random.Generator) -> Ints:
+        """The row after as many exchanges as it takes to be exactly as like other rows as its donor is to others.
+
+        Failing that, the version that came closest.
+        """
+        row, best, apart = first.copy(), first.copy(), math.inf
+        for group in self._order(generator):
+            off = abs(self._degree(row, fresh) - wanted)
+            if off < apart:
+                best, apart = row.copy(), off
+            if not off:
+                break
+            row[group] = self._donor(row, pool, group, generator)
+        return best
+
+    def _order(self, generator: np.random.Generator) -> list[list[int]]:
+        """The blocks in the order in which they are exchanged."""
+        count = len(self.groups)
+        sweeps = [generator.choice(count, count, replace=False, p=self._odds) for _ in range(SWEEPS)]
+        return [self.groups[number] for number in np.concatenate(sweeps).tolist()]
+
+    def _degree(self, row: Ints, fresh: Flags) -> int:
+        cells = zip(self.donors.columns, row, fresh, strict=True)
+        return self.likeness.degree([NOBODY if moved else int(column.codes[place]) for column, place, moved in cells])
+
+    def _donor(self, row: Ints, pool: Ints, group: list[int], generator: np.random.Generator) -> int:
+        """One of the donors that agree best with the row in the columns on which the block depends.
+
+        It is not asked to differ in the block: that would favour rare values.
+        """
+        ladder = self._ladders.get(group[0]) if len(group) == 1 else None
+        if ladder is not None and generator.random() < BESIDE:
+            return ladder.beside(int(row[group[0]]), generator)
+        rest = [place for place in range(len(row)) if place not in group]
+        others = pool[pool != row[group[0]]]
+        far = np.zeros(len(others))
+        for place in rest:
+            far += (self.strength[place, group].max() + 0.05) * self._apart(place, int(row[place]), others)
+        close = np.partition(far, min(CLOSE, len(far)) - 1)[min(CLOSE, len(far)) - 1]
+        return int(generator.choice(others[far <= close + 1e-9]))
+
+    @cached_property
+    def _ladders(self) -> dict[int, Ladder]:
+        scales = [
+            (place, column.numbers) for place, column in enumerate(self.donors.columns) if column.distinct > SHORT
+        ]
+        return {place: Ladder.of(numbers) for place, numbers in scales if numbers is not None}
+
+    def _apart(self, place: int, row: int, others: Ints) -> Floats:
+        column = self.donors.columns[place]
+        different: Floats = DIFFERENT * (column.codes[others] != column.codes[row])
+        if column.numbers is None:
+            return different
+        gap: Floats = np.abs(column.numbers[others] - column.numbers[row])
+        return np.where(np.isnan(gap), different, gap)
+
+    @cached_property
     def _odds(self) -> Floats:
-        """Blocks that have little to do with the others are exchanged more often."""
+        """Blocks that have little to do with the others are exchanged first."""
         ties = np.array([self._tie(group) for group in self.groups])
         odds = (1 - ties) ** 2 + 1e-6
         return np.asarray(odds / odds.sum())
@@ -52,31 +165,6 @@ class Splicer:
     def _tie(self, group: list[int]) -> float:
         rest = [place for place in range(len(self.strength)) if place not in group]
         return float(self.strength[np.ix_(group, rest)].max()) if rest else 1.0
-
-    def _second(self, first: int, pool: Ints, group: list[int], generator: np.random.Generator) -> int:
-        """The donor most like the first outside the block, among those that differ from it in the block."""
-        differs = np.zeros(len(pool), dtype=bool)
-        for place in group:
-            codes = self.donors.columns[place].codes
-            differs |= codes[pool] != codes[first]
-        if not differs.any():
-            return first
-        others = pool[differs]
-        rest = [place for place in range(len(self.donors.columns)) if place not in group]
-        far = self._apart(first, others, rest)
-        near = others[far <= far.min() + 1e-9]
-        return int(generator.choice(near))
-
-    def _apart(self, first: int, others: Ints, places: list[int]) -> Floats:
-        far = np.zeros(len(others))
-        for place in places:
-            column = self.donors.columns[place]
-            if column.numbers is None:
-                far += DIFFERENT * (column.codes[others] != column.codes[first])
-            else:
-                gap = np.abs(column.numbers[others] - column.numbers[first])
-                far += np.where(np.isnan(gap), DIFFERENT * (column.codes[others] != column.codes[first]), gap)
-        return far
 
 
 def _several(pool: Ints, size: int, generator: np.random.Generator) -> Ints:

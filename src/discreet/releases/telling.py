@@ -99,7 +99,7 @@ def told(exhibit: Exhibit, generator: np.random.Generator, *, folds: int = FOLDS
     scores = np.zeros(len(exhibit.decoy))
     for number in range(folds):
         held = fold == number
-        scores[held] = _scored(exhibit, held)[held]
+        scores[held] = rated(exhibit, learn=~held)[held]
     aucs = [auc(scores[fold == number], exhibit.decoy[fold == number]) for number in range(folds)]
     return Gate(float(np.mean(aucs)), floor, decoys, real)
 
@@ -113,9 +113,9 @@ def _folds(decoy: Flags, folds: int, generator: np.random.Generator) -> Ints:
     return fold
 
 
-def _scored(exhibit: Exhibit, held: Flags) -> Floats:
-    """The mean score of the rows of each class, learnt from the classes that are not held out."""
-    train = ~held[exhibit.owners]
+def rated(exhibit: Exhibit, *, learn: Flags) -> Floats:
+    """The mean score of the rows of each class, learnt from the classes marked true."""
+    train, held = learn[exhibit.owners], ~learn
     truth = exhibit.decoy[exhibit.owners]
     bins = _binned(exhibit, train, truth)
     forest = Forest.grown(bins[train], truth[train])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from discreet.errors import UsageError
 from discreet.kernel import Classes, Coded, Flat, Rule
 from discreet.kernel.hierarchy import Ints, Label
 from discreet.releases.codebook import Codebook
+from discreet.releases.keyed import canonical
 from discreet.releases.ladders import Chain, Ladder, chains_of
 from discreet.releases.linked import Linked
 
@@ -86,6 +88,9 @@ class Traceable:
             decoys=decoys,
         )
 
+    def __repr__(self) -> str:
+        return f"Traceable({self.release}, {len(self.codebook.marks)} marks, {len(self.recipients)} recipients)"
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The quasi-identifiers, in the order of a mark's labels."""
@@ -95,6 +100,12 @@ class Traceable:
     def recipients(self) -> tuple[str, ...]:
         """Everybody who ever had a copy."""
         return self.codebook.recipients
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells this list of marks from another one, say of another version; nothing can be read from it."""
+        parts = [canonical([self.release]), *self.codebook.marks.messages, self.codebook.probabilities.tobytes()]
+        return sha256(b"".join(parts)).hexdigest()
 
     @cached_property
     def ladders(self) -> tuple[Ladder, ...]:
@@ -115,6 +126,17 @@ class Traceable:
         for ladder, column, codes in zip(self.ladders, self.released.columns, self.released.codes, strict=True):
             found.append(_places(ladder, column.labels)[codes])
         return tuple(found)
+
+    @cached_property
+    def base(self) -> Ints:
+        """Rows of each released class that every copy has: none where it is a mark."""
+        real = {
+            labels
+            for labels, decoy in zip(self.codebook.marks.labels, self.codebook.marks.decoy, strict=True)
+            if not decoy
+        }
+        marked = np.array([labels in real for labels in self.released.tuples()], dtype=bool)
+        return np.where(marked, 0, self.released.sizes)
 
 
 def _coded(ladders: Sequence[Ladder], columns: Sequence[Sequence[Label]]) -> tuple[Ints, ...]:

@@ -42,6 +42,8 @@ class Trace:
 
     release: str
     kind: Literal["claims", "leak"]
+    fingerprint: str
+    """Tells to which list of marks the numbers belong."""
     source: str
     alpha: float
     prior: float
@@ -96,6 +98,7 @@ class Trace:
         return {
             "release": self.release,
             "kind": self.kind,
+            "fingerprint": self.fingerprint,
             "source": self.source,
             "accused": list(self.accused),
             "alpha": self.alpha,

@@ -33,7 +33,9 @@ def told(trace: Trace) -> tuple[Said, ...]:
 
 def _told(trace: Trace) -> Iterator[Said]:
     if trace.accused:
-        yield from (_accused(trace, one) for one in trace.standings if one.accused)
+        for one in trace.standings:
+            if one.accused:
+                yield from _accused(trace, one)
     else:
         yield _nobody(trace)
     yield _error_rate(trace)
@@ -45,15 +47,20 @@ def _told(trace: Trace) -> Iterator[Said]:
     yield Said("alternatives", ALTERNATIVES, OWN)
 
 
-def _accused(trace: Trace, one: Standing) -> Said:
-    seen = one.hits + one.misses
+def _accused(trace: Trace, one: Standing) -> Iterator[Said]:
+    seen = count(one.hits + one.misses, "mark", "marks")
     came = "claims hit" if trace.kind == "claims" else "file shows"
-    held = f"Of {count(seen, 'mark', 'marks')} that the {came}, {one.hits:,} {'is' if one.hits == 1 else 'are'} in the copy of {one.recipient}"
-    return Said(
+    yield Said(
         "recipients",
-        f"{one.recipient} is accused. {held} and {one.misses:,} {'is' if one.misses == 1 else 'are'} not; {_strength(trace, one)}. "
-        f"{_posterior(trace, one)}",
+        f"{one.recipient} is accused: of {seen} that the {came}, {one.hits:,} {'is' if one.hits == 1 else 'are'} in its copy and "
+        f"{one.misses:,} {'is' if one.misses == 1 else 'are'} not.",
         "Ask for access logs and for what was done with the copy before anything else is concluded.",
+    )
+    strength = _strength(trace, one)
+    yield Said(
+        "recipients",
+        f"{strength[:1].upper()}{strength[1:]}. {_posterior(trace, one)}",
+        "The prior is yours to choose: weigh the evidence with what else is known.",
     )
 
 
@@ -104,6 +111,7 @@ def _error_rate(trace: Trace) -> Said:
         "error-rate",
         f"Were all {count(trace.family, 'recipient', 'recipients')}{others} innocent, anybody would be accused in at most "
         f"{share(trace.alpha)} of releases{', however often one looks' if trace.kind == 'claims' else ''}.",
+        "If an accusation must be rarer, choose a smaller alpha before the next trace, never after one.",
     )
 
 
@@ -111,15 +119,20 @@ def _origin(trace: Trace) -> Iterator[Said]:
     origin = trace.origin
     if origin is None or not origin.claims:
         return
-    found = f"{origin.decoys:,} of {count(origin.claims, 'claimed class is a decoy', 'claimed classes are decoys')}"
+    where = "claimed" if trace.kind == "claims" else "in the file"
+    found = f"{origin.decoys:,} of {count(origin.claims, 'class', 'classes')} {where} {'is a decoy' if origin.decoys == 1 else 'are decoys'}"
     chance = f"people picked at random among those with as many look-alikes would have given {origin.expected:.1f}"
     if origin.p_value <= trace.alpha:
-        yield Said("origin", f"A copy of this release was used: {found}, and {chance} (p = {origin.p_value:.2g}).")
+        yield Said(
+            "origin",
+            f"A copy of this release was used: {found}, and {chance} (p = {origin.p_value:.2g}).",
+            "Treat it as a breach of a copy, also where nobody is accused yet.",
+        )
     else:
         lead = (
-            "The decoys alone do not show it" if trace.accused else "Nothing shows that a copy of this release was used"
+            "Decoys alone would not show it" if trace.accused else "Nothing shows that a copy of this release was used"
         )
-        yield Said("origin", f"{lead}: {found}; {chance} (p = {origin.p_value:.2g}).")
+        yield Said("origin", f"{lead}: {found}; {chance} (p = {origin.p_value:.2g}).", _without_decoys(trace))
     if origin.own_copy is not None and origin.own_copy <= trace.alpha:
         yield Said(
             "origin",
@@ -127,6 +140,12 @@ def _origin(trace: Trace) -> Iterator[Said]:
             "may come from the original table, which has none.",
             "Look at who can read the original, the custodian's own staff included.",
         )
+
+
+def _without_decoys(trace: Trace) -> str:
+    if trace.accused:
+        return "That a copy was used follows from the accusation, which counts real marks as well."
+    return "Ask where it comes from: people can be named, and tables be made, without any copy."
 
 
 def _read(trace: Trace) -> Said:

@@ -3,10 +3,12 @@
 from discreet.report.anonymised import anonymised_findings, anonymised_page
 from discreet.report.attack import attack_findings, attack_page
 from discreet.report.case_study import case_study_findings, case_study_page
+from discreet.report.feasible import feasibility_findings, feasibility_page
 from discreet.report.findings import Finding, findings, profile_findings
 from discreet.report.linked import pairs_findings, pairs_page
 from discreet.report.misused import anomalies_page, anomaly_findings, incident_findings, incidents_page
 from discreet.report.page import assessment_page
+from discreet.report.traced import traced_findings, traced_page
 
 __all__ = [
     "Finding",
@@ -19,10 +21,14 @@ __all__ = [
     "attack_page",
     "case_study_findings",
     "case_study_page",
+    "feasibility_findings",
+    "feasibility_page",
     "findings",
     "incident_findings",
     "incidents_page",
     "pairs_findings",
     "pairs_page",
     "profile_findings",
+    "traced_findings",
+    "traced_page",
 ]

@@ -19,7 +19,7 @@ LEGEND, MARK, AXIS = 22, 19, 32
 MARGIN = -64
 """Where the left margin begins."""
 WIDTH = 1000
-STROKES = ("one", "two", "three", "four")
+STROKES = ("one", "two", "three", "four", "five")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import importlib
 
 import click
 
-COMMANDS = ("init", "pairs")
+COMMANDS = ("init", "pairs", "assign", "review", "status", "export")
 
 
 class Links(click.Group):
@@ -32,6 +32,10 @@ def command() -> None:
     Examples:
       discreet link init clinic.csv registry.csv --spec link.toml --out project
       discreet link pairs project --chart pairs.html
+      discreet link assign project --worker ann --worker ben --overlap 2 --risk 0.12
+      discreet link review project --worker ann
+      discreet link status project
+      discreet link export project --out linked
 
     Sensitive columns are split off at import; the sure pairs are decided by machine, the unsure ones by people.
     """

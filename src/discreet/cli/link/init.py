@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from discreet.cli import console
+from discreet.cli.ledger import store_option
+from discreet.cli.link.known import actor_of, actor_option, opened
 
 
 @click.command(name="init", short_help="Import tables into a linkage project.")
@@ -16,8 +18,15 @@ from discreet.cli import console
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, metavar="PROJECT", help="Folder to make; must be new."
 )
+@click.option("--register", is_flag=True, help="Make the project known to the store, too; else `assign` does.")
+@click.option("--name", metavar="NAME", help="What to call it in the store [the folder's name].")
+@actor_option
+@store_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was imported as JSON.")
-def command(first: str, second: str | None, spec_file: str, out: Path, as_json: bool) -> None:
+def command(
+    first: str, second: str | None, spec_file: str, out: Path, register: bool, name: str | None, actor: str | None,
+    address: str | None, as_json: bool,
+) -> None:  # fmt: skip
     """Import one table to look for duplicates in, or two tables to link.
 
     \b
@@ -32,12 +41,21 @@ def command(first: str, second: str | None, spec_file: str, out: Path, as_json: 
     spec = LinkageSpec.load(spec_file)
     with console.working("Importing"):
         folder = start_project(out, first, second, spec=spec)
+    if register:
+        _register(out, name, actor_of(actor), address)
     if as_json:
         console.data({"project": str(out), "tables": folder.about["tables"]})
         return
     for table in folder.about["tables"]:
         _tell(table)
     console.say(f"\nNext: discreet link pairs {out}")
+
+
+def _register(folder: Path, name: str | None, actor: str, address: str | None) -> None:
+    from discreet.linkage.project import register_project
+
+    with opened(address, create=True) as ledger:
+        register_project(ledger, folder, actor=actor, name=name)
 
 
 def _tell(table: dict[str, object]) -> None:

@@ -68,7 +68,7 @@ def command(project: Path, chart: Path | None, as_json: bool, **asked: Any) -> N
         _tell(found, folder)
     if chart is not None:
         _write(chart, found, folder)
-    console.say(f"\nKept in {folder.pairs_folder}")
+    console.say(f"\nKept in {folder.pairs_folder}\nNext: discreet link assign {project} --worker NAME")
 
 
 def _found(

@@ -71,6 +71,11 @@ class ClusterDisk:
                 _ = replaced and self._move(old, self.target)
                 raise UsageError(f"{self.target} cannot be written.", remedy="Is its folder yours to write to?")
 
+    def make_parent(self) -> None:
+        """Make the folder that the target will be in, if there is none."""
+        with told(self.target):
+            self.system.mkdirs(self.path(self._parent))
+
     def exists(self) -> bool:
         """Whether there is something at the target."""
         with told(self.target):

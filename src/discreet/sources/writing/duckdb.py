@@ -110,7 +110,7 @@ def export(desk: DuckDBDesk, recoding: Recoding, target: Target, *, drop: Sequen
         dialect = Dialect(quote, _cells(desk.types, target))
         select = outline.select(dialect, relation=RELATION, table=tables, title=target.spell)
         if isinstance(target, FileTarget):
-            return copy(desk.run, select, target)
+            return copy(desk.run, _as_texts(select, outline, target), target)
         if isinstance(target, TableTarget):
             return _to_table(desk, select, target, outline)
     raise unfit(desk.name, remedy="Give a file name or a PostgreSQL URL.")
@@ -131,6 +131,14 @@ def chosen(desk: DuckDBDesk, recoding: Recoding, *, drop: Sequence[str]) -> tupl
         prepare(desk, recoding, table=tables, quote=quote, spell=str)
         select = outline.select(Dialect(quote), relation=RELATION, table=tables, title=str)
         return outline.columns, desk.run(select).fetchall()
+
+
+def _as_texts(select: str, outline: Outline, target: FileTarget) -> str:
+    """The labels of recoded columns as texts: see `parquet_cell`."""
+    if target.format != "parquet" or not outline.recoding.names:
+        return select
+    texts = ", ".join(f"{parquet_cell(quote(name), 'ENUM')} AS {quote(name)}" for name in outline.recoding.names)
+    return f"SELECT * REPLACE ({texts}) FROM ({select})"
 
 
 @contextmanager
@@ -162,7 +170,13 @@ def csv_cell(column: str, kind: str) -> str:
 
 
 def parquet_cell(column: str, kind: str) -> str:
-    """A column as Parquet can hold it: integers beyond 64 bits would become floats."""
+    """A column as Parquet can hold it: integers beyond 64 bits would become floats.
+
+    Of an ENUM the whole dictionary would be written, values that do not occur as empty texts: their number would show,
+    and Arrow's readers of dictionaries trip over texts that are there twice.
+    """
+    if kind == "ENUM":
+        return f"CAST({column} AS VARCHAR)"
     return f"CAST({column} AS DECIMAL(38, 0))" if kind in WIDE else column
 
 

@@ -190,6 +190,7 @@ class ClusterCounter:
     def parcel(self, folder: str) -> ClusterParcel:
         """A new folder, empty."""
         disk = ClusterDisk.of(self.session, f"{self.out}/{folder}")
+        disk.make_parent()
         disk.refuse(overwrite=False)
         return ClusterParcel(disk, self.session, self.delimiter)
 

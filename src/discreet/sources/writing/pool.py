@@ -22,7 +22,7 @@ from discreet.kernel.hierarchy import Ints, Label
 from discreet.sources.duckdb import bare, connect_file, literal, quote, translated
 from discreet.sources.spark import SparkEngine
 from discreet.sources.table import Table
-from discreet.sources.writing.duckdb import copy, file_cell
+from discreet.sources.writing.duckdb import NUMBERS, copy, csv_cell, parquet_cell
 from discreet.sources.writing.targets import FileTarget, Target
 
 MARK = "discreet_mark"
@@ -66,8 +66,13 @@ class Pool(Protocol):
         ...
 
 
-def pooled(table: Table, recoding: Recoding, marked: Marked, *, folder: Path | None) -> AbstractContextManager[Pool]:
-    """A pool that vanishes with the block; `folder` is private, and on the disk that copies are written to."""
+def pooled(
+    table: Table, recoding: Recoding, marked: Marked, *, folder: Path | None, guarded: bool = False
+) -> AbstractContextManager[Pool]:
+    """A pool that vanishes with the block; `folder` is private, and on the disk that copies are written to.
+
+    From a `guarded` pool CSV is written: its texts are guarded against formulas once, not in every copy.
+    """
     if table.policy is not None and table.policy.count:
         raise UsageError(
             "Copies are made of rows, and here a row stands for several people.",
@@ -79,7 +84,7 @@ def pooled(table: Table, recoding: Recoding, marked: Marked, *, folder: Path | N
         return pooled_on_cluster(table, recoding, marked)
     if folder is None:
         raise UsageError("Copies of a file or a table are written to folders of this machine.", remedy="Give one.")
-    return _pooled_in_file(table, recoding, marked, folder)
+    return _pooled_in_file(table, recoding, marked, folder, guarded=guarded)
 
 
 def refuse_row_ids(columns: Sequence[str], row_ids: str | None) -> None:
@@ -102,17 +107,20 @@ def ranks(keep: NDArray[np.bool_], secret: bytes) -> NDArray[np.int32]:
     """
     kept = np.flatnonzero(keep)
     luck = np.frombuffer(hashlib.shake_256(secret).digest(8 * len(kept)), dtype="<u8")
+    # the places are sorted along in the lower bits, which is quicker than sorting them by the luck
+    places = np.uint64((1 << len(kept).bit_length()) - 1)
+    order = np.sort((luck & ~places) | np.arange(len(kept), dtype=np.uint64)) & places
     found = np.zeros(len(keep), dtype=np.int32)
-    found[kept[np.argsort(luck, kind="stable")]] = np.arange(1, len(kept) + 1, dtype=np.int32)
+    found[kept[order.astype(np.int64)]] = np.arange(1, len(kept) + 1, dtype=np.int32)
     return found
 
 
 @contextmanager
-def _pooled_in_file(table: Table, recoding: Recoding, marked: Marked, folder: Path) -> Iterator[Pool]:
+def _pooled_in_file(table: Table, recoding: Recoding, marked: Marked, folder: Path, *, guarded: bool) -> Iterator[Pool]:
     base = folder / "base.parquet"
     table.export(recoding, base)
     with connect_file(folder / "pool.duckdb") as connection, translated(table.name):
-        pool = _Building(connection, recoding.names, marked).build(base, table.name)
+        pool = _Building(connection, recoding.names, marked, guarded).build(base, table.name)
         base.unlink()
         yield pool
 
@@ -124,6 +132,7 @@ class _Building:
     connection: Any
     names: tuple[str, ...]
     marked: Marked
+    guarded: bool
 
     def build(self, base: Path, name: str) -> FilePool:
         run, source = self.connection.execute, f"read_parquet({literal(str(base))})"
@@ -131,7 +140,9 @@ class _Building:
         self._load_marks()
         self._load_further(types)
         kinds = self._kinds(types, source)
-        cells = ", ".join(f"CAST({quote(column)} AS {kind}) AS {quote(column)}" for column, kind in kinds.items())
+        cells = ", ".join(
+            f"CAST({self._spelt(column, types[column])} AS {kind}) AS {quote(column)}" for column, kind in kinds.items()
+        )
         run(
             f"CREATE TABLE pool AS SELECT {cells}, CAST({MARK} AS INTEGER) AS {MARK} FROM ({self._rows(types, source)})"
         )
@@ -139,7 +150,14 @@ class _Building:
         text = f"CAST(ROW({', '.join(map(quote, types))}) AS VARCHAR)"
         total = run(f"SELECT COUNT(*), SUM(md5_number_lower({text})) FROM {source}").fetchall()[0]
         content = hashlib.sha256(repr((sorted(types), total)).encode()).hexdigest()
-        return FilePool(tuple(types), content, name, self.connection, types, np.asarray(np.ma.filled(marks, UNMARKED)))
+        plain = {column: "ENUM" if kind == "VARCHAR" else bare(kind) for column, kind in types.items()}
+        return FilePool(
+            tuple(types), content, name, self.connection, plain, np.asarray(np.ma.filled(marks, UNMARKED)), self.guarded
+        )
+
+    def _spelt(self, name: str, kind: str) -> str:
+        """A cell as it is kept: guarded, where CSV will be written from here."""
+        return csv_cell(quote(name), bare(kind)) if self.guarded and bare(kind) not in NUMBERS else quote(name)
 
     def _load_marks(self) -> None:
         """One row per mark: its number and its class."""
@@ -184,11 +202,12 @@ class _Building:
     def _kind(self, place: int, name: str, kind: str, source: str) -> str:
         """Texts as numbers where there are not too many different ones."""
         if kind != "VARCHAR":
-            return kind
+            return "VARCHAR" if self.guarded and bare(kind) not in NUMBERS else kind
         run, cell = self.connection.execute, quote(name)
         if run(f"SELECT approx_count_distinct({cell}) FROM {source}").fetchall()[0][0] > MOST_TEXTS:
             return kind
-        both = f"SELECT {cell} AS t FROM {source} UNION ALL SELECT {cell} FROM further"
+        spelt = self._spelt(name, kind)
+        both = f"SELECT {spelt} AS t FROM {source} UNION ALL SELECT {spelt} FROM further"
         if not run(f"SELECT COUNT(*) FROM ({both}) WHERE t IS NOT NULL").fetchall()[0][0]:
             return kind
         run(f"CREATE TYPE texts{place} AS ENUM (SELECT DISTINCT t FROM ({both}) WHERE t IS NOT NULL ORDER BY t)")
@@ -209,8 +228,10 @@ class FilePool:
     content: str
     name: str
     connection: Any
-    types: Mapping[str, str]
+    kinds: Mapping[str, str]
+    """Per column, what it holds."""
     marks: NDArray[np.int32]
+    guarded: bool
 
     def write(self, present: NDArray[np.bool_], target: Target, *, secret: bytes, row_ids: str | None) -> int:
         """Write the copy that holds these marks."""
@@ -225,10 +246,13 @@ class FilePool:
                 self.connection.unregister("ranked")
 
     def _select(self, target: FileTarget, row_ids: str | None) -> str:
-        spelt = file_cell(target)
+        """Sorted while texts are numbers, and spelt out only then, which takes half the time."""
+        if target.blank_is_missing != self.guarded:
+            raise UsageError("A pool is for CSV or for Parquet.", remedy="Make one for each.")
         cells = [
-            f"{spelt(quote(name), bare(kind))} AS {quote(target.spell(name))}" for name, kind in self.types.items()
+            f"{quote(name) if self.guarded else parquet_cell(quote(name), kind)} AS {quote(target.spell(name))}"
+            for name, kind in self.kinds.items()
         ]
         first = [] if row_ids is None else [f"{RANK} AS {quote(target.spell(row_ids))}"]
-        chosen = f"pool POSITIONAL JOIN ranked WHERE {RANK} > 0"
-        return f"SELECT {', '.join([*first, *cells])} FROM {chosen} ORDER BY {RANK}"
+        ordered = f"SELECT * FROM pool POSITIONAL JOIN ranked WHERE {RANK} > 0 ORDER BY {RANK}"
+        return f"SELECT {', '.join([*first, *cells])} FROM ({ordered})"

@@ -1,0 +1,103 @@
+"""The chapter of the demo about releases: three recipients, one leak, and whose copy it came from."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from discreet.cli import console
+from discreet.errors import MissingExtra, Refused
+from discreet.people import DemoFiles
+from discreet.policy import Policy
+from discreet.sources import Table, read
+from discreet.sources.rows import fetch
+
+if TYPE_CHECKING:
+    from discreet.ledger import Ledger
+    from discreet.releases import Release
+
+RECIPIENTS = ("north-university", "south-institute", "west-clinic")
+LEAKER = "south-institute"
+SIZES = (5, 3, 2)
+"""Small states have too few classes of doubtful size for the first of these."""
+
+
+def play(folder: Path, files: DemoFiles) -> None:
+    """Release, leak, trace. The store and its keys are in the folder of the demo, never the user's own."""
+    place = folder / "releases"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    try:
+        with _ledger(place) as ledger:
+            _play(place, files, ledger)
+    except (MissingExtra, Refused) as error:
+        click.echo(f"{error.problem} {error.remedy}")
+
+
+def _ledger(place: Path) -> Ledger:
+    from discreet.ledger import Keys, Ledger
+    from discreet.store import Store  # first: says in words if the extra is missing
+
+    return Ledger(Store.open(place / "store.db"), keys=Keys.make(place / "store.db.keys"))
+
+
+def _play(place: Path, files: DemoFiles, ledger: Ledger) -> None:
+    from discreet.releases import trace
+
+    policy = Policy.load(files.policy)
+    hospital = read(files.hospital, policy=policy)
+    with console.working("Releasing"):
+        spring = _released(hospital, read(files.population, policy=policy.for_population()), ledger)
+        copies = spring.write(place / "copies")
+    marks = len(spring.manifest.codebook.marks)
+    lost = spring.preflight["rows_lost"]
+    click.echo(
+        f"Three recipients get a copy each: {', '.join(f'{copy.rows:,}' for copy in copies)} rows. Of {marks} small classes, "
+        f"half real and half\nmade up, a secret decides who has which; a copy lacks {lost:.1%} of the rows. Their sealed list "
+        "stands in the ledger."
+    )
+    share = 0.2 if spring.manifest.settings.k == SIZES[0] else 0.5
+    leak = _leaked(place, share)
+    with console.working("Tracing"):
+        found = trace(spring, leak=leak, store=ledger)
+    click.echo(f"Months later {share:.0%} of the rows of some copy turn up on the net, without their numbers.")
+    who = ", ".join(found.accused) or "nobody"
+    first = found.standings[0]
+    click.echo(
+        f"The trace accuses {who}: {first.hits} of the {first.hits + first.misses} marks that show are in that copy. It was "
+        f"{LEAKER}.\nWere all innocent, anybody would be accused in at most {found.alpha:.1%} of releases."
+    )
+    click.secho(f"  wrote    {place / 'copies'}, {leak}", dim=True)
+
+
+def _released(hospital: Table, register: Table, ledger: Ledger) -> Release:
+    """With the largest k that leaves enough marks."""
+    from discreet.releases import Gates, release
+
+    gates = Gates("a register of people who do not exist", "made up", counts_only=True, sign_off="DEMO-1")
+    for k in SIZES:
+        try:
+            return release(hospital, register, RECIPIENTS, name="spring", gates=gates, k=k, store=ledger, actor="demo")
+        except Refused:
+            if k == SIZES[-1]:
+                raise
+    raise AssertionError("there are sizes")
+
+
+def _leaked(place: Path, share: float) -> Path:
+    """Some rows of one copy, as somebody would offer them: its order is random, so the first rows are any rows."""
+    copy = read(place / "copies" / LEAKER / "data.parquet")
+    columns = [name for name in copy.columns if name != "row"]
+    cells = fetch(copy, columns)
+    rows = zip(*([coded.values[code] for code in coded.codes.tolist()] for coded in cells.values()), strict=True)
+    leak = place / "leak.csv"
+    with leak.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(islice(rows, round(share * copy.records)))
+    return leak

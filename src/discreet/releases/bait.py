@@ -1,0 +1,227 @@
+"""Bait: decoys riskier than every real person, different ones in every copy (AnonTokens, as published).
+
+It works against an adversary without a list of the population. One who has such a list counts look-alikes himself and
+tells decoys from real classes by their link counts, alone or together with others: `discreet.releases` has marks for
+that. This mode is here because it is published, and because the attacks can be run against it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.kernel import Classes
+from discreet.kernel.hierarchy import Ints, Label
+from discreet.releases.kinship import same_origin
+from discreet.releases.linked import Candidates, Linked
+from discreet.releases.removal import classes_per_recipient, deal, removed_classes
+from discreet.releases.sizes import decoy_sizes
+
+DECOYS = 10
+BUDGET = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Baited:
+    """One recipient's copy: what is put in, and what is taken out."""
+
+    recipient: str
+    decoys: Classes
+    """Classes of people who are not in the data, with the number of rows each gets."""
+    decoy_links: Ints
+    """Per decoy, the people of the population who look like it."""
+    removed: Ints
+    """Places, among the released classes, of those this copy lacks."""
+    removed_records: int
+    """People in them."""
+    shift: float
+    """The largest change of any column: half the sum of absolute differences of its shares, before and after."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; counts only."""
+        return {
+            "recipient": self.recipient,
+            "decoys": len(self.decoys),
+            "decoy_records": self.decoys.records,
+            "removed": len(self.removed),
+            "removed_records": self.removed_records,
+            "shift": self.shift,
+        }
+
+    def __repr__(self) -> str:
+        return f"Baited({len(self.decoys)} decoys of {self.decoys.records} rows, {len(self.removed)} classes removed)"
+
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """All classes of a copy as its recipient sees them, and what only the custodian knows."""
+
+    tuples: tuple[tuple[Label, ...], ...]
+    sizes: Ints
+    links: Ints
+    """People of the population in each class, which a recipient with a list of it counts himself."""
+    decoy: np.ndarray[Any, np.dtype[np.bool_]]
+    """Which classes are decoys: the custodian's secret."""
+
+    def __repr__(self) -> str:
+        return f"Copy({int(self.sizes.sum())} rows in {len(self.sizes)} classes)"
+
+
+@dataclass(frozen=True, eq=False)
+class BaitPlan:
+    """Disjoint decoys for every recipient, and the real classes each copy lacks."""
+
+    linked: Linked
+    copies: tuple[Baited, ...]
+    removal: str
+    budget: float
+    available: int
+    """Candidates that could be used."""
+
+    def of(self, recipient: str) -> Baited:
+        """One recipient's copy."""
+        for copy in self.copies:
+            if copy.recipient == recipient:
+                return copy
+        raise UsageError(f"'{recipient}' is no recipient of this plan.", remedy="Plan anew with all recipients.")
+
+    def seen_by(self, recipient: str) -> Copy:
+        """What a recipient holds, class by class in the order of their values."""
+        mine, released = self.of(recipient), self.linked.released
+        kept = np.ones(len(released), dtype=bool)
+        kept[mine.removed] = False
+        tuples = [*released.keep(kept).tuples(), *mine.decoys.tuples()]
+        sizes = np.concatenate([released.sizes[kept], mine.decoys.sizes])
+        links = np.concatenate([self.linked.links[kept], mine.decoy_links])
+        decoy = np.arange(len(tuples)) >= int(kept.sum())
+        order = sorted(range(len(tuples)), key=lambda place: [(cell is None, cell or "") for cell in tuples[place]])
+        return Copy(tuple(tuples[place] for place in order), sizes[order], links[order], decoy[order])
+
+    def probability_of_decoy(self, recipient: str) -> float:
+        """The paper's n_d/(n_d + n_e): how likely a class that two colluding copies do not share is a decoy.
+
+        This is no guarantee, and is never shown as one. It holds only against recipients without population data;
+        whoever can count look-alikes tells decoys from removed classes nearly always.
+        """
+        mine = self.of(recipient)
+        return len(mine.decoys) / (len(mine.decoys) + len(mine.removed))
+
+    def hits(self, leaked: Classes) -> dict[str, int]:
+        """Per recipient, how many of his decoys a leaked copy shows, at its own or any coarser levels.
+
+        A decoy that has become one with released people proves nothing and is not counted.
+        """
+        return {copy.recipient: self._hits(copy.decoys, leaked) for copy in self.copies}
+
+    def _hits(self, decoys: Classes, leaked: Classes) -> int:
+        levels = {name: max(level, leaked.levels[name]) for name, level in decoys.levels.items()}
+        alone = ~same_origin(decoys, self.linked.released.at(levels))
+        return int((same_origin(decoys, leaked) & alone).sum())
+
+    def words(self) -> str:
+        """The plan for people."""
+        first = self.copies[0]
+        share = max(copy.removed_records for copy in self.copies) / self.linked.released.records
+        return (
+            f"{len(self.copies):,} recipients get {len(first.decoys):,} decoys each, none in two copies, of {self.available:,} "
+            f"candidates; each copy lacks {len(first.removed):,} real classes ({self.removal}), at most {share:.1%} of "
+            f"its people. A recipient with a list of the population can tell these decoys by counting look-alikes, alone or "
+            f"with others."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: counts only, since decoys are a secret."""
+        return {
+            "recipients": len(self.copies),
+            "available": self.available,
+            "removal": self.removal,
+            "budget": self.budget,
+            "released": len(self.linked.released),
+            "copies": [copy.to_dict() for copy in self.copies],
+        }
+
+    def __repr__(self) -> str:
+        return f"BaitPlan({len(self.copies)} recipients, {len(self.copies[0].decoys)} decoys each)"
+
+
+def plan_bait(
+    linked: Linked,
+    recipients: Sequence[str],
+    *,
+    rng: np.random.Generator,
+    decoys: int = DECOYS,
+    removal: str = "risk",
+    budget: float = BUDGET,
+    least_factor: float = 1.0,
+    subjects: bool = False,
+) -> BaitPlan:
+    """Choose decoys by risk factor, the largest first, and deal them out; then take real classes out of each copy.
+
+    `budget` is the share of the released classes that all copies together may lose; `least_factor` leaves out candidates
+    of less risk; `subjects` allows candidates in which people of the data were left out. Whoever knows the state of
+    `rng` knows the decoys: seed it with a secret.
+    """
+    _refuse_recipients(recipients)
+    usable = ranked(linked.candidates, least_factor=least_factor, subjects=subjects, rng=rng)
+    if decoys < 1 or decoys * len(recipients) > len(usable):
+        raise UsageError(
+            f"{len(usable):,} candidates are enough for {len(usable) // max(decoys, 1):,} recipients of {decoys:,} decoys "
+            f"each, not for {len(recipients):,}.",
+            remedy="Give fewer decoys to each, lower the least factor, or look at other limits: release feasibility --grid.",
+        )
+    per_copy = classes_per_recipient(budget, len(linked.released), len(recipients))
+    gone = removed_classes(linked, removal, per_copy, len(recipients), rng)
+    hands = deal(usable, decoys, len(recipients), rng)
+    copies = tuple(
+        _baited(linked, name, hand, removed, rng) for name, hand, removed in zip(recipients, hands, gone, strict=True)
+    )
+    return BaitPlan(linked, copies, removal, float(budget), len(usable))
+
+
+def ranked(candidates: Candidates, *, least_factor: float, subjects: bool, rng: np.random.Generator) -> Ints:
+    """Places of the candidates that may be used, the riskiest first, ties in any order."""
+    fits = candidates.factors >= least_factor
+    if not subjects:
+        fits &= candidates.subjects == 0
+    shuffled = rng.permutation(np.flatnonzero(fits))
+    return shuffled[np.argsort(candidates.links[shuffled], kind="stable")]
+
+
+def _baited(linked: Linked, recipient: str, hand: Ints, removed: Ints, rng: np.random.Generator) -> Baited:
+    chosen = np.zeros(len(linked.candidates), dtype=bool)
+    chosen[hand] = True
+    places = linked.candidates.classes.keep(chosen)
+    decoys = Classes(places.columns, places.codes, decoy_sizes(linked, places.sizes, rng))
+    people = int(linked.released.sizes[removed].sum())
+    return Baited(recipient, decoys, places.sizes, removed, people, _shift(linked, decoys, removed))
+
+
+def _shift(linked: Linked, decoys: Classes, removed: Ints) -> float:
+    """The largest total variation distance of a column between the released table and the copy."""
+    kept = np.ones(len(linked.released), dtype=bool)
+    kept[removed] = False
+    before, after = linked.released, linked.released.keep(kept)
+    rows = after.records + decoys.records
+    return max((_moved(before, after, decoys, name, rows) for name in before.names), default=0.0)
+
+
+def _moved(before: Classes, after: Classes, decoys: Classes, name: str, rows: int) -> float:
+    old, new = _shares(before, name, before.records), _shares(after, name, rows)
+    for label, share in _shares(decoys, name, rows).items():
+        new[label] = new.get(label, 0.0) + share
+    return math.fsum(abs(old.get(label, 0.0) - new.get(label, 0.0)) for label in {*old, *new}) / 2
+
+
+def _shares(classes: Classes, name: str, rows: int) -> dict[Label, float]:
+    one = classes.project([name])
+    return {values[0]: size / rows for values, size in zip(one.tuples(), one.sizes.tolist(), strict=True)}
+
+
+def _refuse_recipients(recipients: Sequence[str]) -> None:
+    if not recipients or len(set(recipients)) < len(recipients):
+        raise UsageError("Every recipient is named once.", remedy='For example recipients=["north", "south"].')

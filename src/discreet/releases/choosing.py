@@ -1,0 +1,135 @@
+"""Which classes become marks: the riskiest pairs of a real and an unreleased class that the budget allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.kernel import Classes
+from discreet.kernel.hierarchy import Ints, Label
+from discreet.releases.band import Band
+from discreet.releases.budget import Budget
+from discreet.releases.closeness import Space
+from discreet.releases.codebook import Flags, Marks, secret_probabilities
+from discreet.releases.doubt import undecided
+from discreet.releases.keyed import Floats
+from discreet.releases.laws import Law
+from discreet.releases.linked import Linked
+from discreet.releases.pairing import closest, most
+from discreet.releases.shifting import shifts_so_far
+
+FEWEST_MARKS = 30
+"""Below so many a leak can hardly be traced."""
+NEAR = 0.95
+"""The share of real classes whose distance to the nearest other one a decoy must not exceed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Real classes and the unreleased ones they were paired with, the riskiest first."""
+
+    real: Ints
+    """Places among the released classes."""
+    free: Ints
+    """Places among the classes of the population."""
+
+    def __len__(self) -> int:
+        return len(self.real)
+
+    def only(self, kept: Ints | Flags | slice) -> Pairs:
+        """Some of them."""
+        return Pairs(self.real[kept], self.free[kept])
+
+
+def paired(linked: Linked, band: Band, generator: np.random.Generator, *, budget: Budget) -> Pairs:
+    """Pairs of a real class and a near unreleased one with about the same link count, the riskiest first.
+
+    Which of several classes with the same link count is taken is drawn: their order is that of their values, and decoys
+    would all have the first ones.
+
+    The closest are paired first, which leaves nothing to be seen in the link counts; where that gives fewer pairs than
+    the budget allows, as many as possible.
+    """
+    if not len(band.real) or not len(band.free):
+        return Pairs(band.real[:0], band.free[:0])
+    space = Space(linked.released)
+    limit = np.quantile(space.nearest(some(linked.released, band.real), itself=band.real), NEAR)
+    free = generator.permutation(band.free[space.nearest(some(linked.population, band.free)) <= limit + 1e-9])
+    real = generator.permutation(band.real)
+    left, right = np.log(linked.links[real]), np.log(linked.population.sizes[free])
+    pairs = closest(left, right)
+    if linked.released.sizes[real[pairs[:, 0]]].sum() < budget.rows * linked.released.records:
+        pairs = most(left, right)
+    real, free = real[pairs[:, 0]], free[pairs[:, 1]]
+    order = np.argsort(linked.links[real] + linked.population.sizes[free], kind="stable")
+    return Pairs(real[order], free[order])
+
+
+def affordable(linked: Linked, pairs: Pairs, law: Law, *, budget: Budget, release: str, key: bytes) -> Pairs:
+    """The riskiest pairs that the budget allows, in rows lost and in the shift of every quasi-identifier.
+
+    Pairs that would leave too little doubt are left out as well.
+    """
+    marks, half = as_marks(linked, pairs), len(pairs)
+    chance = secret_probabilities(marks, law, release=release, key=key)
+    sizes = linked.released.sizes[pairs.real]
+    count = budget.pairs(sizes, chance[:half], released=linked.released.records)
+    changes = np.stack([-sizes * (1 - chance[:half]), sizes * chance[half:]], axis=1).ravel()
+    labels = [label for pair in zip(marks.labels[:half], marks.labels[half:], strict=True) for label in pair]
+    for place, name in enumerate(marks.columns):
+        moved = shifts_so_far(people_by(linked.released, name), [label[place] for label in labels], changes)[1::2]
+        count = min(count, within(moved, budget.shift))
+    return pairs.only(slice(_doubtful(linked, pairs.only(slice(count)), chance, half)))
+
+
+def _doubtful(linked: Linked, pairs: Pairs, chance: Floats, half: int) -> int:
+    """How many of the pairs can be marks before link counts tell decoys."""
+    count = len(pairs)
+    kept = np.concatenate([chance[:count], chance[half : half + count]])
+    real, decoys = linked.links[pairs.real], linked.population.sizes[pairs.free]
+    return undecided(real, decoys, kept, linked.links, fewest=FEWEST_MARKS // 2)
+
+
+def within(shifts: Any, limit: float) -> int:
+    """How many shifts, in their order, come before the first that exceeds the limit."""
+    beyond = np.flatnonzero(shifts > limit)
+    return int(beyond[0]) if len(beyond) else len(shifts)
+
+
+def as_marks(linked: Linked, pairs: Pairs) -> Marks:
+    """The pairs as marks: all real ones, then all decoys in the same order. A decoy takes its partner's size."""
+    half = len(pairs)
+    sizes = linked.released.sizes[pairs.real]
+    places = np.arange(half)
+    return Marks(
+        columns=linked.released.names,
+        labels=(*labels_of(linked.released, pairs.real), *labels_of(linked.population, pairs.free)),
+        decoy=np.repeat([False, True], half),
+        sizes=np.concatenate([sizes, sizes]),
+        links=np.concatenate([linked.links[pairs.real], linked.population.sizes[pairs.free]]),
+        partners=np.concatenate([places + half, places]),
+    )
+
+
+def people_by(classes: Classes, name: str) -> dict[Any, float]:
+    """People per value of one column."""
+    place = classes.names.index(name)
+    labels = classes.columns[place].labels
+    people = np.bincount(classes.codes[place], weights=classes.sizes, minlength=len(labels))
+    return dict(zip(labels, people.tolist(), strict=True))
+
+
+def labels_of(classes: Classes, places: Ints) -> list[tuple[Label, ...]]:
+    """The values of some classes."""
+    cells = [
+        [column.labels[code] for code in codes[places].tolist()]
+        for column, codes in zip(classes.columns, classes.codes, strict=True)
+    ]
+    return list(zip(*cells, strict=True))
+
+
+def some(classes: Classes, places: Ints) -> Classes:
+    """Some classes, in the given order."""
+    return Classes(classes.columns, tuple(codes[places] for codes in classes.codes), classes.sizes[places])

@@ -1,0 +1,155 @@
+"""How many marks it takes to name somebody, and how many claims: answered by playing it out with dice of a fixed seed.
+
+Recipients who collude decide mark by mark what the leaked copy shows, from how many of them have the mark. Where all of
+them have it, or none, they have no choice. A recipient is named when the odds that his copy is behind the leak, over
+those of an innocent one, reach N/alpha; by Markov's inequality an innocent is then named with probability alpha at most.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernel.hierarchy import Ints
+from discreet.releases.codebook import Flags, Marks
+from discreet.releases.keyed import Floats
+from discreet.releases.laws import Law
+
+ALPHA = 1e-3
+POWER = 0.95
+TRIALS = 600
+MOST_MARKS = 4_000
+MOST_COLLUDING = 8
+_SEED = 1_847
+CERTAIN, SHARES = 0.98, (2, 3)
+"""How sure a lone leaker's claim is taken to come from his copy; sizes of coalitions that are also reckoned with."""
+
+
+def strategies(colluding: int) -> dict[str, tuple[float, ...]]:
+    """What a coalition can do: the chance that the leaked copy shows a mark that 0, 1, ... of them have.
+
+    >>> strategies(2)["intersection"], strategies(2)["coin"]
+    ((0.0, 0.0, 1.0), (0.0, 0.5, 1.0))
+    """
+    between = range(1, colluding)
+    choices = {
+        "intersection": [0.0 for _ in between],
+        "union": [1.0 for _ in between],
+        "coin": [0.5 for _ in between],
+        "one of them": [have / colluding for have in between],
+        "majority": [0.5 if 2 * have == colluding else float(2 * have > colluding) for have in between],
+    }
+    return {name: (0.0, *middle, 1.0) for name, middle in choices.items()}
+
+
+@lru_cache(maxsize=256)
+def marks_needed(
+    law: Law, recipients: int, colluding: int, *, alpha: float = ALPHA, power: float = POWER, most: int = MOST_MARKS
+) -> int | None:
+    """Marks with which one of those who collude is named, whatever they do; None if it takes more than `most`.
+
+    >>> from discreet.releases.laws import DEFAULT
+    >>> 15 <= (marks_needed(DEFAULT, 20, 1) or 0) <= 27
+    True
+    """
+    threshold = math.log(recipients / alpha)
+    worst = 0
+    for choice in dict.fromkeys(strategies(colluding).values()):
+        found = _needed(law, choice, threshold, power, most)
+        if found is None:
+            return None
+        worst = max(worst, found)
+    return worst
+
+
+def _needed(law: Law, choice: tuple[float, ...], threshold: float, power: float, most: int) -> int | None:
+    """For one strategy, first with few marks, since that is quick."""
+    marks = min(64, most)
+    while True:
+        named = _named(law, choice, threshold, marks)
+        short = np.flatnonzero(named < power)
+        if not len(short) or (short[-1] + 1 < marks * 0.8):
+            return int(short[-1]) + 2 if len(short) else 1
+        if marks == most:
+            return None
+        marks = min(2 * marks, most)
+
+
+def _named(law: Law, choice: tuple[float, ...], threshold: float, marks: int) -> Floats:
+    """The share of trials in which one of the coalition is named after the first mark, the first two, and so on."""
+    generator = np.random.default_rng(_SEED)
+    colluding = len(choice) - 1
+    chance = law.probabilities(generator.random((TRIALS, marks)))
+    have = generator.random((colluding, TRIALS, marks)) < chance
+    shown = generator.random((TRIALS, marks)) < np.asarray(choice)[have.sum(axis=0)]
+    best = np.full((TRIALS, marks), -np.inf)
+    for mine in have:
+        best = np.maximum(best, np.cumsum(_odds(mine, shown, chance, choice), axis=1))
+    return np.asarray((best >= threshold).mean(axis=0))
+
+
+def _odds(mine: Flags, shown: Flags, chance: Floats, choice: Sequence[float]) -> Floats:
+    """The logarithm of how much likelier it is that somebody who has these marks is in the coalition than that he is not."""
+    others = len(choice) - 2
+    ways = [comb(others, have) * chance**have * (1 - chance) ** (others - have) for have in range(others + 1)]
+    with_mark = sum(way * choice[have + 1] for have, way in enumerate(ways))
+    without = sum(way * choice[have] for have, way in enumerate(ways))
+    innocent = chance * with_mark + (1 - chance) * without
+    guilty = np.where(mine, with_mark, without)
+    ratio = np.where(shown, guilty / np.maximum(innocent, 1e-300), (1 - guilty) / np.maximum(1 - innocent, 1e-300))
+    return np.log(np.maximum(ratio, 1e-12))
+
+
+def coalition_supported(marks: int, law: Law, recipients: int, *, alpha: float = ALPHA, power: float = POWER) -> int:
+    """The largest number of recipients who may collude and still be traced with so many marks."""
+    supported = 0
+    for colluding in range(1, min(recipients, MOST_COLLUDING) + 1):
+        needed = marks_needed(law, recipients, colluding, alpha=alpha, power=power, most=max(marks, 1))
+        if needed is None or needed > marks:
+            break
+        supported = colluding
+    return supported
+
+
+def claims_until_traced(
+    marks: Marks, probabilities: Floats, unmarked: Ints, recipients: int, *, colluding: int = 1, alpha: float = ALPHA
+) -> float:
+    """How many claims, the riskiest first, it takes in half of all cases until somebody is named; infinite if never.
+
+    Those who collude claim only what all of them have. `unmarked` are the link counts of released classes without a mark.
+    """
+    generator = np.random.default_rng(_SEED)
+    if not len(marks):
+        return math.inf
+    links = np.concatenate([marks.links, unmarked]).astype(np.float64)
+    gains = np.zeros((1 + len(SHARES), len(links)))
+    gains[:, : len(marks)] = [np.log(CERTAIN / probabilities), *(_shared(probabilities, share) for share in SHARES)]
+    wanted = math.log(recipients / alpha) + math.log(len(gains))
+    taken = [
+        _claims(_present(probabilities, len(unmarked), colluding, generator), links, gains, wanted, generator)
+        for _ in range(TRIALS // 2)
+    ]
+    return float(np.median(taken))
+
+
+def _shared(probabilities: Floats, colluding: int) -> Floats:
+    return np.log1p((1 - probabilities) / (colluding * probabilities))
+
+
+def _present(probabilities: Floats, unmarked: int, colluding: int, generator: np.random.Generator) -> Flags:
+    drawn = generator.random((colluding, len(probabilities))) < probabilities
+    return np.concatenate([drawn.all(axis=0), np.ones(unmarked, dtype=bool)])
+
+
+def _claims(present: Flags, links: Floats, gains: Floats, wanted: float, generator: np.random.Generator) -> float:
+    """The number of claims at which the sum of e-values over the sizes of coalitions reaches what is wanted."""
+    held = np.flatnonzero(present)
+    order = held[np.lexsort([generator.random(len(held)), links[held]])]
+    total: NDArray[np.float64] = np.logaddexp.reduce(np.cumsum(gains[:, order], axis=1), axis=0)
+    reached = np.flatnonzero(total >= wanted)
+    return float(reached[0]) + 1 if len(reached) else math.inf
