@@ -8,7 +8,7 @@ from sqlalchemy import Connection, and_, func, select
 
 from discreet.linkage.holding import WITHDRAWN
 from discreet.linkage.project import Project, project_of
-from discreet.store.linkage_tables import ASSIGNMENT, DECISION, LOAN, PROJECT, WORKER
+from discreet.store.linkage_tables import ASSIGNMENT, LOAN, PROJECT, WORKER
 from discreet.store.tables import DATASET
 from discreet.web.datasets.dataset import Dataset
 from discreet.web.datasets.dataset import find as find_dataset
@@ -62,22 +62,6 @@ def tasks_of(connection: Connection, worker: str) -> list[Task]:
     known = {one.id: one for one in everything(connection)}
     found = [Task(known[row.project], row.pairs, int(row.decided)) for row in counted]
     return sorted(found, key=lambda one: (one.project.state != "open", one.decided == one.pairs, one.project.name))
-
-
-def last_decided(connection: Connection, project: int, worker: str) -> int | None:
-    """The pair that somebody decided last and has not taken back."""
-    newest = select(DECISION.c.assignment, func.max(DECISION.c.id).label("id")).group_by(DECISION.c.assignment)
-    latest = newest.subquery()
-    wanted = (
-        select(ASSIGNMENT.c.pair)
-        .join(latest, latest.c.assignment == ASSIGNMENT.c.id)
-        .join(DECISION, DECISION.c.id == latest.c.id)
-        .where(ASSIGNMENT.c.project == project, ASSIGNMENT.c.worker == worker, ASSIGNMENT.c.state == "decided")
-        .where(DECISION.c.choice.is_not(None))
-        .order_by(DECISION.c.id.desc())
-        .limit(1)
-    )
-    return connection.execute(wanted).scalar()
 
 
 def next_open(connection: Connection, project: int, worker: str, after: int) -> int | None:

@@ -126,8 +126,7 @@ def undo(context: Here) -> Response:
     view = reveal.view(context.site.ledger, mine.project, mine.worker, mine.pair)
     pair: int | None = mine.pair
     if view.choice is None:
-        with store.reading() as connection:
-            pair = projects.last_decided(connection, mine.project.id, mine.worker)
+        pair = deciding.last_decided(store, mine.project, mine.worker)
     if pair is None:
         return go(mine.address, said="nothing-to-undo")
     try:
@@ -157,8 +156,7 @@ def done_page(context: Here, said: str = "") -> Response:
 def _page(context: Context, *, said: str = "", problem: Problem | None = None) -> Response:
     mine: Mine = context.loaded
     view = reveal.view(context.site.ledger, mine.project, mine.worker, mine.pair)
-    with context.site.store.reading() as connection:
-        undoable = projects.last_decided(connection, mine.project.id, mine.worker) is not None
+    undoable = deciding.last_decided(context.site.store, mine.project, mine.worker) is not None
     status = problem.status if problem else 200
     around = {"said": said, "undoable": undoable, "marks": MARKS}
     return context.page("review.html", status=status, **around, **_parts(mine, shown(view), problem))
