@@ -131,8 +131,7 @@ def sessions(store: Path, data: Path) -> list[str]:
 
 def serve(store: str, data: str) -> None:
     """The server's own process: says where it listens, and serves until it is ended."""
-    from discreet.web import Settings, create_app
-    from discreet.web import serving
+    from discreet.web import Settings, create_app, serving
 
     ear = serving.listen("127.0.0.1", 0)
     origin = f"http://127.0.0.1:{ear.getsockname()[1]}"
@@ -192,7 +191,7 @@ def measure(folder: Path, seconds: float) -> None:
     command = [sys.executable, "-m", "benchmarks.linkage_server", "--serve", str(store), str(data)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
-            assert server.stdout is not None  # noqa: S101 - it is piped
+            assert server.stdout is not None
             origin = server.stdout.readline().strip()
             heard = asyncio.run(crowd(origin, tokens, made, pairs, seconds))
         finally:

@@ -31,13 +31,21 @@ LOOKS = (
 FIRST = "id,given_name,surname,birth_date,sex,diagnosis\n" + "".join(
     f"a{at},{given},{family},{born},{sex},J{at}\n"
     for at, (given, family, born, sex) in enumerate(
-        [("Mary", "Miller", "1964-08-09", "F"), ("Robert", "Jones", "1971-01-30", "M"), ("Anne", "Leigh", "1980-05-05", "F")]
+        [
+            ("Mary", "Miller", "1964-08-09", "F"),
+            ("Robert", "Jones", "1971-01-30", "M"),
+            ("Anne", "Leigh", "1980-05-05", "F"),
+        ]
     )
 )
 SECOND = "id,given_name,surname,born,sex,plan\n" + "".join(
     f"b{at},{given},{family},{born},{sex},P{at}\n"
     for at, (given, family, born, sex) in enumerate(
-        [("Marie", "Miller", "1964-09-08", "F"), ("Jones", "Robert", "1971-01-30", "M"), ("Ann", "Lee", "1981-05-05", "F")]
+        [
+            ("Marie", "Miller", "1964-09-08", "F"),
+            ("Jones", "Robert", "1971-01-30", "M"),
+            ("Ann", "Lee", "1981-05-05", "F"),
+        ]
     )
 )
 PAIRS = "a,b\n" + "".join(f"a{at},b{at}\n" for at in range(3))

@@ -29,7 +29,7 @@ from discreet.web.linkage import work as works
 from discreet.web.linkage.work import Work
 from discreet.web.permissions import ROLES
 from discreet.web.routes import ROUTES
-from tests.web.client import Browser, make_accounts, signed_in
+from tests.web.client import Browser, make_accounts
 from tests.web.jobs.working import until
 from tests.web.linking import Shown
 from tests.web.snapshot import entries

@@ -295,7 +295,8 @@ def test_answers_of_the_review_are_kept_by_nobody(app: FastAPI, project: Project
         assert answer.headers["cache-control"] == "no-store"
         assert not any(value in str(answer.headers) for value in values)
     title = re.search(r"<title>(.*?)</title>", page.text)
-    assert title and title[1] == f"Pair {_place(shown)} of {COUNT} · Discreet"
+    assert title
+    assert title[1] == f"Pair {_place(shown)} of {COUNT} · Discreet"
     plain = click(worker, project, 1, page_of(worker, project, 1).form(page_of(worker, project, 1).cells[0]))
     assert re.fullmatch(rf"/linkage/{project.id}/pairs/1#cell-\d", plain.headers["location"])
 

@@ -41,8 +41,9 @@ def _scored(folder: ProjectFolder) -> dict[str, Any]:
         crossed = f"coalesce((a.{one} = b.{other} AND a.{other} = b.{one})::INT, 0)"
     first, second = (folder.scan("identifying", table) for table in (folder.tables[0], folder.tables[-1]))
     with connect() as own, translated("the project"):
-        return own.execute(
+        found: dict[str, Any] = own.execute(
             f"SELECT a.record AS first, b.record AS second, ({alike} + {crossed}) / {len(names)} AS likeness "
             f"FROM {first} a JOIN {second} b ON a.record < b.record "
             f"AND {equal} + 2 * {crossed} >= {LEAST * len(names)} ORDER BY ALL"
         ).fetchnumpy()
+    return found

@@ -94,6 +94,8 @@ def link_of(form: Form, tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
     for name, use in uses.items():
         if use in KINDS:
             identifying[name] = {"kind": use, **({"formats": formats} if use == "date" and formats else {})}
+    if len(identifying) < 2:
+        raise _unfit("At least two columns must tell people apart.")
     section: dict[str, Any] = {
         "identifying": identifying,
         "sensitive": [name for name, use in uses.items() if use == "sensitive"],

@@ -6,7 +6,8 @@ import tempfile
 
 from discreet.linkage import LinkageSpec, start_project
 from discreet.linkage import reveal as door
-from discreet.linkage.dispatch import Limits, assign, bring_pairs
+from discreet.linkage.allotting import Limits
+from discreet.linkage.dispatch import assign, bring_pairs
 from discreet.linkage.likely import likely_pairs
 from discreet.linkage.project import register_project
 from discreet.people import write_extracts

@@ -42,7 +42,7 @@ def linkage_page(context: Here, said: str = "") -> Response:
         every = projects.everything(connection) if manages else []
         making = works.unfinished(connection) if manages else []
     listed = [progress(context.site.ledger, one) for one in every]
-    shown = {"tasks": tasks, "listed": listed, "making": making}
+    shown: dict[str, Any] = {"tasks": tasks, "listed": listed, "making": making}
     return context.page("linkage.html", said=remark(said), agreement=agreement, written=written, **shown)
 
 
