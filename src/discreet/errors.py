@@ -4,7 +4,8 @@ DiscreetError                      70  a bug, if it is ever raised as itself
 ├── UsageError                      2  the call cannot be understood
 │   ├── MissingExtra                2  a capability is not installed
 │   ├── RequestError                2  a request in SQL cannot be understood
-│   └── KeyReused                   2  an idempotency key came back with another request
+│   ├── KeyReused                   2  an idempotency key came back with another request
+│   └── NotThere                    2  no such project or pair, or not for whoever asks
 ├── DataError                       3  the data cannot be used as they are
 │   ├── SourceNotFound              3  no such file, table or server
 │   ├── SourceUnreadable            3  ragged rows, wrong encoding, not the format it claims to be
@@ -45,6 +46,7 @@ __all__ = [
     "IntegrityError",
     "KeyReused",
     "MissingExtra",
+    "NotThere",
     "Outdated",
     "OutsideHierarchy",
     "PolicyError",
@@ -100,6 +102,10 @@ class RequestError(UsageError):
 
 class KeyReused(UsageError):
     """An idempotency key came back with another request."""
+
+
+class NotThere(UsageError):
+    """There is no such thing, or not for whoever asks: the two are not told apart."""
 
 
 class DataError(DiscreetError):

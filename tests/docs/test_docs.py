@@ -13,8 +13,9 @@ import click
 import pytest
 
 import discreet
-from discreet import errors, misuse
+from discreet import errors, linkage, misuse
 from discreet.cli.main import cli
+from discreet.linkage.linkfile import link_schema
 from discreet.misuse import Sensitivity
 from discreet.policy import json_schema
 
@@ -61,6 +62,24 @@ def settings(schema: dict[str, Any], part: dict[str, Any], prefix: str) -> Itera
 @pytest.mark.parametrize("setting", list(settings(json_schema(), json_schema(), "")))
 def test_every_policy_setting_is_documented(setting: str) -> None:
     assert f"`{setting}`" in POLICY
+
+
+LINK_SETTINGS = [
+    *(name for name in settings(link_schema(), link_schema(), "") if not name.endswith("identifying")),
+    "linkage.identifying.NAME.kind",
+    "linkage.identifying.NAME.formats",
+]
+
+
+@pytest.mark.parametrize("setting", LINK_SETTINGS)
+def test_every_setting_of_a_link_file_is_documented(setting: str) -> None:
+    assert f"`{setting}`" in (DOCS / "reference" / "link-file.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", linkage.__all__)
+def test_every_public_name_of_the_linkage_room_is_documented(name: str) -> None:
+    pages = [DOCS / "reference" / "python.md", *sorted((DOCS / "how-to").glob("*.md"))]
+    assert any(re.search(rf"`{name}[`(]", page.read_text(encoding="utf-8")) for page in pages)
 
 
 def test_the_settings_were_really_found() -> None:
@@ -163,7 +182,10 @@ def test_python_examples_run(page: str, block: str, playground: Path) -> None:
 
 
 @pytest.mark.parametrize(("page", "block"), blocks("toml"))
-def test_toml_examples_are_policies(page: str, block: str, tmp_path: Path) -> None:
+def test_toml_examples_are_policies_or_link_files(page: str, block: str, tmp_path: Path) -> None:
+    if block.startswith("[linkage]"):
+        assert linkage.LinkageSpec.parse(block).names
+        return
     (tmp_path / "diagnosis.csv").write_text("flu;*\n", encoding="utf-8")
     (tmp_path / "zip.csv").write_text("10115;*\n", encoding="utf-8")
     (tmp_path / "policy.toml").write_text(block, encoding="utf-8")

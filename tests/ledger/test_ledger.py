@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
@@ -14,8 +15,10 @@ from sqlalchemy import Connection, insert, select, text
 
 from discreet.errors import BudgetExhausted, KeyReused, Outdated, Refused, UsageError
 from discreet.ledger import Ledger, Receipt, Request, merkle
-from discreet.ledger.steps import Spend
-from discreet.store.tables import NODE
+from discreet.ledger.batch import write
+from discreet.ledger.ledger import utc_now
+from discreet.ledger.steps import Hold, Spend
+from discreet.store.tables import LIMIT, NODE
 from tests.ledger.conftest import Clock
 
 WHO = {"actor": "ann", "event": "linkage.revealed"}
@@ -236,6 +239,45 @@ def test_the_failure_of_one_request_is_its_own(rich: Ledger) -> None:
     assert futures[2].result().granted
     assert isinstance(futures[3].exception(), ZeroDivisionError)
     assert rich.budget("ann").spent == 3
+
+
+def test_what_comes_along_is_written_in_groups_and_fails_by_itself(rich: Ledger) -> None:
+    def entry(number: int, *, fails: bool) -> Request:
+        def along(connection: Connection) -> None:
+            connection.execute(insert(LIMIT), [{"key": f"along {number}", "since": "", "count": 1}])
+            if fails:
+                raise Outdated("Somebody was quicker.")
+
+        return Request.of(**WHO, key=f"{number}", step=Spend("ann", Fraction(1)), along=along)
+
+    asked = [entry(number, fails=number % 2 == 1) for number in range(12)]
+    with rich.store.writing() as connection:
+        outcomes, _ = write(connection, asked, keys=rich.keys, clock=utc_now, seen=None)
+    assert [isinstance(outcome, Outdated) for outcome in outcomes] == [False, True] * 6
+    assert noted(rich) == sorted(f"along {number}" for number in range(0, 12, 2))
+    assert rich.budget("ann").spent == 6
+    assert [entry.key for entry in rich.entries(event=WHO["event"])] == ["0", "2", "4", "6", "8", "10"]
+    assert rich.verify().holds
+    futures = [
+        rich.submit(Request.of(**WHO, key=f"x{number}", step=Hold("ann", Fraction(1)), along=fail_late(number)))
+        for number in range(4)
+    ]
+    assert [future.exception() is not None for future in futures] == [False, True, False, True]
+    assert (rich.budget("ann").reserved, rich.verify().holds) == (2, True)
+
+
+def noted(ledger: Ledger) -> list[str]:
+    with ledger.store.reading() as connection:
+        return sorted(connection.execute(select(LIMIT.c.key)).scalars())
+
+
+def fail_late(number: int) -> Callable[[Connection], None]:
+    def along(connection: Connection) -> None:
+        connection.execute(insert(LIMIT), [{"key": f"held {number}", "since": "", "count": 1}])
+        if number % 2:
+            raise Outdated("Somebody was quicker.")
+
+    return along
 
 
 def test_asynchronous_callers_wait_without_a_thread_of_their_own(rich: Ledger) -> None:

@@ -7,21 +7,30 @@ from __future__ import annotations
 
 import json
 import secrets
+import tempfile
 from collections.abc import Callable
 from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from fastapi import FastAPI
 from sqlalchemy import insert
 
+from discreet.linkage.dispatch import assign, bring_pairs
+from discreet.linkage.project import Project, register_project
 from discreet.store.tables import TRACE
 from discreet.web import accounts, links, tokens
 from discreet.web.datasets import dataset as datasets
 from discreet.web.jobs import queue
 from discreet.web.jobs.job import Result
+from discreet.web.linkage import projects
+from discreet.web.linkage import work as works
 from discreet.web.permissions import scopes_of
 from discreet.web.releasing import plan as plans
 from discreet.web.sensitivity import study as studies
 from discreet.web.sensitivity.typed import EXAMPLE, items_of
+from tests.linkage.worlds import folder_of
 
 Maker = Callable[[FastAPI, str], dict[str, str]]
 """From the application and the name of the owner to the parameters of the path."""
@@ -200,7 +209,54 @@ def _trace(app: FastAPI, owner: str) -> dict[str, str]:
     return {"number": str(make_trace(app, owner))}
 
 
+@cache
+def _link_folder() -> Path:
+    """The folder of a small linkage project, made once."""
+    return folder_of(Path(tempfile.mkdtemp(prefix="discreet-link-")) / "people")[0].path
+
+
+_linked: WeakKeyDictionary[FastAPI, dict[str, Project]] = WeakKeyDictionary()
+
+
+def make_linkage(app: FastAPI, owner: str) -> Project:
+    """A linkage project whose pairs were given to somebody; the same again for the same application, while it is open."""
+    site, known = app.state.site, _linked.setdefault(app, {})
+    if owner in known:
+        with site.store.reading() as connection:
+            found = projects.find(connection, known[owner].id)
+        if found is not None and found.state == "open":
+            return found
+    name = f"link {secrets.token_hex(4)}"
+    project = register_project(site.ledger, _link_folder(), actor="manager", name=name)
+    bring_pairs(site.ledger, project)
+    assign(site.ledger, project, [owner], actor="manager")
+    known[owner] = project
+    return project
+
+
+def _linkage(app: FastAPI, owner: str) -> dict[str, str]:
+    return {"number": str(make_linkage(app, owner).id)}
+
+
+def _linkage_pair(app: FastAPI, owner: str) -> dict[str, str]:
+    return {**_linkage(app, owner), "pair": "1"}
+
+
+def _linkage_work(app: FastAPI, owner: str) -> dict[str, str]:
+    site = app.state.site
+    tables = [{"name": "people.csv", "columns": ["id", "name", "born"], "upload": None, "encoding": "utf-8"}]
+    with site.store.writing() as connection:
+        asked = {"tables": tables, "pairs": None}
+        account = account_number(app, owner)
+        number = works.add(connection, kind="make", name="people", account=account, asked=asked)
+    return {"number": str(number)}
+
+
 SAMPLES: dict[str, Maker] = {
+    "linkage project": _linkage,
+    "linkage task": _linkage,
+    "linkage pair": _linkage_pair,
+    "linkage work": _linkage_work,
     "study": _study,
     "interview": _study,
     "version": _version,
@@ -217,7 +273,7 @@ SAMPLES: dict[str, Maker] = {
     "trace": _trace,
 }
 
-OWNED = {"token", "interview"}
+OWNED = {"token", "interview", "linkage task", "linkage pair"}
 """Objects that only their owner may have; the others are for everybody with the permission."""
 NEVER_OWN = {"/releases/plans/{number}/approve", "/releases/plans/{number}/reject"}
 """Routes at which somebody with the permission is refused what is their own: two people decide."""

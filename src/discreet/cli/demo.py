@@ -155,6 +155,14 @@ def who_leaked_it(stage: Stage) -> None:
     _yours("discreet release plan YOUR.csv --policy policy.toml --population REGISTER --recipients 20")
 
 
+def what_it_costs_to_link(stage: Stage) -> None:
+    """What it costs to link"""
+    from discreet.cli.demo_linkage import play
+
+    play(stage.folder, seed=stage.seed)
+    _yours("discreet link init A.csv B.csv --spec link.toml --out project")
+
+
 CHAPTERS: tuple[Callable[[Stage], None], ...] = (
     the_data,
     who_can_be_singled_out,
@@ -162,6 +170,7 @@ CHAPTERS: tuple[Callable[[Stage], None], ...] = (
     what_we_release,
     what_a_query_gives_away,
     who_leaked_it,
+    what_it_costs_to_link,
 )
 
 

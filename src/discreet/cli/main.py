@@ -25,6 +25,7 @@ VERBS = {
     "demo": "Tell the whole story on generated people.",
     "demo-data": "Generate a synthetic population and a hospital extract.",
     "ledger": "See, check and export what was disclosed.",
+    "link": "Find records of one person, and pairs that people must decide.",
     "misuse": "Measure what query results could do in the wrong hands.",
     "policy": "Draft, check and describe policy files.",
     "profile": "See what is in a table and what its columns may be.",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -88,6 +88,22 @@ class Accounts:
         if number not in self.held:
             raise UsageError(f"Entry {number} of the ledger reserved nothing.", remedy="Pass the receipt of reserve().")
         return self.held[number]
+
+    def remember(self, budgets: Iterable[str], reservations: Iterable[int]) -> Callable[[], None]:
+        """How these stand now; what it gives puts them back, if what was to go along with a change has failed."""
+        held = {number: replace(self.held[number]) for number in reservations if number in self.held}
+        names = {*budgets, *(one.budget for one in held.values())}
+        known = {name: replace(self.budgets[name]) for name in names if name in self.budgets}
+        opened, closed = len(self.opened), len(self.closed)
+
+        def restore() -> None:
+            for name in names - known.keys():
+                self.budgets.pop(name, None)
+            self.budgets.update(known)
+            self.held.update(held)
+            del self.opened[opened:], self.closed[closed:]
+
+        return restore
 
     def save(self, connection: Connection) -> None:
         """Write the changes. Every UPDATE is conditional; one that finds something else than was read undoes it all."""

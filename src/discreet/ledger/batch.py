@@ -14,7 +14,7 @@ from discreet.ledger.accounts import Accounts
 from discreet.ledger.entry import Entry, row_of, timestamp
 from discreet.ledger.keys import Keys
 from discreet.ledger.reading import proven
-from discreet.ledger.receipt import Receipt
+from discreet.ledger.receipt import DENIED, Receipt
 from discreet.ledger.request import Request
 from discreet.ledger.steps import Decision
 from discreet.ledger.tree import Tree
@@ -44,10 +44,27 @@ class Batch:
         try:
             if (first := self._replay(request)) is not None:
                 return first
-            decision = request.step.decide(self.accounts, number=self.tree.size, now=max(self.now, self.tree.time))
+            decision = self._decide(request)
         except DiscreetError as error:
             return error
         return self._enter(request, decision)
+
+    def _decide(self, request: Request) -> Decision:
+        """What the step says; and what goes along with it, behind a savepoint, so that its failure is its own."""
+        now = max(self.now, self.tree.time)
+        if request.along is None:
+            return request.step.decide(self.accounts, number=self.tree.size, now=now)
+        restore = self.accounts.remember(request.step.budgets(), request.step.reservations())
+        decision = request.step.decide(self.accounts, number=self.tree.size, now=now)
+        if decision.outcome in DENIED:
+            return decision
+        try:
+            with self.connection.begin_nested():
+                request.along(self.connection)
+        except DiscreetError:
+            restore()
+            raise
+        return decision
 
     def _replay(self, request: Request) -> Receipt | None:
         first = self.known.get((request.actor, request.key))
@@ -60,8 +77,6 @@ class Batch:
         self.tree.time = entry.time
         self.rows.append(row_of(entry, body, receipt.leaf))
         self.known[request.actor, request.key] = receipt
-        if request.along is not None and receipt.granted:
-            request.along(self.connection)
         return receipt
 
     def _entry(self, request: Request, decision: Decision) -> Entry:

@@ -111,8 +111,10 @@ def proven(connection: Connection, tree: Tree, number: int, body: str) -> Receip
 
 def receipts(connection: Connection, numbers: Iterable[int]) -> list[Receipt]:
     """The receipts of entries."""
+    if not (wanted := list(numbers)):
+        return []
     tree = Tree.read(connection)
-    rows = connection.execute(BODIES.where(ENTRY.c.sequence.in_(list(numbers))).order_by(ENTRY.c.sequence)).all()
+    rows = connection.execute(BODIES.where(ENTRY.c.sequence.in_(wanted)).order_by(ENTRY.c.sequence)).all()
     return [proven(connection, tree, row.sequence, row.body) for row in rows]
 
 

@@ -66,8 +66,8 @@ class Writer:
         while going:
             tickets, going = self._gather(size)
             size = len(tickets)
-            for group in _groups([ticket for ticket in tickets if ticket[1].set_running_or_notify_cancel()]):
-                self._answer(group)
+            if awaited := [ticket for ticket in tickets if ticket[1].set_running_or_notify_cancel()]:
+                self._answer(awaited)
 
     def _gather(self, expected: int) -> tuple[list[Ticket], bool]:
         """The requests that wait, at least one; and whether to go on after them.
@@ -115,15 +115,3 @@ class Writer:
             outcomes, tree = write(connection, requests, keys=self._keys, clock=self._clock, seen=self._seen)
         self._seen = tree
         return outcomes
-
-
-def _groups(tickets: list[Ticket]) -> list[list[Ticket]]:
-    """What brings changes of its own along is written alone, so that its failure is its own."""
-    groups: list[list[Ticket]] = []
-    alone = True
-    for ticket in tickets:
-        if alone or ticket[0].along is not None:
-            groups.append([])
-        groups[-1].append(ticket)
-        alone = ticket[0].along is not None
-    return groups

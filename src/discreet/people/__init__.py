@@ -8,6 +8,7 @@ from discreet.people.columns import Coded
 from discreet.people.counting import counted
 from discreet.people.demo import DemoFiles, write_demo, write_diagnosis_hierarchy
 from discreet.people.diagnoses import diagnosis_hierarchy
+from discreet.people.extracts import Extracts, LinkFiles, extracts_to_link, write_extracts
 from discreet.people.population import People
 from discreet.people.recipes import COLUMNS, generate
 from discreet.people.registry import registry
@@ -17,12 +18,16 @@ __all__ = [
     "COLUMNS",
     "Coded",
     "DemoFiles",
+    "Extracts",
+    "LinkFiles",
     "People",
     "State",
     "counted",
     "diagnosis_hierarchy",
+    "extracts_to_link",
     "generate",
     "registry",
     "write_demo",
     "write_diagnosis_hierarchy",
+    "write_extracts",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -48,13 +48,21 @@ def syntax_error(error: tomllib.TOMLDecodeError, file: str) -> PolicyError:
     )
 
 
-def shape_error(error: ValidationError, *, file: str, source: str) -> PolicyError:
-    """The first thing that is wrong, where it is, and what was probably meant."""
+def shape_error(
+    error: ValidationError,
+    *,
+    file: str,
+    source: str,
+    known_keys: Callable[[Sequence[str]], list[str]] | None = None,
+    described: str = "discreet policy schema describes every key.",
+) -> PolicyError:
+    """The first thing that is wrong, where it is, and what was probably meant; for other files, by their keys."""
     # A misspelt key is reported before the key that it leaves missing.
     first = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
     place = [str(part) for part in first["loc"]]
     key = _written(place)
-    problem, remedy = _explain(first["type"], first["msg"], key, first.get("input"))
+    known = (known_keys or _known_keys)(key[:-1]) if first["type"] == "extra_forbidden" else []
+    problem, remedy = _explain(first["type"], first["msg"], key, first.get("input"), known, described)
     more = error.error_count() - 1
     remedy += f" ({more} more to mend after this one.)" if more else ""
     return PolicyError(problem, remedy=remedy, file=file, line=line_of(source, key))
@@ -67,15 +75,16 @@ def _written(place: Sequence[str]) -> list[str]:
     return list(place)
 
 
-def _explain(kind: str, message: str, key: Sequence[str], given: Any) -> tuple[str, str]:
+def _explain(
+    kind: str, message: str, key: Sequence[str], given: Any, known: Sequence[str], described: str
+) -> tuple[str, str]:
     name = ".".join(key)
     if kind == "extra_forbidden":
-        known = _known_keys(key[:-1])
         close = difflib.get_close_matches(key[-1], known, n=1)
         hint = f"Did you mean '{close[0]}'?" if close else f"Known here: {', '.join(known)}."
         return f"unknown key '{name}'.", hint
     if kind == "missing":
-        return f"'{name}' is missing.", "Add it; discreet policy schema describes every key."
+        return f"'{name}' is missing.", f"Add it; {described}"
     if kind.startswith("union_tag"):
         return (
             f"'{name}' is no hierarchy.",
@@ -86,7 +95,7 @@ def _explain(kind: str, message: str, key: Sequence[str], given: Any) -> tuple[s
         close = difflib.get_close_matches(given, choices, n=1)
         hint = f" Did you mean '{close[0]}'?" if close else ""
         return f"'{name}' is '{given}'.", f"It must be one of: {', '.join(choices)}.{hint}"
-    return f"'{name}': {message[0].lower()}{message[1:]}.", "discreet policy schema describes every key."
+    return f"'{name}': {message[0].lower()}{message[1:]}.", described
 
 
 def _known_keys(place: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from discreet.report.attack import attack_findings, attack_page
 from discreet.report.case_study import case_study_findings, case_study_page
 from discreet.report.feasible import feasibility_findings, feasibility_page
 from discreet.report.findings import Finding, findings, profile_findings
+from discreet.report.linked import pairs_findings, pairs_page
 from discreet.report.misused import anomalies_page, anomaly_findings, incident_findings, incidents_page
 from discreet.report.page import assessment_page
 from discreet.report.traced import traced_findings, traced_page
@@ -25,6 +26,8 @@ __all__ = [
     "findings",
     "incident_findings",
     "incidents_page",
+    "pairs_findings",
+    "pairs_page",
     "profile_findings",
     "traced_findings",
     "traced_page",

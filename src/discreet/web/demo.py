@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from discreet.web import accounts
 from discreet.web.datasets.demo import bring_hospital
+from discreet.web.linkage.demo import bring_linkage
 from discreet.web.permissions import ROLES
 from discreet.web.releasing.demo import bring_releases
 from discreet.web.sensitivity.demo import bring_study
@@ -47,5 +48,5 @@ def _visitor(site: Site, name: str, role: str) -> Visitor:
     return Visitor(name, role, password)
 
 
-STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital, bring_study, bring_releases)
+STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital, bring_study, bring_releases, bring_linkage)
 """What further places bring: data sets, projects, recipients."""

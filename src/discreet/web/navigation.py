@@ -42,7 +42,13 @@ GROUPS = (
             Place("Sensitivity", "/sensitivity", "sensitivity.answer"),
         ),
     ),
-    Group("Disclosures", (Place("Releases", "/releases", "releases.read"),)),
+    Group(
+        "Disclosures",
+        (
+            Place("Releases", "/releases", "releases.read"),
+            Place("Linkage", "/linkage", "linkage.read"),
+        ),
+    ),
     Group(
         "Oversight",
         (

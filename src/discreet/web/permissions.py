@@ -23,6 +23,10 @@ PERMISSIONS = {
     "releases.approve": "approve or reject what another account has planned",
     "releases.take": "take away a recipient's copy",
     "releases.trace": "trace claims of re-identified people and leaked files",
+    "linkage.read": "see linkage projects: as a manager all, as a reviewer those with pairs for oneself",
+    "linkage.review": "look at the pairs one was given, open cells within one's limits, decide",
+    "linkage.manage": "make linkage projects, give out pairs, see progress and meters, have disputes settled; no values",
+    "linkage.take": "take away linked, de-identified tables and the log of who saw what",
     "reports.read": "read reports on data sets: numbers of people and names of columns, no values",
     "accounts.change": "invite people, close accounts and open them again, end sessions",
     "api.describe": "read the description of the API",
@@ -43,8 +47,8 @@ _DATASETS = frozenset({"datasets.read", "datasets.change", "datasets.take", "rep
 
 GRANTED: dict[str, frozenset[str]] = {
     "custodian": _EVERYBODY | _DATASETS | _RELEASES | {"attack.plan", "sensitivity.change", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.change", "api.describe"},
-    "manager": _EVERYBODY | {"attack.plan", "tokens.own", "api.describe"},
-    "worker": _EVERYBODY,
+    "manager": _EVERYBODY | {"linkage.read", "linkage.manage", "linkage.take", "attack.plan", "tokens.own", "api.describe"},
+    "worker": _EVERYBODY | {"linkage.read", "linkage.review"},
     "auditor": _EVERYBODY | {"attack.plan", "releases.read", "reports.read", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "api.describe"},
 }  # fmt: skip
 """The permissions of each role."""

@@ -10,6 +10,7 @@ from discreet.errors import (
     DiscreetError,
     IntegrityError,
     KeyReused,
+    NotThere,
     Outdated,
     PolicyError,
     Refused,
@@ -57,6 +58,7 @@ TITLES = {
 
 STATUSES: tuple[tuple[type[DiscreetError], int], ...] = (
     (KeyReused, 409),
+    (NotThere, 404),
     (Outdated, 409),
     (BudgetExhausted, 403),
     (Refused, 403),

@@ -12,6 +12,7 @@ from discreet.web.api import tokens as tokens_api
 from discreet.web.api.me import me
 from discreet.web.dataset_routes import DATASET_ROUTES
 from discreet.web.lab_routes import LAB_ROUTES
+from discreet.web.linkage_routes import LINKAGE_ROUTES
 from discreet.web.pages import about, dashboard, ledger, own, people, programs, sign_in, welcome
 from discreet.web.permissions import ANYONE
 from discreet.web.release_routes import RELEASE_ROUTES
@@ -85,5 +86,6 @@ ROUTES: tuple[Route, ...] = (
     *LAB_ROUTES,
     *SENSITIVITY_ROUTES,
     *RELEASE_ROUTES,
+    *LINKAGE_ROUTES,
 )
 """Method, path, permission, handler; then kind, body and what is loaded."""

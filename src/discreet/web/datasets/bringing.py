@@ -28,11 +28,11 @@ def bring_upload(context: Context, upload: UploadFile | None, *, name: str = "",
     ending = inspecting.ending_of(called)
     path = context.site.places.folder.new("upload", ending)
     try:
-        size, found = _keep(context, upload, path)
-        inspected = _inspected(context, path, called, ending, encoding)
-        about = {"kind": "upload", "place": path.name, "size": size, "hash": found}
+        size, digest = keep(context, upload, path)
+        found = inspected(context, path, called, ending, encoding)
+        about = {"kind": "upload", "place": path.name, "size": size, "hash": digest}
         more = {"encoding": None if ending == "parquet" else encoding}
-        return _bring(context, name, called, inspected.columns, {**about, **more})
+        return _bring(context, name, called, found.columns, {**about, **more})
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -42,13 +42,13 @@ def bring_file(context: Context, given: str, *, name: str = "", encoding: str = 
     """Register a file where it is."""
     path = allowed.allowed_file(given, context.site.settings.folders)
     ending = inspecting.ending_of(path.name)
-    inspected = _inspected(context, path, path.name, ending, encoding)
+    found = inspected(context, path, path.name, ending, encoding)
     about = {"kind": "path", "place": str(path), "size": path.stat().st_size, "hash": _hash(path)}
     return _bring(
         context,
         name,
         plain_name(path.name),
-        inspected.columns,
+        found.columns,
         {**about, "encoding": None if ending == "parquet" else encoding},
     )
 
@@ -65,7 +65,7 @@ def bring_table(context: Context, given: str, *, table: str, password: str = "",
     )
 
 
-def _keep(context: Context, upload: UploadFile, path: Path) -> tuple[int, str]:
+def keep(context: Context, upload: UploadFile, path: Path) -> tuple[int, str]:
     """Copy it into our folder, byte by byte accounted for, and onto the disk."""
     size, digest = 0, hashlib.sha256()
     with context.site.places.folder.create(path) as file:
@@ -81,7 +81,8 @@ def _keep(context: Context, upload: UploadFile, path: Path) -> tuple[int, str]:
     return size, digest.hexdigest()
 
 
-def _inspected(context: Context, path: Path, name: str, ending: str, encoding: str) -> inspecting.Inspected:
+def inspected(context: Context, path: Path, name: str, ending: str, encoding: str) -> inspecting.Inspected:
+    """Its columns, if it is a table within the limits."""
     try:
         return inspecting.inspect(path, name=name, ending=ending, settings=context.site.settings, encoding=encoding)
     except OSError as error:

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
+from discreet.store.linkage_tables import LOAN
 from discreet.store.tables import ACCOUNT, DATASET, HIERARCHY, JOB, RESULT
 from discreet.web.problems import Problem
 
@@ -125,6 +126,7 @@ def remove(connection: Connection, number: int) -> list[str]:
     connection.execute(delete(RESULT).where(RESULT.c.job.in_(jobs)))
     connection.execute(delete(JOB).where(JOB.c.dataset == number))
     connection.execute(delete(HIERARCHY).where(HIERARCHY.c.dataset == number))
+    connection.execute(delete(LOAN).where(LOAN.c.dataset == number))
     connection.execute(delete(DATASET).where(DATASET.c.id == number))
     return useless
 

@@ -14,12 +14,14 @@ import threading
 import time
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import Table, select
 
 from discreet.errors import DiscreetError
-from discreet.store.tables import DATASET, PARCEL, RESULT
+from discreet.store.linkage_tables import WORK
+from discreet.store.tables import DATASET, JOB, PARCEL, RESULT
 from discreet.web.jobs import queue
-from discreet.web.jobs.job import Job
+from discreet.web.jobs.queue import Taken
+from discreet.web.linkage.work import kept_files
 from discreet.web.middleware import place_of
 from discreet.web.site import Site
 
@@ -31,14 +33,17 @@ GRACE = 5.0
 """Seconds that a process has to end by itself."""
 SWEEP = 3_600.0
 """Seconds between two looks for files that a crash left behind."""
+LINES: tuple[tuple[Table, str], ...] = ((JOB, "discreet.web.jobs.process"), (WORK, "discreet.web.linkage.process"))
+"""The tables of jobs, and the module that does each."""
 
 
 @dataclass(frozen=True)
 class Running:
     """A job and its process."""
 
-    job: Job
+    job: Taken
     process: subprocess.Popen[bytes]
+    of: Table
 
 
 class Foreman:
@@ -70,7 +75,7 @@ class Foreman:
         for one in self.running:
             _end(one.process)
         for one in self.running:
-            self._write(queue.release, one.job)
+            self._write(queue.release, one)
         self.running.clear()
 
     def _run(self) -> None:
@@ -87,28 +92,29 @@ class Foreman:
     def look(self) -> None:
         """One round: see to what runs, put back what died, start what waits."""
         self.running = [one for one in self.running if self._goes_on(one)]
-        settings = self.site.settings
-        if self._something_to_do():
-            with self.site.store.writing() as connection:
-                queue.recover(connection, most_attempts=settings.most_attempts)
-            while (job := self._claimed()) is not None:
-                self.running.append(Running(job, self._started(job)))
+        for of, module in LINES:
+            self._begin(of, module)
         if time.monotonic() - self._swept > SWEEP or not self._swept:
             self._swept = time.monotonic()
             self._sweep()
 
-    def _something_to_do(self) -> bool:
-        """A look without a lock, so that an idle server writes nothing."""
-        with self.site.store.reading() as connection:
-            return queue.anything(connection)
+    def _begin(self, of: Table, module: str) -> None:
+        with self.site.store.reading() as connection:  # a look without a lock, so that an idle server writes nothing
+            waiting = queue.anything(connection, of=of)
+        if not waiting:
+            return
+        with self.site.store.writing() as connection:
+            queue.recover(connection, most_attempts=self.site.settings.most_attempts, of=of)
+        while (job := self._claimed(of)) is not None:
+            self.running.append(Running(job, self._started(job, module), of))
 
-    def _claimed(self) -> Job | None:
+    def _claimed(self, of: Table) -> Taken | None:
         settings = self.site.settings
         lease = int(settings.lease.total_seconds() * 1000)
         with self.site.store.writing() as connection:
-            return queue.claim(connection, at_once=settings.jobs_at_once, lease=lease)
+            return queue.take(connection, at_once=settings.jobs_at_once, lease=lease, of=of)
 
-    def _started(self, job: Job) -> subprocess.Popen[bytes]:
+    def _started(self, job: Taken, module: str) -> subprocess.Popen[bytes]:
         """A process of its own, which is told by its standard input what others on the machine shall not read."""
         settings = self.site.settings
         order = {
@@ -119,7 +125,7 @@ class Foreman:
             "claim": job.claim,
             "lease": int(settings.lease.total_seconds() * 1000),
         }
-        command = [sys.executable, "-m", "discreet.web.jobs.process"]
+        command = [sys.executable, "-m", module]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
         if process.stdin is not None:
             try:
@@ -132,10 +138,10 @@ class Foreman:
     def _goes_on(self, one: Running) -> bool:
         if one.process.poll() is not None:
             if one.process.returncode != 0:
-                self._write(queue.give_up, one.job)
+                self._write(queue.give_up, one)
             return False
         with self.site.store.reading() as connection:
-            ours = queue.holds(connection, one.job.id, one.job.claim or "")
+            ours = queue.holds(connection, one.job.id, one.job.claim, of=one.of)
         if not ours:
             self._end_soon(one.process)
         return ours or one.process.poll() is None
@@ -147,16 +153,17 @@ class Foreman:
         except subprocess.TimeoutExpired:
             _end(process)
 
-    def _write(self, change: object, job: Job) -> None:
+    def _write(self, change: object, one: Running) -> None:
         with self.site.store.writing() as connection:
-            change(connection, job.id, job.claim or "")  # type: ignore[operator]
+            change(connection, one.job.id, one.job.claim, of=one.of)  # type: ignore[operator]
 
     def _sweep(self) -> None:
         with self.site.store.reading() as connection:
             uploaded = connection.execute(select(DATASET.c.place).where(DATASET.c.kind == "upload")).scalars().all()
             written = connection.execute(select(RESULT.c.file).where(RESULT.c.file.is_not(None))).scalars().all()
             packed = connection.execute(select(PARCEL.c.file)).scalars().all()
-        self.site.places.folder.sweep({*uploaded, *written, *packed})
+            lent = kept_files(connection)
+        self.site.places.folder.sweep({*uploaded, *written, *packed, *lent})
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

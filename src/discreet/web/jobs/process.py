@@ -13,13 +13,17 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Table
+
 from discreet.errors import DiscreetError, StoreError
 from discreet.ledger import Ledger
 from discreet.policy import Policy
+from discreet.store.tables import JOB
 from discreet.web.datasets import dataset as datasets
 from discreet.web.datasets import policies
 from discreet.web.datasets.folder import Folder
@@ -48,6 +52,7 @@ class Pulse:
     job: int
     claim: str
     lease: int
+    of: Table = JOB
     step: str = "Starting"
     progress: int | None = None
 
@@ -80,14 +85,16 @@ class Pulse:
 
     def _beat(self, now: tuple[str, int | None]) -> bool:
         with self.ledger.store.writing() as connection:
-            return queue.beat(connection, self.job, self.claim, lease=self.lease, step=now[0], progress=now[1])
+            return queue.beat(
+                connection, self.job, self.claim, lease=self.lease, step=now[0], progress=now[1], of=self.of
+            )
 
     def _looked(self) -> bool:
         with self.ledger.store.reading() as connection:
-            return queue.holds(connection, self.job, self.claim)
+            return queue.holds(connection, self.job, self.claim, of=self.of)
 
 
-def main() -> int:
+def main(work: Callable[[Ledger, dict[str, Any]], int] | None = None) -> int:
     """Do the job that standard input tells."""
     order = json.loads(sys.stdin.buffer.read())
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
@@ -95,7 +102,7 @@ def main() -> int:
     os.nice(GENTLE)
     try:
         with Ledger.open(order["store"], create=False) as ledger:
-            return _do(ledger, order)
+            return (work or _do)(ledger, order)
     except StoreError as error:
         log.warning("job %s: %s", order["job"], error.problem)
         return UNUSABLE

@@ -13,9 +13,10 @@ from __future__ import annotations
 import json
 import secrets
 import time
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, insert, or_, select, text, update
+from sqlalchemy import Connection, Table, and_, func, insert, or_, select, text, update
 
 from discreet.errors import DiscreetError
 from discreet.store.tables import JOB, RESULT
@@ -60,14 +61,14 @@ def enqueue(connection: Connection, *, kind: str, dataset: int, account: int, as
     return int(connection.execute(made).scalar_one())
 
 
-def recover(connection: Connection, *, most_attempts: int) -> list[int]:
+def recover(connection: Connection, *, most_attempts: int, of: Table = JOB) -> list[int]:
     """Jobs whose process was not heard of: back into the queue, or failed if that was the last attempt."""
     take_turns(connection)
     now = moment(connection)
-    dead = and_(JOB.c.state == "running", JOB.c.lease < now)
-    again = update(JOB).where(dead, JOB.c.attempts < most_attempts)
+    dead = and_(of.c.state == "running", of.c.lease < now)
+    again = update(of).where(dead, of.c.attempts < most_attempts)
     values = {"state": "queued", "claim": None, "lease": None, "progress": None, "step": "Waiting to be taken up again"}
-    found = list(connection.execute(again.values(values).returning(JOB.c.id)).scalars())
+    found = list(connection.execute(again.values(values).returning(of.c.id)).scalars())
     words = TOO_OFTEN.format(attempts=most_attempts)
     failed = {
         "state": "failed",
@@ -77,48 +78,64 @@ def recover(connection: Connection, *, most_attempts: int) -> list[int]:
         "problem": words,
         "remedy": TOO_OFTEN_REMEDY,
     }
-    found += connection.execute(update(JOB).where(dead).values(failed).returning(JOB.c.id)).scalars()
+    found += connection.execute(update(of).where(dead).values(failed).returning(of.c.id)).scalars()
     return found
 
 
 def claim(connection: Connection, *, at_once: int, lease: int) -> Job | None:
     """The job that has waited longest, now ours for `lease` milliseconds; None if enough are running, or none waits."""
+    taken = take(connection, at_once=at_once, lease=lease)
+    return None if taken is None else find(connection, taken.id)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What is ours to run, and the word that says so."""
+
+    id: int
+    claim: str
+
+
+def take(connection: Connection, *, at_once: int, lease: int, of: Table = JOB) -> Taken | None:
+    """The same for any table of jobs."""
     take_turns(connection)
-    running = connection.execute(select(func.count()).select_from(JOB).where(JOB.c.state == "running")).scalar_one()
-    first = connection.execute(select(JOB.c.id).where(JOB.c.state == "queued").order_by(JOB.c.id).limit(1)).scalar()
+    running = connection.execute(select(func.count()).select_from(of).where(of.c.state == "running")).scalar_one()
+    first = connection.execute(select(of.c.id).where(of.c.state == "queued").order_by(of.c.id).limit(1)).scalar()
     if first is None or running >= at_once:
         return None
-    now = moment(connection)
+    now, word = moment(connection), secrets.token_hex(16)
     values = {
         "state": "running",
-        "claim": secrets.token_hex(16),
+        "claim": word,
         "lease": now + lease,
         "started": now,
-        "attempts": JOB.c.attempts + 1,
+        "attempts": of.c.attempts + 1,
         "step": "Starting",
         "progress": None,
     }
-    taken = connection.execute(update(JOB).where(JOB.c.id == first, JOB.c.state == "queued").values(values)).rowcount
-    return find(connection, first) if taken == 1 else None
+    taken = connection.execute(update(of).where(of.c.id == first, of.c.state == "queued").values(values)).rowcount
+    return Taken(int(first), word) if taken == 1 else None
 
 
-def anything(connection: Connection) -> bool:
+def anything(connection: Connection, *, of: Table = JOB) -> bool:
     """Does a job wait, or one run that was not heard of in time?"""
-    late = and_(JOB.c.state == "running", JOB.c.lease < moment(connection))
-    wanted = select(JOB.c.id).where(or_(JOB.c.state == "queued", late)).limit(1)
+    late = and_(of.c.state == "running", of.c.lease < moment(connection))
+    wanted = select(of.c.id).where(or_(of.c.state == "queued", late)).limit(1)
     return connection.execute(wanted).scalar() is not None
 
 
-def holds(connection: Connection, number: int, claim: str) -> bool:
+def holds(connection: Connection, number: int, claim: str, *, of: Table = JOB) -> bool:
     """Is the job still ours?"""
-    mine = select(JOB.c.id).where(JOB.c.id == number, JOB.c.claim == claim, JOB.c.state == "running")
+    mine = select(of.c.id).where(of.c.id == number, of.c.claim == claim, of.c.state == "running")
     return connection.execute(mine).scalar() is not None
 
 
-def beat(connection: Connection, number: int, claim: str, *, lease: int, step: str, progress: int | None) -> bool:
+def beat(
+    connection: Connection, number: int, claim: str, *, lease: int, step: str, progress: int | None, of: Table = JOB
+) -> bool:
     """Still at it: the lease begins anew. False if the job is not ours any more."""
     values = {"lease": moment(connection) + lease, "step": step, "progress": progress}
-    return _change(connection, number, claim, values)
+    return _change(connection, number, claim, values, of)
 
 
 def finish(connection: Connection, number: int, claim: str, found: Result) -> None:
@@ -130,33 +147,31 @@ def finish(connection: Connection, number: int, claim: str, found: Result) -> No
     connection.execute(insert(RESULT).values(job=number, **values))
 
 
-def fail(connection: Connection, number: int, claim: str, *, problem: str, remedy: str) -> bool:
+def fail(connection: Connection, number: int, claim: str, *, problem: str, remedy: str, of: Table = JOB) -> bool:
     """It cannot be done, and trying again would not help."""
-    return _change(connection, number, claim, _ended(connection, "failed", problem=problem, remedy=remedy))
+    return _change(connection, number, claim, _ended(connection, "failed", problem=problem, remedy=remedy), of)
 
 
-def release(connection: Connection, number: int, claim: str) -> bool:
+def release(connection: Connection, number: int, claim: str, *, of: Table = JOB) -> bool:
     """Put it back as if nobody had begun it: the server is being stopped."""
     values = {"state": "queued", "claim": None, "lease": None, "progress": None, "step": "Waiting for its turn"}
-    return _change(connection, number, claim, {**values, "attempts": JOB.c.attempts - 1})
+    return _change(connection, number, claim, {**values, "attempts": of.c.attempts - 1}, of)
 
 
-def give_up(connection: Connection, number: int, claim: str) -> bool:
+def give_up(connection: Connection, number: int, claim: str, *, of: Table = JOB) -> bool:
     """Its process has ended without a word: nobody needs to wait for the end of the lease."""
-    return _change(connection, number, claim, {"lease": 0})
+    return _change(connection, number, claim, {"lease": 0}, of)
 
 
-def cancel(connection: Connection, number: int) -> bool:
+def cancel(connection: Connection, number: int, *, of: Table = JOB) -> bool:
     """It shall not be done; False if it had come to its end already, which is just as well."""
     values = _ended(connection, "cancelled", step="Cancelled")
-    return (
-        connection.execute(update(JOB).where(JOB.c.id == number, JOB.c.state.in_(ACTIVE)).values(values)).rowcount == 1
-    )
+    return connection.execute(update(of).where(of.c.id == number, of.c.state.in_(ACTIVE)).values(values)).rowcount == 1
 
 
-def _change(connection: Connection, number: int, claim: str, values: dict[str, Any]) -> bool:
-    mine = and_(JOB.c.id == number, JOB.c.claim == claim, JOB.c.state == "running")
-    return connection.execute(update(JOB).where(mine).values(values)).rowcount == 1
+def _change(connection: Connection, number: int, claim: str, values: dict[str, Any], of: Table = JOB) -> bool:
+    mine = and_(of.c.id == number, of.c.claim == claim, of.c.state == "running")
+    return connection.execute(update(of).where(mine).values(values)).rowcount == 1
 
 
 def _ended(connection: Connection, state: str, **more: Any) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from discreet.web.jobs import job as jobs
 from discreet.web.jobs import queue
 from discreet.web.jobs.asking import FORMATS
 from discreet.web.jobs.job import Job, Result
+from discreet.web.linkage.projects import is_lent
 from discreet.web.pages.jobs import progress_of
 from discreet.web.problems import Problem
 from discreet.web.remarks import remark
@@ -111,6 +112,7 @@ def profile_tab(context: Context, *, said: str = "", page: str = "1", problem: P
         profiled = finished(connection, dataset.id, "profile")
         assessed = finished(connection, dataset.id, "assess", most=2)
         hierarchies = datasets.hierarchies(connection, dataset.id)
+        lent = is_lent(connection, dataset.id)
     columns = _columns(dataset, profiled[0].result.numbers if profiled else None, hierarchies)
     pages = max(1, -(-len(columns) // PAGE))
     at = min(int(page), pages) if page.isascii() and page.isdigit() and 0 < len(page) < 6 and int(page) else 1
@@ -118,6 +120,7 @@ def profile_tab(context: Context, *, said: str = "", page: str = "1", problem: P
         "dataset_profile.html",
         status=problem.status if problem else 200,
         problem=problem,
+        lent=lent,
         said=said,
         columns=columns[(at - 1) * PAGE : at * PAGE],
         at=at,

@@ -1,0 +1,214 @@
+"""What is linked by which attributes, and what is split off: declared, never guessed."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from discreet.errors import PolicyError
+from discreet.linkage.linkfile import DATES, Case, Kind, LinkageSection, LinkFile, known_keys
+from discreet.policy import Policy
+from discreet.policy.complaints import shape_error, syntax_error
+from discreet.policy.locate import line_of
+
+DESCRIBED = "docs/reference/link-file.md describes every key."
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An identifying attribute, and its column in each table."""
+
+    name: str
+    kind: Kind
+    formats: tuple[str, ...] = ()
+    """How dates are written."""
+    columns: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is particular to one of the tables."""
+
+    id: str | None
+    sensitive: tuple[str, ...]
+    delimiter: str | None
+    encoding: str | None
+
+    @property
+    def policy(self) -> Policy:
+        """How `discreet.read` is told how the table is written."""
+        return Policy(delimiter=self.delimiter, encoding=self.encoding)
+
+
+@dataclass(frozen=True)
+class LinkageSpec:
+    """Which attributes tell people apart, which columns are sensitive, and how values are written.
+
+    >>> spec = LinkageSpec.from_dict({"linkage": {"identifying": {"name": {"kind": "string"}, "born": {"kind": "date"}}}})
+    >>> spec
+    LinkageSpec(name string, born date; 0 sensitive)
+    >>> spec.kinds
+    {'name': 'string', 'born': 'date'}
+    """
+
+    attributes: tuple[Attribute, ...]
+    sides: tuple[Side, Side]
+    swap: tuple[str, str] | None = None
+    case: Case = "upper"
+    missing: tuple[str, ...] = ()
+    content: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The file as it was written, which a project keeps."""
+
+    @classmethod
+    def load(cls, path: str | Path) -> LinkageSpec:
+        """Read a link file."""
+        path = Path(path)
+        try:
+            source = path.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            raise PolicyError(
+                "There is no such link file.", file=str(path), remedy="docs/reference/link-file.md shows one."
+            ) from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise PolicyError(
+                f"The link file cannot be read ({type(error).__name__}).",
+                file=str(path),
+                remedy="Save it as UTF-8 text.",
+            ) from None
+        return cls.parse(source, file=str(path))
+
+    @classmethod
+    def parse(cls, source: str, *, file: str = "link.toml") -> LinkageSpec:
+        """The same from the text of a file; `file` is what errors call it."""
+        try:
+            content = tomllib.loads(source)
+        except tomllib.TOMLDecodeError as error:
+            raise syntax_error(error, file) from None
+        return _build(content, file=file, source=source)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> LinkageSpec:
+        """The same from a dictionary of the file's shape."""
+        return _build(dict(content), file="", source="")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes, in the order of the file."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """How each attribute is compared."""
+        return {attribute.name: attribute.kind for attribute in self.attributes}
+
+    def attribute(self, name: str) -> Attribute:
+        """One attribute."""
+        return self.attributes[self.names.index(name)]
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{attribute.name} {attribute.kind}" for attribute in self.attributes)
+        return f"LinkageSpec({kinds}; {len(self.sides[0].sensitive)} sensitive)"
+
+
+def _build(content: dict[str, Any], *, file: str, source: str) -> LinkageSpec:
+    try:
+        parsed = LinkFile.model_validate(content).linkage
+    except ValidationError as error:
+        raise shape_error(error, file=file, source=source, known_keys=known_keys, described=DESCRIBED) from None
+    for problem, remedy, key in _contradictions(parsed):
+        raise PolicyError(problem, remedy=remedy, file=file, line=line_of(source, ["linkage", *key]))
+    second = parsed.second
+    renamed = second.columns if second else {}
+    attributes = tuple(
+        Attribute(name, section.kind, _formats(section.kind, section.formats), (name, renamed.get(name, name)))
+        for name, section in parsed.identifying.items()
+    )
+    return LinkageSpec(
+        attributes,
+        _sides(parsed),
+        swap=(parsed.swap[0], parsed.swap[1]) if parsed.swap else None,
+        case=parsed.case,
+        missing=tuple(parsed.missing),
+        content=content,
+    )
+
+
+def _formats(kind: Kind, formats: list[str] | None) -> tuple[str, ...]:
+    return tuple(formats or DATES) if kind == "date" else ()
+
+
+def _sides(parsed: LinkageSection) -> tuple[Side, Side]:
+    first = Side(parsed.id, tuple(parsed.sensitive), parsed.delimiter, parsed.encoding)
+    second = parsed.second
+    if second is None:
+        return first, first
+    sensitive = first.sensitive if second.sensitive is None else tuple(second.sensitive)
+    return first, Side(
+        second.id or first.id, sensitive, second.delimiter or first.delimiter, second.encoding or first.encoding
+    )
+
+
+def _contradictions(parsed: LinkageSection) -> list[tuple[str, str, list[str]]]:
+    """What each key alone cannot tell: problem, remedy, place."""
+    found: list[tuple[str, str, list[str]]] = []
+    for name, section in parsed.identifying.items():
+        if section.formats and section.kind != "date":
+            found.append(
+                (
+                    f"attribute '{name}' has date formats, but is of kind '{section.kind}'.",
+                    'Remove them, or set kind = "date".',
+                    ["identifying", name],
+                )
+            )
+    found += _wrong_swap(parsed)
+    second = parsed.second
+    for name in second.columns if second else ():
+        if name not in parsed.identifying:
+            found.append(
+                (
+                    f"'{name}' is renamed for the second table, but is no identifying attribute.",
+                    "Name an attribute of [linkage.identifying].",
+                    ["second", "columns"],
+                )
+            )
+    return found + _doubled(parsed)
+
+
+def _wrong_swap(parsed: LinkageSection) -> list[tuple[str, str, list[str]]]:
+    for name in parsed.swap or ():
+        section = parsed.identifying.get(name)
+        if section is None or section.kind != "string" or len(set(parsed.swap or ())) < 2:
+            return [
+                (
+                    f"'{name}' cannot be swapped: it takes two identifying attributes of kind 'string'.",
+                    'For example swap = ["given_name", "surname"].',
+                    ["swap"],
+                )
+            ]
+    return []
+
+
+def _doubled(parsed: LinkageSection) -> list[tuple[str, str, list[str]]]:
+    """Roles are disjoint: what tells people apart is not also split off."""
+    renamed = parsed.second.columns if parsed.second else {}
+    sides = _sides(parsed)
+    for place, side in enumerate(sides):
+        columns = [renamed.get(name, name) if place else name for name in parsed.identifying]
+        roles = [*columns, *side.sensitive, *([side.id] if side.id else [])]
+        taken = [name for name in parsed.identifying if name == "record"]
+        taken += [name for name in side.sensitive if name == "pseudonym"]
+        twice = [*taken, *(name for name in roles if roles.count(name) > 1)]
+        if twice:
+            return [
+                (
+                    f"column '{twice[0]}' has two roles.",
+                    "A column is the id, identifying or sensitive, and named once.",
+                    ["sensitive"] if twice[0] in side.sensitive else ["id"],
+                )
+            ]
+    return []

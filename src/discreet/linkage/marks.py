@@ -1,0 +1,47 @@
+"""The icons beside a pair of values, each with the words that stand for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mark:
+    """An icon: its name, and what a person who does not see it is told."""
+
+    name: str
+    words: str
+
+
+EQUAL = Mark("equal", "the same in both records")
+DIFFERENT = Mark("different", "different as a whole")
+INSERTED = Mark("indel", "characters inserted or left out")
+REPLACED = Mark("replace", "characters replaced")
+TRANSPOSED = Mark("transpose", "two neighbouring characters exchanged")
+NAMES_SWAPPED = Mark("name-swap", "the two names exchanged")
+DATE_SWAPPED = Mark("date-swap", "day and month exchanged")
+MISSING = Mark("missing", "missing")
+
+UNIQUE = Mark("unique", "nobody else has this name")
+RARE = Mark("rare", "2 to 5 records have this name")
+COMMON = Mark("common", "6 to 100 records have this name")
+VERY_COMMON = Mark("very-common", "more than 100 records have this name")
+
+MARKS = (
+    *(EQUAL, DIFFERENT, INSERTED, REPLACED, TRANSPOSED, NAMES_SWAPPED, DATE_SWAPPED, MISSING),
+    *(UNIQUE, RARE, COMMON, VERY_COMMON),
+)
+"""All of them, for a legend."""
+
+
+def frequency(records: int) -> Mark:
+    """How common a name is that so many base records have.
+
+    >>> [frequency(records).name for records in (1, 2, 5, 6, 100, 101)]
+    ['unique', 'rare', 'rare', 'common', 'common', 'very-common']
+    """
+    if records <= 1:
+        return UNIQUE
+    if records <= 5:
+        return RARE
+    return COMMON if records <= 100 else VERY_COMMON

@@ -1,0 +1,199 @@
+"""How far a project is, who has seen how much, and how far people agree: for managers, without any value."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from itertools import combinations, pairwise
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from discreet.ledger import Ledger
+from discreet.linkage.agreement import agreement_of_many, agreement_of_two
+from discreet.linkage.holding import WITHDRAWN, not_there
+from discreet.linkage.meter import PARTS
+from discreet.linkage.outcomes import Answered, read_answers
+from discreet.linkage.project import Project
+from discreet.linkage.views import CHOICES, Gauge
+from discreet.store.linkage_tables import ASSIGNMENT, CELL, DECISION, PROJECT, WORKER
+from discreet.store.tables import BUDGET
+
+LONGEST_PAUSE = 300
+"""Seconds; whoever does nothing for longer is taken to be away."""
+
+
+@dataclass(frozen=True)
+class WorkerProgress:
+    """How far one person is, and what she has seen."""
+
+    worker: str
+    pairs: int
+    decided: int
+    choices: Mapping[int, int]
+    """How often each answer counts, by the keys of CHOICES."""
+    characters: Gauge
+    risk: Gauge
+    seconds: int
+    """Time at work: from act to act, without pauses of more than five minutes."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "worker": self.worker,
+            "pairs": self.pairs,
+            "decided": self.decided,
+            "choices": {str(choice): count for choice, count in self.choices.items()},
+            "characters": self.characters.to_dict(),
+            "risk": self.risk.to_dict(),
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a project is."""
+
+    project: Project
+    pairs: int
+    verdicts: Mapping[str, int]
+    """Pairs by what counts: same, different, can't tell, disputed, open."""
+    unassigned: int
+    to_adjudicate: int
+    characters: Gauge
+    risk: Gauge
+    workers: tuple[WorkerProgress, ...]
+    agreement: Fraction | None
+    """Fleiss' kappa over the pairs with the most answers; None where nothing can be compared."""
+    compared: int
+    """Over how many pairs."""
+    between: tuple[tuple[str, str, int, Fraction | None], ...]
+    """Cohen's kappa of every two reviewers, with the number of pairs that both have decided."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        kappa = None if self.agreement is None else str(self.agreement)
+        return {
+            "project": self.project.to_dict(),
+            "pairs": self.pairs,
+            "verdicts": dict(self.verdicts),
+            "unassigned": self.unassigned,
+            "to_adjudicate": self.to_adjudicate,
+            "characters": self.characters.to_dict(),
+            "risk": self.risk.to_dict(),
+            "workers": [worker.to_dict() for worker in self.workers],
+            "agreement": {"fleiss": kappa, "pairs": self.compared},
+            "between": [
+                {"workers": [one, other], "pairs": count, "cohen": None if found is None else str(found)}
+                for one, other, count, found in self.between
+            ],
+        }
+
+
+def progress(ledger: Ledger, project: Project) -> Progress:
+    """How far a project is, in one state of the store."""
+    with ledger.store.reading() as connection:
+        answers = read_answers(connection, project)
+        row = connection.execute(select(PROJECT).where(PROJECT.c.id == project.id)).one()
+        workers = tuple(_workers(connection, project))
+    rated = [one.answers for one in answers if one.complete and len(one.answers) > 1]
+    most = max((len(row) for row in rated), default=0)
+    comparable = [one for one in rated if len(one) == most]
+    return Progress(
+        project=project,
+        pairs=len(answers),
+        verdicts={
+            name: sum(one.verdict == name for one in answers)
+            for name in ("same", "different", "can't tell", "disputed", "open")
+        },
+        unassigned=sum(not one.reviews for one in answers),
+        to_adjudicate=sum(one.disputed and not one.adjudications for one in answers),
+        characters=_characters(row),
+        risk=_risk(project, row.displays, row.risk_spent, row.risk_limit),
+        workers=workers,
+        agreement=agreement_of_many(comparable) if comparable else None,
+        compared=len(comparable),
+        between=tuple(_between(answers)),
+    )
+
+
+def summary(ledger: Ledger, project: Project, worker: str) -> WorkerProgress:
+    """How far one person is: what she is told after her last pair."""
+    with ledger.store.reading() as connection:
+        found = [one for one in _workers(connection, project) if one.worker == worker]
+    if not found:
+        raise not_there()
+    return found[0]
+
+
+def _workers(connection: Connection, project: Project) -> Iterable[WorkerProgress]:
+    given = connection.execute(
+        select(ASSIGNMENT.c.id, ASSIGNMENT.c.worker, ASSIGNMENT.c.state).where(ASSIGNMENT.c.project == project.id)
+    ).all()
+    owner = {row.id: row.worker for row in given}
+    choices, moments = _acts(connection, project, owner)
+    standing = select(WORKER).where(WORKER.c.project == project.id).order_by(WORKER.c.worker)
+    for row in connection.execute(standing).all():
+        mine = [one for one in given if one.worker == row.worker and one.state != WITHDRAWN]
+        spent = connection.execute(select(BUDGET.c.spent).where(BUDGET.c.name == project.budget(row.worker))).scalar()
+        said = [choices[one.id] for one in mine if choices.get(one.id) is not None]
+        yield WorkerProgress(
+            worker=row.worker,
+            pairs=len(mine),
+            decided=len(said),
+            choices={choice: said.count(choice) for choice in CHOICES},
+            characters=_characters(row),
+            risk=_risk(project, row.displays, spent or 0, row.risk_limit),
+            seconds=_at_work(moments[row.worker]),
+        )
+
+
+def _acts(
+    connection: Connection, project: Project, owner: Mapping[int, str]
+) -> tuple[dict[int, int | None], dict[str, list[str]]]:
+    """The answer that counts for each assignment, and the moments at which everybody did something."""
+    choices: dict[int, int | None] = {}
+    moments: dict[str, list[str]] = defaultdict(list)
+    of_project = ASSIGNMENT.c.project == project.id
+    decisions = select(DECISION).join(ASSIGNMENT, ASSIGNMENT.c.id == DECISION.c.assignment).where(of_project)
+    for row in connection.execute(decisions.order_by(DECISION.c.id)):
+        choices[row.assignment] = row.choice
+        moments[owner[row.assignment]].append(row.at)
+    cells = select(CELL).join(ASSIGNMENT, ASSIGNMENT.c.id == CELL.c.assignment).where(of_project)
+    for row in connection.execute(cells.where(CELL.c.reason == "asked")):
+        moments[owner[row.assignment]].append(row.at)
+    return choices, moments
+
+
+def _at_work(moments: Sequence[str]) -> int:
+    """Seconds from act to act.
+
+    >>> _at_work(["2026-03-01T12:00:00Z", "2026-03-01T12:00:20Z", "2026-03-01T13:00:00Z"])
+    20
+    """
+    times = sorted(datetime.fromisoformat(moment) for moment in moments)
+    gaps = ((later - earlier).total_seconds() for earlier, later in pairwise(times))
+    return round(sum(gap for gap in gaps if gap <= LONGEST_PAUSE))
+
+
+def _characters(row: Any) -> Gauge:
+    limit = None if row.characters_limit is None else Fraction(row.characters_limit)
+    return Gauge(Fraction(row.characters_shown, row.characters or 1), limit)
+
+
+def _risk(project: Project, displays: int, parts: int, limit: str | None) -> Gauge:
+    return Gauge(project.meter(displays).spent(Fraction(parts, PARTS)), None if limit is None else Fraction(limit))
+
+
+def _between(answers: Sequence[Answered]) -> Iterable[tuple[str, str, int, Fraction | None]]:
+    said: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for one in answers:
+        made = {worker: CHOICES[choice][0] for worker, choice in one.reviews.items() if choice is not None}
+        for first, second in combinations(sorted(made), 2):
+            said[first, second].append((made[first], made[second]))
+    for (first, second), both in sorted(said.items()):
+        left, right = [one for one, _ in both], [other for _, other in both]
+        yield first, second, len(both), agreement_of_two(left, right)

@@ -1,0 +1,176 @@
+"""The tables of linkage projects: who sees which pair, and what is open in it. No value of a person is in any of them."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from discreet.store.tables import Number, metadata
+
+PROJECT = Table(
+    "linkage_project",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("folder", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("attributes", Text, nullable=False),
+    Column("records", BigInteger, nullable=False),
+    Column("initial", Text, nullable=False),
+    Column("kappa", BigInteger, nullable=False),
+    Column("strict", Boolean, nullable=False),
+    Column("risk_limit", Text, nullable=True),
+    Column("characters_limit", Text, nullable=True),
+    Column("displays", BigInteger, nullable=False),
+    Column("risk_spent", BigInteger, nullable=False),
+    Column("risk_allowed", BigInteger, nullable=True),
+    Column("characters", BigInteger, nullable=False),
+    Column("characters_shown", BigInteger, nullable=False),
+    Column("characters_allowed", BigInteger, nullable=True),
+    Column("actor", Text, nullable=False),
+    Column("made", Text, nullable=False),
+    UniqueConstraint("name", name="linkage_project_name"),
+    CheckConstraint("state IN ('open', 'closed')", name="linkage_project_state"),
+    CheckConstraint("initial IN ('masked', 'minimum', 'moderate', 'full')", name="linkage_project_initial"),
+    CheckConstraint("risk_allowed IS NULL OR risk_spent <= risk_allowed", name="linkage_project_risk"),
+    CheckConstraint(
+        "characters_allowed IS NULL OR characters_shown <= characters_allowed", name="linkage_project_characters"
+    ),
+)
+"""A project. The values of its people are in `folder`. Limits are exact shares as text; what is allowed and spent follows
+from them in parts and characters, over all `displays` (a pair before one person's eyes is one).
+"""
+
+PAIR = Table(
+    "linkage_pair",
+    metadata,
+    Column("project", Number, ForeignKey("linkage_project.id"), primary_key=True, autoincrement=False),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("first", BigInteger, nullable=False),
+    Column("second", BigInteger, nullable=False),
+    Column("probability", Double, nullable=True),
+    UniqueConstraint("project", "first", "second", name="linkage_pair_records"),
+)
+"""Two records by their numbers, for people to decide, and what the machine thinks of them."""
+
+WORKER = Table(
+    "linkage_worker",
+    metadata,
+    Column("project", Number, ForeignKey("linkage_project.id"), primary_key=True, autoincrement=False),
+    Column("worker", Text, primary_key=True),
+    Column("risk_limit", Text, nullable=True),
+    Column("characters_limit", Text, nullable=True),
+    Column("displays", BigInteger, nullable=False),
+    Column("characters", BigInteger, nullable=False),
+    Column("characters_shown", BigInteger, nullable=False),
+    Column("characters_allowed", BigInteger, nullable=True),
+    CheckConstraint(
+        "characters_allowed IS NULL OR characters_shown <= characters_allowed", name="linkage_worker_characters"
+    ),
+)
+"""Somebody who reviews for a project. The privacy risk is a budget of the ledger, characters are counted here."""
+
+ASSIGNMENT = Table(
+    "linkage_assignment",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("project", Number, nullable=False),
+    Column("pair", BigInteger, nullable=False),
+    Column("worker", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("place", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("contribution", Text, nullable=False),
+    Column("characters", BigInteger, nullable=False),
+    Column("characters_shown", BigInteger, nullable=False),
+    Column("made", Text, nullable=False),
+    ForeignKeyConstraint(
+        ["project", "pair"], ["linkage_pair.project", "linkage_pair.number"], name="linkage_assignment_of"
+    ),
+    UniqueConstraint("project", "worker", "pair", name="linkage_assignment_once"),
+    Index("linkage_assignment_pair", "project", "pair"),
+    CheckConstraint("role IN ('review', 'adjudication')", name="linkage_assignment_role"),
+    CheckConstraint("state IN ('open', 'decided', 'withdrawn')", name="linkage_assignment_state"),
+)
+"""A pair before one person's eyes. `version` grows with everything that is opened, `contribution` is what the pair
+contributes to the score as it stands, exactly.
+"""
+
+CELL = Table(
+    "linkage_cell",
+    metadata,
+    Column("assignment", Number, ForeignKey("linkage_assignment.id"), primary_key=True, autoincrement=False),
+    Column("attribute", Text, primary_key=True),
+    Column("mode", Text, primary_key=True),
+    Column("reason", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    CheckConstraint("mode IN ('partial', 'full')", name="linkage_cell_mode"),
+    CheckConstraint("reason IN ('initial', 'asked', 'seen by others')", name="linkage_cell_reason"),
+)
+"""What was opened, when and why; never what it says. The furthest mode of a cell is the one it is in."""
+
+DECISION = Table(
+    "linkage_decision",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("assignment", Number, ForeignKey("linkage_assignment.id"), nullable=False),
+    Column("choice", BigInteger, nullable=True),
+    Column("at", Text, nullable=False),
+    Index("linkage_decision_of", "assignment", "id"),
+    CheckConstraint("choice IS NULL OR choice BETWEEN 0 AND 6", name="linkage_decision_choice"),
+)
+"""What was decided: the last row counts, and one without a choice takes the one before it back."""
+
+# -- in the web application -------------------------------------------------------------------------------------------
+
+LOAN = Table(
+    "linkage_loan",
+    metadata,
+    Column("dataset", Number, ForeignKey("web_dataset.id"), primary_key=True, autoincrement=False),
+    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
+    Column("made", Text, nullable=False),
+)
+"""A data set that a custodian lends to the managers of linkage projects."""
+
+WORK = Table(
+    "linkage_work",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
+    Column("project", Number, ForeignKey("linkage_project.id"), nullable=True),
+    Column("asked", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("made", BigInteger, nullable=False),
+    Column("started", BigInteger, nullable=True),
+    Column("ended", BigInteger, nullable=True),
+    Column("attempts", BigInteger, nullable=False),
+    Column("claim", Text, nullable=True),
+    Column("lease", BigInteger, nullable=True),
+    Column("step", Text, nullable=False),
+    Column("progress", BigInteger, nullable=True),
+    Column("problem", Text, nullable=True),
+    Column("remedy", Text, nullable=True),
+    CheckConstraint("kind IN ('make', 'retrain')", name="linkage_work_kind"),
+    CheckConstraint(
+        "state IN ('declared', 'queued', 'running', 'done', 'failed', 'cancelled')", name="linkage_work_state"
+    ),
+    Index("linkage_work_waiting", "state", "id"),
+    sqlite_autoincrement=True,
+)
+"""A project in the making, or its model learning from decisions: a job about tables that are no data sets. While it is
+`declared`, somebody still says what its columns are. The columns that the queue needs are those of `web_job`.
+"""

@@ -1,0 +1,1 @@
+"""Linkage in the web application: projects, their making, and what a reviewer sees."""

@@ -1,0 +1,226 @@
+"""A pair as the page shows it: the cells with their signs and words, the two meters, and the price of every next step.
+
+Everything comes from a `PairView`, which holds nothing that was not paid for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.linkage.marks import Mark
+from discreet.linkage.views import CHOICES, REFUSALS, CellView, Gauge, PairView, Price, RowView, percent
+
+ROWS = ("A", "B")
+ROOM = Fraction(5, 4)
+"""A meter reaches a quarter further than its limit."""
+SHORT_MARKS = {
+    "equal": "same",
+    "different": "different",
+    "indel": "inserted",
+    "replace": "replaced",
+    "transpose": "exchanged",
+    "name-swap": "names swapped",
+    "date-swap": "day and month swapped",
+    "missing": "missing",
+    "unique": "unique",
+    "rare": "rare",
+    "common": "common",
+    "very-common": "very common",
+}
+"""The words below icons."""
+FREQUENT = {"unique": "only 1", "rare": "2–5", "common": "6–100", "very-common": ">100"}
+STEPS = {"partial": "Show what differs", "full": "Show in full"}
+KEYS = (1, 2, 3, 4, 5, 6)
+
+
+@dataclass(frozen=True)
+class ShownRow:
+    """One value."""
+
+    row: str
+    view: RowView
+    opened: frozenset[str]
+    """Kinds of pieces that are open."""
+    words: str
+    """What is read aloud: attribute, row, and what can be known of the value."""
+
+
+@dataclass(frozen=True)
+class ShownCell:
+    """The two values of an attribute, and what may be done next."""
+
+    place: int
+    label: str
+    view: CellView
+    rows: tuple[ShownRow, ShownRow]
+    marks: tuple[Mark, ...]
+    step: str
+    """What the next step does; empty where all is open."""
+    refused: str
+    """Why it would be refused; empty if it would not."""
+
+    @property
+    def price(self) -> Price | None:
+        """What the next step costs."""
+        return self.view.next
+
+    @property
+    def announced(self) -> str:
+        """Both rows, for whoever does not see them."""
+        return ". ".join(row.words for row in self.rows)
+
+
+@dataclass(frozen=True)
+class ShownMeter:
+    """A meter: how much is used, where the limit is, and on which scale it is drawn."""
+
+    key: str
+    label: str
+    gauge: Gauge
+
+    @property
+    def scale(self) -> Fraction:
+        """What the whole length of the bar stands for."""
+        if self.gauge.limit is None or self.gauge.limit == 0:
+            return Fraction(1)
+        return min(Fraction(1), self.gauge.limit * ROOM)
+
+    def along(self, value: Fraction) -> str:
+        """Where a share is on the bar, in per cent of its length."""
+        return f"{min(100.0, float(100 * value / self.scale)):.3f}"
+
+    @property
+    def used(self) -> str:
+        """In words."""
+        return written(self.gauge.used)
+
+    @property
+    def limit(self) -> str:
+        """In words."""
+        return "no limit" if self.gauge.limit is None else f"limit {written(self.gauge.limit)}"
+
+    @property
+    def now(self) -> float:
+        """For whoever is told the number."""
+        return percent(self.gauge.used)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One of the six answers, or that nobody can tell."""
+
+    choice: int
+    letter: str
+    words: str
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class ShownPair:
+    """All of it."""
+
+    view: PairView
+    cells: tuple[ShownCell, ...]
+    meters: tuple[ShownMeter, ShownMeter]
+    different: tuple[Answer, ...]
+    same: tuple[Answer, ...]
+    cannot_tell: Answer
+
+    @property
+    def percent(self) -> int:
+        """How much of one's pairs is decided."""
+        return 100 * self.view.decided // max(1, self.view.pairs)
+
+    @property
+    def decided(self) -> str:
+        """What was decided, in words; empty if nothing was."""
+        return "" if self.view.choice is None else answer_words(self.view.choice)
+
+
+def shown(view: PairView) -> ShownPair:
+    """A view, ready for the page."""
+    answers = [_answer(choice, view.choice) for choice in KEYS]
+    return ShownPair(
+        view,
+        tuple(_cell(place, cell) for place, cell in enumerate(view.cells)),
+        (
+            ShownMeter("characters", "Characters shown", view.characters),
+            ShownMeter("risk", "Privacy risk", view.risk),
+        ),
+        tuple(answers[:3]),
+        tuple(answers[3:]),
+        _answer(0, view.choice),
+    )
+
+
+def written(share: Fraction) -> str:
+    """A share in per cent, with as many digits as help: what is not nothing never looks like nothing.
+
+    >>> written(Fraction(41, 1000)), written(Fraction(0)), written(Fraction(1, 100_000)), written(Fraction(3, 10))
+    ('4.1 %', '0 %', '0.001 %', '30 %')
+    """
+    value = float(100 * share)
+    if value == 0 or value >= 100:
+        return f"{value:.0f} %"
+    digits = 1 if value >= 1 else 2
+    while digits < 6 and round(value, digits) == 0:
+        digits += 1
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".") + " %"
+
+
+def label_of(attribute: str) -> str:
+    """The name of a column as people read it.
+
+    >>> label_of("birth_date")
+    'birth date'
+    """
+    return attribute.replace("_", " ").strip() or attribute
+
+
+def answer_words(choice: int) -> str:
+    """An answer in words.
+
+    >>> answer_words(6), answer_words(0)
+    ('same, high confidence', "can't tell")
+    """
+    answer, sure = CHOICES[choice]
+    return f"{answer}, {sure} confidence" if sure else answer
+
+
+def _answer(choice: int, chosen: int | None) -> Answer:
+    sure = CHOICES[choice][1]
+    return Answer(choice, sure[:1].upper() or "?", answer_words(choice), choice == chosen)
+
+
+def _cell(place: int, cell: CellView) -> ShownCell:
+    rows = tuple(_row(cell, place) for place in (0, 1))
+    price = cell.next
+    return ShownCell(
+        place,
+        label_of(cell.attribute),
+        cell,
+        (rows[0], rows[1]),
+        cell.marks,
+        "" if price is None else STEPS[price.mode],
+        "" if price is None or price.refused is None else REFUSALS[price.refused],
+    )
+
+
+def _row(cell: CellView, place: int) -> ShownRow:
+    view, name, other = cell.rows[place], ROWS[place], ROWS[1 - place]
+    words = [f"{label_of(cell.attribute)}, row {name}: {view.words}"]
+    if cell.together is not None:
+        words.append(f"swapped with {label_of(cell.together)} of row {other}")
+    elif view.words != "missing":
+        words += [mark.words for mark in cell.marks if mark.name != "missing"]
+    if view.frequency is not None:
+        words.append(view.frequency.words)
+    return ShownRow(name, view, _opened(cell), "; ".join(words))
+
+
+def _opened(cell: CellView) -> frozenset[str]:
+    kinds = {piece.kind for row in cell.rows for piece in row.pieces} - {"separator", "missing"}
+    if cell.mode == "full":
+        return frozenset(kinds)
+    return frozenset(kinds - {"same"}) if cell.mode == "partial" else frozenset()

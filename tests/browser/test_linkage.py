@@ -1,0 +1,336 @@
+"""A whole linkage project in a real browser, by keyboard alone: made, given out, reviewed, settled, taken away."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from discreet.linkage.dispatch import Limits
+from discreet.linkage.project import Project
+from tests.browser.walking import Place, barriers, photograph, press, sideways, tab_to, type_into
+from tests.linkage.worlds import folder_of
+from tests.web.client import make_accounts
+from tests.web.linking import given_out
+
+pytestmark = pytest.mark.browser
+Visit = Callable[..., Page]
+LOOKS = (
+    ("light", 1280, "light"),
+    ("dark", 1280, "dark"),
+    ("window-1024", 1024, "light"),
+    ("window-700", 700, "light"),
+    ("double", 640, "dark"),
+    ("narrow", 360, "light"),
+)
+FIRST = "id,given_name,surname,birth_date,sex,diagnosis\n" + "".join(
+    f"a{at},{given},{family},{born},{sex},J{at}\n"
+    for at, (given, family, born, sex) in enumerate(
+        [
+            ("Mary", "Miller", "1964-08-09", "F"),
+            ("Robert", "Jones", "1971-01-30", "M"),
+            ("Anne", "Leigh", "1980-05-05", "F"),
+        ]
+    )
+)
+SECOND = "id,given_name,surname,born,sex,plan\n" + "".join(
+    f"b{at},{given},{family},{born},{sex},P{at}\n"
+    for at, (given, family, born, sex) in enumerate(
+        [
+            ("Marie", "Miller", "1964-09-08", "F"),
+            ("Jones", "Robert", "1971-01-30", "M"),
+            ("Ann", "Lee", "1981-05-05", "F"),
+        ]
+    )
+)
+PAIRS = "a,b\n" + "".join(f"a{at},b{at}\n" for at in range(3))
+
+
+def choose(page: Page, label: str, value: str) -> None:
+    """Choose from a list by keyboard: its first letters are typed."""
+    tab_to(page, page.get_by_label(label, exact=True))
+    page.keyboard.type(value)
+
+
+def tick(page: Page, name: str) -> None:
+    """Check a box by keyboard."""
+    tab_to(page, page.get_by_role("checkbox", name=name, exact=True))
+    page.keyboard.press("Space")
+
+
+def listening(page: Page) -> None:
+    """Wait until the page listens to keys."""
+    expect(page.get_by_role("checkbox", name="Single keys work")).to_be_visible()
+
+
+def here(page: Page) -> str:
+    """The attribute whose cell has the focus."""
+    return page.locator("tr.cell.here th").inner_text()
+
+
+def go_to(page: Page, attribute: str) -> None:
+    """By arrows to a cell."""
+    for _ in range(12):
+        if page.locator("tr.cell.here").count() and here(page) == attribute:
+            return
+        page.keyboard.press("ArrowRight")
+    raise AssertionError(f"the arrows do not lead to {attribute}")
+
+
+def value(page: Page, attribute: str, row: int) -> str:
+    """What stands in a cell."""
+    cell = page.locator("tr.cell", has=page.get_by_role("rowheader", name=attribute, exact=True))
+    return cell.locator(".mask").nth(row).inner_text()
+
+
+def meter(page: Page, name: str) -> str:
+    """What a meter says."""
+    return page.get_by_role("meter", name=name).get_attribute("aria-valuetext") or ""
+
+
+def decide(page: Page, key: str) -> None:
+    """Answer by a key and wait for the next page."""
+    listening(page)
+    before = page.url
+    page.keyboard.press(key)
+    page.wait_for_url(lambda address: address != before)
+
+
+def make_project(page: Page, place: Path) -> None:
+    """A manager brings three files and declares the columns."""
+    for name, text in (("a.csv", FIRST), ("b.csv", SECOND), ("p.csv", PAIRS)):
+        (place / name).write_text(text, encoding="utf-8")
+    page.goto("/linkage")
+    press(page, page.get_by_role("link", name="Make a project").first)
+    type_into(page, "Name of the project", "Clinic and registry")
+    for label, name in (("#first", "a.csv"), ("#second", "b.csv")):
+        page.set_input_files(label, place / name)
+    tab_to(page, page.get_by_text("Ready pairs, encoding"))
+    page.keyboard.press("Enter")
+    page.set_input_files("#pairs", place / "p.csv")
+    photograph(page, "linkage-new")
+    assert barriers(page) == []
+    press(page, page.get_by_role("button", name="Go on to the columns"))
+    choose(page, "What diagnosis is for", "sens")
+    choose(page, "What plan of b.csv is for", "sens")
+    photograph(page, "linkage-columns")
+    assert barriers(page) == []
+    press(page, page.get_by_role("button", name="Make the project"))
+    page.wait_for_url("**/linkage/1?said=made", timeout=90_000)
+    photograph(page, "linkage-project-new")
+    assert barriers(page) == []
+
+
+def test_a_whole_project_by_keyboard(place: Place, visit: Visit, tmp_path: Path) -> None:
+    make_accounts(place.app, "worker2", "worker3")
+    manager = visit("manager")
+    make_project(manager, tmp_path)
+    for name in ("worker", "worker2"):
+        tick(manager, name)
+    type_into(manager, "People who see each pair", "2")
+    type_into(manager, "Limit of privacy risk, in per cent", "25")
+    type_into(manager, "Limit of characters, in per cent", "60")
+    press(manager, manager.get_by_role("button", name="Give out"))
+    expect(manager.get_by_role("status")).to_contain_text("The pairs are given out")
+
+    review(visit("worker"))
+    second = visit("worker2")
+    press(second, second.get_by_role("navigation", name="Places").get_by_role("link", name="Linkage"))
+    press(second, second.get_by_role("link", name="Begin"))
+    for _ in range(3):
+        decide(second, "2")
+    expect(second.locator("h1")).to_have_text("Thank you")
+
+    manager.reload()
+    expect(manager.get_by_text("3 pairs are in dispute")).to_be_visible()
+    photograph(manager, "linkage-project-disputes")
+    assert barriers(manager) == []
+    choose(manager, "Settled by", "worker3")
+    press(manager, manager.get_by_role("button", name="Give them out"))
+    third = visit("worker3")
+    third.goto("/linkage")
+    press(third, third.get_by_role("link", name="Begin"))
+    expect(third.get_by_text("to be settled")).to_be_visible()
+    opened = 0
+    for _ in range(3):
+        opened += third.locator("tr.cell .p.open").count()
+        decide(third, "6")
+    assert opened, "what the reviewers opened is open to whoever settles"
+    expect(third.locator("h1")).to_have_text("Thank you")
+
+    manager.goto("/linkage/1")
+    tab_to(manager, manager.get_by_role("button", name="Take away"))
+    with manager.expect_download() as waiting:
+        manager.keyboard.press("Enter")
+    with zipfile.ZipFile(io.BytesIO(waiting.value.path().read_bytes())) as archive:
+        linked = list(csv.DictReader(io.StringIO(archive.read("linked.csv").decode())))
+    assert {(row["diagnosis"], row["plan"]) for row in linked} == {("J0", "P0"), ("J1", "P1"), ("J2", "P2")}
+    assert set(linked[0]) == {"person", "diagnosis", "plan"}
+
+
+def review(page: Page) -> None:
+    """One reviewer: looks, pays, hits a limit, decides, undoes, finishes; all by keys."""
+    press(page, page.get_by_role("navigation", name="Places").get_by_role("link", name="Linkage"))
+    press(page, page.get_by_role("link", name="Begin"))
+    expect(page.locator("h1")).to_have_text("Pair 1 of 3")
+    listening(page)
+    free = meter(page, "Privacy risk")
+    page.keyboard.press("ArrowRight")
+    attribute = here(page)
+    masked = value(page, attribute, 0)
+    expect(page.locator("[data-gauge=risk] [data-preview]")).to_contain_text("+")
+    assert meter(page, "Privacy risk") == free, "a look at the price costs nothing"
+    photograph(page, "review-price")
+    page.keyboard.press("r")
+    expect(page.locator("#said")).to_contain_text("row A:")
+    assert value(page, attribute, 0) != masked
+    assert meter(page, "Privacy risk") != free
+    assert here(page) == attribute, "the focus stays"
+    assert barriers(page) == []
+    paid = open_until_refused(page)
+    photograph(page, "review-limit")
+    assert barriers(page) == []
+    decide(page, "6")
+    expect(page.locator("h1")).to_have_text("Pair 2 of 3")
+    listening(page)
+    page.keyboard.press("z")
+    expect(page.get_by_text("The decision is taken back")).to_be_visible()
+    expect(page.locator("h1")).to_have_text("Pair 1 of 3")
+    assert meter(page, "Privacy risk") == paid, "what was opened stays paid"
+    listening(page)
+    page.keyboard.press("n")
+    expect(page.locator("h1")).to_have_text("Pair 2 of 3")
+    listening(page)
+    page.keyboard.press("p")
+    expect(page.locator("h1")).to_have_text("Pair 1 of 3")
+    for key in ("5", "4"):
+        decide(page, key)
+    expect(page.locator("h1")).to_have_text("Pair 3 of 3")
+    decide(page, "0")
+    expect(page.locator("h1")).to_have_text("Thank you")
+    photograph(page, "review-thanks")
+    assert barriers(page) == []
+
+
+def open_until_refused(page: Page) -> str:
+    """Open cell after cell until one stays shut; gives what the meter says then."""
+    for _ in range(20):
+        if page.locator("tr.cell.shut").count():
+            shut = page.locator("tr.cell.shut th").first.inner_text()
+            go_to(page, shut)
+            page.keyboard.press("Enter")
+            expect(page.locator("#said")).to_contain_text("Stays shut: your limit")
+            return meter(page, "Privacy risk")
+        before = page.locator("#review").get_attribute("data-announce")
+        open_one = page.locator("tr.cell:not(.shut):not(.whole) th").first.inner_text()
+        go_to(page, open_one)
+        page.keyboard.press("Enter")
+        expect(page.locator("#review")).not_to_have_attribute("data-announce", before or "")
+    raise AssertionError("no limit was met")
+
+
+@pytest.fixture
+def project(place: Place, tmp_path: Path) -> Project:
+    """A project whose pairs the worker has."""
+    return given_out(place.app, folder_of(tmp_path / "people")[0].path, limits=Limits.of("0.3", "0.5"))
+
+
+@pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
+def test_pairs_fit_and_have_no_barriers(
+    place: Place, visit: Visit, project: Project, name: str, width: int, scheme: str
+) -> None:
+    page = visit("worker", viewport={"width": width, "height": 800}, color_scheme=scheme)
+    for pair in (1, 3):
+        page.goto(f"/linkage/{project.id}/pairs/{pair}")
+        listening(page)
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("r")
+        expect(page.locator("#said")).to_contain_text("row A:")
+        photograph(page, f"review-{pair}-{name}")
+        assert barriers(page) == [], pair
+        assert sideways(page) == 0, pair
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Help")).to_be_visible()
+    photograph(page, f"review-help-{name}")
+    assert barriers(page) == []
+    page.keyboard.press("Escape")
+    page.goto("/linkage")
+    photograph(page, f"linkage-list-{name}")
+    assert barriers(page) == []
+
+
+@pytest.mark.parametrize(("name", "width", "scheme"), [LOOKS[0], LOOKS[1], LOOKS[4]])
+def test_pages_of_managers_have_no_barriers(
+    place: Place, visit: Visit, project: Project, name: str, width: int, scheme: str
+) -> None:
+    page = visit("manager", viewport={"width": width, "height": 800}, color_scheme=scheme)
+    for at in ("", f"/{project.id}", f"/{project.id}/zones", "/new"):
+        page.goto(f"/linkage{at}")
+        photograph(page, f"manager{at.replace('/', '-')}-{name}")
+        assert barriers(page) == [], at
+        assert sideways(page) == 0, at
+
+
+def test_every_sign_is_said_in_words(place: Place, visit: Visit, project: Project) -> None:
+    page = visit("worker")
+    told = []
+    for pair in range(1, 8):
+        page.goto(f"/linkage/{project.id}/pairs/{pair}")
+        told += page.locator("tr.cell .unseen").all_inner_texts()
+    words = " ".join(told)
+    assert "family, row A: 5 characters, all different; swapped with given of row B" in words or (
+        "family, row A: 6 characters, all different; swapped with given of row B" in words
+    )
+    assert "day and month exchanged" in words
+    assert "row B: missing" in words or "row A: missing" in words
+    assert not {"@", "&", "*"} & set(words), "signs are not read aloud"
+
+
+def test_keys_can_be_switched_off(place: Place, visit: Visit, project: Project) -> None:
+    page = visit("worker")
+    page.goto(f"/linkage/{project.id}/pairs/1")
+    page.get_by_role("checkbox", name="Single keys work").uncheck()
+    page.locator("h1").click()
+    for key in ("6", "r", "z", "n"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(300)
+    expect(page.locator("h1")).to_have_text(page.locator("h1").inner_text())
+    assert page.url.endswith("/pairs/1")
+    assert meter(page, "Privacy risk").startswith("0 %")
+    page.reload()
+    expect(page.get_by_role("checkbox", name="Single keys work")).not_to_be_checked()
+    stored = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
+    assert stored == '[{"discreet-keys":"off"},{}]'
+
+
+def test_the_mouse_previews_and_opens(place: Place, visit: Visit, project: Project) -> None:
+    page = visit("worker")
+    page.goto(f"/linkage/{project.id}/pairs/1")
+    listening(page)
+    cell = page.locator("tr.cell").first
+    cell.hover()
+    expect(page.locator("[data-gauge=risk] [data-preview]")).to_contain_text("+")
+    page.locator("h1").hover()
+    expect(page.locator("[data-gauge=risk] [data-preview]")).to_have_text("")
+    cell.get_by_role("button").click()
+    expect(page.locator("#said")).to_contain_text("row A:")
+
+
+def test_reviewers_need_no_script(place: Place, visit: Visit, project: Project) -> None:
+    page = visit("worker", java_script_enabled=False)
+    page.goto(f"/linkage/{project.id}/pairs/1")
+    expect(page.get_by_role("checkbox")).to_have_count(0)
+    before = meter(page, "Privacy risk")
+    page.get_by_role("button", name="Show").first.click()
+    assert meter(page, "Privacy risk") != before
+    page.get_by_text("Keys and signs").click()
+    expect(page.get_by_text("a character that is the same in both rows")).to_be_visible()
+    page.get_by_role("button", name="same, high confidence").click()
+    expect(page.locator("h1")).to_contain_text("of 7")
+    page.get_by_role("button", name="undo").click()
+    expect(page.get_by_text("The decision is taken back")).to_be_visible()

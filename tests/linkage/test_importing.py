@@ -1,0 +1,217 @@
+"""Import: what identifies and what is sensitive lie apart, and nothing but the bridge joins them."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow
+import pytest
+
+import discreet
+from discreet.errors import ColumnError, DataError, EmptySource, UsageError
+from discreet.linkage import LinkageSpec, ProjectFolder, start_project
+from tests.linkage.conftest import Sample
+
+SPEC = LinkageSpec.from_dict(
+    {
+        "linkage": {
+            "id": "no",
+            "sensitive": ["illness"],
+            "identifying": {"name": {"kind": "string"}, "born": {"kind": "date"}},
+        }
+    }
+)
+
+
+def table(rows: int = 200) -> pyarrow.Table:
+    return pyarrow.table(
+        {
+            "no": [f"r{row}" for row in range(rows)],
+            "name": [f"person {row}" for row in range(rows)],
+            "born": ["1980-01-01" if row % 5 else "unknown" for row in range(rows)],
+            "illness": [f"illness {row}" for row in range(rows)],
+            "note": ["secret"] * rows,
+        }
+    )
+
+
+def rows(path: Path, columns: str = "*") -> list[tuple[object, ...]]:
+    return list(duckdb.connect().execute(f"SELECT {columns} FROM read_parquet('{path}')").fetchall())
+
+
+def test_parts_hold_what_they_should_and_nothing_else(tmp_path: Path) -> None:
+    folder = start_project(tmp_path / "p", table(), spec=SPEC)
+    describe = {
+        part: [row[0] for row in duckdb.connect().execute(f"DESCRIBE FROM '{folder.file(part, 'first')}'").fetchall()]
+        for part in ("identifying", "sensitive", "bridge")
+    }
+    assert describe == {
+        "identifying": ["record", "name", "born"],
+        "sensitive": ["pseudonym", "illness"],
+        "bridge": ["record", "pseudonym", "id"],
+    }
+    assert b"illness 7" not in folder.file("identifying", "first").read_bytes()
+    assert folder.about["tables"][0]["left_out"] == ["note"]
+    assert folder.about["tables"][0]["unread_dates"] == {"born": 40}
+    assert folder.about["tables"][0]["missing"] == {"name": 0, "born": 40}
+
+
+def test_the_bridge_joins_every_row_with_its_own(tmp_path: Path) -> None:
+    folder = start_project(tmp_path / "p", table(), spec=SPEC)
+    scan = {part: f"read_parquet('{folder.file(part, 'first')}')" for part in ("identifying", "sensitive", "bridge")}
+    joined = duckdb.connect().execute(
+        f"SELECT id, name, illness FROM {scan['bridge']} JOIN {scan['identifying']} USING (record) JOIN {scan['sensitive']} USING (pseudonym)"
+    )
+    assert {tuple(one.rpartition(" ")[2].removeprefix("r") for one in row) for row in joined.fetchall()} == {
+        (str(row),) * 3 for row in range(200)
+    }
+
+
+def test_neither_order_nor_number_joins_the_parts(tmp_path: Path) -> None:
+    """The order of each part is random, and has nothing to do with that of the other or of the source."""
+    folder = start_project(tmp_path / "p", table(2000), spec=SPEC, key=b"fixed")
+    names = [int(str(one).rpartition(" ")[2]) for (one,) in rows(folder.file("identifying", "first"), "name")]
+    ills = [int(str(one).rpartition(" ")[2]) for (one,) in rows(folder.file("sensitive", "first"), "illness")]
+    for one, other in ((names, ills), (names, range(2000)), (ills, range(2000))):
+        assert abs(np.corrcoef(one, list(other))[0, 1]) < 0.1
+        assert sum(a == b for a, b in zip(one, other, strict=True)) < 12
+
+
+def test_pseudonyms_are_unique_and_new_each_time(tmp_path: Path) -> None:
+    found = [
+        {
+            str(one)
+            for (one,) in rows(start_project(tmp_path / name, table(), spec=SPEC).file("bridge", "first"), "pseudonym")
+        }
+        for name in ("a", "b")
+    ]
+    assert all(len(one) == 200 and {len(name) for name in one} == {32} for one in found)
+    assert not found[0] & found[1]
+
+
+def test_records_are_numbered_through_both_tables(sample: Sample) -> None:
+    folder = sample.folder
+    assert folder.two
+    first, second = (sorted(rows(folder.file("identifying", name), "record")) for name in ("first", "second"))
+    assert [record for (record,) in first + second] == list(range(folder.records))
+    assert len(folder.identifying()["surname"]) == folder.records
+    assert folder.possible_pairs == folder.sizes[0] * folder.sizes[1]
+    assert folder.records_of(["A000000", "A000001", "nobody", None], "first")[2:].tolist() == [-1, -1]
+
+
+def test_identifying_values_come_in_the_order_of_their_numbers(sample: Sample) -> None:
+    folder = sample.folder
+    known = dict(
+        duckdb.connect().execute(f"SELECT record, surname FROM {folder.scan('identifying', 'second')}").fetchall()
+    )
+    surnames = folder.identifying()["surname"]
+    assert all(surnames[record] == surname for record, surname in known.items())
+
+
+def test_only_the_owner_can_open_it(tmp_path: Path) -> None:
+    folder = start_project(tmp_path / "p", table(), spec=SPEC)
+    for part in (folder.path, folder.path / "identifying", folder.path / "sensitive", folder.path / "bridge"):
+        assert stat.S_IMODE(part.stat().st_mode) == 0o700
+
+
+def test_every_kind_of_table_can_be_imported(tmp_path: Path) -> None:
+    duckdb.connect().from_arrow(table()).write_csv(str(tmp_path / "a.csv"))
+    duckdb.connect().from_arrow(table()).write_parquet(str(tmp_path / "a.parquet"))
+    sources = [
+        tmp_path / "a.csv",
+        str(tmp_path / "a.parquet"),
+        table(),
+        table().to_pandas(),
+        duckdb.connect().from_arrow(table()),
+        discreet.read(tmp_path / "a.csv"),
+    ]
+    for place, source in enumerate(sources):
+        folder = start_project(tmp_path / f"p{place}", source, spec=SPEC, key=b"k")
+        assert folder.sizes == (200,)
+        assert sorted(rows(folder.file("bridge", "first"), "id")) == sorted((f"r{row}",) for row in range(200))
+
+
+@pytest.mark.postgres
+def test_a_table_in_postgres(tmp_path: Path, postgres_url: str) -> None:
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS to_link")
+        connection.execute("CREATE TABLE to_link (no int4, name text, born date, illness bytea)")
+        connection.execute(
+            "INSERT INTO to_link VALUES (1, 'Anna, \"A\"', '1980-03-04', '\\x00ff'), (2, '', NULL, NULL)"
+        )
+    folder = start_project(tmp_path / "p", discreet.read(postgres_url, table="to_link"), spec=SPEC)
+    assert set(rows(folder.file("identifying", "first"), "name, born")) == {('ANNA, "A"', "1980-03-04"), (None, None)}
+    assert set(rows(folder.file("sensitive", "first"), "illness")) == {("\\x00ff",), (None,)}
+
+
+@pytest.mark.spark
+def test_a_frame_on_spark(tmp_path: Path, spark: object) -> None:
+    frame = spark.createDataFrame(table(20))  # type: ignore[attr-defined]
+    folder = start_project(tmp_path / "p", frame, spec=SPEC)
+    assert sorted(rows(folder.file("bridge", "first"), "id")) == sorted((f"r{row}",) for row in range(20))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"no": ["r1"] * 200}, ColumnError, "199 rows repeat a name"),
+        ({"no": [None, *(f"r{row}" for row in range(199))]}, ColumnError, "1 rows have none"),
+    ],
+)
+def test_ids_must_name_records(
+    tmp_path: Path, change: dict[str, list[str]], error: type[Exception], words: str
+) -> None:
+    columns = {**{name: table().column(name).to_pylist() for name in table().column_names}, **change}
+    with pytest.raises(error, match=words):
+        start_project(tmp_path / "p", pyarrow.table(columns), spec=SPEC)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_name_columns_and_no_values(tmp_path: Path) -> None:
+    with pytest.raises(ColumnError, match="none is named 'illness'"):
+        start_project(tmp_path / "p", table().drop_columns(["illness"]), spec=SPEC)
+    with pytest.raises(EmptySource):
+        start_project(tmp_path / "p", table(0), spec=SPEC)
+    ragged = tmp_path / "a.csv"
+    ragged.write_text("no,name,born,illness\nr1,Zebedee,1980-01-01,flu,CANARY\n" * 2, encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        start_project(tmp_path / "p", ragged, spec=SPEC)
+    assert "CANARY" not in str(caught.value)
+    assert "Zebedee" not in str(caught.value)
+
+
+def test_a_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
+    start_project(tmp_path / "p", table(), spec=SPEC)
+    with pytest.raises(UsageError, match="exists already"):
+        start_project(tmp_path / "p", table(), spec=SPEC)
+    with pytest.raises(UsageError, match="no folder"):
+        start_project(tmp_path / "no" / "p", table(), spec=SPEC)
+    with pytest.raises(UsageError, match="no linkage project"):
+        ProjectFolder.open(tmp_path)
+
+
+def test_a_project_without_ids(tmp_path: Path) -> None:
+    content = {"linkage": {"identifying": {"name": {"kind": "string"}, "born": {"kind": "date"}}}}
+    folder = start_project(tmp_path / "p", table(5), spec=LinkageSpec.from_dict(content))
+    assert rows(folder.file("bridge", "first"), "DISTINCT id") == [(None,)]
+    assert not folder.two
+    assert folder.possible_pairs == 10
+
+
+@pytest.mark.slow
+def test_a_million_rows_move_quickly(tmp_path: Path) -> None:
+    import time
+
+    path = tmp_path / "m.parquet"
+    duckdb.connect().execute(
+        f"COPY (SELECT 'r' || i AS no, 'person ' || i AS name, DATE '1950-01-01' + CAST(i % 20000 AS INTEGER) AS born, 'x' || i AS illness FROM range(1000000) t(i)) TO '{path}'"
+    )
+    start = time.process_time()
+    folder = start_project(tmp_path / "p", path, spec=SPEC)
+    assert folder.records == 1_000_000
+    assert time.process_time() - start < 60

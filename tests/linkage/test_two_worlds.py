@@ -1,0 +1,143 @@
+"""Two worlds that differ only in what is hidden give the same bytes: views, prices and refusals.
+
+The worlds differ by a renaming of characters over a whole table: letters and digits that no open cell shows become others,
+years move. That keeps what a masked display shows by design: lengths, which characters differ, which values agree, how
+common they are, and how many people share them.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import Refused
+from discreet.ledger import Ledger
+from discreet.linkage import reveal as door
+from discreet.linkage.dispatch import Limits, assign
+from tests.linkage.worlds import folder_of, registered
+
+NAMES = ["given", "family"]
+Person = dict[str, str | None]
+
+
+def people_of(rng: random.Random) -> list[Person]:
+    """People some of whom are others with a slip."""
+    made: list[Person] = []
+    for _ in range(6):
+        person: Person = {
+            "given": "".join(rng.choices("abcd", k=rng.randint(3, 5))),
+            "family": "".join(rng.choices("abcd", k=rng.randint(3, 6))),
+            "born": f"19{rng.randrange(10)}{rng.randrange(10)}-0{rng.randint(1, 9)}-1{rng.randrange(10)}",
+            "sex": rng.choice("FM"),
+            "number": "".join(rng.choices("0123456789", k=6)),
+        }
+        other = dict(person)
+        match rng.randrange(5):
+            case 0:
+                other["given"], other["family"] = person["family"], person["given"]
+            case 1:
+                other["born"] = None
+            case 2:
+                other["family"] = f"{person['family']}x"
+            case 3:
+                other["number"] = person["number"][:-1] + rng.choice("0123456789")  # type: ignore[index]
+            case _:
+                other["sex"] = "X"
+        made += [person, other]
+    return made
+
+
+def renamed(people: list[Person], rng: random.Random, shown: Mapping[str, set[str]]) -> list[Person]:
+    """The same people with other characters wherever nothing is shown of them."""
+    maps = {name: permuted(string.ascii_lowercase, shown.get("names", set()), rng) for name in ("given",)}
+    maps["family"] = maps["given"]  # exchanged names stay exchanged
+    maps["number"] = permuted(string.digits, shown.get("number", set()), rng)
+    maps["sex"] = {} if shown.get("sex") else dict(zip("FMX", rng.sample(["W", "QQQQ", "ZZ"], 3), strict=True))
+    decade = 0 if shown.get("born") else rng.randrange(10)
+    return [
+        {name: changed(name, value, maps.get(name, {}), decade) for name, value in person.items()} for person in people
+    ]
+
+
+def permuted(alphabet: str, fixed: set[str], rng: random.Random) -> dict[str, str]:
+    free = [sign for sign in alphabet if sign not in fixed]
+    return dict(zip(free, rng.sample(free, len(free)), strict=True))
+
+
+def changed(name: str, value: str | None, signs: Mapping[str, str], decade: int) -> str | None:
+    if value is None:
+        return None
+    if name == "born":
+        return f"19{(int(value[2]) + decade) % 10}{value[3:]}"
+    if name == "sex":
+        return signs.get(value, value)
+    return "".join(signs.get(sign, sign) for sign in value)
+
+
+def session(people: list[Person], clicks: list[tuple[int, str]], *, kappa: int, limit: str) -> list[str]:
+    """All that a reviewer is told in the course of some clicks."""
+    said: list[str] = []
+    with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISCREET_KEYS", f"{place}/keys")
+        pairs = [(2 * at, 2 * at + 1) for at in range(6)]
+        home, _ = folder_of(Path(place) / "people", people, pairs)
+        with Ledger.open(Path(place) / "store.db") as ledger:
+            project = registered(ledger, home.path, kappa=kappa)
+            assign(ledger, project, ["ann"], actor="manager", limits=Limits.of(limit), rng=random.Random(1))
+            said += [told(door.view(ledger, project, "ann", number)) for number in range(1, 7)]
+            for turn, (number, name) in enumerate(clicks):
+                try:
+                    said.append(told(door.reveal(ledger, project, "ann", number, name, key=f"k{turn}")))
+                except Refused as error:
+                    said.append(str(error))
+            said += [told(door.view(ledger, project, "ann", number)) for number in range(1, 7)]
+    return said
+
+
+def told(view: Any) -> str:
+    return json.dumps(view.to_dict(), sort_keys=True)
+
+
+def characters(said: list[str]) -> dict[str, set[str]]:
+    """The characters that were shown, by what they are characters of."""
+    found: dict[str, set[str]] = {"names": set(), "number": set(), "born": set(), "sex": set()}
+    for line in said:
+        for cell in json.loads(line)["cells"] if line.startswith("{") else []:
+            if cell["mode"] != "masked":
+                text = "".join(row["text"] for row in cell["rows"])
+                found["names" if cell["attribute"] in NAMES else cell["attribute"]] |= set(text) - set("*@&?-")
+    return found
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    seed=st.integers(0, 2**32),
+    clicks=st.lists(st.tuples(st.integers(1, 6), st.sampled_from([*NAMES, "born", "sex", "number"])), max_size=5),
+    kappa=st.sampled_from([1, 2]),
+    limit=st.sampled_from(["0.05", "1"]),
+)
+def test_what_is_hidden_changes_no_byte(seed: int, clicks: list[tuple[int, str]], kappa: int, limit: str) -> None:
+    rng = random.Random(seed)
+    people = people_of(rng)
+    first = session(people, clicks, kappa=kappa, limit=limit)
+    others = renamed(people, rng, characters(first))
+    assert session(others, clicks, kappa=kappa, limit=limit) == first
+
+
+def test_the_test_can_fail() -> None:
+    """What is open is told: a renaming that touches it is seen."""
+    people = people_of(random.Random(1))
+    clicks = [(1, "given"), (1, "given")]
+    first = session(people, clicks, kappa=1, limit="1")
+    others = renamed(people, random.Random(2), {})
+    assert session(others, [], kappa=1, limit="1") == session(people, [], kappa=1, limit="1")
+    assert session(others, clicks, kappa=1, limit="1") != first
