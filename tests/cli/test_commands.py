@@ -214,7 +214,7 @@ def test_the_demo_tells_its_story(tmp_path: Path) -> None:
 
 
 def test_the_demo_names_the_leaker_and_leaves_the_users_own_store_alone(tmp_path: Path) -> None:
-    """A leak of a fifth of one of three copies, played with secrets drawn anew."""
+    """A leak of half of one of three copies, played with secrets drawn anew."""
     import contextlib
     import io
 

@@ -61,11 +61,10 @@ def _play(place: Path, files: DemoFiles, ledger: Ledger) -> None:
         f"half real and half\nmade up, a secret decides who has which; a copy lacks {lost:.1%} of the rows. Their sealed list "
         "stands in the ledger."
     )
-    share = 0.2 if spring.manifest.settings.k == SIZES[0] else 0.5
-    leak = _leaked(place, share)
+    leak = _leaked(place)
     with console.working("Tracing"):
         found = trace(spring, leak=leak, store=ledger)
-    click.echo(f"Months later {share:.0%} of the rows of some copy turn up on the net, without their numbers.")
+    click.echo("Months later half of the rows of some copy turn up on the net, without their numbers.")
     who = ", ".join(found.accused) or "nobody"
     first = found.standings[0]
     click.echo(
@@ -89,8 +88,8 @@ def _released(hospital: Table, register: Table, ledger: Ledger) -> Release:
     raise AssertionError("there are sizes")
 
 
-def _leaked(place: Path, share: float) -> Path:
-    """Some rows of one copy, as somebody would offer them: its order is random, so the first rows are any rows."""
+def _leaked(place: Path) -> Path:
+    """Half of the rows of one copy, as somebody would offer them: its order is random, so the first rows are any rows."""
     copy = read(place / "copies" / LEAKER / "data.parquet")
     columns = [name for name in copy.columns if name != "row"]
     cells = fetch(copy, columns)
@@ -99,5 +98,5 @@ def _leaked(place: Path, share: float) -> Path:
     with leak.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
-        writer.writerows(islice(rows, round(share * copy.records)))
+        writer.writerows(islice(rows, copy.records // 2))
     return leak

@@ -79,7 +79,7 @@ def _shift(found: dict[str, Any]) -> Line:
 
 def _gate(found: dict[str, Any]) -> Line:
     warned = found["auc"] > max(WARN, found["floor"])
-    says = f"How well a classifier tells made-up groups from real ones: 0.5 is guessing, and up to {found['floor']:.2f} is luck."
+    says = f"How well a classifier tells made-up groups from real ones: 0.5 or less is guessing, and up to {found['floor']:.2f} is luck."
     more = " A recipient who tries may find some of the decoys." if warned else ""
     return Line(f"{found['auc']:.2f}", "classifier (AUC)", says + more, warned)
 
