@@ -19,7 +19,7 @@ from discreet.web.render import assets
 from discreet.web.route import Route
 from discreet.web.routes import ROUTES
 from tests.linkage.worlds import PAIRS, PEOPLE, folder_of, registered
-from tests.web.client import Browser, make_accounts, signed_in
+from tests.web.client import BOTH_STORES, Browser, make_accounts, signed_in
 from tests.web.linking import Shown, click, decide, given_out, page_of
 from tests.web.snapshot import entries, snapshot
 
@@ -94,6 +94,7 @@ def in_threads(count: int, act: Callable[[int], None]) -> None:
         thread.join()
 
 
+@BOTH_STORES
 def test_parallel_reveals_never_exceed_the_limit(app: FastAPI, folder: Path) -> None:
     project = given_out(app, folder, limits=Limits.of("0.06"))
     browsers = [signed_in(app, "worker") for _ in range(24)]
@@ -119,6 +120,7 @@ def test_parallel_reveals_never_exceed_the_limit(app: FastAPI, folder: Path) -> 
     assert 0 <= meter.spent(spent(app.state.site.ledger, project)) - display.score <= meter.slack
 
 
+@BOTH_STORES
 def test_one_click_is_charged_once_however_often_it_is_sent(app: FastAPI, project: Project, worker: Browser) -> None:
     shown = page_of(worker, project, 1)
     form = shown.form(shown.cells[0])

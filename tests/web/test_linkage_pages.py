@@ -24,7 +24,7 @@ from discreet.web.jobs.foreman import Foreman
 from discreet.web.linkage import work as works
 from discreet.web.linkage.work import Work
 from tests.linkage.worlds import folder_of
-from tests.web.client import Browser, make_accounts, signed_in
+from tests.web.client import BOTH_STORES, Browser, make_accounts, signed_in
 from tests.web.jobs.working import until
 from tests.web.linking import given_out
 from tests.web.samples import make_dataset
@@ -225,6 +225,7 @@ def test_uploads_that_are_no_tables_are_refused_and_gone(
     assert snapshot(app)["linkage_work"] == []
 
 
+@BOTH_STORES
 def test_work_that_fails_says_why_with_the_names_people_gave(app: FastAPI, manager: Browser) -> None:
     rows = b"id,name,born\n1,a,2000-01-01\n1,b,2000-01-02\n"
     begun = manager.post("/linkage/new", {"name": "twice", "encoding": "utf-8"}, files={"first": ("people.csv", rows)})
@@ -274,6 +275,7 @@ def test_limits_in_per_cent_are_exact(app: FastAPI, folder: Path, manager: Brows
     assert rows["worker2"][2:5] == ("1/8", "121/400", 3)
 
 
+@BOTH_STORES
 def test_the_manager_sees_how_far_everybody_is(app: FastAPI, folder: Path, manager: Browser) -> None:
     make_accounts(app, "worker2")
     project = given_out(app, folder, ["worker", "worker2"], name="both")
@@ -304,6 +306,7 @@ def test_a_closed_project_can_still_be_taken_away(app: FastAPI, manager: Browser
     assert list(app.state.site.places.folder.path.glob("export-*")) == []
 
 
+@BOTH_STORES
 def test_a_reviewer_finds_her_work_and_a_summary(app: FastAPI, project: Project) -> None:
     worker = signed_in(app, "worker")
     assert "0 of 7" in worker.get("/linkage").text

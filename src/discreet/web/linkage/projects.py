@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Connection, and_, case, func, select
 
 from discreet.linkage.holding import WITHDRAWN
 from discreet.linkage.project import Project, project_of
@@ -53,7 +53,7 @@ def has_pair(connection: Connection, project: int, worker: str, pair: int) -> bo
 
 def tasks_of(connection: Connection, worker: str) -> list[Task]:
     """Where somebody has pairs, what is to be done first."""
-    decided = func.sum(func.coalesce((ASSIGNMENT.c.state == "decided").cast(PROJECT.c.id.type), 0))
+    decided = func.sum(case((ASSIGNMENT.c.state == "decided", 1), else_=0))
     counted = connection.execute(
         select(ASSIGNMENT.c.project, func.count().label("pairs"), decided.label("decided"))
         .where(ASSIGNMENT.c.worker == worker, ASSIGNMENT.c.state != WITHDRAWN)
