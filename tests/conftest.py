@@ -26,6 +26,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return OneCluster(config, log)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The scheduler knows tests by their names only; one that hides would start a second cluster."""
+    hidden = [item.nodeid for item in items if item.get_closest_marker("spark") and "spark" not in item.nodeid]
+    if hidden:
+        raise pytest.UsageError(f"Tests on Spark say so in their names; {hidden[0]} does not.")
+
+
 @contextmanager
 def scratch() -> Iterator[Path]:
     """A folder for a server. Not one of pytest's: other runs on the machine clear those while a server still uses them."""

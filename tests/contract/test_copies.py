@@ -114,7 +114,7 @@ def guarded(cell: str | None) -> str | None:
 
 
 @pytest.mark.spark
-def test_a_folder_of_the_cluster_that_is_taken_is_left_alone(spark: Any, world: World, tmp_path: Path) -> None:
+def test_a_folder_on_spark_that_is_taken_is_left_alone(spark: Any, world: World, tmp_path: Path) -> None:
     table = read(spark.read.parquet(str(world.path)), policy=POLICY)
     (tmp_path / "out" / "north").mkdir(parents=True)
     with pytest.raises(UsageError, match="exists already"):

@@ -12,6 +12,7 @@ from discreet.linkage import DuckDBBackend, LinkageSpec, SparkBackend, score_pai
 from discreet.people import write_extracts
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_duckdb_and_spark_give_the_same_pairs_and_probabilities(tmp_path: Path, spark: Any) -> None:
     files = write_extracts(tmp_path / "data", people=150, seed=4)

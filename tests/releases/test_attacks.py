@@ -123,6 +123,7 @@ def test_no_attack_tells_marks_and_link_counts_tell_bait() -> None:
     assert played.to_dict()["holds"] is True
 
 
+@pytest.mark.slow
 def test_the_same_seed_plays_the_same_game() -> None:
     table, _ = marked.state()
     first, again = (play(marked.linked(), table, seed=5, recipients=2, modes=("marks",)) for _ in range(2))
