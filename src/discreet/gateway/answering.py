@@ -32,6 +32,7 @@ class Answering(Conversation):
             if frame is None:
                 return
             self._answered(frame)
+            self._settle()
 
     def _answered(self, frame: Frame) -> None:
         kind = frame.kind
@@ -91,7 +92,6 @@ class Answering(Conversation):
             gone = [name for name, portal in self._portals.items() if portal.serial < head.serial]
             for name in gone:
                 del self._portals[name]
-        self._settle()
 
     def _failed(self, frame: Frame) -> None:
         head = self._expected[0] if self._expected else None
@@ -149,7 +149,7 @@ class Answering(Conversation):
         elif not self._is_refused(head):
             if self._holding is None:
                 self._holding = Holding()
-            self._hold(frame.raw, frame.starts)
+            self._hold(frame.raw, frame.starts if frame.starts is not None else ())
 
     def _is_refused(self, head: Entry) -> bool:
         if head.refused is None and head.portal is not None:

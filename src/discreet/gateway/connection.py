@@ -231,18 +231,17 @@ class Connection:
             self._pump(self._session)
 
     def _pump(self, session: Session) -> None:
-        while not self._over:
-            self._send(session.to_client, session.to_upstream)
-            if session.deliveries:
-                self._delivered(session)
-            if session.over:
-                self.close()
-                return
-            if not session.questions:
-                break
+        """Ask what is asked; send when nobody is left who answers at once."""
+        while session.questions and not self._over:
             questions, session.questions = session.questions, []
             for question in questions:
                 self._ask(session, question)
+        self._send(session.to_client, session.to_upstream)
+        if session.deliveries:
+            self._delivered(session)
+        if session.over:
+            self.close()
+            return
         self._client_paused(self.client.paused)
         self._upstream_paused(self.upstream.paused)
 

@@ -6,8 +6,10 @@ released is byte for byte what a direct connection would have received.
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,8 @@ from discreet.gateway.wire import Malformed, Starts, big_endian
 
 _HEADER = 5
 _FIRST_CELL = 7  # letter, length, number of columns
+_BY_HAND = 8  # rows for which arrays are not worth their set-up
+_WIDTH, _NUMBER = struct.Struct("!H"), struct.Struct("!i")
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,8 @@ class Held:
 
     data: bytes = field(repr=False)
     """The messages as they came: DataRow, or CopyData."""
-    starts: NDArray[np.int64] = field(repr=False)
-    """Where each message begins in `data`."""
+    places: Starts = field(repr=False)
+    """Where each message begins in `data`; `starts` is the same as an array."""
     columns: tuple[Column, ...] | None
     """As the server described them; None for COPY."""
     copy: bool = False
@@ -54,7 +58,12 @@ class Held:
     @property
     def rows(self) -> int:
         """How many messages."""
-        return len(self.starts)
+        return len(self.places)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each message begins in `data`."""
+        return np.asarray(self.places, dtype=np.int64)
 
     @property
     def octets(self) -> NDArray[np.uint8]:
@@ -83,11 +92,11 @@ class Held:
     def _cells(self) -> Cells:
         if self.copy:
             raise Malformed
+        if self.rows <= _BY_HAND:
+            return self._few()
         width = self._width()
         offsets = np.empty((width, self.rows), dtype=np.int64)
         lengths = np.empty((width, self.rows), dtype=np.int32)
-        if not self.rows:
-            return Cells(offsets, lengths)
         numbers = big_endian(self.octets)
         cursor = self.starts + _FIRST_CELL
         for column in range(width):
@@ -102,9 +111,22 @@ class Held:
             raise Malformed
         return Cells(offsets, lengths)
 
+    def _few(self) -> Cells:
+        """The same for a handful of rows, for which arrays would take longer than the rows."""
+        width = len(self.columns) if self.columns is not None else None
+        offsets, lengths = [], []
+        for start, end in pairwise([*self.places, len(self.data)]):
+            found = _walk_row(self.data, start, end)
+            if width not in (None, len(found[0])):
+                raise Malformed
+            width = len(found[0])
+            offsets.append(found[0])
+            lengths.append(found[1])
+        shape = (self.rows, width or 0)
+        placed = np.array(offsets, dtype=np.int64).reshape(shape)
+        return Cells(placed.T, np.array(lengths, dtype=np.int32).reshape(shape).T)
+
     def _width(self) -> int:
-        if not self.rows:
-            return len(self.columns or ())
         if int(np.diff(np.append(self.starts, len(self.data))).min()) < _FIRST_CELL:
             raise Malformed
         octets = self.octets
@@ -115,31 +137,39 @@ class Held:
         return width
 
 
+def _walk_row(data: bytes, start: int, end: int) -> tuple[list[int], list[int]]:
+    offsets, lengths = [], []
+    try:
+        at = start + _FIRST_CELL
+        for _ in range(_WIDTH.unpack_from(data, start + _HEADER)[0]):
+            (length,) = _NUMBER.unpack_from(data, at)
+            offsets.append(at + 4)
+            lengths.append(length)
+            at += 4 + max(length, 0)
+    except struct.error:
+        raise Malformed from None
+    if at != end or min(lengths, default=0) < -1:
+        raise Malformed
+    return offsets, lengths
+
+
 class Holding:
     """Collects what belongs to one result, in order, and forgets it all when it becomes too much."""
 
-    __slots__ = ("_base", "_pieces", "_rows", "_starts", "copy", "size")
+    __slots__ = ("_base", "_pieces", "_places", "size")
 
     def __init__(self) -> None:
         self._pieces: list[tuple[bool, bytes]] = []
-        self._starts: list[NDArray[np.int64]] = []
+        self._places: list[tuple[int, Starts]] = []
         self._base = 0
-        self._rows = 0
         self.size = 0
         """Bytes that are held."""
-        self.copy = False
-
-    @property
-    def rows(self) -> int:
-        """Rows that are held."""
-        return self._rows
 
     def add_rows(self, raw: bytes, starts: Starts) -> None:
         """Rows: whole messages, or a part of a large one (which begins no message unless it is the first part)."""
-        self._starts.append(np.asarray(starts, dtype=np.int64) + self._base)
+        self._places.append((self._base, starts))
         self._pieces.append((True, raw))
         self._base += len(raw)
-        self._rows += len(starts)
         self.size += len(raw) + 8 * len(starts)
 
     def add_other(self, raw: bytes) -> None:
@@ -147,12 +177,13 @@ class Holding:
         self._pieces.append((False, raw))
         self.size += len(raw)
 
-    def held(self) -> tuple[bytes, NDArray[np.int64]]:
+    def held(self) -> tuple[bytes, Starts]:
         """All rows in one piece, and where each begins."""
         rows = [raw for is_row, raw in self._pieces if is_row]
-        data = rows[0] if len(rows) == 1 else b"".join(rows)
-        starts = np.concatenate(self._starts) if self._starts else np.empty(0, dtype=np.int64)
-        return data, starts
+        if len(rows) == 1:
+            return rows[0], self._places[0][1]
+        places = [np.asarray(starts, dtype=np.int64) + base for base, starts in self._places]
+        return b"".join(rows), np.concatenate(places) if places else []
 
     def all(self) -> list[bytes]:
         """Everything, in the order in which it came."""

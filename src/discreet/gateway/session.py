@@ -7,6 +7,7 @@ error the server would not run it. A Sync may pass the barrier where nothing is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -31,6 +32,8 @@ from discreet.gateway.wire import COPIED, Frame, Framer, Malformed
 _SYNC, _TERMINATE, _FLUSH, _DATA, _DONE, _FAIL = (ord(letter) for letter in "SXHdcf")
 _COPY = frozenset((_DATA, _DONE, _FAIL))
 _BEFORE_BARRIER = _COPY | {_TERMINATE, _FLUSH}
+_SHIFTS = re.compile(r"encoding|names|config|reset|discard|execute|u&", re.IGNORECASE)
+"""What may change client_encoding, of which the server tells only at the end of a pipeline."""
 TOO_LONG = Refuse("The message is longer than the gateway reads.", hint="Send it in parts.", sqlstate="54000")
 TOO_MANY = Refuse("There are too many prepared statements.", hint="Close those that are done.", sqlstate="53200")
 UNREADABLE = Refuse(
@@ -150,7 +153,7 @@ class Session(Answering):
         self.to_upstream.append(frame.raw)
         if self._copying:
             return  # the server ignores it as well
-        self._skipping = self._executed = False
+        self._skipping = self._executed = self._shifty = False
         self._push(owed.SYNC)
 
     def _copied(self, frame: Frame) -> None:
@@ -161,7 +164,7 @@ class Session(Answering):
     def _query(self, frame: Frame) -> None:
         text = query_text(frame.body)
         if self._unsure_of(text):
-            self._wait_until_answered(frame)
+            self._wait_until_sure(frame)
             return
         self._ask_about(text, Query, lambda verdict: self._run_query(frame, verdict))
 
@@ -175,7 +178,7 @@ class Session(Answering):
     def _parse(self, frame: Frame) -> None:
         parse = parse_body(frame.body)
         if self._unsure_of(parse.text):
-            self._wait_until_answered(frame)
+            self._wait_until_sure(frame)
             return
         if self._remembered + len(parse.text) > self._limits.statements:
             self._refuse(TOO_MANY)
@@ -244,6 +247,7 @@ class Session(Answering):
 
     def _run_portal(self, frame: Frame, portal: Portal) -> None:
         self._executed = True
+        self._shifty |= portal.bind is None or portal.bind.text is None or bool(_SHIFTS.search(portal.bind.text))
         self._epoch += 1
         portal.epoch = self._epoch
         if not isinstance(portal.verdict, Hold):
@@ -309,13 +313,18 @@ class Session(Answering):
 
     def _unsure_of(self, text: bytes) -> bool:
         """Whether something that is not answered yet may change how the server reads the text."""
-        return bool(self._expected) and not text.isascii()
+        return not text.isascii() and (self._shifty or self._last_ready() is not None)
 
-    def _wait_until_answered(self, frame: Frame) -> None:
-        if self._executed:
+    def _last_ready(self) -> Entry | None:
+        """The last message that was sent on and ends with ReadyForQuery, before which the server tells of changes."""
+        return next((entry for entry in reversed(self._expected) if entry.kind in owed.ENDS_WITH_READY), None)
+
+    def _wait_until_sure(self, frame: Frame) -> None:
+        last = self._last_ready()
+        if last is None:
             self._refuse(UNREADABLE, simple=frame.kind == owed.QUERY)
             return
-        self._barrier = self._expected[-1]
+        self._barrier = last
         self._wait(frame)
 
     def _ask_about(self, text: bytes, request: Callable[[str], Request], then: Callable[[Any], None]) -> None:
