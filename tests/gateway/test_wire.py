@@ -27,7 +27,7 @@ def frames(data: bytes, cuts: list[int], framer: Framer) -> bytes:
         while (frame := framer.next()) is not None:
             if frame.part:
                 whole += frame.raw
-                if frame.part == "last":
+                if frame.part in ("last", "only"):
                     found.append(whole)
                     whole = b""
             elif frame.starts is None:

@@ -20,7 +20,7 @@ _ANSWERS = {  # letter of the answer: what it answers
     ord("V"): owed.CALL,
 }
 _COUNTED = ("SELECT", "FETCH", "COPY")  # tags whose number is that of the rows given out
-_FORGETS = ("DEALLOCATE", "DISCARD")  # after these, names of statements mean nothing
+_FORGETS = ("DEALLOCATE", "DISCARD ALL")  # after these, names of statements mean nothing
 
 
 class Answering(Conversation):

@@ -143,7 +143,7 @@ class Session(Answering):
             return
         if frame.kind == _DATA:
             self.to_upstream.append(frame.raw)
-        elif frame.part == "first":
+        elif frame.part in ("first", "only"):
             self._refuse(TOO_LONG, simple=frame.kind in (owed.QUERY, owed.CALL))
 
     def _pass_on(self, frame: Frame) -> None:

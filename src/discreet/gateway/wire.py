@@ -51,7 +51,7 @@ class Frame:
         self.starts = starts
         """Where each message of a run begins in `raw`."""
         self.part = part
-        """Empty for whole messages; else `first`, `middle` or `last` part of a large one."""
+        """Empty for whole messages; else `first`, `middle`, `last` or `only` part of a large one."""
 
     @property
     def body(self) -> bytes:
@@ -112,6 +112,8 @@ class Framer:
         if kind in self._runs:
             return self._run(kind)
         self._pos = end
+        if end - pos > self._largest:
+            return Frame(kind, data[pos:end], [0], "only")
         return Frame(kind, data if pos == 0 and end == len(data) else data[pos:end])
 
     def skip(self, size: int) -> None:
