@@ -58,9 +58,6 @@ OTHER = (
     "",
     ";",
     "-- nothing",
-    "BEGIN",
-    "COMMIT",
-    "ROLLBACK",
     "SET DateStyle TO 'ISO'",
     "SHOW server_version_num",
     "EXPLAIN (COSTS OFF) SELECT * FROM identity.people WHERE id = 7",
@@ -69,7 +66,7 @@ OTHER = (
     "UPDATE identity.people SET name = name WHERE id < 5",
     "UPDATE identity.people SET name = name WHERE id BETWEEN 5 AND 9 RETURNING id, name, paid",
     "CREATE TEMP TABLE IF NOT EXISTS own (a int)",
-    "ANALYZE identity.people",
+    "SELECT 1 WHERE false",
     "VALUES (1, 'a'), (2, null)",
     "SELECT",
     "SELECT FROM generate_series(1, 3)",
@@ -159,6 +156,8 @@ def question(chance: random.Random) -> tuple[bytes, int]:
         return raw.query("; ".join(statement(chance) for _ in range(3))), 1
     if kind < 0.43:
         return raw.query(chance.choice(COPIES)), 1
+    if kind < 0.47:
+        return transaction(chance)
     if kind < 0.75:
         return raw.at_once(statement(chance), results=formats(chance)) + raw.SYNC, 1
     if kind < 0.82:
@@ -170,6 +169,15 @@ def question(chance: random.Random) -> tuple[bytes, int]:
     pipeline = [raw.at_once(statement(chance), results=formats(chance)) for _ in range(chance.randint(2, 4))]
     ends = [raw.SYNC if chance.random() < 0.6 else b"" for _ in pipeline[1:]] + [raw.SYNC]
     return b"".join(a + b for a, b in zip(pipeline, ends, strict=True)), sum(map(bool, ends))
+
+
+def transaction(chance: random.Random) -> tuple[bytes, int]:
+    """A block; it ends, so that two sessions never wait for each other."""
+    steps = ["BEGIN", *(f"SELECT {expression(chance)}" for _ in range(chance.randint(0, 3)))]
+    steps += [chance.choice(WRONG)] * chance.randint(0, 1) + ["SELECT 1", chance.choice(("COMMIT", "ROLLBACK"))]
+    if chance.random() < 0.5:
+        return b"".join(raw.query(step) for step in steps), len(steps)
+    return b"".join(raw.at_once(step) + raw.SYNC for step in steps), len(steps)
 
 
 def formats(chance: random.Random) -> list[int]:
