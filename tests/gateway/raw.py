@@ -104,7 +104,11 @@ class Raw:
         kind = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.socket = socket.socket(kind)
         self.socket.settimeout(20)
-        self.socket.connect(address)
+        try:
+            self.socket.connect(address)
+        except OSError:
+            self.socket.close()
+            raise
         self._rest = b""
         if first is None:
             first = startup()

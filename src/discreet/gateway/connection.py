@@ -125,7 +125,7 @@ class Connection:
             return
         certificate = self.upstream.peer_certificate()
         same = certificate is not None and certificate == self._gateway.certificate
-        channels = Channels(self.client.encrypted, certificate is not None, same)
+        channels = Channels(self.client.encrypted, same)
         self._entrance = Entrance(told["user"], channels, settings.secrets)
         self._told = told
         self.client.receive = self._client_entrance
@@ -194,10 +194,10 @@ class Connection:
 
     def _begin(self, entrance: Entrance, watch: Watch | None) -> None:
         client_rest, upstream_rest = entrance.rest()
-        self.client.write(entrance.ready or b"")
         if watch is None:
-            self._relay(client_rest, upstream_rest)
+            self._relay(client_rest, (entrance.ready or b"") + upstream_rest)
             return
+        self.client.write(entrance.ready or b"")
         settings = self._gateway.settings
         self._watch = watch
         self._session = Session(watch, limits=settings.limits, room=self._gateway.room, parameters=entrance.parameters)
@@ -211,8 +211,9 @@ class Connection:
         """Nobody looks: bytes go from one side to the other."""
         self._relays = Relay(self.client, self.upstream), Relay(self.upstream, self.client)
         self._relays[0].peer, self._relays[1].peer = self._relays[1], self._relays[0]
-        self.client.write(upstream_rest)
-        self.upstream.write(client_rest)
+        self._relays[1].data_received(upstream_rest)
+        if client_rest:
+            self._relays[0].data_received(client_rest)
         self.client.hand_over(self._relays[0])
         self.upstream.hand_over(self._relays[1])
         self.client.resume()

@@ -31,7 +31,6 @@ class Channels:
     """What is known about the two connections when they meet."""
 
     client_encrypted: bool = False
-    upstream_encrypted: bool = False
     same_certificate: bool = False
     """Whether the client sees the certificate that the server shows."""
 
@@ -56,6 +55,7 @@ class Entrance:
         self._waiting: Frame | None = None
         self._rebinding: Rebinding | None = None
         self._asked_sasl = False
+        self._withdrawn = False
 
     def client_data(self, data: bytes) -> None:
         """Bytes from the client."""
@@ -111,8 +111,9 @@ class Entrance:
     def _offered(self, body: bytes) -> bytes:
         """The ways to log in, without channel binding where it cannot work."""
         ways = body[4:].split(b"\0")
-        if not (self.channels.client_encrypted and self.channels.same_certificate):
-            ways = [way for way in ways if way != PLUS]
+        if PLUS in ways and not (self.channels.client_encrypted and self.channels.same_certificate):
+            ways.remove(PLUS)
+            self._withdrawn = True
         return message(b"R", body[:4] + b"\0".join(ways))
 
     def _proved(self, frame: Frame) -> bytes:
@@ -120,9 +121,7 @@ class Entrance:
             return frame.raw
         if self._rebinding is not None:
             return message(b"p", self._rebinding.client_final(frame.body))
-        if not (self.channels.client_encrypted and self.channels.upstream_encrypted):
-            return frame.raw
-        return self._first(frame)
+        return self._first(frame) if self._withdrawn else frame.raw
 
     def _first(self, frame: Frame) -> bytes:
         reader = Reader(frame.body)

@@ -118,7 +118,7 @@ class Rebinding:
             return message
         key = _xor(given, self._sign(self._secret.stored_key, self._final))
         if hashlib.sha256(key).digest() != self._secret.stored_key:
-            return message  # a wrong password: the server will say so
+            return other + b",p=" + proof  # a wrong password: the server will say so
         renewed = _xor(key, self._sign(self._secret.stored_key, other))
         return other + b",p=" + base64.b64encode(renewed)
 
