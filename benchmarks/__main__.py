@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import anomalies, anonymity, assessing, attacker, counting, elicitation, lab, ledger, misuse, spark
+from benchmarks import (
+    anomalies,
+    anonymity,
+    assessing,
+    attacker,
+    counting,
+    elicitation,
+    gateway,
+    lab,
+    ledger,
+    misuse,
+    spark,
+)
 
 ALL = {
     "counting": counting.main,
@@ -15,6 +27,7 @@ ALL = {
     "elicitation": elicitation.main,
     "anomalies": anomalies.main,
     "ledger": ledger.main,
+    "gateway": gateway.main,
     "lab": lab.main,
     "spark": spark.main,
 }

@@ -28,11 +28,14 @@ class Answering(Conversation):
 
     def _advance_upstream(self) -> None:
         while not self._upstream_waits and not self.over:
+            if self._expected and self._expected[0].passes and (raw := self._server.skim()):
+                self.to_client.append(raw)
             frame = self._server.next()
             if frame is None:
                 return
             self._answered(frame)
-            self._settle()
+            if self._expected and self._expected[0].kind == owed.REFUSAL:
+                self._settle()
 
     def _answered(self, frame: Frame) -> None:
         kind = frame.kind

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.gateway import startup
 from discreet.gateway.conversation import Question
 from discreet.gateway.entrance import Channels, Entrance
-from discreet.gateway.judge import STUMBLED, Closed, Keep, Mask, Release, Watch, Who
+from discreet.gateway.judge import STUMBLED, Allow, Closed, Hold, Keep, Mask, Refuse, Release, Watch, Who
 from discreet.gateway.messages import error
 from discreet.gateway.session import Session
 from discreet.gateway.sides import Relay, Side
@@ -25,6 +25,8 @@ from discreet.gateway.wire import Malformed
 if TYPE_CHECKING:
     from discreet.gateway.server import Gateway
 
+_LINGER = 10.0  # seconds in which a client may still take what it was sent before the end
+_AT_ONCE = frozenset((Allow, Hold, Refuse, Release, Keep, Mask, type(None)))  # answers that need no waiting
 _READY_IDLE = b"Z\x00\x00\x00\x05I"
 NO_SENSE = error(severity="FATAL", sqlstate="08P01", message="The gateway cannot make sense of what it received.")
 UNREACHABLE = error(severity="FATAL", sqlstate="08001", message="The gateway cannot reach the database server.")
@@ -243,8 +245,8 @@ class Connection:
         if session.over:
             self.close()
             return
-        self._client_paused(self.client.paused)
-        self._upstream_paused(self.upstream.paused)
+        self.upstream.read(not (self.client.paused or session.upstream_waits))
+        self.client.read(not (self.upstream.paused or session.client_waits))
 
     def _send(self, to_client: list[bytes], to_upstream: list[bytes]) -> None:
         if to_upstream:
@@ -259,11 +261,11 @@ class Connection:
             answer = getattr(session.watch, question.method)(*question.arguments)
         except Exception:
             answer = STUMBLED
-        if isinstance(answer, Awaitable):
+        if type(answer) in _AT_ONCE or not isinstance(answer, Awaitable):
+            session.answer(question, answer)
+        else:
             self._thinking += 1
             self._start(self._later(session, question, answer))
-        else:
-            session.answer(question, answer)
 
     async def _later(self, session: Session, question: Question, answer: Awaitable[Any]) -> None:
         try:
@@ -317,10 +319,17 @@ class Connection:
     def client_lost(self) -> None:
         """The client has gone."""
         self.close()
+        self._gone()
 
     def upstream_lost(self) -> None:
         """The server has gone."""
         self.close(b"" if self._relays is not None else LOST)
+        self._gone()
+
+    def _gone(self) -> None:
+        if self.client.ended and self.upstream.ended:
+            self._deadline.cancel()
+            self._gateway.gone(self)
 
     def close(self, last: bytes = b"") -> None:
         """End both sides; what waits for the client is still written."""
@@ -328,6 +337,7 @@ class Connection:
             return
         self._over = True
         self._deadline.cancel()
+        self._deadline = asyncio.get_running_loop().call_later(_LINGER, self.abort)
         if last:
             self.client.write(last)
         self.client.close()
@@ -336,6 +346,11 @@ class Connection:
             self._session.close()
         self._gateway.forget(self)
         self._finish()
+
+    def abort(self) -> None:
+        """End both sides at once; what waits is lost."""
+        self.client.abort()
+        self.upstream.abort()
 
     def _finish(self) -> None:
         if self._watch is not None and not self._thinking:

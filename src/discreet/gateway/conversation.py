@@ -74,7 +74,7 @@ class Conversation:
         self._skipping = False
         self._copying = False
         self._executed = False
-        self._shifty = False
+        self._texts: set[str | None] = set()
         self._began = False
         self._client_waits = False
         self._upstream_waits = False

@@ -53,6 +53,7 @@ class Entry:
         "hold",
         "kind",
         "number",
+        "passes",
         "portal",
         "refused",
         "serial",
@@ -77,6 +78,8 @@ class Entry:
         self.serial = serial
         self.portal = portal
         """The portal that is described or executed."""
+        self.passes = kind == QUERY and hold is None
+        """Whether its rows need not be looked at."""
         self.hold = hold
         """Present if its rows are held."""
         self.silent = silent

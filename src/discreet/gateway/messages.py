@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from struct import Struct, pack
 
 from discreet.gateway.wire import Malformed
@@ -95,6 +96,7 @@ def complete(tag: str) -> bytes:
     return message(b"C", tag.encode("ascii", "replace") + b"\0")
 
 
+@lru_cache(512)
 def described(body: bytes, encoding: str = "utf-8") -> tuple[Column, ...]:
     """The columns of a RowDescription."""
     try:
@@ -139,18 +141,18 @@ class Reader:
 
     __slots__ = ("_body", "_pos")
 
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, body: bytes, pos: int = 0) -> None:
         self._body = body
-        self._pos = 0
+        self._pos = pos
 
     def text(self) -> bytes:
         """A string up to its zero."""
-        end = self._body.find(b"\0", self._pos)
+        begin = self._pos
+        end = self._body.find(b"\0", begin)
         if end < 0:
             raise Malformed
-        found = self._body[self._pos : end]
         self._pos = end + 1
-        return found
+        return self._body[begin:end]
 
     def take(self, size: int) -> bytes:
         """So many bytes."""
@@ -166,11 +168,13 @@ class Reader:
 
     def numbers(self, size: int) -> tuple[int, ...]:
         """A count, then so many numbers."""
-        return tuple(self.number(size) for _ in range(self._count()))
+        count = self._count()
+        return tuple([self.number(size) for _ in range(count)]) if count else ()
 
     def values(self) -> tuple[bytes | None, ...]:
         """A count, then so many values, each with its length; -1 is NULL."""
-        return tuple(self._value() for _ in range(self._count()))
+        count = self._count()
+        return tuple([self._value() for _ in range(count)]) if count else ()
 
     def end(self) -> None:
         """There must not be any more."""
@@ -178,7 +182,11 @@ class Reader:
             raise Malformed
 
     def _count(self) -> int:
-        return int.from_bytes(self.take(2), "big")
+        found = self._body[self._pos : self._pos + 2]
+        if len(found) != 2:
+            raise Malformed
+        self._pos += 2
+        return found[0] << 8 | found[1]
 
     def _value(self) -> bytes | None:
         size = self.number(4)
@@ -187,10 +195,9 @@ class Reader:
 
 def query_text(body: bytes) -> bytes:
     """The text of a Query."""
-    reader = Reader(body)
-    text = reader.text()
-    reader.end()
-    return text
+    if body.find(b"\0") != len(body) - 1:
+        raise Malformed
+    return body[:-1]
 
 
 def parse_body(body: bytes) -> ParseBody:

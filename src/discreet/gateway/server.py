@@ -63,9 +63,9 @@ class Gateway:
             self.context = server_context(settings.certificate, settings.key or settings.certificate)
             self.certificate = fingerprint(settings.certificate)
         self._connections: set[Connection] = set()
+        self._leaving: set[Connection] = set()
         self._kept: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
-        self._empty = asyncio.Event()
 
     async def __aenter__(self) -> Gateway:
         await self.start()
@@ -113,13 +113,28 @@ class Gateway:
         except TimeoutError:
             for connection in list(self._connections):
                 connection.close(STOPPING)
-        await asyncio.sleep(0)
+        await self._let_go()
         while self._kept:
             await asyncio.wait(self._kept)
 
+    async def _let_go(self) -> None:
+        """Let clients take their last words, but not for ever."""
+        for attempt in range(100):
+            if not self._leaving:
+                return
+            if attempt >= 50:
+                for connection in list(self._leaving):
+                    connection.abort()
+            await asyncio.sleep(0.01)
+
     def forget(self, connection: Connection) -> None:
-        """A connection has ended."""
+        """A connection ends: it does not count any more."""
         self._connections.discard(connection)
+        self._leaving.add(connection)
+
+    def gone(self, connection: Connection) -> None:
+        """Nothing is left of a connection."""
+        self._leaving.discard(connection)
 
     def keep(self, work: Coroutine[Any, Any, None]) -> None:
         """Something that must be finished even if its session has gone."""

@@ -80,22 +80,25 @@ class Session(Answering):
     def client_data(self, data: bytes) -> None:
         """Bytes from the client."""
         self._client.feed(data)
-        self._advance()
+        self._advance(self._advance_client)
 
     def upstream_data(self, data: bytes) -> None:
         """Bytes from the server."""
         self._server.feed(data)
-        self._advance()
+        self._advance(self._advance_upstream)
+        if self._waiting is not None or self._client.waiting:
+            self._advance(self._advance_client)
 
     def answer(self, question: Question, value: Any) -> None:
         """What the watch says to a question."""
         question.then(value)
-        self._advance()
+        if question.method != "statement":
+            self._advance(self._advance_upstream)
+        self._advance(self._advance_client)
 
-    def _advance(self) -> None:
+    def _advance(self, direction: Callable[[], None]) -> None:
         try:
-            self._advance_upstream()
-            self._advance_client()
+            direction()
         except Malformed:
             self._end("The gateway cannot make sense of what it received.")
 
@@ -104,14 +107,13 @@ class Session(Answering):
             frame, self._waiting = self._waiting or self._client.next(), None
             if frame is None:
                 return
-            if self._must_wait(frame):
+            if self._barrier is not None and self._must_wait(frame, self._barrier):
                 self._wait(frame)
                 return
             self._take(frame)
 
-    def _must_wait(self, frame: Frame) -> bool:
-        barrier = self._barrier
-        if barrier is None or frame.kind in _BEFORE_BARRIER:
+    def _must_wait(self, frame: Frame, barrier: Entry) -> bool:
+        if frame.kind in _BEFORE_BARRIER:
             return False
         if frame.kind != _SYNC or barrier.hold is None:
             return True
@@ -153,7 +155,8 @@ class Session(Answering):
         self.to_upstream.append(frame.raw)
         if self._copying:
             return  # the server ignores it as well
-        self._skipping = self._executed = self._shifty = False
+        self._skipping = self._executed = False
+        self._texts.clear()
         self._push(owed.SYNC)
 
     def _copied(self, frame: Frame) -> None:
@@ -247,7 +250,7 @@ class Session(Answering):
 
     def _run_portal(self, frame: Frame, portal: Portal) -> None:
         self._executed = True
-        self._shifty |= portal.bind is None or portal.bind.text is None or bool(_SHIFTS.search(portal.bind.text))
+        self._texts.add(portal.bind.text if portal.bind else None)
         self._epoch += 1
         portal.epoch = self._epoch
         if not isinstance(portal.verdict, Hold):
@@ -313,7 +316,11 @@ class Session(Answering):
 
     def _unsure_of(self, text: bytes) -> bool:
         """Whether something that is not answered yet may change how the server reads the text."""
-        return not text.isascii() and (self._shifty or self._last_ready() is not None)
+        return not text.isascii() and (self._shifted() or self._last_ready() is not None)
+
+    def _shifted(self) -> bool:
+        """Whether something executed since the last Sync may have changed the encoding."""
+        return any(text is None or _SHIFTS.search(text) for text in self._texts)
 
     def _last_ready(self) -> Entry | None:
         """The last message that was sent on and ends with ReadyForQuery, before which the server tells of changes."""

@@ -124,6 +124,16 @@ class Side(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
+    def abort(self) -> None:
+        """End at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is left of it."""
+        return self.gone or self._transport is None
+
 
 class Relay(asyncio.Protocol):
     """Sends whatever comes from one side to the other."""

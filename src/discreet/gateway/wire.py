@@ -28,6 +28,7 @@ ROWS = frozenset(b"Dd")
 """The messages from the server that come in runs: DataRow and CopyData."""
 COPIED = frozenset(b"d")
 """The messages from a client that come in runs: CopyData. (From a client, D is Describe.)"""
+_SKIMMED = frozenset(b"TDCI")
 _BY_HAND = 16  # messages walked one by one before it is asked whether arrays are worth their set-up
 _WORTH_ARRAYS = 160  # messages that are likely to follow
 
@@ -45,7 +46,7 @@ class Frame:
 
     def __init__(self, kind: int, raw: bytes, starts: Starts | None = None, part: str = "") -> None:
         self.kind = kind
-        """The letter, as a number; 0 for a body that is skipped."""
+        """The letter, as a number."""
         self.raw = raw
         """The bytes as they came, with letter and length."""
         self.starts = starts
@@ -116,9 +117,25 @@ class Framer:
             return Frame(kind, data[pos:end], [0], "only")
         return Frame(kind, data if pos == 0 and end == len(data) else data[pos:end])
 
-    def skip(self, size: int) -> None:
-        """Let the next `size` bytes come as parts of nothing, to be thrown away."""
-        self._left, self._kind = size, 0
+    def skim(self) -> bytes:
+        """The next few whole messages of a result that need not be looked at one by one, in one piece.
+
+        Rows, descriptions and the ends of statements; but not the end of one whose name begins with D, which may forget
+        prepared statements.
+        """
+        data, pos = self._data, self._pos
+        if self._left or self._need:
+            return b""
+        last, size = len(data) - _HEADER, len(data)
+        for _ in range(_BY_HAND):
+            if pos > last or data[pos] not in _SKIMMED:
+                break
+            end = pos + 1 + _LENGTH.unpack_from(data, pos + 1)[0]
+            if end < pos + 5 or end > size or (data[pos] == 0x43 and data[pos + 5 : pos + 6] == b"D"):
+                break
+            pos = end
+        found, self._pos = data[self._pos : pos], pos
+        return found
 
     def _length(self, data: bytes, pos: int) -> int:
         length: int = _LENGTH.unpack_from(data, pos + 1)[0]
