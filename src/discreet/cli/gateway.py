@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.gateway import Settings
+    from discreet.gateway.governing import Governor
 
 MEBIBYTE = 1 << 20
 FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -24,7 +26,22 @@ FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.option(
     "--listen", default="127.0.0.1:6432", show_default=True, metavar="HOST:PORT", help="Where clients connect."
 )
-@click.option("--mode", type=click.Choice(["open"]), default="open", show_default=True, help="open: everything passes.")
+@click.option(
+    "--policy",
+    "policy",
+    type=FILE,
+    metavar="FILE",
+    help="Policy with a section [gateway]; without, nobody is governed.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["open", "shadow", "enforce"]),
+    help="open: everything passes; shadow: decide and write down; enforce: act. As the policy says, if not given.",
+)
+@click.option(
+    "--own", metavar="URL", help="The gateway's own login, for definitions and counts: postgresql://USER@HOST/DATABASE."
+)
+@click.option("--store", metavar="ADDRESS", help="Where exposures and the ledger are; default DISCREET_STORE.")
 @click.option(
     "--tls-cert", "certificate", type=FILE, metavar="FILE", help="Certificate for clients (PEM); with it, TLS."
 )
@@ -53,7 +70,10 @@ FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 def command(
     upstream: str,
     listen: str,
-    mode: str,
+    policy: Path | None,
+    mode: str | None,
+    own: str | None,
+    store: str | None,
     certificate: Path | None,
     key: Path | None,
     upstream_tls: str,
@@ -69,6 +89,7 @@ def command(
     \b
     Examples:
       discreet gateway --upstream postgresql://db.example:5432
+      discreet gateway --upstream postgresql://db.example --policy clinic.toml --own postgresql://discreet@db.example/clinic
       discreet gateway --upstream 'postgresql:///?host=/run/postgresql' --listen 0.0.0.0:6432 --tls-cert cert.pem --tls-key key.pem
       discreet gateway --upstream postgresql://db.example --upstream-tls verify-full
     """
@@ -90,7 +111,36 @@ def command(
         sessions=sessions,
         grace=grace,
     )
-    asyncio.run(_serve(settings, mode))
+    if policy is None:
+        _refuse_without_policy(mode, own)
+        asyncio.run(_serve(settings, "open"))
+    elif mode == "open":
+        raise UsageError("There is a policy, but the mode is open.", remedy="Leave out --policy, or --mode.")
+    else:
+        _govern(settings, policy, mode, own, store)
+
+
+def _refuse_without_policy(mode: str | None, own: str | None) -> None:
+    if mode in ("shadow", "enforce") or own is not None:
+        raise UsageError(
+            "There is no policy that says what is governed.", remedy="Give --policy; see docs/reference/policy-file.md."
+        )
+
+
+def _govern(settings: Settings, policy: Path, mode: str | None, own: str | None, store: str | None) -> None:
+    from discreet.gateway.governing import Governor
+    from discreet.ledger import Ledger
+    from discreet.policy import Policy
+
+    if own is None:
+        raise UsageError(
+            "The gateway needs a login of its own, to look at definitions and to count.",
+            remedy="Give --own postgresql://USER@HOST/DATABASE, a user that may SELECT from the governed tables.",
+        )
+    read = Policy.load(policy)
+    with Ledger.open(store) as ledger:
+        governor = Governor(read, own=own, ledger=ledger, mode=mode)
+        asyncio.run(_serve(replace(settings, judge=governor), governor.mode, governor))
 
 
 def _address(listen: str) -> tuple[str, int]:
@@ -100,7 +150,7 @@ def _address(listen: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-async def _serve(settings: Settings, mode: str) -> None:
+async def _serve(settings: Settings, mode: str, governor: Governor | None = None) -> None:
     from discreet.gateway import Gateway
 
     stop = asyncio.Event()
@@ -108,8 +158,12 @@ async def _serve(settings: Settings, mode: str) -> None:
     for wanted in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(wanted, stop.set)
     gateway = Gateway(settings)
+    if governor is not None:
+        await governor.start()
     await gateway.start()
     console.say(f"The gateway listens on {settings.host}:{gateway.port}  (mode {mode}; stop with Ctrl-C)")
     await stop.wait()
     console.say("The gateway ends; sessions may finish what they are doing.")
     await gateway.close()
+    if governor is not None:
+        await governor.close()

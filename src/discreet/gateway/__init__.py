@@ -3,6 +3,11 @@
 `wire`, `messages`, `startup`: the protocol, without I/O. `entrance`, `session` (with `answering` and `conversation`): state
 machines of one connection, without I/O. `holding`: rows that wait for a decision. `judge`: the seam to whoever decides.
 `sides`, `connection`, `upstream`, `server`: the thin part that talks to the network.
+
+The judge that governs is `governing.Governor`. What a text may do: `lexing`, `statements`, `understanding`. What it reads:
+`shape` with `naming`, `projecting`, `associating`, giving a `reading`. What the database is: `own`, `catalog`, `views`,
+`explained`, `describing`, `histograms`. What a result tells: `origin`, `decoding`, `entities`, `publishing`. What becomes of
+it: `limits`, `decision`, `accounts`, `watching`, `redaction`, `words`.
 """
 
 from discreet.gateway.conversation import Limits

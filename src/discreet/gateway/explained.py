@@ -1,0 +1,137 @@
+"""Where the columns of a result come from, as the server itself says: the plan of EXPLAIN (VERBOSE), read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.gateway.catalog import Catalog, Leaf, Origin
+
+Node = Mapping[str, Any]
+_INNER = re.compile(r"\b(?:hashed )?(SubPlan|InitPlan) \d+|\$\d+")
+_PLAIN = re.compile(r'^\(*("(?:[^"]|"")+"|\w+)\.("(?:[^"]|"")+"|\w+)\)*$')
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Per column of a result the governed columns that it is made of."""
+
+    origins: tuple[Origin, ...]
+    scans: Mapping[str, int]
+    """How often each governed table is read."""
+
+
+class NotExplained(Exception):
+    """The plan cannot be read with certainty; caught inside the room."""
+
+
+def explained(plan: Node, catalog: Catalog) -> Explained:
+    """What a plan says about each column it gives out."""
+    reader = _Reader(plan, catalog)
+    outputs = plan.get("Output")
+    if outputs is None:
+        raise NotExplained
+    return Explained(tuple(reader.origin(one, depth=0) for one in outputs), reader.scans())
+
+
+class _Reader:
+    def __init__(self, plan: Node, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._nodes = list(_walk(plan))
+        self._by_alias: dict[str, list[Node]] = {}
+        for node in self._nodes:
+            if "Alias" in node:
+                self._by_alias.setdefault(str(node["Alias"]), []).append(node)
+
+    def scans(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        parted = any(node["Node Type"] in ("Append", "Merge Append") for node in self._nodes)
+        for node in self._nodes:
+            relation = self._relation(node)
+            for root in relation.roots if relation is not None else ():
+                found[root] = max(found.get(root, 0), 1) if parted else found.get(root, 0) + 1
+        return found
+
+    def _relation(self, node: Node) -> Any:
+        if "Relation Name" not in node:
+            return None
+        return self._catalog.at(str(node.get("Schema", "")), str(node["Relation Name"]))
+
+    def origin(self, output: str, *, depth: int) -> Origin:
+        """What one expression of an output is made of."""
+        if depth > 20:
+            raise NotExplained
+        plain = _PLAIN.match(output)
+        if plain is not None:
+            return self._column(_name(plain[1]), _name(plain[2]), depth)
+        leaves: set[Leaf] = set()
+        if _INNER.search(output):
+            leaves |= self._inner(depth)
+        for alias, column in _columns(output):
+            leaves |= self._column(alias, column, depth).leaves
+        return Origin(frozenset(leaves))
+
+    def _column(self, alias: str, column: str, depth: int) -> Origin:
+        nodes = self._by_alias.get(alias)
+        if not nodes:
+            raise NotExplained
+        found = [self._of_node(node, column, depth) for node in nodes]
+        leaves = frozenset().union(*(one.leaves for one in found))
+        return Origin(leaves, direct=len(leaves) == 1 and all(one.direct for one in found))
+
+    def _of_node(self, node: Node, column: str, depth: int) -> Origin:
+        relation = self._relation(node)
+        if relation is not None:
+            known = relation.by_name
+            if column == "*":
+                return Origin(frozenset().union(*(one.leaves for one in known.values())))
+            found: Origin = known.get(column, Origin())
+            return found
+        if "Relation Name" in node:
+            return Origin()
+        return Origin(self._under(node, depth))
+
+    def _under(self, node: Node, depth: int) -> frozenset[Leaf]:
+        """Everything that a subquery or common table expression gives out."""
+        inner = list(node.get("Plans", ()))
+        if "CTE Name" in node:
+            inner = [one for one in self._nodes if one.get("Subplan Name") == f"CTE {node['CTE Name']}"]
+        if node["Node Type"] == "WorkTable Scan":
+            return self._catalog.leaves()
+        return self._outputs(inner, depth)
+
+    def _inner(self, depth: int) -> frozenset[Leaf]:
+        return self._outputs([node for node in self._nodes if "Subplan Name" in node], depth)
+
+    def _outputs(self, nodes: list[Node], depth: int) -> frozenset[Leaf]:
+        parts = [self.origin(one, depth=depth + 1).leaves for node in nodes for one in node.get("Output", ())]
+        return frozenset().union(*parts)
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    yield node
+    for inner in node.get("Plans", ()):
+        yield from _walk(inner)
+
+
+def _name(written: str) -> str:
+    return written[1:-1].replace('""', '"') if written.startswith('"') else written
+
+
+def _columns(expression: str) -> Iterator[tuple[str, str]]:
+    """The columns of an expression: `alias.column`, or `alias.*` for a whole row."""
+    from discreet.gateway.lexing import Unreadable, lexed
+
+    try:
+        tokens = lexed(_INNER.sub("NULL", expression))
+    except Unreadable:
+        raise NotExplained from None
+    for place in range(1, len(tokens) - 1):
+        before, dot, after = tokens[place - 1 : place + 2]
+        if dot.text == "." and before.name and (after.name or after.text == "*"):
+            called = place + 2 < len(tokens) and tokens[place + 2].text == "("
+            deeper = place >= 2 and tokens[place - 2].text == "."
+            if not called and not deeper:
+                yield before.name, after.name or "*"

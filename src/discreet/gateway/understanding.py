@@ -1,0 +1,164 @@
+"""Texts, understood once and remembered: what each of their statements is, and what it reads of governed tables."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.errors import RequestError
+from discreet.gateway import statements as kinds
+from discreet.gateway.catalog import Catalog
+from discreet.gateway.judge import Refuse
+from discreet.gateway.lexing import Statement, Unreadable
+from discreet.gateway.lexing import statements as split
+from discreet.gateway.reading import NotUnderstood, Reading
+from discreet.gateway.shape import look, parsed
+from discreet.gateway.statements import Kind, classify, refused, touches
+from discreet.misuse.conditions import Reader
+from discreet.misuse.facts import EVERYTHING, Values
+
+KEPT = 8 << 20
+"""Characters of texts that are remembered."""
+
+UNREADABLE = refused(
+    "the gateway cannot read this text with certainty.",
+    hint="Write it plainly: no Unicode escapes, no dollar signs in names, no unfinished strings or comments.",
+)
+NOT_UNDERSTOOD = refused(
+    "the gateway does not understand this statement on governed tables.", hint="Write it as a plain SELECT."
+)
+MOVES = refused(
+    "values of governed tables cannot be copied into other tables, or decide about what is written.",
+    hint="Read them with SELECT.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Understood:
+    """One statement."""
+
+    kind: Kind
+    reading: Reading | None = None
+    """Present if it gives out, or asks about, what is in governed tables."""
+    copied: Statement | None = None
+    """Of COPY to the client: the statement."""
+    tree: Any = None
+    _fixed: dict[Any, Mapping[str, Values]] = field(default_factory=dict, repr=False)
+
+    def fixed(self, parameters: Mapping[str, Any]) -> Mapping[str, Values]:
+        """The columns that its conditions fix for every row, with these parameters."""
+        if self.tree is None:
+            return {}
+        key = tuple(sorted(parameters.items()))
+        found = self._fixed.get(key)
+        if found is None:
+            found = _conditions(self.tree, parameters)
+            if len(self._fixed) >= 64:
+                self._fixed.clear()
+            self._fixed[key] = found
+        return found
+
+
+def _conditions(tree: Any, parameters: Mapping[str, Any]) -> Mapping[str, Values]:
+    try:
+        return dict(Reader(parameters).of_query(tree, {}).fixed)
+    except (RequestError, RecursionError):
+        return {EVERYTHING: None}
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """All statements of a text, or why it is refused."""
+
+    statements: tuple[Understood, ...] = ()
+    refuse: Refuse | None = None
+    digest: bytes = b""
+
+    @property
+    def passes(self) -> bool:
+        """Whether nothing in it concerns governed tables, cursors or prepared statements."""
+        return all(one.kind.what == kinds.PASS for one in self.statements)
+
+
+class Texts:
+    """Remembers what was understood, as long as definitions stay the same."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._known: OrderedDict[str, Text] = OrderedDict()
+        self._size = 0
+
+    def understand(self, text: str) -> Text:
+        """What a text is."""
+        found = self._known.get(text)
+        if found is None:
+            found = understood(text, self.catalog)
+            self._known[text] = found
+            self._size += len(text)
+            while self._size > KEPT:
+                oldest, _ = self._known.popitem(last=False)
+                self._size -= len(oldest)
+        return found
+
+
+def understood(text: str, catalog: Catalog) -> Text:
+    """What a text is, looked at afresh."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    try:
+        found = tuple(_understood(one, catalog) for one in split(text))
+    except Unreadable:
+        return Text(refuse=UNREADABLE, digest=digest)
+    except NotUnderstood:
+        return Text(refuse=NOT_UNDERSTOOD, digest=digest)
+    except _Refused as problem:
+        return Text(refuse=problem.refuse, digest=digest)
+    return Text(found, digest=digest)
+
+
+class _Refused(Exception):
+    def __init__(self, refuse: Refuse) -> None:
+        self.refuse = refuse
+
+
+def _understood(statement: Statement, catalog: Catalog) -> Understood:
+    kind = classify(statement, catalog)
+    if isinstance(kind, Refuse):
+        raise _Refused(kind)
+    if kind.what == kinds.PASS:
+        return Understood(kind)
+    if kind.what == kinds.COPY:
+        return _copy(statement, kind, catalog)
+    if kind.what == kinds.RUN and not kind.body:
+        return Understood(kind)
+    body = Statement(statement.tokens[kind.body :])
+    if kind.body and body.verb not in kinds.QUERIES | kinds.WRITES:
+        raise NotUnderstood
+    if not touches(body, catalog):
+        return Understood(kind if kind.body else Kind(kinds.PASS))
+    reading = look(body.text, catalog)
+    if reading.moves:
+        raise _Refused(MOVES)
+    if not reading.tables:
+        return Understood(kind if kind.body else Kind(kinds.PASS))
+    if reading.writes and not reading.projections:
+        return Understood(kind if kind.body else Kind(kinds.PASS))
+    return Understood(kind, reading, tree=parsed(body.text))
+
+
+def _copy(statement: Statement, kind: Kind, catalog: Catalog) -> Understood:
+    if kind.name == "from" or not touches(statement, catalog):
+        return Understood(Kind(kinds.PASS))
+    from discreet.gateway.copied import query_of
+
+    query = query_of(statement)
+    if query.verb not in kinds.QUERIES:
+        raise _Refused(MOVES)
+    reading = look(query.text, catalog)
+    if reading.moves or reading.writes:
+        raise _Refused(MOVES)
+    if not reading.tables:
+        return Understood(Kind(kinds.PASS))
+    return Understood(kind, reading, copied=statement, tree=parsed(query.text))
