@@ -61,7 +61,7 @@ ANALYZE clinic.patients;
 POLICY = """
 [sensitivity.income]
 bins = [[1000, 0.1]]
-otherwise = 0.5
+otherwise = 1.0
 
 [misuse]
 x = 2

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import Outdated, UsageError
-from discreet.gateway.publishing import SEEN
+from discreet.gateway.publishing import SEEN, Publication
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.receipt import Receipt
 from discreet.ledger.request import Request
@@ -79,7 +79,16 @@ class Account:
         self.loaded = False
         self.repeated = 0
         """Results that told nothing new, since the last entry about them."""
+        self.debts: list[Publication] = []
+        """What errors have answered and is not written down yet."""
         self._books = books
+
+    def with_debts(self, at: float) -> Exposure:
+        """What the user knows, with what is not written down yet."""
+        exposure = self.exposure
+        for one in self.debts:
+            exposure = exposure.learn(one.knowledge(), at=at)
+        return exposure
 
     async def load(self) -> None:
         """Read what is stored, unless that was done."""

@@ -81,7 +81,7 @@ class Associating:
     def is_simple(self) -> bool:
         """Whether each row is about one row of each governed table, which belong together."""
         roots = self._uses(self.tree, {})
-        if any(times > 1 for times in roots.values()) or self.tree.find(exp.Window):
+        if any(times > 1 for times in roots.values()) or self.tree.find(exp.Window, exp.SetOperation):
             return False
         return len(roots) < 2 or self._linked(set(roots))
 
@@ -111,16 +111,23 @@ class Associating:
         """Whether rows are groups, and how much is known of their size."""
         select = self._output()
         if select is None:
-            return {"aggregated": False, "whole": False, "counted": False}
+            return {"aggregated": False, "whole": False, "counted": False, "bare": False}
         aggregates = any(one.find(exp.AggFunc) for one in select.expressions)
         aggregated = aggregates or select.args.get("group") is not None
         bare = self._is_bare(select)
         conditions = any(select.args.get(name) for name in ("where", "having", "limit", "offset", "group", "sample"))
         return {
             "aggregated": aggregated,
-            "counted": aggregated and bare,
-            "whole": aggregated and bare and not conditions,
+            "counted": aggregated and bare and self._is_table(),
+            "whole": aggregated and bare and not conditions and self._is_table(),
+            "bare": bare,
         }
+
+    def _is_table(self) -> bool:
+        """Whether the one relation is a table, and not a view that may leave people out."""
+        return all(
+            one.kind in ("r", "p") for table in self.tree.find_all(exp.Table) for one in self.names.relations(table)
+        )
 
     def _is_bare(self, select: Node) -> bool:
         """One table and nothing that could make its rows more or its groups smaller than they seem."""
@@ -131,7 +138,7 @@ class Associating:
         strange = (exp.Filter, exp.Window, exp.SetOperation, exp.Lateral, exp.Unnest, exp.Explode, exp.TableSample)
         if self.tree.find(*strange) or tables[0].args.get("joins") or any(_sets(one) for one in select.expressions):
             return False
-        return len(relations) == 1 and relations[0].kind in ("r", "p")
+        return len(relations) == 1 and relations[0].once and relations[0].kind in ("r", "p", "v")
 
     def _output(self) -> Node | None:
         """The outermost SELECT, if there is one."""

@@ -45,6 +45,11 @@ SELECT DISTINCT p.proname::text, e.extname::text
 VOLATILE = """
 SELECT DISTINCT proname::text FROM pg_catalog.pg_proc
  WHERE pronamespace = 'pg_catalog'::pg_catalog.regnamespace AND provolatile = 'v'"""
+UNIQUE = """
+SELECT i.indrelid::int8, array_agg(a.attname::text ORDER BY a.attname) FROM pg_catalog.pg_index i
+  JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey::int2[])
+ WHERE i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indrelid = ANY(%s::oid[])
+ GROUP BY i.indexrelid, i.indrelid"""
 OPERATORS = """
 SELECT DISTINCT o.oprname::text FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode
   JOIN pg_catalog.pg_language l ON l.oid = p.prolang
@@ -102,6 +107,8 @@ class Catalog:
     """Names of the server's own functions that have effects."""
     operators: frozenset[str] = frozenset()
     """Operators that run somebody's code."""
+    unique: frozenset[str] = frozenset()
+    """Governed tables in which nobody has two rows."""
 
     def named(self, name: str) -> list[Relation]:
         """All relations of this name, in whichever schema: the search path decides, and it is not known here."""
@@ -155,6 +162,7 @@ def read_catalog(cursor: Any, governed: Mapping[str, GovernedTable], *, trusted:
         functions,
         frozenset(name for (name,) in _rows(cursor, VOLATILE)),
         frozenset(name for (name,) in _rows(cursor, OPERATORS)),
+        _unique(cursor, tables, checked),
     )
     return with_views(cursor, found, columns)
 
@@ -195,6 +203,16 @@ def _present(table: GovernedTable, columns: Iterable[str], file: str) -> Governe
 def _functions(cursor: Any, trusted: frozenset[str]) -> frozenset[str]:
     found = _rows(cursor, FUNCTIONS)
     return frozenset(name for name, extension in found if extension not in HARMLESS_EXTENSIONS) - trusted
+
+
+def _unique(cursor: Any, tables: Mapping[str, int], governed: Mapping[str, GovernedTable]) -> frozenset[str]:
+    """Tables whose key, or a part of it, is unique."""
+    found = [(oid, set(names)) for oid, names in _rows(cursor, UNIQUE, [list(tables.values())])]
+    return frozenset(
+        name
+        for name, table in governed.items()
+        if table.key and any(oid == tables[name] and its <= set(table.key) for oid, its in found)
+    )
 
 
 def _roots(

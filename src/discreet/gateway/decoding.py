@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ WORD = 8
 LONGEST = 64
 """Cells of up to so many bytes are compared as words."""
 _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(WORD)] + [2**64 - 1], dtype=np.uint64)
-_FACTORS = [np.uint64(secrets.randbits(64) | 1) for _ in range(LONGEST // WORD + 1)]
+_FACTORS = np.array([secrets.randbits(64) | 1 for _ in range(LONGEST // WORD + 1)], dtype=np.uint64)
 
 
 class Undecodable(Exception):
@@ -98,7 +99,7 @@ class Decoder:
 
     def _words(self, column: int, load: Any) -> Coded:
         """Equal cells are found by their bytes as 64-bit words, mixed; one of each is read."""
-        keys = self._keys(column)
+        keys = self._keys(column, _FACTORS)
         known = np.unique(keys[:1024])
         at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
         strange = known[at] != keys
@@ -109,16 +110,34 @@ class Decoder:
         first[at[::-1]] = np.arange(len(keys) - 1, -1, -1)
         return Coded.merged([_loaded(cell, load) for cell in self._cells(column, first)], at.astype(np.int64))
 
-    def _keys(self, column: int) -> NDArray[np.uint64]:
+    def fingerprints(self, factors: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """A number for each row by what stands in it; `factors` are secret, and the same in every process."""
+        cells = self._held.cells()
+        if self._held.rows <= FEW or int(cells.lengths.max(initial=0)) > LONGEST:
+            return self._digests(factors)
+        found = np.zeros(self._held.rows, dtype=np.uint64)
+        for column in range(len(cells.lengths)):
+            found = (found ^ self._keys(column, factors)) * factors[column % len(factors)]
+            found ^= found >> np.uint64(29)
+        return found
+
+    def _digests(self, factors: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The same for few rows, or for long ones. Whether rows are few does not depend on the reader."""
+        data, secret = self._held.data, factors.tobytes()[:64]
+        pairs = zip(self._held.starts.tolist(), self._held.ends.tolist(), strict=True)
+        told = (blake2b(data[begin:end], key=secret, digest_size=8).digest() for begin, end in pairs)
+        return np.frombuffer(b"".join(told), dtype=np.uint64)
+
+    def _keys(self, column: int, factors: NDArray[np.uint64]) -> NDArray[np.uint64]:
         cells = self._held.cells()
         offsets, lengths = cells.offsets[column], cells.lengths[column]
         words = self._window("<u8")
         last = len(words) - 1
-        keys: NDArray[np.uint64] = (lengths.astype(np.int64) + 1).astype(np.uint64) * _FACTORS[-1]
+        keys: NDArray[np.uint64] = (lengths.astype(np.int64) + 1).astype(np.uint64) * factors[-1]
         for number in range((max(int(lengths.max()), 1) + WORD - 1) // WORD):
             rest = np.clip(lengths - number * WORD, 0, WORD)
             word = words[np.minimum(offsets + number * WORD, last)] & _MASKS[rest]
-            keys ^= (word ^ (word >> np.uint64(29))) * _FACTORS[number]
+            keys ^= (word ^ (word >> np.uint64(29))) * factors[number]
             keys ^= keys >> np.uint64(31)
         return keys
 

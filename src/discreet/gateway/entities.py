@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,10 +66,31 @@ class Entities:
             return self.ranges[entity] + int(only)
         return HASHED + self._hash(repr((entity, row)).encode()) % HASHED
 
-    def rows(self, what: bytes, number: int, first: int = 0) -> Ints:
-        """Numbers for rows that are about nobody knows whom: the same for the same statement."""
-        begin = self._hash(b"row" + what) + first
+    def rows(self, what: bytes, number: int) -> Ints:
+        """Numbers for so many people of whom nothing is known but that a statement told of them."""
+        begin = self._hash(b"row" + what)
         return HASHED + (np.arange(begin, begin + number, dtype=np.int64) % HASHED)
+
+    def unnamed(self, what: bytes, contents: NDArray[np.uint64]) -> Ints:
+        """Numbers for rows that are about nobody knows whom, by the statement and by what stands in them.
+
+        The same statement with the same rows is about the same people; equal rows of one result are about several.
+        """
+        order = np.argsort(contents, kind="stable")
+        ordered = contents[order]
+        first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
+        places = np.arange(len(ordered))
+        rank = np.empty(len(ordered), dtype=np.uint64)
+        rank[order] = places - np.maximum.accumulate(np.where(first, places, 0))
+        mixed = (contents ^ np.uint64(self._hash(b"row" + what))) * self.factors[0] + rank * self.factors[1]
+        mixed ^= mixed >> np.uint64(32)
+        return HASHED + (mixed % np.uint64(HASHED)).astype(np.int64)
+
+    @cached_property
+    def factors(self) -> NDArray[np.uint64]:
+        """Secret odd numbers, to mix the bytes of rows with."""
+        told = b"".join(hashlib.blake2b(b"mix%d" % n, key=self.secret[:64], digest_size=64).digest() for n in range(8))
+        return np.frombuffer(told, dtype=np.uint64) | np.uint64(1)
 
     def _hash(self, what: bytes) -> int:
         return int.from_bytes(hashlib.blake2b(what, key=self.secret[:64], digest_size=7).digest(), "big")

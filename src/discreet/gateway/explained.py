@@ -11,7 +11,7 @@ from discreet.gateway.catalog import Catalog, Leaf, Origin
 
 Node = Mapping[str, Any]
 _INNER = re.compile(r"\b(?:hashed )?(SubPlan|InitPlan) \d+|\$\d+")
-_PLAIN = re.compile(r'^\(*("(?:[^"]|"")+"|\w+)\.("(?:[^"]|"")+"|\w+)\)*$')
+_PLAIN = re.compile(r'^\(*(?:("(?:[^"]|"")+"|\w+)\.)?("(?:[^"]|"")+"|\w+)\)*$')
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class _Reader:
             raise NotExplained
         plain = _PLAIN.match(output)
         if plain is not None:
-            return self._column(_name(plain[1]), _name(plain[2]), depth)
+            return self._column(_name(plain[1] or ""), _name(plain[2]), depth)
         leaves: set[Leaf] = set()
         if _INNER.search(output):
             leaves |= self._inner(depth)
@@ -74,8 +74,10 @@ class _Reader:
         return Origin(frozenset(leaves))
 
     def _column(self, alias: str, column: str, depth: int) -> Origin:
-        nodes = self._by_alias.get(alias)
+        nodes = self._by_alias.get(alias) if alias else [one for some in self._by_alias.values() for one in some]
         if not nodes:
+            if not alias:
+                return Origin()
             raise NotExplained
         found = [self._of_node(node, column, depth) for node in nodes]
         leaves = frozenset().union(*(one.leaves for one in found))
@@ -91,6 +93,9 @@ class _Reader:
             return found
         if "Relation Name" in node:
             return Origin()
+        calls = [str(node[name]) for name in ("Function Call", "Table Function Call") if name in node]
+        if calls:
+            return Origin(frozenset().union(*(self.origin(call, depth=depth + 1).leaves for call in calls)))
         return Origin(self._under(node, depth))
 
     def _under(self, node: Node, depth: int) -> frozenset[Leaf]:
@@ -98,7 +103,7 @@ class _Reader:
         inner = list(node.get("Plans", ()))
         if "CTE Name" in node:
             inner = [one for one in self._nodes if one.get("Subplan Name") == f"CTE {node['CTE Name']}"]
-        if node["Node Type"] == "WorkTable Scan":
+        if node["Node Type"] == "WorkTable Scan" or not inner:
             return self._catalog.leaves()
         return self._outputs(inner, depth)
 
@@ -121,17 +126,18 @@ def _name(written: str) -> str:
 
 
 def _columns(expression: str) -> Iterator[tuple[str, str]]:
-    """The columns of an expression: `alias.column`, or `alias.*` for a whole row."""
+    """The columns of an expression: `alias.column`, or `alias.*` for a whole row; words that are none are found, too."""
     from discreet.gateway.lexing import Unreadable, lexed
 
     try:
         tokens = lexed(_INNER.sub("NULL", expression))
     except Unreadable:
         raise NotExplained from None
-    for place in range(1, len(tokens) - 1):
-        before, dot, after = tokens[place - 1 : place + 2]
-        if dot.text == "." and before.name and (after.name or after.text == "*"):
-            called = place + 2 < len(tokens) and tokens[place + 2].text == "("
-            deeper = place >= 2 and tokens[place - 2].text == "."
-            if not called and not deeper:
-                yield before.name, after.name or "*"
+    for place, token in enumerate(tokens):
+        before = tokens[place - 1].text if place else ""
+        after = tokens[place + 1].text if place + 1 < len(tokens) else ""
+        if before == "." and (token.name or token.text == "*") and place > 1:
+            if after != "(":
+                yield tokens[place - 2].name, token.name or "*"
+        elif token.name and after not in ("(", ".") and before != "::":
+            yield "", token.name  # with one table only, the server leaves its name out

@@ -103,6 +103,7 @@ class Governor:
         self.database = self._own.database()
         self.texts = Texts(self._read_catalog())
         self.histograms = Histograms(self._own, self.section)
+        self.histograms.unique = self.catalog.unique
         self.histograms.count_all(self.catalog.governed, self._oids())
         self._sensitivity = self._weights()
         self._check_contexts()
@@ -191,6 +192,7 @@ class Governor:
         if catalog != self.catalog:
             self.texts = Texts(catalog)
             self._publishing, self._described = {}, {}
+            self.histograms.unique = catalog.unique
         self.histograms.refresh(self.catalog.governed, self._oids())
         self._ledger.expire()
 
@@ -212,7 +214,14 @@ class Governor:
         found = self._publishing.get(limit.context)
         if found is None:
             weights = self._sensitivity.within(limit.context)
-            found = Publishing(self.catalog, weights, self.histograms.of, self._entities, self.section.smallest_group)
+            found = Publishing(
+                self.catalog,
+                weights,
+                self.histograms.of,
+                self._entities,
+                self.section.smallest_group,
+                self.section.unnamed_rows == "alone",
+            )
             self._publishing[limit.context] = found
         return found
 
@@ -302,22 +311,27 @@ class Governor:
 
     def owe(self, account: Account, asked: list[Publication]) -> None:
         """An error has answered questions: count them, at once here and soon in the store."""
+        account.debts.extend(asked)
         self._later(self._pay(account, asked))
 
     async def _pay(self, account: Account, asked: list[Publication]) -> None:
         async with account.lock:
-            for _ in range(50):
-                await account.load()
-                after = account.exposure
-                for one in asked:
-                    after = after.learn(one.knowledge(), at=self.clock())
-                if after.ensembles is account.exposure.ensembles:
-                    return
-                told = {"rows": 0, "decision": "error", **({} if self.enforces else {"enforced": False})}
-                granted = await account.grant(after, told)
-                if granted is not None:
-                    await account.settle(granted)
-                    return
+            await self._write_debts(account, asked)
+            account.debts = [one for one in account.debts if one not in asked]
+
+    async def _write_debts(self, account: Account, asked: list[Publication]) -> None:
+        for _ in range(50):
+            await account.load()
+            after = account.exposure
+            for one in asked:
+                after = after.learn(one.knowledge(), at=self.clock())
+            if after.ensembles is account.exposure.ensembles:
+                return
+            told = {"rows": 0, "decision": "error", **({} if self.enforces else {"enforced": False})}
+            granted = await account.grant(after, told)
+            if granted is not None:
+                await account.settle(granted)
+                return
 
     def _later(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)

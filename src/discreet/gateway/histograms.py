@@ -38,6 +38,8 @@ class Histograms:
         self._own = own
         self._policy = policy
         self._counted: Mapping[str, Counted] = {}
+        self.unique: frozenset[str] = frozenset()
+        """Tables in which nobody has two rows."""
 
     def of(self, table: str) -> Counted:
         """The count of a table that holds now."""
@@ -64,7 +66,7 @@ class Histograms:
     def _count(self, table: GovernedTable, oids: list[int]) -> Counted:
         began, changes = time.monotonic(), self._own.changes(oids)
         self._refuse_too_many(table)
-        engine = PostgresEngine(self._own.url, table=full(table.name))
+        engine = self._engine(table)
         try:
             histogram = engine.count([*table.quasi])
         except EmptySource:
@@ -75,6 +77,14 @@ class Histograms:
         if not rows or not table.quasi:
             return Counted(None, rows, began, changes)
         return Counted(prepare(Classes.from_histogram(histogram), table.quasi), rows, began, changes)
+
+    def _engine(self, table: GovernedTable) -> PostgresEngine:
+        """People, not rows: where somebody may have several rows, each tuple of hers counts once."""
+        if table.name in self.unique or not table.key:
+            return PostgresEngine(self._own.url, table=full(table.name))
+        columns = ", ".join(quote(name) for name in (*table.key, *table.quasi))
+        people = f"SELECT DISTINCT {columns} FROM {quoted(full(table.name))}"  # noqa: S608 - quoted
+        return PostgresEngine(self._own.url, query=people)
 
     def _refuse_too_many(self, table: GovernedTable) -> None:
         most = self._policy.largest_histogram

@@ -33,6 +33,8 @@ class Names:
     """Names of columns that are known and not governed."""
     others: set[str] = field(default_factory=set)
     """Names of tables in the statement that are not governed."""
+    opaque: bool = False
+    """Whether what comes out of a function or an inner query may have any name."""
 
     @classmethod
     def of(cls, tree: Node, catalog: Catalog) -> Names:
@@ -65,6 +67,8 @@ class Names:
                     self.rows.setdefault(its, set()).update(held)
                 for name in SYSTEM:
                     self.names.setdefault(name, set()).update((root, ROW) for root in relation.roots)
+            if not isinstance(table.this, exp.Identifier) and table.this.find(exp.Column, exp.Query):
+                self.opaque = True
             if not relations and not (isinstance(table.this, exp.Identifier) and folded(table.this) in common):
                 self.others.add(alias)
         everything = self.everything()
@@ -101,8 +105,10 @@ class Names:
         for select in self.tree.find_all(exp.Select):
             inner = select.parent is not None
             if inner and any(not isinstance(one, (exp.Column, exp.Alias, exp.Star)) for one in select.expressions):
-                self.plain.clear()
-                self.others.clear()
+                self.opaque = True
+        if self.opaque:
+            self.plain.clear()
+            self.others.clear()
 
     def leaves(self, node: Node) -> set[Leaf]:
         """The governed columns that an expression is made of."""

@@ -67,6 +67,8 @@ class Publishing:
     counted: Callable[[str], Counted]
     entities: Entities
     smallest_group: int
+    unnamed_alone: bool = False
+    """Whether rows that do not say whom they are about count as somebody each, and not as a crowd."""
 
     def of_rows(
         self,
@@ -262,7 +264,7 @@ class _Rows:
         fixed = self.what.fixed_entity(self.reading, self.fixed)
         if fixed is not None and self.reading.simple:
             return np.full(self.rows, fixed[0])
-        return self.what.entities.rows(self.digest, self.rows, self.before)
+        return self.what.entities.unnamed(self.digest, self.decoder.fingerprints(self.what.entities.factors))
 
     def _identity(self) -> str:
         """What the result says about whom its rows are: somebody, as one of a crowd, or nothing."""
@@ -295,14 +297,22 @@ class _Rows:
         if not self.reading.simple or identity == IDENTIFIER or self.reading.ordered or self._names_somebody():
             return np.ones(self.rows, dtype=np.int64)
         by_quasi = self._crowds_by_quasi()
-        return np.full(self.rows, self.rows + self.before, dtype=np.int64) if by_quasi is None else by_quasi
+        if by_quasi is not None:
+            return by_quasi
+        return np.full(self.rows, self.rows + self.before if self._hide_each_other() else 1, dtype=np.int64)
+
+    def _hide_each_other(self) -> bool:
+        """Whether rows that do not say whom they are about are about as many people as they are."""
+        people = self.reading.bare and self.reading.tables <= self.what.catalog.unique
+        return people and not self.what.unnamed_alone
 
     def _names_somebody(self) -> bool:
         if EVERYTHING in self.fixed:
             return True
         tables = (self.what.catalog.governed[name] for name in self.reading.tables)
         named = (column for table in tables for column in (*table.key, *table.identifiers))
-        return any(column.casefold() in self.fixed and self.fixed[column.casefold()] is not None for column in named)
+        values = [self.fixed[name] for name in (column.casefold() for column in named) if name in self.fixed]
+        return any(its is None or len(its) == 1 for its in values)
 
     def _crowds_by_quasi(self) -> Ints | None:
         """The least D by the quasi-identifiers that are shown or fixed; None without any."""

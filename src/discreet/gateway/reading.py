@@ -32,6 +32,8 @@ class Reading:
     """Sensitive columns that stand elsewhere than in the list of what is given out."""
     placed: frozenset[Leaf] = frozenset()
     """Keys, identifiers and quasi-identifiers that do."""
+    bare: bool = False
+    """Whether it reads one table and nothing that could make its rows more than there are people."""
     ordered: bool = False
     """Whether the order of the rows tells whom they are about."""
     aggregated: bool = False

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Mapping
+import secrets
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -134,6 +135,8 @@ class Watch:
             behind.append(found)
         if not any(one.reading is not None for some in behind for one in some):
             return Allow()
+        if any(one.kind.what == kinds.RUN for one in text.statements):
+            digest = _renewed(digest, behind)
         run = Run(tuple(behind), digest, parameters)
         writes = any(one.reading is not None and one.reading.writes for some in behind for one in some)
         hold = Hold(run, undo=writes)
@@ -197,13 +200,14 @@ class Watch:
         if not any(one.reading is not None for one in behind):
             return Allow()
         digest = hashlib.sha256(b"portal" + request.portal.encode() + (bound.digest if bound else b"")).digest()
+        digest = _renewed(digest, [behind])
         return Hold(Run((behind,), digest, told(request.bound) if request.bound else {}))
 
     async def _asking(self, run: Run, hold: Hold) -> Verdict:
         """A statement whose conditions speak of sensitive values tells something even if nothing comes back."""
         await self._account.load()
         limit = self._limit()
-        exposure = self._account.exposure
+        exposure = self._account.with_debts(self._governor.clock())
         for question in self._open_questions(run):
             exposure = exposure.learn(question.knowledge(), at=self._governor.clock())
         self._running = [*[one for one in self._running if one.open][-100:], run]
@@ -310,7 +314,8 @@ class Watch:
 
     async def _outcome(self, publications: list[Publication], limit: Limit, held: Held) -> tuple[Outcome, Any]:
         """What would become of the rows, and what the user knows when they went as they do in this mode."""
-        at, exposure = self._governor.clock(), self._account.exposure
+        at = self._governor.clock()
+        exposure = self._account.with_debts(at)
         if len(publications) > 1 and limit.action != "alert":
             limit = Limit(limit.value, "deny", limit.context)
         first = publications[0]
@@ -392,3 +397,9 @@ class Watch:
         """The session is over."""
         for run in self._running:
             run.open = False
+
+
+def _renewed(digest: bytes, behind: Sequence[Sequence[Understood]]) -> bytes:
+    """Behind a name another statement may stand each time, or other rows: what is told is never taken for told before."""
+    texts = (one.reading.digest for some in behind for one in some if one.reading is not None)
+    return hashlib.sha256(b"".join((digest, *texts, secrets.token_bytes(16)))).digest()

@@ -77,6 +77,7 @@ class GatewayPolicy:
     functions: frozenset[str] = frozenset()
     days: float | None = None
     smallest_group: int = 10
+    unnamed_rows: str = "crowd"
     refresh_seconds: float = 3600.0
     refresh_changes: int = 10_000
     largest_histogram: int = 5_000_000

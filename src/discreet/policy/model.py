@@ -205,7 +205,7 @@ def _refuse_two_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
     """In a governed table, too; only the key may also be an identifier."""
     for name, table in (parsed.gateway.tables if parsed.gateway else {}).items():
         lists = {"quasi": table.quasi or [], "sensitive": table.sensitive or [], "identifiers": table.identifiers or []}
-        seen: dict[str, str] = {column: "key" for column in table.key}
+        seen: dict[str, str] = dict.fromkeys(table.key, "key")
         for role, columns in lists.items():
             for column in columns:
                 if seen.setdefault(column, role) != role and (seen[column], role) != ("key", "identifiers"):

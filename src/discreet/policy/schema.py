@@ -227,6 +227,10 @@ class GatewaySection(_Section):
     smallest_group: int = Field(
         default=10, ge=2, description="From so many people on, an average or sum hides them among each other."
     )
+    unnamed_rows: Literal["crowd", "alone"] = Field(
+        default="crowd",
+        description="Rows that do not say whom they are about: hidden among each other, or each somebody.",
+    )
     refresh_seconds: float = Field(
         default=3600.0, gt=0, description="Age from which on the people of a table are counted anew."
     )
