@@ -56,10 +56,11 @@ def record_scores(publication: Publication) -> NDArray[np.float64]:
 
 def _subset(exposure: Exposure, publication: Publication, limit: Limit, at: float) -> Outcome:
     """The most rows of least score whose exposure is within the limit; learning more never lowers it."""
-    order = np.argsort(record_scores(publication), kind="stable")
+    order = np.argsort(record_scores(publication)[: publication.rows], kind="stable")
+    behind = np.arange(publication.rows, len(publication.entities))
 
     def after(number: int) -> Exposure:
-        return exposure.learn(publication.knowledge(order[:number]), at=at)
+        return exposure.learn(publication.knowledge(np.concatenate([order[:number], behind])), at=at)
 
     number = _largest(len(order), lambda number: after(number).value <= limit.value)
     if not number:
@@ -86,7 +87,8 @@ def _mask(exposure: Exposure, publication: Publication, limit: Limit, at: float)
     number = _largest(len(bounds), lambda number: after(number).value <= limit.value)
     if not number:
         return Outcome("deny", exposure)
-    return Outcome("mask", after(number), masked=masks(number))
+    shown = {name: its[: publication.rows] for name, its in masks(number).items()}
+    return Outcome("mask", after(number), masked=shown)
 
 
 def _emptied(publication: Publication, bound: float) -> dict[str, Flags]:
@@ -94,7 +96,7 @@ def _emptied(publication: Publication, bound: float) -> dict[str, Flags]:
     left = np.array([publication.weights[name] for name in names])
     empty = np.zeros(left.shape, dtype=np.bool_)
     can = np.array([name in publication.cells for name in names])
-    heavy = np.arange(left.shape[1])
+    heavy = np.arange(publication.rows)
     for _ in range(int(can.sum())):
         sums = np.minimum(left[:, heavy].sum(axis=0), 1.0) / publication.crowds[heavy]
         heavy = heavy[sums > bound]

@@ -84,7 +84,8 @@ class Entities:
         rank[order] = places - np.maximum.accumulate(np.where(first, places, 0))
         mixed = (contents ^ np.uint64(self._hash(b"row" + what))) * self.factors[0] + rank * self.factors[1]
         mixed ^= mixed >> np.uint64(32)
-        return HASHED + (mixed % np.uint64(HASHED)).astype(np.int64)
+        found: Ints = (mixed % np.uint64(HASHED)).astype(np.int64) + HASHED
+        return found
 
     @cached_property
     def factors(self) -> NDArray[np.uint64]:

@@ -10,6 +10,7 @@ from typing import Any
 from discreet.gateway.catalog import Catalog, Leaf, Origin
 
 Node = Mapping[str, Any]
+DEEPEST = 20
 _INNER = re.compile(r"\b(?:hashed )?(SubPlan|InitPlan) \d+|\$\d+")
 _PLAIN = re.compile(r'^\(*(?:("(?:[^"]|"")+"|\w+)\.)?("(?:[^"]|"")+"|\w+)\)*$')
 
@@ -61,7 +62,7 @@ class _Reader:
 
     def origin(self, output: str, *, depth: int) -> Origin:
         """What one expression of an output is made of."""
-        if depth > 20:
+        if depth > DEEPEST:
             raise NotExplained
         plain = _PLAIN.match(output)
         if plain is not None:
@@ -111,8 +112,15 @@ class _Reader:
         return self._outputs([node for node in self._nodes if "Subplan Name" in node], depth)
 
     def _outputs(self, nodes: list[Node], depth: int) -> frozenset[Leaf]:
-        parts = [self.origin(one, depth=depth + 1).leaves for node in nodes for one in node.get("Output", ())]
-        return frozenset().union(*parts)
+        found: set[Leaf] = set()
+        for node in nodes:
+            if "Output" in node:
+                found.update(*(self.origin(one, depth=depth + 1).leaves for one in node["Output"]))
+            elif node.get("Plans") and depth < DEEPEST:
+                found |= self._outputs(list(node["Plans"]), depth + 1)
+            else:
+                return self._catalog.leaves()
+        return frozenset(found)
 
 
 def _walk(node: Node) -> Iterator[Node]:

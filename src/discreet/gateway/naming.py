@@ -78,6 +78,17 @@ class Names:
             for column in named.args.get("columns") or ():
                 self.names.setdefault(folded(column), set()).update(everything)
 
+    def renamed(self) -> dict[str, str]:
+        """Columns of views that show a governed column as it is, under another name."""
+        found = {}
+        for table in self.tree.find_all(exp.Table):
+            for relation in self.relations(table):
+                for name, origin in relation.columns.values():
+                    (leaf,) = origin.leaves if origin.direct else (("", name),)
+                    if leaf[1] != name:
+                        found[name.casefold()] = leaf[1].casefold()
+        return found
+
     def _derived(self) -> Iterator[str]:
         for node in self.tree.find_all(exp.CTE, exp.Subquery, exp.Lateral):
             if alias := alias_of(node):

@@ -86,6 +86,9 @@ def _of_table(column: Column, catalog: Catalog) -> Shown:
         return Shown(column.name)
     if column.number < 0:
         return Shown(column.name, role=PLACE, table=min(relation.roots), column=ROW)
+    if column.number == 0:  # a whole row
+        held = frozenset().union(*(origin.leaves for _, origin in relation.columns.values()))
+        return Shown(column.name, leaves=held, kind="value" if relation.once else "collect")
     origin = relation.columns.get(column.number, ("", Origin()))[1]
     if not origin.direct:
         return Shown(column.name, leaves=origin.leaves, kind="value" if relation.once else "collect")

@@ -54,7 +54,14 @@ class Projecting:
         leaves = frozenset(self.names.leaves(inner))
         if isinstance(inner, AVERAGES) and isinstance(inner.this, exp.Column):
             return Projection("group", leaves)
-        return Projection("collect" if _collects(inner) else "value", leaves)
+        return Projection("collect" if _collects(inner) or self._collects_inside() else "value", leaves)
+
+    def _collects_inside(self) -> bool:
+        """Whether any inner query puts values of many into one cell, which may then be given out under any name."""
+        return any(
+            select.parent is not None and any(map(_gathers, select.expressions))
+            for select in self.names.tree.find_all(exp.Select)
+        )
 
 
 def is_plain(column: Node) -> bool:
@@ -72,7 +79,7 @@ def is_plain(column: Node) -> bool:
 
 def _flows(query: Node) -> bool:
     """Whether what a query gives out only goes on to what the statement gives out."""
-    parent = query.parent
+    parent: Node = query.parent
     if parent is None or isinstance(query, exp.Returning):
         return True
     if isinstance(parent, exp.Subquery):
@@ -83,7 +90,8 @@ def _flows(query: Node) -> bool:
             return _flows(holder.parent)
         return isinstance(holder, exp.Union) and _flows(holder)
     if isinstance(parent, exp.CTE):
-        return _flows(parent.parent.parent)
+        clause: Node = parent.parent
+        return _flows(clause.parent)
     if isinstance(parent, exp.Union) and not isinstance(parent, (exp.Intersect, exp.Except)):
         return _flows(parent)
     return False
@@ -110,7 +118,11 @@ def _counts(node: Node) -> bool:
 
 def _collects(node: Node) -> bool:
     """Whether values of many people may stand in one cell."""
-    if node.find(exp.Query, exp.Array, exp.ArrayAgg, exp.GroupConcat, exp.Window):
+    return node.find(exp.Query) is not None or _gathers(node)
+
+
+def _gathers(node: Node) -> bool:
+    if node.find(exp.Array, exp.ArrayAgg, exp.GroupConcat, exp.Window):
         return True
     names = {str(one.name).lower() for one in node.find_all(exp.Anonymous, exp.AnonymousAggFunc)}
     plain = (*AVERAGES, exp.Count, exp.Min, exp.Max, exp.LogicalAnd, exp.LogicalOr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class Publication:
     cells: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Per attribute the columns of the result that show it."""
     rows: int = 0
-    """How many of the entities are rows of the result, in their order; the others are what else they tell."""
+    """How many of the entities are rows of the result, in their order; those behind them are what else it tells."""
     reducible: bool = False
     """Whether fewer rows tell less, each by itself."""
 
@@ -51,6 +51,15 @@ class Publication:
         for name, mask in (masked or {}).items():
             weights[name] = np.where(mask, 0.0, weights[name])
         return published(self.entities[chosen], weights, self.crowds[chosen], self.levels)
+
+    def joined(self, entities: Ints, weights: Mapping[str, Floats], crowds: Ints) -> Publication:
+        """The same and something of others, which cannot be left out or emptied."""
+        return replace(
+            self,
+            entities=np.concatenate([self.entities, entities]),
+            weights={name: np.concatenate([its, weights[name]]) for name, its in self.weights.items()},
+            crowds=np.concatenate([self.crowds, crowds]),
+        )
 
     def worst(self) -> Knowledge:
         """The same if every value weighed as much as any value of its column can."""
@@ -161,14 +170,25 @@ class _Rows:
         entities, crowds = self._entities(), self._crowds(identity)
         levels = {name: self._levels(name) for name in weights}
         reducible = self._divided and not self.reading.aggregated
+        told = Publication(entities, weights, crowds, levels, cells, self.rows, reducible)
+        return self._with_question(self._with_more(told))
+
+    def _with_more(self, told: Publication) -> Publication:
+        """With the people whose values stand in the same cells or rows as those of others."""
         extra = self._extra()
-        if extra:
-            more = self.what.entities.rows(self.digest + b"more", extra)
-            entities = np.concatenate([entities, more])
-            crowds = np.concatenate([crowds, np.ones(extra, dtype=np.int64)])
-            weights = {name: np.concatenate([its, np.full(extra, max(levels[name]))]) for name, its in weights.items()}
-        rows = 0 if extra else self.rows
-        return Publication(entities, weights, crowds, levels, cells, rows, reducible and not extra)
+        if not extra:
+            return told
+        weights = {name: np.full(extra, max(its)) for name, its in told.levels.items()}
+        more = self.what.entities.rows(self.digest + b"more", extra)
+        return replace(told.joined(more, weights, np.ones(extra, dtype=np.int64)), reducible=False, cells={})
+
+    def _with_question(self, told: Publication) -> Publication:
+        """With what the statement asks, also of those who are not among its rows; unless its rows are large groups."""
+        question = self.what.question(self.reading, digest=self.digest, fixed=self.fixed)
+        if question is None or (self.reading.counted and int(told.crowds.min()) >= self.what.smallest_group):
+            return told
+        weights = {name: question.weights.get(name, np.zeros(1)) for name in told.weights}
+        return told.joined(question.entities, weights, question.crowds)
 
     def _levels(self, name: str) -> Sequence[float]:
         if name == SEEN:

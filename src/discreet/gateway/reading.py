@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from discreet.gateway.catalog import Leaf
 
@@ -44,6 +45,8 @@ class Reading:
     projections: tuple[Projection, ...] = ()
     relations: tuple[tuple[str, str], ...] = ()
     """All relations that are named: schema, empty if not given, and name."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Names that views give to governed columns, and the names they have in their tables."""
     writes: bool = False
     moves: bool = False
     """Whether governed values are put somewhere else, or decide about what is written."""

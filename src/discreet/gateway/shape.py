@@ -61,6 +61,7 @@ class _Look:
             ordered=ordered,
             projections=self.projections,
             relations=tuple(dict.fromkeys((table.db, table.name) for table in self.tree.find_all(exp.Table))),
+            renamed=self.names.renamed(),
             writes=self._writes(),
             moves=self._moves(),
             digest=hashlib.sha256(self.text.encode()).digest(),

@@ -56,6 +56,8 @@ class Understood:
         found = self._fixed.get(key)
         if found is None:
             found = _conditions(self.tree, parameters)
+            renamed = self.reading.renamed if self.reading is not None else {}
+            found = {**found, **{renamed[name]: its for name, its in found.items() if name in renamed}}
             if len(self._fixed) >= 64:
                 self._fixed.clear()
             self._fixed[key] = found
