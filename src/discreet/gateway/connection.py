@@ -12,12 +12,12 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 from discreet.gateway import startup
-from discreet.gateway.conversation import Question
+from discreet.gateway.conversation import LATER, Question
 from discreet.gateway.entrance import Channels, Entrance
 from discreet.gateway.judge import STUMBLED, Allow, Closed, Hold, Keep, Mask, Refuse, Release, Watch, Who
 from discreet.gateway.messages import error
 from discreet.gateway.session import Session
-from discreet.gateway.sides import Relay, Side
+from discreet.gateway.sides import Relay, Side, Spoken
 from discreet.gateway.startup import Kind
 from discreet.gateway.upstream import Unreachable
 from discreet.gateway.wire import Malformed
@@ -202,8 +202,10 @@ class Connection:
         self.client.write(entrance.ready or b"")
         settings = self._gateway.settings
         self._watch = watch
-        self._session = Session(watch, limits=settings.limits, room=self._gateway.room, parameters=entrance.parameters)
-        self.client.receive, self.upstream.receive = self._client_session, self._upstream_session
+        more = {"room": self._gateway.room, "parameters": entrance.parameters, "consult": self._consult}
+        self._session = Session(watch, limits=settings.limits, **more)
+        self.client.hand_over(Spoken(self.client, self._client_session))
+        self.upstream.hand_over(Spoken(self.upstream, self._upstream_session))
         self.client.resume()
         self.upstream.resume()
         self._upstream_session(upstream_rest)
@@ -234,11 +236,7 @@ class Connection:
             self._pump(self._session)
 
     def _pump(self, session: Session) -> None:
-        """Ask what is asked; send when nobody is left who answers at once."""
-        while session.questions and not self._over:
-            questions, session.questions = session.questions, []
-            for question in questions:
-                self._ask(session, question)
+        """Send what is to be sent, and read accordingly."""
         self._send(session.to_client, session.to_upstream)
         if session.deliveries:
             self._delivered(session)
@@ -256,24 +254,26 @@ class Connection:
             self.client.write(to_client[0] if len(to_client) == 1 else b"".join(to_client))
             to_client.clear()
 
-    def _ask(self, session: Session, question: Question) -> None:
+    def _consult(self, watch: Watch, question: Question) -> Any:
         try:
-            answer = getattr(session.watch, question.method)(*question.arguments)
+            answer = getattr(watch, question.method)(*question.arguments)
         except Exception:
-            answer = STUMBLED
+            return STUMBLED
         if type(answer) in _AT_ONCE or not isinstance(answer, Awaitable):
-            session.answer(question, answer)
-        else:
-            self._thinking += 1
-            self._start(self._later(session, question, answer))
+            return answer
+        self._thinking += 1
+        self._start(self._later(question, answer))
+        return LATER
 
-    async def _later(self, session: Session, question: Question, answer: Awaitable[Any]) -> None:
+    async def _later(self, question: Question, answer: Awaitable[Any]) -> None:
         try:
             value = await self._patiently(answer)
         except Exception:
             value = STUMBLED
         self._thinking -= 1
-        if not self._over:
+        session = self._session
+        if not self._over and session is not None:
+            session.questions.remove(question)
             session.answer(question, value)
             self._pump(session)
             return
@@ -294,7 +294,7 @@ class Connection:
     def _tell(self, method: str, token: Any, rows: int) -> None:
         try:
             told = getattr(self._watch, method)(token, rows)
-            if isinstance(told, Awaitable):
+            if told is not None and isinstance(told, Awaitable):
                 self._gateway.keep(self._told_in_time(told))
         except Exception:
             self._gateway.stumbled(method)
@@ -363,4 +363,10 @@ class Connection:
     def _start(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:  # a bug: nothing may pass because of it
+            self._gateway.stumbled(type(task.exception()).__name__)
+            self.close()

@@ -8,14 +8,13 @@ error the server would not run it. A Sync may pass the barrier where nothing is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from discreet.gateway import expected as owed
 from discreet.gateway.answering import Answering
 from discreet.gateway.conversation import IDLE, Limits, Question
 from discreet.gateway.expected import Entry, Portal, Statement
-from discreet.gateway.holding import Room
 from discreet.gateway.judge import STUMBLED, Allow, Bind, Call, Execute, Hold, Parse, Query, Refuse, Request, Watch
 from discreet.gateway.messages import (
     FLUSH,
@@ -47,8 +46,8 @@ NO_FAST_PATH = Refuse("Functions called by number cannot be held back.", hint="C
 class Session(Answering):
     """The state machine. Feed it, send what it wants sent, ask what it wants asked."""
 
-    def __init__(self, watch: Watch, *, limits: Limits, room: Room, parameters: Mapping[str, str]) -> None:
-        super().__init__(watch, limits=limits, room=room, parameters=parameters)
+    def __init__(self, watch: Watch, *, limits: Limits, **more: Any) -> None:
+        super().__init__(watch, limits=limits, **more)
         self._client = Framer(runs=COPIED, largest=limits.message)
         self._actions: dict[int, Callable[[Frame], None]] = {
             owed.QUERY: self._query,
@@ -350,7 +349,7 @@ class Session(Answering):
                 return  # the server has failed meanwhile, and would not look at it
             then(verdict if isinstance(verdict, Allow | Refuse | Hold) else STUMBLED)
 
-        self.questions.append(Question("statement", (request,), answered))
+        self._put(Question("statement", (request,), answered))
 
 
 def _length(statement: Any) -> int:

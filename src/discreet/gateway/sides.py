@@ -135,6 +135,16 @@ class Side(asyncio.Protocol):
         return self.gone or self._transport is None
 
 
+class Spoken(asyncio.Protocol):
+    """A side whose bytes go straight to a session."""
+
+    def __init__(self, side: Side, take: Callable[[bytes], None]) -> None:
+        self.data_received = take  # type: ignore[method-assign, assignment]
+        self.connection_lost = side.connection_lost  # type: ignore[method-assign]
+        self.pause_writing = side.pause_writing  # type: ignore[method-assign]
+        self.resume_writing = side.resume_writing  # type: ignore[method-assign]
+
+
 class Relay(asyncio.Protocol):
     """Sends whatever comes from one side to the other."""
 
