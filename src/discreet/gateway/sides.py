@@ -6,6 +6,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
+from typing import cast
 
 _HIGH, _LOW = 256 * 1024, 64 * 1024  # bytes that wait to be written, from which on the other side pauses or goes on
 
@@ -30,10 +31,10 @@ class Side(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Connected, or encrypted from now on."""
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - only stream transports are made here
-        self._transport = transport
-        self.encrypted = transport.get_extra_info("ssl_object") is not None
-        transport.set_write_buffer_limits(high=_HIGH, low=_LOW)
+        stream = cast(asyncio.Transport, transport)  # other event loops have classes of their own
+        self._transport = stream
+        self.encrypted = stream.get_extra_info("ssl_object") is not None
+        stream.set_write_buffer_limits(high=_HIGH, low=_LOW)
         made = transport.get_extra_info("socket")
         if made is not None:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
