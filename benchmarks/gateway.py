@@ -8,6 +8,8 @@ which finding the cells takes at most 30 ms; a one-row result takes at most 100 
 from __future__ import annotations
 
 import asyncio
+import importlib
+import importlib.util
 import os
 import pwd
 import re
@@ -23,8 +25,9 @@ from typing import Any
 
 from tests.servers import free_port, hurry, postgres_server
 
-ROUNDS = 3
-SECONDS = 2
+from discreet.gateway import Allow, Gateway, Hold, Release, Settings, parse_upstream
+
+ROUNDS = 9  # short ones, in turn, so that the best of them meets a quiet moment
 ROWS, COLUMNS = 100_000, 10
 BIG = (
     "SELECT g, g * 2, (g % 97)::text, md5(g::text), g::numeric / 7, date '2000-01-01' + g % 9000, 'abc', g % 5, "
@@ -37,21 +40,17 @@ class Counting:
     """A watch that allows, or holds, looks at every cell, and releases; it counts the time that finding cells takes."""
 
     def __init__(self, *, holds: bool) -> None:
-        self._holds = holds
+        self._verdict = Hold("all", undo=False) if holds else Allow()
 
     def statement(self, request: Any) -> Any:
         """Run it."""
-        from discreet.gateway import Allow, Hold
-
-        return Hold("all", undo=False) if self._holds else Allow()
+        return self._verdict
 
     def described(self, token: Any, columns: Any) -> None:
         """Seen."""
 
     def result(self, token: Any, held: Any) -> Any:
         """Find the cells, and let them go."""
-        from discreet.gateway import Release
-
         begin = time.process_time()
         held.cells()
         if held.rows == ROWS:
@@ -86,10 +85,13 @@ class Choosing:
         return None if self._name == "open" else Counting(holds=self._name == "holding")
 
 
+def loop_factory(name: str) -> Any:
+    """The event loop: Python's own, or uvloop."""
+    return importlib.import_module("uvloop").new_event_loop if name == "uvloop" else None
+
+
 async def gateway(url: str, judge: str) -> None:
     """Run a gateway until it is ended."""
-    from discreet.gateway import Gateway, Settings, parse_upstream
-
     async with Gateway(Settings(parse_upstream(url), judge=Choosing(judge))) as running:
         print(f"port {running.port}", flush=True)
         await asyncio.Event().wait()
@@ -164,9 +166,9 @@ def bench(port: int | str, words: list[str]) -> tuple[int, float]:
 def transactions(proxies: dict[str, tuple[int, int]]) -> None:
     """CPU per transaction, each proxy in turn."""
     kinds = {
-        "one select, simple": ["-S", "-T", str(SECONDS)],
-        "one select, extended": ["-S", "-M", "extended", "-T", str(SECONDS)],
-        "TPC-B like, simple": ["-T", str(SECONDS)],
+        "one select, simple": ["-S", "-t", "1500"],
+        "one select, extended": ["-S", "-M", "extended", "-t", "1500"],
+        "TPC-B like, simple": ["-t", "250"],
     }
     for kind, words in kinds.items():
         best: dict[str, float] = {}
@@ -185,7 +187,7 @@ def big_results(proxies: dict[str, tuple[int, int]], logs: dict[str, Path]) -> N
     """CPU for a result of 100,000 by 10, in text and binary."""
     for binary in (False, True):
         best: dict[str, float] = {}
-        for _ in range(ROUNDS + 2):
+        for _ in range(ROUNDS):
             for name, (port, pid) in proxies.items():
                 best[name] = min(best.get(name, 9e9), _fetch(port, pid, binary=binary))
         for name, cost in best.items():
@@ -214,7 +216,7 @@ def latencies(proxies: dict[str, tuple[int, int]], host: str) -> None:
             ("directly, by a Unix socket", host),
             *((name, port) for name, (port, _) in proxies.items()),
         ]:
-            best[name] = min(best.get(name, 9e9), bench(port, ["-S", "-M", "prepared", "-T", str(SECONDS)])[1])
+            best[name] = min(best.get(name, 9e9), bench(port, ["-S", "-M", "prepared", "-t", "1500"])[1])
     floor = best["directly, by a Unix socket"]
     for name, cost in best.items():
         print(f"{'one row, ' + name:44}{cost * 1e3:8.0f} us   {(cost - floor) * 1e3:+6.0f} us")
@@ -232,11 +234,14 @@ def main() -> None:
         proxies: dict[str, tuple[int, int]] = {}
         if found := bouncer(stack, folder, host):
             proxies["pgbouncer"] = found
-        logs = {name: folder / f"{name}.log" for name in JUDGES}
-        for name, log in logs.items():
-            words = [sys.executable, "-m", "benchmarks.gateway", "gateway", url, name]
-            running = stack.enter_context(started(words, log=log))
-            proxies[name] = port_of(log), running.pid
+        logs = {}
+        for loop in ("asyncio", "uvloop") if importlib.util.find_spec("uvloop") else ("asyncio",):
+            for judge in JUDGES:
+                name = judge if loop == "asyncio" else f"{judge} (uvloop)"
+                logs[name] = folder / f"{judge}-{loop}.log"
+                words = [sys.executable, "-m", "benchmarks.gateway", "gateway", url, judge, loop]
+                running = stack.enter_context(started(words, log=logs[name]))
+                proxies[name] = port_of(logs[name]), running.pid
         steps: tuple[Callable[[], None], ...] = (
             lambda: transactions(proxies),
             lambda: big_results(proxies, logs),
@@ -256,6 +261,7 @@ def bench_setup(host: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["gateway"]:
-        asyncio.run(gateway(*sys.argv[2:]))
+        with asyncio.Runner(loop_factory=loop_factory(sys.argv[4])) as runner:
+            runner.run(gateway(*sys.argv[2:4]))
     else:
         main()

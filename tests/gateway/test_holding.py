@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.gateway.holding import Held, Holding, Room, without_cells, without_rows
@@ -25,6 +25,7 @@ def hold(table: list[list[bytes | None]]) -> Held:
     return Held(b"".join(messages), starts, None)
 
 
+@settings(deadline=None)
 @given(TABLES)
 def test_cells_are_where_they_are(table: list[list[bytes | None]]) -> None:
     held = hold(table)
@@ -36,6 +37,7 @@ def test_cells_are_where_they_are(table: list[list[bytes | None]]) -> None:
             assert held.cell(place, length) == expected[column]
 
 
+@settings(deadline=None)
 @given(TABLES, st.data())
 def test_cells_become_null_and_nothing_else_changes(table: list[list[bytes | None]], data: st.DataObject) -> None:
     held = hold(table)
@@ -47,6 +49,7 @@ def test_cells_become_null_and_nothing_else_changes(table: list[list[bytes | Non
     assert rows(left) == expected
 
 
+@settings(deadline=None)
 @given(TABLES, st.data())
 def test_rows_are_left_out_and_the_others_stay_as_they_came(
     table: list[list[bytes | None]], data: st.DataObject

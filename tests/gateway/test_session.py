@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.gateway import Hold, Limits, Refuse, Release
@@ -128,6 +128,7 @@ def converse(steps: Sequence[bytes], client_cuts: int, server_cuts: int) -> tupl
             return to_client, to_server
 
 
+@settings(deadline=None)
 @given(STEPS, st.integers(1, 300), st.integers(1, 4_000))
 def test_cuts_never_change_what_the_client_receives(steps: list[bytes], client: int, server: int) -> None:
     whole, _ = converse(steps, 1 << 20, 1 << 20)
@@ -152,6 +153,7 @@ def _counted(steps: list[bytes]) -> list[bytes]:
     return kept
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200), st.booleans(), st.integers(1, 50))
 def test_no_bytes_make_it_fail_otherwise_than_in_order(data: bytes, from_client: bool, size: int) -> None:
     session = session_of(Choosing())

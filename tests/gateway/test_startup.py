@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.gateway.startup import LONGEST, Kind, parameters, read, replicates
@@ -15,6 +15,7 @@ from tests.gateway.raw import startup
 CANCEL = struct.pack("!iiii", 16, Kind.CANCEL, 7, 9)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=40))
 def test_any_bytes_are_read_refused_or_waited_for(data: bytes) -> None:
     try:
@@ -27,6 +28,7 @@ def test_any_bytes_are_read_refused_or_waited_for(data: bytes) -> None:
         assert struct.unpack_from("!i", data)[0] > len(data) or len(data) < 8
 
 
+@settings(deadline=None)
 @given(st.integers(0, 200))
 def test_a_packet_that_is_not_whole_is_waited_for(size: int) -> None:
     packet = startup(application_name="tests")

@@ -6,7 +6,7 @@ import struct
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.gateway.wire import COPIED, ROWS, Framer, Malformed, walk
@@ -40,16 +40,19 @@ def frames(data: bytes, cuts: list[int], framer: Framer) -> bytes:
     return b"|".join(found)
 
 
+@settings(deadline=None)
 @given(STREAM, st.lists(st.integers(0, 5000), max_size=20))
 def test_cuts_do_not_matter(data: bytes, cuts: list[int]) -> None:
     assert frames(data, cuts, Framer(runs=ROWS)) == b"|".join(split(data))
 
 
+@settings(deadline=None)
 @given(STREAM, st.lists(st.integers(0, 5000), max_size=20), st.integers(5, 40))
 def test_nor_do_parts_of_large_messages(data: bytes, cuts: list[int], largest: int) -> None:
     assert frames(data, cuts, Framer(runs=ROWS, largest=largest)) == b"|".join(split(data))
 
 
+@settings(deadline=None)
 @given(st.lists(CELLS, min_size=1, max_size=8), st.integers(30, 60), st.lists(st.integers(0, 50_000), max_size=5))
 def test_long_runs_are_walked_with_arrays_just_the_same(
     some: list[list[bytes | None]], times: int, cuts: list[int]

@@ -272,7 +272,7 @@ class Answering(Conversation):
             self._upstream_waits = False
             then(answer)
 
-        self.questions.append(Question(method, arguments, answered))
+        self._put(Question(method, arguments, answered))
 
 
 def _ending(frame: Frame, held: Held, rows: int) -> bytes:

@@ -7,51 +7,26 @@ while it thinks about a statement, no more than a little of the client is.
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.gateway import startup
-from discreet.gateway.conversation import Question
-from discreet.gateway.entrance import Channels, Entrance
-from discreet.gateway.judge import STUMBLED, Allow, Closed, Hold, Keep, Mask, Refuse, Release, Watch, Who
+from discreet.gateway.arriving import Arriving
+from discreet.gateway.conversation import LATER, Question
+from discreet.gateway.entrance import Entrance
+from discreet.gateway.judge import STUMBLED, Allow, Hold, Keep, Mask, Refuse, Release, Watch
 from discreet.gateway.messages import error
 from discreet.gateway.session import Session
-from discreet.gateway.sides import Relay, Side
-from discreet.gateway.startup import Kind
-from discreet.gateway.upstream import Unreachable
-from discreet.gateway.wire import Malformed
-
-if TYPE_CHECKING:
-    from discreet.gateway.server import Gateway
+from discreet.gateway.sides import Relay, Spoken
 
 _LINGER = 10.0  # seconds in which a client may still take what it was sent before the end
 _AT_ONCE = frozenset((Allow, Hold, Refuse, Release, Keep, Mask, type(None)))  # answers that need no waiting
 _READY_IDLE = b"Z\x00\x00\x00\x05I"
-NO_SENSE = error(severity="FATAL", sqlstate="08P01", message="The gateway cannot make sense of what it received.")
-UNREACHABLE = error(severity="FATAL", sqlstate="08001", message="The gateway cannot reach the database server.")
 LOST = error(severity="FATAL", sqlstate="08006", message="The database server closed the connection.")
 STOPPING = error(severity="FATAL", sqlstate="57P01", message="The gateway is shutting down.")
-NO_REPLICATION = error(severity="FATAL", sqlstate="42501", message="Replication does not pass through the gateway.")
 
 
-class Connection:
+class Connection(Arriving):
     """A client, from its first byte to its last."""
-
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-        self.client = Side(self.client_startup, self.client_lost, self._client_paused)
-        self.upstream = Side(self.upstream_entrance, self.upstream_lost, self._upstream_paused)
-        self._early = b""
-        self._packet = b""
-        self._entrance: Entrance | None = None
-        self._session: Session | None = None
-        self._relays: tuple[Relay, Relay] | None = None
-        self._watch: Watch | None = None
-        self._thinking = 0
-        self._over = False
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._deadline = asyncio.get_running_loop().call_later(gateway.settings.login_seconds, self.close)
 
     @property
     def idle(self) -> bool:
@@ -59,140 +34,6 @@ class Connection:
         if self._session is not None:
             return self._session.idle and not self._thinking
         return self._relays is None or self._relays[1].last == _READY_IDLE
-
-    # Startup ----------------------------------------------------------------------------------------------------------
-
-    def client_startup(self, data: bytes) -> None:
-        """Bytes before the startup packet is whole."""
-        self._early += data
-        try:
-            found = startup.read(self._early)
-            if found is not None:
-                self._first(*found)
-        except Malformed:
-            self.close(NO_SENSE)
-
-    def _first(self, kind: Kind, length: int) -> None:
-        self._packet, self._early = self._early[:length], self._early[length:]
-        if kind is Kind.GSSAPI or (kind is Kind.TLS and self._gateway.context is None):
-            self.client.write(b"N")
-            self._packet = b""
-            if self._early:
-                self.client_startup(b"")
-        elif kind is Kind.TLS:
-            self._start_tls()
-        elif kind is Kind.CANCEL:
-            self._start(self._cancel())
-        else:
-            self._start(self._open(startup.parameters(self._packet)))
-
-    def _start_tls(self) -> None:
-        if self._early or self.client.encrypted:  # said in the clear behind the request, or TLS in TLS
-            raise Malformed
-        self.client.pause()
-        self.client.write(b"S")
-        self._start(self._upgrade())
-
-    async def _upgrade(self) -> None:
-        try:
-            await self.client.upgrade(self._gateway.context)
-        except (OSError, ssl.SSLError):
-            self.close()
-
-    async def _cancel(self) -> None:
-        """Hand the key to the server, as a client of its own would; nothing is answered."""
-        end = asyncio.Event()
-        side = Side(lambda data: None, end.set, lambda paused: None)
-        try:
-            transport = await self._gateway.settings.upstream.connect(side)
-            transport.write(self._packet)
-            async with asyncio.timeout(self._gateway.settings.upstream.timeout):
-                await end.wait()
-        except (Unreachable, TimeoutError):
-            pass
-        finally:
-            side.close()
-            self.close()
-
-    async def _open(self, told: dict[str, str]) -> None:
-        settings = self._gateway.settings
-        self.client.receive = self._client_too_early
-        try:
-            await settings.upstream.connect(self.upstream)
-        except Unreachable:
-            self.close(UNREACHABLE)
-            return
-        if self._over:
-            self.upstream.close()
-            return
-        certificate = self.upstream.peer_certificate()
-        same = certificate is not None and certificate == self._gateway.certificate
-        channels = Channels(self.client.encrypted, same)
-        self._entrance = Entrance(told["user"], channels, settings.secrets)
-        self._told = told
-        self.client.receive = self._client_entrance
-        self.upstream.write(self._packet)
-        early, self._early = self._early, b""
-        self._client_entrance(early)
-
-    def _client_too_early(self, data: bytes) -> None:
-        self._early += data
-        if len(self._early) > startup.LONGEST:
-            self.close(NO_SENSE)
-
-    # Entrance ---------------------------------------------------------------------------------------------------------
-
-    def _client_entrance(self, data: bytes) -> None:
-        if self._entrance is not None:
-            self._enter(self._entrance.client_data, data)
-
-    def upstream_entrance(self, data: bytes) -> None:
-        """Bytes from the server until it lets the user in."""
-        if self._entrance is not None:
-            self._enter(self._entrance.upstream_data, data)
-
-    def _enter(self, take: Any, data: bytes) -> None:
-        entrance = self._entrance
-        assert entrance is not None  # noqa: S101 - callers have looked
-        try:
-            take(data)
-        except Malformed:
-            self.close(NO_SENSE)
-            return
-        self._send(entrance.to_client, entrance.to_upstream)
-        if entrance.over:
-            self.close()
-        elif entrance.ready is not None:
-            self.upstream.pause()
-            self.client.pause()
-            self._start(self._admit(entrance))
-            self._entrance = None
-        elif entrance.full:
-            self.client.pause()
-
-    async def _admit(self, entrance: Entrance) -> None:
-        told = self._told
-        user = entrance.parameters.get("session_authorization", told["user"])
-        application = told.get("application_name", "")
-        where = self.client.address
-        who = Who(
-            user, told.get("database", user), application, where, self.client.encrypted, dict(entrance.parameters)
-        )
-        try:
-            answer = self._gateway.settings.judge.admit(who)
-            watch = await self._patiently(answer) if isinstance(answer, Awaitable) else answer
-        except Exception:
-            watch = Closed()
-        self._deadline.cancel()
-        if self._over:
-            if watch is not None:
-                watch.closed()
-            return
-        if watch is not None and startup.replicates(told):
-            watch.closed()
-            self.close(NO_REPLICATION)
-            return
-        self._begin(entrance, watch)
 
     def _begin(self, entrance: Entrance, watch: Watch | None) -> None:
         client_rest, upstream_rest = entrance.rest()
@@ -202,8 +43,10 @@ class Connection:
         self.client.write(entrance.ready or b"")
         settings = self._gateway.settings
         self._watch = watch
-        self._session = Session(watch, limits=settings.limits, room=self._gateway.room, parameters=entrance.parameters)
-        self.client.receive, self.upstream.receive = self._client_session, self._upstream_session
+        more = {"room": self._gateway.room, "parameters": entrance.parameters, "consult": self._consult}
+        self._session = Session(watch, limits=settings.limits, **more)
+        self.client.hand_over(Spoken(self.client, self._client_session))
+        self.upstream.hand_over(Spoken(self.upstream, self._upstream_session))
         self.client.resume()
         self.upstream.resume()
         self._upstream_session(upstream_rest)
@@ -234,11 +77,7 @@ class Connection:
             self._pump(self._session)
 
     def _pump(self, session: Session) -> None:
-        """Ask what is asked; send when nobody is left who answers at once."""
-        while session.questions and not self._over:
-            questions, session.questions = session.questions, []
-            for question in questions:
-                self._ask(session, question)
+        """Send what is to be sent, and read accordingly."""
         self._send(session.to_client, session.to_upstream)
         if session.deliveries:
             self._delivered(session)
@@ -256,34 +95,32 @@ class Connection:
             self.client.write(to_client[0] if len(to_client) == 1 else b"".join(to_client))
             to_client.clear()
 
-    def _ask(self, session: Session, question: Question) -> None:
+    def _consult(self, watch: Watch, question: Question) -> Any:
         try:
-            answer = getattr(session.watch, question.method)(*question.arguments)
+            answer = getattr(watch, question.method)(*question.arguments)
         except Exception:
-            answer = STUMBLED
+            return STUMBLED
         if type(answer) in _AT_ONCE or not isinstance(answer, Awaitable):
-            session.answer(question, answer)
-        else:
-            self._thinking += 1
-            self._start(self._later(session, question, answer))
+            return answer
+        self._thinking += 1
+        self._start(self._later(question, answer))
+        return LATER
 
-    async def _later(self, session: Session, question: Question, answer: Awaitable[Any]) -> None:
+    async def _later(self, question: Question, answer: Awaitable[Any]) -> None:
         try:
             value = await self._patiently(answer)
         except Exception:
             value = STUMBLED
         self._thinking -= 1
-        if not self._over:
+        session = self._session
+        if not self._over and session is not None:
+            session.questions.remove(question)
             session.answer(question, value)
             self._pump(session)
             return
         if question.method == "result" and isinstance(value, Release | Keep | Mask):
             self._tell("lost", question.arguments[0], question.arguments[1].rows)
         self._finish()
-
-    async def _patiently(self, answer: Awaitable[Any]) -> Any:
-        async with asyncio.timeout(self._gateway.settings.patience):
-            return await answer
 
     def _delivered(self, session: Session) -> None:
         method = "lost" if self.client.gone else "delivered"
@@ -294,7 +131,7 @@ class Connection:
     def _tell(self, method: str, token: Any, rows: int) -> None:
         try:
             told = getattr(self._watch, method)(token, rows)
-            if isinstance(told, Awaitable):
+            if told is not None and isinstance(told, Awaitable):
                 self._gateway.keep(self._told_in_time(told))
         except Exception:
             self._gateway.stumbled(method)
@@ -359,8 +196,3 @@ class Connection:
                 watch.closed()
             except Exception:
                 self._gateway.stumbled("closed")
-
-    def _start(self, work: Any) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

@@ -44,19 +44,38 @@ class Question:
     then: Callable[[Any], None]
 
 
+LATER = object()
+"""In place of an answer that takes its time."""
+
+
+def always_later(watch: Watch, question: Question) -> Any:
+    """For who asks the questions by himself."""
+    return LATER
+
+
 class Conversation:
     """The state of a session, and the few things that happen from both sides."""
 
-    def __init__(self, watch: Watch, *, limits: Limits, room: Room, parameters: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        watch: Watch,
+        *,
+        limits: Limits,
+        room: Room,
+        parameters: Mapping[str, str],
+        consult: Callable[[Watch, Question], Any] = always_later,
+    ) -> None:
         self.to_client: list[bytes] = []
         self.to_upstream: list[bytes] = []
         self.questions: list[Question] = []
+        """What was not answered at once."""
         self.deliveries: list[tuple[Any, int]] = []
         """Tokens whose rows are in `to_client`, and how many rows."""
         self.over = False
         """The session cannot go on; what waits is sent, then both sides are closed."""
         self.status = IDLE
         self.watch = watch
+        self._consult = consult
         self._limits = limits
         self._room = room
         self._encoding = encoding_of(parameters.get("client_encoding", "UTF8"))
@@ -88,6 +107,15 @@ class Conversation:
         """Give back the room that held rows took; called when a side is gone."""
         self.over = True
         self._drop_held()
+
+    def _put(self, question: Question) -> bool:
+        """Ask; if it is not answered at once, remember that, and go on when it is."""
+        answer = self._consult(self.watch, question)
+        if answer is LATER:
+            self.questions.append(question)
+            return False
+        question.then(answer)
+        return True
 
     def _push(self, kind: int, **details: Any) -> Entry:
         self._serial += 1

@@ -23,7 +23,7 @@ _BY_HAND = 8  # rows for which arrays are not worth their set-up
 _WIDTH, _NUMBER = struct.Struct("!H"), struct.Struct("!i")
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, slots=True)
 class Cells:
     """Where each cell stands in the bytes; shape (columns, rows)."""
 
@@ -32,7 +32,7 @@ class Cells:
     """-1 for NULL."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Held:
     """The rows of one result, or one chunk of a portal."""
 

@@ -143,8 +143,8 @@ class Gateway:
         task.add_done_callback(self._kept.discard)
 
     def stumbled(self, what: str) -> None:
-        """A watch failed where nothing can be refused any more; said without what it was about."""
-        _LOG.error("the judge failed when it was told: %s", what)
+        """Something failed where nothing can be refused any more; said without what it was about."""
+        _LOG.error("failed: %s", what)
 
     def _accept(self) -> asyncio.Protocol:
         if len(self._connections) >= self.settings.sessions:

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
+from typing import cast
 
 _HIGH, _LOW = 256 * 1024, 64 * 1024  # bytes that wait to be written, from which on the other side pauses or goes on
 
@@ -30,10 +31,10 @@ class Side(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Connected, or encrypted from now on."""
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - only stream transports are made here
-        self._transport = transport
-        self.encrypted = transport.get_extra_info("ssl_object") is not None
-        transport.set_write_buffer_limits(high=_HIGH, low=_LOW)
+        stream = cast(asyncio.Transport, transport)  # other event loops have classes of their own
+        self._transport = stream
+        self.encrypted = stream.get_extra_info("ssl_object") is not None
+        stream.set_write_buffer_limits(high=_HIGH, low=_LOW)
         made = transport.get_extra_info("socket")
         if made is not None:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -133,6 +134,16 @@ class Side(asyncio.Protocol):
     def ended(self) -> bool:
         """Whether nothing is left of it."""
         return self.gone or self._transport is None
+
+
+class Spoken(asyncio.Protocol):
+    """A side whose bytes go straight to a session."""
+
+    def __init__(self, side: Side, take: Callable[[bytes], None]) -> None:
+        self.data_received = take  # type: ignore[method-assign, assignment]
+        self.connection_lost = side.connection_lost  # type: ignore[method-assign]
+        self.pause_writing = side.pause_writing  # type: ignore[method-assign]
+        self.resume_writing = side.resume_writing  # type: ignore[method-assign]
 
 
 class Relay(asyncio.Protocol):

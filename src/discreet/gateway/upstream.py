@@ -6,6 +6,7 @@ import asyncio
 import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from discreet.errors import UsageError
@@ -72,15 +73,15 @@ class _Answer(asyncio.Protocol):
 
     def __init__(self) -> None:
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._transport: asyncio.BaseTransport | None = None
+        self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Connected."""
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         """The byte; anything behind it would be unencrypted, and is an attack."""
-        if isinstance(self._transport, asyncio.Transport):
+        if self._transport is not None:
             self._transport.pause_reading()  # what comes next is for TLS
         if not self.answer.done():
             self.answer.set_result(data)
