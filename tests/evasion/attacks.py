@@ -409,3 +409,18 @@ FAILING = {
     "deferred": "UPDATE visits SET patient = NULL, visit = 1 WHERE visit = <i>",
 }
 """Each fails, and the server's words would hold values."""
+
+LINKING = {
+    "keys first, then names": "SELECT id, diagnosis FROM patients\n--\nSELECT id, name FROM patients",
+    "keys first, then names by hand": "SELECT id, diagnosis FROM patients\n--\nSELECT id + 0, name FROM patients",
+    "names first, then keys": "SELECT id + 0, name FROM patients\n--\nSELECT id, diagnosis FROM patients",
+    "names by groups": "SELECT id, diagnosis FROM patients\n--\nSELECT id, max(name) FROM patients GROUP BY id",
+    "names by a join": "SELECT id, diagnosis FROM patients\n--\nSELECT a.id, b.name FROM patients a JOIN patients b ON a.id = b.id",
+    "names by numbers of one's own": "SELECT id, diagnosis FROM patients\n--\nSELECT g, name FROM patients JOIN generate_series(1, 200) g ON g = id",
+    "names by a view": "SELECT id, diagnosis FROM patients\n--\nSELECT p.number, q.name FROM plain p JOIN patients q ON q.id = p.number",
+    "names in order": "SELECT id, diagnosis FROM patients\n--\nSELECT name FROM patients ORDER BY id",
+    "names by place": "SELECT ctid, diagnosis FROM patients\n--\nSELECT ctid, name FROM patients",
+    "names one by one": "SELECT id, diagnosis FROM patients"
+    + "".join(f"\n--\nSELECT name FROM patients WHERE id = {n}" for n in range(1, 9)),
+}
+"""Diagnoses without names may be seen, and names without diagnoses; but not both where they can be put together."""

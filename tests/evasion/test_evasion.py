@@ -8,6 +8,7 @@ for values of patients; answers that hold none are counted, since each is an ans
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import re
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.evasion.attacks import AT_ONCE, CONDITIONS, EXPRESSIONS, FAILING, ONE_BY_ONE, QUESTIONS
+from tests.evasion.attacks import AT_ONCE, CONDITIONS, EXPRESSIONS, FAILING, LINKING, ONE_BY_ONE, QUESTIONS
 from tests.gateway.governed import CANARIES
 
 pytestmark = pytest.mark.postgres
@@ -161,9 +162,78 @@ def test_everybody_at_once(name: str, protocol: str, attacker: Callable[[], str]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("name", list(LINKING))
+def test_putting_two_results_together(name: str, protocol: str, attacker: Callable[[], str]) -> None:
+    client = Client(attacker(), protocol)
+    with client.connection:
+        client.script(LINKING[name])
+    assert client.refused >= 1
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("name", list(FAILING))
 def test_words_of_the_server_hold_no_value(name: str, protocol: str, attacker: Callable[[], str]) -> None:
     client = Client(attacker(), protocol)
     with client.connection:
         client.script(FAILING[name].replace("<i>", "17"))
     assert client.found() == set()
+
+
+ASKED = {
+    "value": ("SELECT diagnosis FROM patients WHERE id = $1", 1),
+    "function": ("SELECT md5(diagnosis) FROM patients WHERE id = $1", 1),
+    "row": ("SELECT 1 FROM patients WHERE id = $1 AND diagnosis > $2", 2),
+    "count": ("SELECT count(*) FROM patients WHERE id = $1 AND diagnosis > $2", 2),
+    "range": ("SELECT diagnosis FROM patients WHERE id > $1 - 1 AND id < $1 + 1", 1),
+    "visits": ("SELECT reason FROM visits WHERE patient = $1", 1),
+}
+
+
+@pytest.mark.parametrize("name", list(ASKED))
+def test_parameters_tell_questions_apart(name: str, attacker: Callable[[], str]) -> None:
+    """asyncpg sends parameters in binary, and does not say of which type they are."""
+    import asyncio
+
+    import asyncpg
+
+    statement, parameters = ASKED[name]
+
+    async def ask() -> int:
+        connection = await asyncpg.connect(attacker())
+        answered = 0
+        try:
+            for number in range(TRIES):
+                with contextlib.suppress(asyncpg.InsufficientPrivilegeError):
+                    await connection.fetch(statement, *(10 + number, "canary05")[:parameters])
+                    answered += 1
+        finally:
+            await connection.close()
+        return answered
+
+    assert asyncio.run(ask()) <= MOST
+
+
+def test_a_statement_prepared_in_sql_and_bound_by_name(attacker: Callable[[], str]) -> None:
+    """The protocol reaches statements that PREPARE has made."""
+    client = Client(attacker(), "simple")
+    with client.connection as connection:
+        client.run("PREPARE mine(int) AS SELECT diagnosis FROM patients WHERE id = $1")
+        answered = 0
+        for number in range(TRIES):
+            result = connection.pgconn.exec_prepared(b"mine", [str(10 + number).encode()])
+            answered += result.ntuples
+    assert 0 < answered <= MOST
+
+
+def test_a_cursor_reached_as_a_portal(attacker: Callable[[], str]) -> None:
+    """What DECLARE has made can be described and closed by the protocol, and FETCH reaches what Bind has made."""
+    client = Client(attacker(), "simple")
+    with client.connection as connection:
+        answered = 0
+        for number in range(TRIES):
+            with connection.transaction(force_rollback=True):
+                client.run(
+                    f"DECLARE c{number} CURSOR FOR SELECT name, diagnosis FROM patients WHERE id = {20 + number}"
+                )
+                answered += client.run(f"FETCH ALL FROM c{number}")
+    assert 0 < answered <= MOST

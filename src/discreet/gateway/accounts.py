@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import Outdated, UsageError
-from discreet.gateway.publishing import SEEN, Publication
+from discreet.gateway.publication import SEEN, Publication
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.receipt import Receipt
 from discreet.ledger.request import Request

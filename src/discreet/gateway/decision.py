@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.gateway.limits import Limit
-from discreet.gateway.publishing import Publication
+from discreet.gateway.publication import SEEN, Publication
+from discreet.misuse.bitmaps import bitmap
 from discreet.misuse.exposure import Exposure
 from discreet.misuse.knowledge import Knowledge
 
@@ -33,6 +34,7 @@ class Outcome:
 
 def decide(exposure: Exposure, publication: Publication, limit: Limit, *, at: float, complete: bool = True) -> Outcome:
     """Release it if all is within the limit; else what the limit's action makes of it."""
+    exposure, publication = linked(exposure, publication, at=at)
     whole = exposure.learn(publication.knowledge(), at=at)
     if whole.value <= limit.value:
         return Outcome("release", whole)
@@ -43,6 +45,16 @@ def decide(exposure: Exposure, publication: Publication, limit: Limit, *, at: fl
     if limit.action == "mask" and publication.rows and publication.cells:
         return _mask(exposure, publication, limit, at)
     return Outcome("deny", exposure)
+
+
+def linked(exposure: Exposure, publication: Publication, *, at: float) -> tuple[Exposure, Publication]:
+    """What changes where keys were linked to people: who was seen by a key is recognisable, before and from now on."""
+    if publication.unmasks:
+        everybody = exposure.knowledge.entities() | bitmap(publication.marks)
+        exposure = exposure.learn(Knowledge({SEEN: {0.0: everybody}}, {1: everybody}), at=at)
+    if any(exposure.knowledge.cell(SEEN, mark) >= 0 for mark in publication.marks):
+        publication = replace(publication, crowds=np.ones_like(publication.crowds))
+    return exposure, publication
 
 
 def record_scores(publication: Publication) -> NDArray[np.float64]:

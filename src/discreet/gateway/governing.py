@@ -23,12 +23,14 @@ from discreet.gateway.judge import Refuse, Who
 from discreet.gateway.limits import Limit, Limits
 from discreet.gateway.origin import Shown, needs_plan, shown
 from discreet.gateway.own import Own
-from discreet.gateway.publishing import Publication, Publishing
+from discreet.gateway.publication import Publication
+from discreet.gateway.publishing import Publishing
 from discreet.gateway.reading import NotUnderstood
 from discreet.gateway.refusing import Refusing
+from discreet.gateway.runs import Run
 from discreet.gateway.statements import refused
 from discreet.gateway.understanding import Texts, Understood
-from discreet.gateway.watching import Run, Watch
+from discreet.gateway.watching import Watch
 from discreet.gateway.words import hint_of, message_of
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.request import Request

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from discreet.gateway.catalog import Leaf
 
@@ -51,6 +52,8 @@ class Reading:
     moves: bool = False
     """Whether governed values are put somewhere else, or decide about what is written."""
     digest: bytes = b""
+    tree: Any = field(default=None, repr=False, compare=False)
+    """The statement as sqlglot has parsed it."""
 
     def leaves(self) -> frozenset[Leaf]:
         """Everything that it may give out."""

@@ -64,6 +64,7 @@ class _Look:
             renamed=self.names.renamed(),
             writes=self._writes(),
             moves=self._moves(),
+            tree=self.tree,
             digest=hashlib.sha256(self.text.encode()).digest(),
             **self.rows.group(),
         )

@@ -208,6 +208,8 @@ def _definition(statement: Statement, catalog: Catalog) -> Kind | Refuse:
             "governed tables cannot be changed, copied or named anew through the gateway.",
             hint="Read them with SELECT; tables of your own can be made from other tables.",
         )
+    if statement.verb == "alter" and not set(statement.words[1:2]) & MAKES:
+        return refused("only tables, views, indexes, sequences and schemas can be altered through the gateway.")
     if statement.verb == "create":
         kind = next((word for word in statement.words if word not in BEFORE_KIND), "")
         if kind not in MAKES or "execute" in statement.words:

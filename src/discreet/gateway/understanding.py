@@ -15,7 +15,7 @@ from discreet.gateway.judge import Refuse
 from discreet.gateway.lexing import Statement, Unreadable
 from discreet.gateway.lexing import statements as split
 from discreet.gateway.reading import NotUnderstood, Reading
-from discreet.gateway.shape import look, parsed
+from discreet.gateway.shape import look
 from discreet.gateway.statements import Kind, classify, refused, touches
 from discreet.misuse.conditions import Reader
 from discreet.misuse.facts import EVERYTHING, Values
@@ -45,18 +45,17 @@ class Understood:
     """Present if it gives out, or asks about, what is in governed tables."""
     copied: Statement | None = None
     """Of COPY to the client: the statement."""
-    tree: Any = None
     _fixed: dict[Any, Mapping[str, Values]] = field(default_factory=dict, repr=False)
 
     def fixed(self, parameters: Mapping[str, Any]) -> Mapping[str, Values]:
         """The columns that its conditions fix for every row, with these parameters."""
-        if self.tree is None:
+        if self.reading is None:
             return {}
         key = tuple(sorted(parameters.items()))
         found = self._fixed.get(key)
         if found is None:
-            found = _conditions(self.tree, parameters)
-            renamed = self.reading.renamed if self.reading is not None else {}
+            found = _conditions(self.reading.tree, parameters)
+            renamed = self.reading.renamed
             found = {**found, **{renamed[name]: its for name, its in found.items() if name in renamed}}
             if len(self._fixed) >= 64:
                 self._fixed.clear()
@@ -147,7 +146,7 @@ def _understood(statement: Statement, catalog: Catalog) -> Understood:
         return Understood(kind if kind.body else Kind(kinds.PASS))
     if reading.writes and not reading.projections:
         return Understood(kind if kind.body else Kind(kinds.PASS))
-    return Understood(kind, reading, tree=parsed(body.text))
+    return Understood(kind, reading)
 
 
 def _copy(statement: Statement, kind: Kind, catalog: Catalog) -> Understood:
@@ -163,4 +162,4 @@ def _copy(statement: Statement, kind: Kind, catalog: Catalog) -> Understood:
         raise _Refused(MOVES)
     if not reading.tables:
         return Understood(Kind(kinds.PASS))
-    return Understood(kind, reading, copied=statement, tree=parsed(query.text))
+    return Understood(kind, reading, copied=statement)
