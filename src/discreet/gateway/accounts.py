@@ -153,24 +153,26 @@ class Account:
 
     async def settle(self, granted: Granted) -> None:
         """The rows were handed to the network."""
-        await self._close(granted, "settled", None)
+        await self._close(granted, "settled")
 
     async def take_back(self, granted: Granted) -> None:
         """The rows certainly reached nobody. If more was learned since, they count all the same."""
         async with self.lock:
-            if not self.loaded or self.version != granted.version:
-                await self._close(granted, "settled", None)
-                return
-            content, seen = granted.before.to_bytes(), granted.version
-            try:
-                await self._close(granted, "released", lambda link: write(link, self.person, content, seen=seen))
-            except Outdated:
-                self.forget()
-                await self._close(granted, "settled", None)
-                return
-            self.exposure, self.version = granted.before, seen + 1
+            await self._close(granted, "released" if await self._forget(granted) else "settled")
 
-    async def _close(self, granted: Granted, outcome: str, along: Any) -> None:
+    async def _forget(self, granted: Granted) -> bool:
+        if not self.loaded or self.version != granted.version:
+            return False
+        content, keep = granted.before.to_bytes(), self._books.exposures.keep
+        try:
+            self.version = await asyncio.to_thread(keep, self.person, content, seen=granted.version)
+        except Outdated:
+            self.forget()
+            return False
+        self.exposure = granted.before
+        return True
+
+    async def _close(self, granted: Granted, outcome: str) -> None:
         entry = granted.receipt.entry
         request = Request.of(
             actor=entry.actor,
@@ -179,7 +181,6 @@ class Account:
             subject=entry.subject,
             policy=entry.policy,
             step=Close(entry.sequence, outcome, None),
-            along=along,
         )
         await asyncio.wrap_future(self._books.ledger.submit(request))
 

@@ -61,7 +61,7 @@ def record_scores(publication: Publication) -> NDArray[np.float64]:
     """What each row weighs by itself: its weights added up to at most 1, divided by D."""
     sums = np.zeros(len(publication.entities))
     for name in sorted(publication.weights):
-        sums += publication.weights[name]
+        sums += np.maximum(publication.weights[name], 0.0)
     scores: NDArray[np.float64] = np.minimum(sums, 1.0) / publication.crowds
     return scores
 
@@ -110,7 +110,7 @@ def _emptied(publication: Publication, bound: float) -> dict[str, Flags]:
     can = np.array([name in publication.cells for name in names])
     heavy = np.arange(publication.rows)
     for _ in range(int(can.sum())):
-        sums = np.minimum(left[:, heavy].sum(axis=0), 1.0) / publication.crowds[heavy]
+        sums = np.minimum(np.maximum(left[:, heavy], 0.0).sum(axis=0), 1.0) / publication.crowds[heavy]
         heavy = heavy[sums > bound]
         if not len(heavy):
             break

@@ -10,7 +10,6 @@ from typing import Any
 from discreet.gateway.catalog import Catalog, Leaf, Origin
 
 Node = Mapping[str, Any]
-DEEPEST = 20
 _INNER = re.compile(r"\b(?:hashed )?(SubPlan|InitPlan) \d+|\$\d+")
 _PLAIN = re.compile(r'^\(*(?:("(?:[^"]|"")+"|\w+)\.)?("(?:[^"]|"")+"|\w+)\)*$')
 
@@ -34,13 +33,14 @@ def explained(plan: Node, catalog: Catalog) -> Explained:
     outputs = plan.get("Output")
     if outputs is None:
         raise NotExplained
-    return Explained(tuple(reader.origin(one, depth=0) for one in outputs), reader.scans())
+    return Explained(tuple(reader.origin(one) for one in outputs), reader.scans())
 
 
 class _Reader:
     def __init__(self, plan: Node, catalog: Catalog) -> None:
         self._catalog = catalog
         self._nodes = list(_walk(plan))
+        self._given: dict[int, frozenset[Leaf]] = {}
         self._by_alias: dict[str, list[Node]] = {}
         for node in self._nodes:
             if "Alias" in node:
@@ -60,31 +60,29 @@ class _Reader:
             return None
         return self._catalog.at(str(node.get("Schema", "")), str(node["Relation Name"]))
 
-    def origin(self, output: str, *, depth: int) -> Origin:
+    def origin(self, output: str) -> Origin:
         """What one expression of an output is made of."""
-        if depth > DEEPEST:
-            raise NotExplained
         plain = _PLAIN.match(output)
         if plain is not None:
-            return self._column(_name(plain[1] or ""), _name(plain[2]), depth)
+            return self._column(_name(plain[1] or ""), _name(plain[2]))
         leaves: set[Leaf] = set()
         if _INNER.search(output):
-            leaves |= self._inner(depth)
+            leaves |= self._inner()
         for alias, column in _columns(output):
-            leaves |= self._column(alias, column, depth).leaves
+            leaves |= self._column(alias, column).leaves
         return Origin(frozenset(leaves))
 
-    def _column(self, alias: str, column: str, depth: int) -> Origin:
+    def _column(self, alias: str, column: str) -> Origin:
         nodes = self._by_alias.get(alias) if alias else [one for some in self._by_alias.values() for one in some]
         if not nodes:
             if not alias:
                 return Origin()
             raise NotExplained
-        found = [self._of_node(node, column, depth) for node in nodes]
+        found = [self._of_node(node, column) for node in nodes]
         leaves = frozenset().union(*(one.leaves for one in found))
         return Origin(leaves, direct=len(leaves) == 1 and all(one.direct for one in found))
 
-    def _of_node(self, node: Node, column: str, depth: int) -> Origin:
+    def _of_node(self, node: Node, column: str) -> Origin:
         relation = self._relation(node)
         if relation is not None:
             known = relation.by_name
@@ -96,31 +94,34 @@ class _Reader:
             return Origin()
         calls = [str(node[name]) for name in ("Function Call", "Table Function Call") if name in node]
         if calls:
-            return Origin(frozenset().union(*(self.origin(call, depth=depth + 1).leaves for call in calls)))
-        return Origin(self._under(node, depth))
+            return Origin(frozenset().union(*(self.origin(call).leaves for call in calls)))
+        return Origin(self._under(node))
 
-    def _under(self, node: Node, depth: int) -> frozenset[Leaf]:
+    def _under(self, node: Node) -> frozenset[Leaf]:
         """Everything that a subquery or common table expression gives out."""
         inner = list(node.get("Plans", ()))
         if "CTE Name" in node:
             inner = [one for one in self._nodes if one.get("Subplan Name") == f"CTE {node['CTE Name']}"]
         if node["Node Type"] == "WorkTable Scan" or not inner:
             return self._catalog.leaves()
-        return self._outputs(inner, depth)
+        return self._outputs(inner)
 
-    def _inner(self, depth: int) -> frozenset[Leaf]:
-        return self._outputs([node for node in self._nodes if "Subplan Name" in node], depth)
+    def _inner(self) -> frozenset[Leaf]:
+        return self._outputs([node for node in self._nodes if "Subplan Name" in node])
 
-    def _outputs(self, nodes: list[Node], depth: int) -> frozenset[Leaf]:
-        found: set[Leaf] = set()
-        for node in nodes:
+    def _outputs(self, nodes: list[Node]) -> frozenset[Leaf]:
+        return frozenset().union(*(self._output(node) for node in nodes))
+
+    def _output(self, node: Node) -> frozenset[Leaf]:
+        """Everything that a part of the plan gives out; a part that reads itself may give out anything."""
+        if id(node) not in self._given:
+            self._given[id(node)] = self._catalog.leaves()
             if "Output" in node:
-                found.update(*(self.origin(one, depth=depth + 1).leaves for one in node["Output"]))
-            elif node.get("Plans") and depth < DEEPEST:
-                found |= self._outputs(list(node["Plans"]), depth + 1)
+                found = frozenset().union(*(self.origin(one).leaves for one in node["Output"]))
             else:
-                return self._catalog.leaves()
-        return frozenset(found)
+                found = self._outputs(list(node["Plans"])) if node.get("Plans") else self._catalog.leaves()
+            self._given[id(node)] = found
+        return self._given[id(node)]
 
 
 def _walk(node: Node) -> Iterator[Node]:

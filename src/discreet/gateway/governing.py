@@ -98,7 +98,11 @@ class Governor:
 
     async def start(self) -> None:
         """Look at the database, count its governed tables, and write down that the gateway begins."""
-        await asyncio.to_thread(self._prepare)
+        try:
+            await asyncio.to_thread(self._prepare)
+        except BaseException:
+            self._own.close()
+            raise
         self._house = asyncio.get_running_loop().create_task(self._keep_house())
 
     def _prepare(self) -> None:

@@ -15,6 +15,8 @@ from discreet.misuse.weighing import Floats
 
 SEEN = "(seen)"
 """Stands for what weighs nothing, but says whom a key is about."""
+UNTOLD = -1.0
+"""In place of a weight: of this attribute nothing is told."""
 Ints = NDArray[np.int64]
 
 
@@ -24,6 +26,7 @@ class Publication:
 
     entities: Ints
     weights: Mapping[str, Floats]
+    """Per attribute what is told of each of them weighs, or UNTOLD."""
     crowds: Ints
     levels: Mapping[str, Sequence[float]]
     cells: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -39,12 +42,21 @@ class Publication:
 
     def knowledge(self, chosen: Any = slice(None), masked: Mapping[str, NDArray[np.bool_]] | None = None) -> Knowledge:
         """What an exposure learns from all of it, or from some of the rows, or with some cells emptied."""
-        if not self.weights or not len(self.entities[chosen]):
-            return Knowledge()
         weights = {name: its[chosen] for name, its in self.weights.items()}
         for name, mask in (masked or {}).items():
-            weights[name] = np.where(mask, 0.0, weights[name])
-        return published(self.entities[chosen], weights, self.crowds[chosen], self.levels)
+            weights[name] = np.where(mask, UNTOLD, weights[name])
+        return self._learned(self.entities[chosen], weights, self.crowds[chosen])
+
+    def _learned(self, entities: Ints, weights: Mapping[str, Floats], crowds: Ints) -> Knowledge:
+        if not weights or not len(entities):
+            return Knowledge()
+        gaps = [name for name, its in weights.items() if its.min() < 0]
+        if not gaps:
+            return published(entities, weights, crowds, self.levels)
+        levels = {name: (UNTOLD, *its) for name, its in self.levels.items()}
+        found = published(entities, weights, crowds, levels)
+        told = {name: {level: its for level, its in found.weights[name].items() if level >= 0} for name in weights}
+        return replace(found, weights={name: its for name, its in told.items() if its})
 
     def joined(self, entities: Ints, weights: Mapping[str, Floats], crowds: Ints) -> Publication:
         """The same and something of others, which cannot be left out or emptied."""
@@ -57,8 +69,8 @@ class Publication:
 
     def worst(self) -> Knowledge:
         """The same if every value weighed as much as any value of its column can."""
-        heavy = {name: np.full(len(self.entities), max(self.levels[name])) for name in self.weights}
-        return published(self.entities, heavy, self.crowds, self.levels) if heavy else Knowledge()
+        heavy = {name: np.where(its < 0, UNTOLD, max(self.levels[name])) for name, its in self.weights.items()}
+        return self._learned(self.entities, heavy, self.crowds)
 
 
 def attribute(leaf: Leaf) -> str:

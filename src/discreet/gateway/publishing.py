@@ -57,10 +57,11 @@ class Publishing:
         weights = {attribute(leaf): np.array([self.weights_of(leaf).worst]) for leaf in names}
         entity = self.fixed_entity(reading, fixed)
         numbers = self.entities.rows(digest, 1) if entity is None else entity
-        crowds = np.array([self._crowd_of_question(reading, fixed)], dtype=np.int64)
+        crowds = np.array([self.crowd_of_question(reading, fixed)], dtype=np.int64)
         return Publication(numbers, weights, crowds, {attribute(leaf): self.weights_of(leaf).levels for leaf in names})
 
-    def _crowd_of_question(self, reading: Reading, fixed: Mapping[str, Fixed]) -> int:
+    def crowd_of_question(self, reading: Reading, fixed: Mapping[str, Fixed]) -> int:
+        """How many people a statement's conditions may be about: one, as soon as they could single somebody out."""
         for leaf in reading.placed:
             role = role_of(leaf, self.catalog.governed[leaf[0]])
             if role != QUASI or len(fixed.get(leaf[1].casefold()) or ()) != 1:

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.gateway.catalog import Leaf
 from discreet.gateway.decoding import Decoder, Undecodable, Values
 from discreet.gateway.origin import IDENTIFIER, KEY, PLACE, QUASI, SENSITIVE, Shown, role_of
-from discreet.gateway.publication import SEEN, Ints, Publication, attribute
+from discreet.gateway.publication import SEEN, UNTOLD, Ints, Publication, attribute
 from discreet.gateway.reading import Reading
 from discreet.kernel import Coded
 from discreet.misuse.facts import EVERYTHING
@@ -85,7 +85,7 @@ class Telling:
         question = self.what.question(self.reading, digest=self.digest, fixed=self.fixed)
         if question is None or (self.reading.counted and int(told.crowds.min()) >= self.what.smallest_group):
             return told
-        weights = {name: question.weights.get(name, np.zeros(1)) for name in told.weights}
+        weights = {name: question.weights.get(name, np.full(1, UNTOLD)) for name in told.weights}
         return told.joined(question.entities, weights, question.crowds)
 
     def _levels(self, name: str) -> Sequence[float]:
@@ -264,6 +264,8 @@ class Telling:
         kinds = {one.kind for one in self.columns if self._has_sensitive(one) and not one.role}
         if identity == IDENTIFIER or not self.reading.simple or kinds - {"group"}:
             return alone
+        if not any(self._has_sensitive(one) for one in self.columns):
+            return self._crowds_of_counts(identity)
         if self.reading.whole:
             rows = min((self.what.counted(name).rows for name in self.reading.tables), default=1)
             return np.full(self.rows, max(rows, 1), dtype=np.int64)
@@ -271,6 +273,14 @@ class Telling:
         by_quasi = self._crowds_by_quasi() if identity == QUASI and not self.reading.asked else None
         found = alone if by_count is None else by_count
         return found if by_quasi is None else np.maximum(found, by_quasi)
+
+    def _crowds_of_counts(self, identity: str) -> Ints:
+        """Counts show nobody's values; what is known of the people counted is what the conditions say."""
+        by_quasi = self._crowds_by_quasi() if identity == QUASI else None
+        if by_quasi is None:
+            by_quasi = np.full(self.rows, self.what.crowd_of_question(self.reading, self.fixed), dtype=np.int64)
+        by_count = self._sizes_of_groups()
+        return by_quasi if by_count is None else np.maximum(by_quasi, by_count)
 
     def _sizes_of_groups(self) -> Ints | None:
         place = next((place for place, one in enumerate(self.columns) if one.kind == "count"), None)
