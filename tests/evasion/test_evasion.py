@@ -129,11 +129,11 @@ def test_there_are_enough_attacks() -> None:
 
 
 def in_turn(names: list[str]) -> list[Any]:
-    """Every attack in both protocols; of the questions, which are many, each in one of them unless there is time."""
+    """Every attack in both protocols; of expressions and questions, which are many, each in one unless there is time."""
     listed = []
     for place, name in enumerate(names):
         for protocol in PROTOCOLS:
-            other = name in questions() and protocol != PROTOCOLS[place % 2]
+            other = name not in ONE_BY_ONE and protocol != PROTOCOLS[place % 2]
             listed.append(pytest.param(name, protocol, marks=[pytest.mark.slow] if other else []))
     return listed
 

@@ -34,6 +34,8 @@ DAY = 86_400.0
 EVER = 1e12
 """Seconds of the one bucket where nothing is ever forgotten."""
 RESERVED_SECONDS = 600
+SMALL, RELEASED = 2048, 2_000
+"""Results of up to so many bytes are remembered, and so many of them."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +79,21 @@ class Account:
         self.exposure = books.fresh()
         self.version = 0
         self.loaded = False
+        self.released: dict[tuple[bytes, bytes], float] = {}
+        """Small results that were released, by what was asked and what came, and the bucket of time it was."""
         self.repeated = 0
         """Results that told nothing new, since the last entry about them."""
         self.debts: list[Publication] = []
         """What errors have answered and is not written down yet."""
         self._books = books
+        self._valued = (self.exposure, self.exposure.value)
+
+    @property
+    def value(self) -> float:
+        """The exposure as a number; worked out once per exposure."""
+        if self._valued[0] is not self.exposure:
+            self._valued = (self.exposure, self.exposure.value)
+        return self._valued[1]
 
     def with_debts(self, at: float) -> Exposure:
         """What the user knows, with what is not written down yet."""
@@ -109,6 +121,21 @@ class Account:
         except UsageError:
             self._books.ledger.set_budget(self.budget, limit=CEILING, parts=PARTS, actor="gateway", key=self.budget)
         self.loaded = True
+
+    def remember(self, asked: bytes, came: bytes, at: float) -> None:
+        """This result was released; the same again in the same bucket of time tells nothing new."""
+        if len(came) <= SMALL:
+            if len(self.released) >= RELEASED:
+                self.released.clear()
+            self.released[asked, came] = self._bucket(at)
+
+    def has_released(self, asked: bytes, came: bytes, at: float) -> bool:
+        """Whether the same question had the same answer, not long ago."""
+        return self.released.get((asked, came)) == self._bucket(at)
+
+    def _bucket(self, at: float) -> float:
+        width = self.exposure.bucket
+        return at // float(width) if isinstance(width, float) else 0.0
 
     def forget(self) -> None:
         """Read it again next time: somebody else has changed it."""

@@ -41,7 +41,17 @@ class Judging:
         if place >= len(token.statements):
             return STUMBLED
         behind = [one for one in token.statements[place] if one.reading is not None]
+        if behind and self._is_known(token, held):
+            self._account.repeated += 1
+            return Release()
         return self._weighed(token, behind, held) if behind else Release()
+
+    def _is_known(self, run: Run, held: Held) -> bool:
+        """Whether this user had this very answer to this very question, and is within her limit."""
+        account = self._account
+        if not account.has_released(run.digest, held.data, self._governor.clock()):
+            return False
+        return account.value <= self.limit().value
 
     async def _weighed(self, run: Run, behind: list[Understood], held: Held) -> Decision:
         try:
@@ -102,11 +112,11 @@ class Judging:
                     return await self._deny(publications, limit, held)
                 if adds_nothing(account.exposure, after):
                     account.repeated += 1
-                    return self._answer(outcome, publications[0], held)
+                    return self._answered(run, outcome, publications[0], held)
                 granted = await account.grant(after, self._governor.details(outcome, publications[0], held, limit))
                 if granted is not None:
                     run.granted.append(granted)
-                    return self._answer(outcome, publications[0], held)
+                    return self._answered(run, outcome, publications[0], held)
         return STUMBLED
 
     async def _outcome(self, publications: list[Publication], limit: Limit, held: Held) -> tuple[Outcome, Any]:
@@ -135,6 +145,11 @@ class Judging:
             exposure = exposure.learn(one.worst(), at=at)
         columns = [name.rpartition(".")[2] for one in publications for name in one.weights]
         return await self._governor.refuse(self._account, limit, exposure.value, columns, rows=held.rows)
+
+    def _answered(self, run: Run, outcome: Outcome, publication: Publication, held: Held) -> Decision:
+        if outcome.what == "release" and held.chunk == 0 and held.complete:
+            self._account.remember(run.digest, held.data, self._governor.clock())
+        return self._answer(outcome, publication, held)
 
     def _answer(self, outcome: Outcome, publication: Publication, held: Held) -> Decision:
         if not self._governor.enforces or outcome.what in ("release", "alert"):

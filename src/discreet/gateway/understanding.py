@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,11 @@ from discreet.misuse.facts import EVERYTHING, Values
 
 KEPT = 8 << 20
 """Characters of texts that are remembered."""
+
+ALIKE = 4096
+"""Texts that are remembered without their numbers."""
+_NUMBER = re.compile(r"(?<![\w$.\\])\d+(?![\w$.])")
+"""A number that stands alone: no part of a name, of another number or of an escape."""
 
 UNREADABLE = refused(
     "the gateway cannot read this text with certainty.",
@@ -91,18 +97,36 @@ class Texts:
         self.catalog = catalog
         self._known: OrderedDict[str, Text] = OrderedDict()
         self._size = 0
+        self._alike: dict[str, Text] = {}
+        """Texts that pass, whichever numbers stand in them: what passes does so by its words."""
 
     def understand(self, text: str) -> Text:
         """What a text is."""
         found = self._known.get(text)
-        if found is None:
-            found = understood(text, self.catalog)
-            self._known[text] = found
-            self._size += len(text)
-            while self._size > KEPT:
-                oldest, _ = self._known.popitem(last=False)
-                self._size -= len(oldest)
+        if found is not None:
+            return found
+        alike = None if '"' in text else _NUMBER.sub("0", text)
+        found = self._alike.get(alike) if alike is not None else None
+        if found is not None:
+            return found
+        found = understood(text, self.catalog)
+        if found.passes and found.refuse is None and alike is not None:
+            self._remember_alike(alike, found)
+        else:
+            self._remember(text, found)
         return found
+
+    def _remember(self, text: str, found: Text) -> None:
+        self._known[text] = found
+        self._size += len(text)
+        while self._size > KEPT:
+            oldest, _ = self._known.popitem(last=False)
+            self._size -= len(oldest)
+
+    def _remember_alike(self, alike: str, found: Text) -> None:
+        if len(self._alike) >= ALIKE:
+            self._alike.clear()
+        self._alike[alike] = found
 
 
 def understood(text: str, catalog: Catalog) -> Text:
