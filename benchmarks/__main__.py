@@ -12,6 +12,7 @@ from benchmarks import (
     counting,
     elicitation,
     gateway,
+    gateway_scoring,
     lab,
     ledger,
     misuse,
@@ -28,6 +29,7 @@ ALL = {
     "anomalies": anomalies.main,
     "ledger": ledger.main,
     "gateway": gateway.main,
+    "gateway_scoring": gateway_scoring.main,
     "lab": lab.main,
     "spark": spark.main,
 }

@@ -7,8 +7,8 @@ the network.
 
 The judge that governs is `governing.Governor`. What a text may do: `lexing`, `statements`, `understanding`. What it reads:
 `shape` with `naming`, `projecting`, `associating`, giving a `reading`. What the database is: `own`, `catalog`, `views`,
-`explained`, `describing`, `histograms`. What a result tells: `origin`, `decoding`, `entities`, `publishing`. What becomes of
-it: `limits`, `decision`, `accounts`, `watching`, `redaction`, `words`.
+`explained`, `describing`, `histograms`. What a result tells: `origin`, `decoding`, `entities`, `publishing`, `telling`,
+`publication`. What becomes of it: `limits`, `decision`, `accounts`, `runs`, `watching`, `judging`, `noting`, `redaction`, `words`.
 """
 
 from discreet.gateway.conversation import Limits

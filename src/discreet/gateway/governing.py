@@ -7,23 +7,22 @@ import contextlib
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from discreet.errors import DiscreetError, PolicyError, StoreError
 from discreet.gateway.accounts import Account, Books, with_seen
 from discreet.gateway.catalog import Catalog, read_catalog
 from discreet.gateway.copied import as_rows, query_of, style_of
-from discreet.gateway.decision import Outcome
 from discreet.gateway.describing import Plans
 from discreet.gateway.entities import Entities
 from discreet.gateway.histograms import Histograms
 from discreet.gateway.holding import Held
 from discreet.gateway.judge import Refuse, Who
 from discreet.gateway.limits import Limit, Limits
+from discreet.gateway.noting import Notes
 from discreet.gateway.origin import Shown, needs_plan, shown
 from discreet.gateway.own import Own
-from discreet.gateway.publication import Publication
 from discreet.gateway.publishing import Publishing
 from discreet.gateway.reading import NotUnderstood
 from discreet.gateway.refusing import Refusing
@@ -31,10 +30,7 @@ from discreet.gateway.runs import Run
 from discreet.gateway.statements import refused
 from discreet.gateway.understanding import Texts, Understood
 from discreet.gateway.watching import Watch
-from discreet.gateway.words import hint_of, message_of
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.request import Request
-from discreet.ledger.steps import Note
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.policy import Policy
 from discreet.store import Exposures
@@ -81,7 +77,6 @@ class Governor:
         self._accounts: dict[str, Account] = {}
         self._publishing: dict[str | None, Publishing] = {}
         self._described: dict[Any, tuple[Shown, ...]] = {}
-        self._debts: set[asyncio.Task[None]] = set()
         self._house: asyncio.Task[None] | None = None
 
     @property
@@ -125,6 +120,14 @@ class Governor:
             self.policy.digest,
         )
         self._plans = Plans(self._own)
+        self.notes = Notes(
+            self._ledger,
+            database=self.database,
+            policy=self.policy.digest,
+            sensitivity=self._sensitivity.version,
+            enforces=self.enforces,
+            clock=self.clock,
+        )
         self._ledger.expire()
         self._ledger.record(
             actor="gateway",
@@ -170,8 +173,7 @@ class Governor:
             self._house.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._house
-        while self._debts:
-            await asyncio.wait(self._debts)
+        await self.notes.close()
         for account in self._accounts.values():
             with contextlib.suppress(StoreError):
                 await account.write_repeated()
@@ -269,77 +271,3 @@ class Governor:
         if needs_plan(columns, reading) and not reading.writes:
             explained = await asyncio.to_thread(self._plans.explained, reading, self.catalog)
         return shown(columns, reading, self.catalog, explained)
-
-    # Writing down -----------------------------------------------------------------------------------------------------
-
-    def details(self, outcome: Outcome, publication: Publication, held: Held, limit: Limit) -> dict[str, Any]:
-        """What an entry says about a result: how many rows and columns, never a value."""
-        columns = sorted(name for name in publication.weights if not name.startswith("("))
-        told: dict[str, Any] = {
-            "rows": held.rows,
-            "columns": ", ".join(columns)[:400],
-            "limit": f"{limit.value:.6g}",
-            "sensitivity": self._sensitivity.version,
-            "decision": outcome.what,
-        }
-        return told if self.enforces else {**told, "enforced": False}
-
-    async def refuse(
-        self, account: Account, limit: Limit, value: float, columns: Sequence[str], *, rows: int
-    ) -> Refuse:
-        """Write down that a result is refused, and say so."""
-        told = {
-            "rows": rows,
-            "columns": ", ".join(dict.fromkeys(columns))[:400],
-            "limit": f"{limit.value:.6g}",
-            "decision": "deny",
-        }
-        receipt = await account.refuse(value, told)
-        message = message_of(value, limit.value, columns, rows=rows, reference=f"{receipt.sequence:04X}")
-        return Refuse(message, hint=hint_of(rows))
-
-    async def note_refusal(self, account: Account, refuse: Refuse, *, enforced: bool = True) -> None:
-        """Write down that a statement was not run, by the reason and not by its text."""
-        request = Request.of(
-            actor=account.user,
-            event="gateway.answered",
-            subject=f"database:{self.database}/user:{account.user}",
-            policy=self.policy.digest,
-            details={"reason": refuse.message[:400], **({} if enforced else {"enforced": False})},
-            step=Note(refused=enforced),
-        )
-        with contextlib.suppress(StoreError):
-            await asyncio.wrap_future(self._ledger.submit(request))
-
-    def note_shadow(self, account: Account, refuse: Refuse) -> None:
-        """Write down that a statement would not have been run."""
-        self._later(self.note_refusal(account, refuse, enforced=False))
-
-    def owe(self, account: Account, asked: list[Publication]) -> None:
-        """An error has answered questions: count them, at once here and soon in the store."""
-        account.debts.extend(asked)
-        self._later(self._pay(account, asked))
-
-    async def _pay(self, account: Account, asked: list[Publication]) -> None:
-        async with account.lock:
-            await self._write_debts(account, asked)
-            account.debts = [one for one in account.debts if one not in asked]
-
-    async def _write_debts(self, account: Account, asked: list[Publication]) -> None:
-        for _ in range(50):
-            await account.load()
-            after = account.exposure
-            for one in asked:
-                after = after.learn(one.knowledge(), at=self.clock())
-            if after.ensembles is account.exposure.ensembles:
-                return
-            told = {"rows": 0, "decision": "error", **({} if self.enforces else {"enforced": False})}
-            granted = await account.grant(after, told)
-            if granted is not None:
-                await account.settle(granted)
-                return
-
-    def _later(self, work: Any) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._debts.add(task)
-        task.add_done_callback(self._debts.discard)

@@ -66,9 +66,9 @@ class Judging:
 
     async def _denied(self, refuse: Refuse) -> Decision:
         if not self._governor.enforces:
-            self._governor.note_shadow(self._account, refuse)
+            self._governor.notes.note_shadow(self._account, refuse)
             return Release()
-        await self._governor.note_refusal(self._account, refuse)
+        await self._governor.notes.note_refusal(self._account, refuse)
         return refuse
 
     async def _publications(
@@ -113,7 +113,9 @@ class Judging:
                 if adds_nothing(account.exposure, after):
                     account.repeated += 1
                     return self._answered(run, outcome, publications[0], held)
-                granted = await account.grant(after, self._governor.details(outcome, publications[0], held, limit))
+                granted = await account.grant(
+                    after, self._governor.notes.details(outcome, publications[0], held, limit)
+                )
                 if granted is not None:
                     run.granted.append(granted)
                     return self._answered(run, outcome, publications[0], held)
@@ -144,7 +146,7 @@ class Judging:
         for one in publications:
             exposure = exposure.learn(one.worst(), at=at)
         columns = [name.rpartition(".")[2] for one in publications for name in one.weights]
-        return await self._governor.refuse(self._account, limit, exposure.value, columns, rows=held.rows)
+        return await self._governor.notes.refuse(self._account, limit, exposure.value, columns, rows=held.rows)
 
     def _answered(self, run: Run, outcome: Outcome, publication: Publication, held: Held) -> Decision:
         if outcome.what == "release" and held.chunk == 0 and held.complete:

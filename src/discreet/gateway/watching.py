@@ -61,12 +61,12 @@ class Watch:
     def _would(self, refuse: Refuse) -> Verdict | Awaitable[Verdict]:
         """A refusal, or in shadow mode the note that it would have been one."""
         if not self._governor.enforces:
-            self._governor.note_shadow(self._account, refuse)
+            self._governor.notes.note_shadow(self._account, refuse)
             return Allow()
         return self._refused(refuse)
 
     async def _refused(self, refuse: Refuse) -> Verdict:
-        await self._governor.note_refusal(self._account, refuse)
+        await self._governor.notes.note_refusal(self._account, refuse)
         return refuse
 
     def _query(self, request: Query) -> Verdict | Awaitable[Verdict]:
@@ -158,7 +158,7 @@ class Watch:
             return hold
         columns = [leaf[1] for one in run.questions() if one.reading is not None for leaf in sorted(one.reading.asked)]
         run.open = False
-        return await self._governor.refuse(self._account, limit, exposure.value, columns, rows=0)
+        return await self._governor.notes.refuse(self._account, limit, exposure.value, columns, rows=0)
 
     def _open_questions(self, run: Run) -> list[Publication]:
         """What this statement asks, and what others of this user ask at the same time."""
@@ -217,7 +217,7 @@ class Watch:
             run.open = False
         self._running.clear()
         if asked:
-            self._governor.owe(self._account, asked)
+            self._governor.notes.owe(self._account, asked)
 
     def changed(self, name: str, value: str) -> None:
         """The server reports that a parameter of the session changed."""
