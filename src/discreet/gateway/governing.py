@@ -39,7 +39,7 @@ _LOG = logging.getLogger("discreet.gateway")
 CATALOG_SECONDS = 10.0
 """How long definitions of the database are taken for unchanged."""
 HOUSEKEEPING_SECONDS = 2.0
-DESCRIBED = 4096
+DESCRIBED = 1_000
 """Descriptions of results that are remembered."""
 NO_COPY = refused(
     "COPY of governed tables is scored in text and CSV format only.", hint="Leave out other options, or use SELECT."

@@ -13,7 +13,7 @@ from discreet.gateway.judge import Refuse
 from discreet.gateway.statements import refused
 from discreet.gateway.understanding import Understood
 
-NAMES = 10_000
+NAMES = 2_000
 """So many names of a session are remembered."""
 MEANINGS = 8
 """So many statements may stand behind one name."""

@@ -21,8 +21,8 @@ from discreet.gateway.statements import Kind, classify, refused, touches
 from discreet.misuse.conditions import Reader
 from discreet.misuse.facts import EVERYTHING, Values
 
-KEPT = 8 << 20
-"""Characters of texts that are remembered."""
+KEPT, MOST = 4 << 20, 1_000
+"""Characters of texts that are remembered, and texts: what was understood takes much more room than the text."""
 
 ALIKE = 4096
 """Texts that are remembered without their numbers."""
@@ -119,7 +119,7 @@ class Texts:
     def _remember(self, text: str, found: Text) -> None:
         self._known[text] = found
         self._size += len(text)
-        while self._size > KEPT:
+        while self._size > KEPT or len(self._known) > MOST:
             oldest, _ = self._known.popitem(last=False)
             self._size -= len(oldest)
 
