@@ -24,6 +24,7 @@ VERBS = {
     "attack": "See what a planning adversary would do, and what deters him.",
     "demo": "Tell the whole story on generated people.",
     "demo-data": "Generate a synthetic population and a hospital extract.",
+    "gateway": "Stand between PostgreSQL clients and their server.",
     "ledger": "See, check and export what was disclosed.",
     "link": "Find records of one person, and pairs that people must decide.",
     "misuse": "Measure what query results could do in the wrong hands.",

@@ -1,1 +1,61 @@
-"""The PostgreSQL gateway. Not furnished yet."""
+"""The PostgreSQL gateway: clients connect to it as if it were the server.
+
+`wire`, `messages`, `startup`: the protocol, without I/O. `entrance` (with `scram`) and `session` (on `asking`, `answering`,
+`conversation` and `expected`): state machines of one connection, without I/O. `holding`: rows that wait for a decision.
+`judge`: the seam to whoever decides. `sides`, `arriving`, `connection`, `upstream`, `server`: the thin part that talks to
+the network.
+
+The judge that governs is `governing.Governor`. What a text may do: `lexing`, `statements`, `understanding`. What it reads:
+`shape` with `naming`, `projecting`, `associating`, giving a `reading`. What the database is: `own`, `catalog`, `views`,
+`explained`, `describing`, `histograms`. What a result tells: `origin`, `decoding`, `entities`, `publishing`, `telling`,
+`publication`. What becomes of it: `limits`, `decision`, `accounts`, `runs`, `watching`, `judging`, `noting`, `redaction`, `words`.
+"""
+
+from discreet.gateway.conversation import Limits
+from discreet.gateway.holding import Cells, Held
+from discreet.gateway.judge import (
+    Allow,
+    Bind,
+    Call,
+    Execute,
+    Hold,
+    Judge,
+    Keep,
+    Mask,
+    Open,
+    Parse,
+    Query,
+    Refuse,
+    Release,
+    Watch,
+    Who,
+)
+from discreet.gateway.messages import Column
+from discreet.gateway.server import Gateway, Settings
+from discreet.gateway.upstream import Upstream, parse_upstream
+
+__all__ = [
+    "Allow",
+    "Bind",
+    "Call",
+    "Cells",
+    "Column",
+    "Execute",
+    "Gateway",
+    "Held",
+    "Hold",
+    "Judge",
+    "Keep",
+    "Limits",
+    "Mask",
+    "Open",
+    "Parse",
+    "Query",
+    "Refuse",
+    "Release",
+    "Settings",
+    "Upstream",
+    "Watch",
+    "Who",
+    "parse_upstream",
+]

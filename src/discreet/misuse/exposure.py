@@ -81,8 +81,11 @@ class Exposure:
         `distinguishing` says for each entity how many people of the source look like it (D), 1 unless given; the
         least that was ever seen of an entity counts. Attributes without weights are left out.
         """
+        return self.learn(self._publication(entities, values, distinguishing), at=at)
+
+    def learn(self, learned: Knowledge, *, at: Time) -> Exposure:
+        """The same where it is already known what each cell weighs."""
         moment = instant(at)
-        learned = self._publication(entities, values, distinguishing)
         newest = max(self.newest, moment)
         start = self._start(moment)
         kept = self if newest == self.newest else self._forget(newest)

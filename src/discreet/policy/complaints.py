@@ -17,6 +17,9 @@ from discreet.policy.schema import (
     ColumnSection,
     DataSection,
     EconomicsSection,
+    GatewayLimitSection,
+    GatewaySection,
+    GatewayTableSection,
     LimitsSection,
     MisuseSection,
     PolicyFile,
@@ -33,7 +36,9 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "economics": EconomicsSection,
     "sensitivity": SensitivitySection,
     "misuse": MisuseSection,
+    "gateway": GatewaySection,
 }
+INNER: dict[str, type[BaseModel]] = {"tables": GatewayTableSection, "limits": GatewayLimitSection}
 
 
 def syntax_error(error: tomllib.TOMLDecodeError, file: str) -> PolicyError:
@@ -103,6 +108,8 @@ def _known_keys(place: Sequence[str]) -> list[str]:
         return list(PolicyFile.model_fields)
     if place[0] == "sensitivity" and len(place) > 2:
         return list(WeightsSection.model_fields)
+    if place[0] == "gateway" and len(place) > 2:
+        return list(INNER[place[1]].model_fields)
     if len(place) > 2:
         return [*RULE_KEYS, "format"]
     return list(SECTIONS[place[0]].model_fields)

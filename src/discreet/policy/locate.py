@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 _PART = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)"""
-_HEADER = re.compile(rf"\s*\[\[?\s*({_PART}(?:\s*\.\s*{_PART})*)\s*\]")
+_HEADER = re.compile(rf"\s*(\[\[?)\s*({_PART}(?:\s*\.\s*{_PART})*)\s*\]")
 _KEY = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
 _PARTS = re.compile(_PART)
 
@@ -18,6 +19,8 @@ def line_of(source: str, key: Sequence[str]) -> int | None:
 
     >>> line_of("[columns.zip]\\nrole = 'quasi'", ["columns", "zip", "role"])
     2
+    >>> line_of("[[gateway.limits]]\\n[[gateway.limits]]\\nlimit = 1", ["gateway", "limits", "1", "limit"])
+    3
     """
     lines = dict(reversed(list(_keys(source))))
     prefixes = (tuple(key[:length]) for length in range(len(key), 0, -1))
@@ -26,9 +29,13 @@ def line_of(source: str, key: Sequence[str]) -> int | None:
 
 def _keys(source: str) -> Iterator[tuple[Key, int]]:
     table: Key = ()
+    met: Counter[Key] = Counter()
     for number, line in enumerate(source.splitlines(), start=1):
         if header := _HEADER.match(line):
-            table = _split(header[1])
+            table = _split(header[2])
+            if header[1] == "[[":  # one of a list: the place in it is part of the key
+                met[table] += 1
+                table = (*table, str(met[table] - 1))
             yield from ((table[:length], number) for length in range(1, len(table) + 1))
         elif key := _KEY.match(line):
             yield table + _split(key[1]), number

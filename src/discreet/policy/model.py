@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from discreet.errors import HierarchyError, PolicyError
 from discreet.kernel import AnyValue, Dates, Flat, Mask, Rule, Widths
 from discreet.policy.complaints import shape_error, syntax_error
+from discreet.policy.gateway import GatewayPolicy, gateway_policy
 from discreet.policy.hierarchies import read_tree
 from discreet.policy.locate import line_of
 from discreet.policy.schema import (
@@ -75,6 +76,8 @@ class Policy:
     sensitivity: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     """Per sensitive column its table of weights, as the sections [sensitivity.COLUMN] give them."""
     misuse: Misuse = Misuse()
+    gateway: GatewayPolicy | None = None
+    """What the PostgreSQL gateway watches, where the policy says so."""
     delimiter: str | None = None
     encoding: str | None = None
     count: str | None = None
@@ -165,6 +168,7 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
         if section.hierarchy is not None
     }
     _refuse_other_roles(parsed, file=file, source=source)
+    _refuse_two_roles(parsed, file=file, source=source)
     return Policy(
         roles=MappingProxyType({name: section.role for name, section in parsed.columns.items()}),
         rules=MappingProxyType(rules),
@@ -175,6 +179,7 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
             {name: section.model_dump(exclude_none=True) for name, section in parsed.sensitivity.items()}
         ),
         misuse=Misuse(**parsed.misuse.model_dump(exclude_none=True)),
+        gateway=gateway_policy(parsed),
         delimiter=parsed.data.delimiter,
         encoding=parsed.data.encoding,
         count=parsed.data.count,
@@ -194,6 +199,22 @@ def _refuse_other_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
                 file=file,
                 line=line_of(source, ["sensitivity", name]),
             )
+
+
+def _refuse_two_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
+    """In a governed table, too; only the key may also be an identifier."""
+    for name, table in (parsed.gateway.tables if parsed.gateway else {}).items():
+        lists = {"quasi": table.quasi or [], "sensitive": table.sensitive or [], "identifiers": table.identifiers or []}
+        seen: dict[str, str] = dict.fromkeys(table.key, "key")
+        for role, columns in lists.items():
+            for column in columns:
+                if seen.setdefault(column, role) != role and (seen[column], role) != ("key", "identifiers"):
+                    raise PolicyError(
+                        f"column '{column}' of table '{name}' is listed under {seen[column]} and {role}.",
+                        remedy="A column either helps to find a person or is what would be learned; choose one.",
+                        file=file,
+                        line=line_of(source, ["gateway", "tables", name, role]),
+                    )
 
 
 def _digest(content: Mapping[str, Any], rules: Mapping[str, Rule]) -> str:

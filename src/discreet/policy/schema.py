@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from ipaddress import ip_network
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
@@ -162,6 +163,83 @@ class MisuseSection(_Section):
     )
 
 
+class GatewayTableSection(_Section):
+    """A table of the database whose results the gateway scores."""
+
+    key: list[str] = Field(default_factory=list, description="Columns that say whom a row is about.")
+    entity: str | None = Field(
+        default=None, min_length=1, description="What the key numbers; tables with the same one are about the same."
+    )
+    identifiers: list[str] | None = Field(
+        default=None, description="Columns that name a person; those of [columns] when absent."
+    )
+    quasi: list[str] | None = Field(default=None, description="Quasi-identifiers; those of [columns] when absent.")
+    sensitive: list[str] | None = Field(default=None, description="Sensitive columns; those of [columns] when absent.")
+
+
+Action = Literal["deny", "subset", "mask", "alert"]
+
+
+class GatewayLimitSection(_Section):
+    """A limit for some users in some context; the first that fits holds."""
+
+    users: list[str] = Field(default_factory=list, description="Who logs in as one of these; anybody when empty.")
+    roles: list[str] = Field(default_factory=list, description="Members of one of these roles; anybody when empty.")
+    applications: list[str] = Field(default_factory=list, description="Names of applications; any when empty.")
+    addresses: list[str] = Field(default_factory=list, description="Networks, as 10.0.0.0/8; any when empty.")
+    hours: str | None = Field(
+        default=None,
+        pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-4]):[0-5]\d$",
+        description="Time of day of the gateway's machine, as 08:00-18:00; it may go past midnight.",
+    )
+    limit: float | None = Field(default=None, ge=0, description="Largest exposure; that of [misuse] when absent.")
+    action: Action | None = Field(default=None, description="What happens above it; that of [gateway] when absent.")
+    context: str | None = Field(default=None, description="Context whose weights hold (sensitivity.NAME.contexts).")
+
+    @field_validator("addresses")
+    @classmethod
+    def _networks(cls, addresses: list[str]) -> list[str]:
+        for one in addresses:
+            try:
+                ip_network(one, strict=False)
+            except ValueError:
+                raise PydanticCustomError("network", "an address is written as 10.0.0.7 or 10.0.0.0/8") from None
+        return addresses
+
+
+class GatewaySection(_Section):
+    """What the gateway watches, and what it does about it."""
+
+    mode: Literal["shadow", "enforce"] = Field(
+        default="shadow", description="shadow: decide and write down, but let through; enforce: act."
+    )
+    action: Action = Field(default="deny", description="What happens to a result above the limit.")
+    tables: dict[str, GatewayTableSection] = Field(
+        default_factory=dict, description="One section per governed table, named schema.table."
+    )
+    limits: list[GatewayLimitSection] = Field(default_factory=list, description="Limits by user, role and context.")
+    exempt: list[str] = Field(default_factory=list, description="Users whose sessions nobody looks at.")
+    functions: list[str] = Field(
+        default_factory=list,
+        description="Functions of your own that may be called: they give out nothing by themselves.",
+    )
+    days: float | None = Field(default=None, gt=0, description="How long what was seen counts; for ever when absent.")
+    smallest_group: int = Field(
+        default=10, ge=2, description="From so many people on, an average or sum hides them among each other."
+    )
+    unnamed_rows: Literal["crowd", "alone"] = Field(
+        default="crowd",
+        description="Rows that do not say whom they are about: hidden among each other, or each somebody.",
+    )
+    refresh_seconds: float = Field(
+        default=3600.0, gt=0, description="Age from which on the people of a table are counted anew."
+    )
+    refresh_changes: int = Field(default=10_000, ge=1, description="Changed rows from which on they are, too.")
+    largest_histogram: int = Field(
+        default=5_000_000, ge=1, description="Most distinct tuples of quasi-identifiers that are kept of a table."
+    )
+
+
 class PolicyFile(_Section):
     """A Discreet policy."""
 
@@ -176,6 +254,7 @@ class PolicyFile(_Section):
         default_factory=dict, description="One section per sensitive column: what its values weigh."
     )
     misuse: MisuseSection = Field(default_factory=MisuseSection, description="How much misuse a result may allow.")
+    gateway: GatewaySection | None = Field(default=None, description="What the PostgreSQL gateway watches.")
 
 
 def json_schema() -> dict[str, Any]:

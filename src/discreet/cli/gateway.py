@@ -1,0 +1,169 @@
+"""`discreet gateway`: any PostgreSQL client, and between it and the server somebody who looks."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from discreet.cli import console
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.gateway import Settings
+    from discreet.gateway.governing import Governor
+
+MEBIBYTE = 1 << 20
+FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+
+
+@click.command(name="gateway", short_help="Stand between PostgreSQL clients and their server.")
+@click.option("--upstream", required=True, metavar="URL", help="The server: postgresql://HOST:PORT, or ?host=/FOLDER.")
+@click.option(
+    "--listen", default="127.0.0.1:6432", show_default=True, metavar="HOST:PORT", help="Where clients connect."
+)
+@click.option(
+    "--policy",
+    "policy",
+    type=FILE,
+    metavar="FILE",
+    help="Policy with a section [gateway]; without, nobody is governed.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["open", "shadow", "enforce"]),
+    help="open: everything passes; shadow: decide and write down; enforce: act. As the policy says, if not given.",
+)
+@click.option(
+    "--own", metavar="URL", help="The gateway's own login, for definitions and counts: postgresql://USER@HOST/DATABASE."
+)
+@click.option("--store", metavar="ADDRESS", help="Where exposures and the ledger are; default DISCREET_STORE.")
+@click.option(
+    "--tls-cert", "certificate", type=FILE, metavar="FILE", help="Certificate for clients (PEM); with it, TLS."
+)
+@click.option("--tls-key", "key", type=FILE, metavar="FILE", help="Its key, if it is not in the same file.")
+@click.option(
+    "--upstream-tls",
+    type=click.Choice(["disable", "require", "verify-full"]),
+    default="disable",
+    show_default=True,
+    help="TLS to the server: none, encrypted, or encrypted and its certificate checked.",
+)
+@click.option("--upstream-ca", type=FILE, metavar="FILE", help="Authorities to trust (PEM), instead of the machine's.")
+@click.option("--scram-secrets", type=FILE, metavar="FILE", help="Users and their SCRAM secrets, as poolers have them.")
+@click.option(
+    "--sessions", type=click.IntRange(1), default=500, show_default=True, help="Connections at the same time."
+)
+@click.option(
+    "--held", type=click.IntRange(1), default=64, show_default=True, metavar="MIB", help="Most of one result."
+)
+@click.option(
+    "--held-in-all", type=click.IntRange(1), default=512, show_default=True, metavar="MIB", help="Of all results."
+)
+@click.option(
+    "--grace", type=click.FloatRange(0), default=10.0, show_default=True, metavar="SECONDS", help="To finish in."
+)
+def command(
+    upstream: str,
+    listen: str,
+    policy: Path | None,
+    mode: str | None,
+    own: str | None,
+    store: str | None,
+    certificate: Path | None,
+    key: Path | None,
+    upstream_tls: str,
+    upstream_ca: Path | None,
+    scram_secrets: Path | None,
+    sessions: int,
+    held: int,
+    held_in_all: int,
+    grace: float,
+) -> None:
+    """Stand between PostgreSQL clients and their server. Clients connect as they always do, to another port.
+
+    \b
+    Examples:
+      discreet gateway --upstream postgresql://db.example:5432
+      discreet gateway --upstream postgresql://db.example --policy clinic.toml --own postgresql://discreet@db.example/clinic
+      discreet gateway --upstream 'postgresql:///?host=/run/postgresql' --listen 0.0.0.0:6432 --tls-cert cert.pem --tls-key key.pem
+      discreet gateway --upstream postgresql://db.example --upstream-tls verify-full
+    """
+    from discreet.gateway import Limits, Settings, parse_upstream
+    from discreet.gateway.scram import read_secrets
+
+    if key is not None and certificate is None:
+        raise UsageError("There is a key but no certificate.", remedy="Give --tls-cert as well.")
+    host, port = _address(listen)
+    settings = Settings(
+        parse_upstream(upstream, tls=upstream_tls, ca=upstream_ca),
+        host=host,
+        port=port,
+        certificate=certificate,
+        key=key,
+        secrets=read_secrets(scram_secrets) if scram_secrets else {},
+        limits=Limits(held=held * MEBIBYTE),
+        held=held_in_all * MEBIBYTE,
+        sessions=sessions,
+        grace=grace,
+    )
+    if policy is None:
+        _refuse_without_policy(mode, own)
+        asyncio.run(_serve(settings, "open"))
+    elif mode == "open":
+        raise UsageError("There is a policy, but the mode is open.", remedy="Leave out --policy, or --mode.")
+    else:
+        _govern(settings, policy, mode, own, store)
+
+
+def _refuse_without_policy(mode: str | None, own: str | None) -> None:
+    if mode in ("shadow", "enforce") or own is not None:
+        raise UsageError(
+            "There is no policy that says what is governed.", remedy="Give --policy; see docs/reference/policy-file.md."
+        )
+
+
+def _govern(settings: Settings, policy: Path, mode: str | None, own: str | None, store: str | None) -> None:
+    from discreet.gateway.governing import Governor
+    from discreet.ledger import Ledger
+    from discreet.policy import Policy
+
+    if own is None:
+        raise UsageError(
+            "The gateway needs a login of its own, to look at definitions and to count.",
+            remedy="Give --own postgresql://USER@HOST/DATABASE, a user that may SELECT from the governed tables.",
+        )
+    read = Policy.load(policy)
+    with Ledger.open(store) as ledger:
+        governor = Governor(read, own=own, ledger=ledger, mode=mode)
+        asyncio.run(_serve(replace(settings, judge=governor), governor.mode, governor))
+
+
+def _address(listen: str) -> tuple[str, int]:
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65_535:
+        raise UsageError("--listen is not understood.", remedy="Write it as HOST:PORT, such as 127.0.0.1:6432.")
+    return host.strip("[]"), int(port)
+
+
+async def _serve(settings: Settings, mode: str, governor: Governor | None = None) -> None:
+    from discreet.gateway import Gateway
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for wanted in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(wanted, stop.set)
+    gateway = Gateway(settings)
+    if governor is not None:
+        await governor.start()
+    await gateway.start()
+    console.say(f"The gateway listens on {settings.host}:{gateway.port}  (mode {mode}; stop with Ctrl-C)")
+    await stop.wait()
+    console.say("The gateway ends; sessions may finish what they are doing.")
+    await gateway.close()
+    if governor is not None:
+        await governor.close()

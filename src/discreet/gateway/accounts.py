@@ -1,0 +1,235 @@
+"""What each user has seen, kept so that nobody forgets it: in the store before the first byte goes, with its entry.
+
+Reserved before release: the exposure with the rows in it and the entry in the ledger are one transaction. Settled on
+delivery. If the gateway dies in between, the rows count as seen. Several gateways share a store: whoever decided on an
+exposure that another has changed meanwhile finds out when writing, and decides anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import Outdated, UsageError
+from discreet.gateway.publication import SEEN, Publication
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.receipt import Receipt
+from discreet.ledger.request import Request
+from discreet.ledger.steps import Close, Hold, Note
+from discreet.misuse.exposure import Exposure
+from discreet.misuse.sensitivity import Sensitivity
+from discreet.store.exposures import Exposures, write
+
+EVENT = "gateway.answered"
+PARTS = 1_000_000
+"""A budget counts in millionths of a point of exposure."""
+CEILING = 10**9
+"""No budget is ever used up: the limit is that of the policy, which looks at what is known now."""
+DAY = 86_400.0
+EVER = 1e12
+"""Seconds of the one bucket where nothing is ever forgotten."""
+RESERVED_SECONDS = 600
+SMALL, RELEASED = 2048, 2_000
+"""Results of up to so many bytes are remembered, and so many of them."""
+
+
+@dataclass(frozen=True)
+class Granted:
+    """Rows that may go: the entry that says so, and how to take it back if they certainly did not."""
+
+    receipt: Receipt
+    before: Exposure
+    version: int
+    """Of what is stored, with these rows in it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Books:
+    """Where accounts are kept, and how they are read."""
+
+    ledger: Ledger
+    exposures: Exposures
+    sensitivity: Sensitivity
+    x: float
+    days: float | None
+    database: str
+    policy: str
+    """Hash of the policy."""
+
+    def fresh(self) -> Exposure:
+        """What somebody knows who has seen nothing."""
+        frame = None if self.days is None else self.days * DAY
+        bucket = EVER if frame is None else min(DAY, max(frame / 30, 1.0))
+        return Exposure(self.sensitivity, x=self.x, frame=frame, bucket=bucket)
+
+
+class Account:
+    """What one user has seen. One decision at a time: whoever decides holds `lock`."""
+
+    def __init__(self, books: Books, user: str) -> None:
+        self.lock = asyncio.Lock()
+        self.user = user
+        self.person = f"{books.database}/{user}"
+        self.budget = f"gateway:{self.person}"
+        self.exposure = books.fresh()
+        self.version = 0
+        self.loaded = False
+        self.released: dict[tuple[bytes, bytes], float] = {}
+        """Small results that were released, by what was asked and what came, and the bucket of time it was."""
+        self.repeated = 0
+        """Results that told nothing new, since the last entry about them."""
+        self.debts: list[Publication] = []
+        """What errors have answered and is not written down yet."""
+        self._books = books
+        self._valued = (self.exposure, self.exposure.value)
+
+    @property
+    def value(self) -> float:
+        """The exposure as a number; worked out once per exposure."""
+        if self._valued[0] is not self.exposure:
+            self._valued = (self.exposure, self.exposure.value)
+        return self._valued[1]
+
+    def with_debts(self, at: float) -> Exposure:
+        """What the user knows, with what is not written down yet."""
+        exposure = self.exposure
+        for one in self.debts:
+            exposure = exposure.learn(one.knowledge(), at=at)
+        return exposure
+
+    async def load(self) -> None:
+        """Read what is stored, unless that was done."""
+        if not self.loaded:
+            await asyncio.to_thread(self._load)
+
+    def _load(self) -> None:
+        kept = self._books.exposures.of(self.person)
+        fresh = self._books.fresh()
+        if kept is None:
+            self.exposure, self.version = fresh, 0
+        else:
+            stored = Exposure.from_bytes(kept.content, sensitivity=self._books.sensitivity)
+            self.exposure = replace(stored, x=fresh.x, frame=fresh.frame, bucket=fresh.bucket)
+            self.version = kept.version
+        try:
+            self._books.ledger.budget(self.budget)
+        except UsageError:
+            self._books.ledger.set_budget(self.budget, limit=CEILING, parts=PARTS, actor="gateway", key=self.budget)
+        self.loaded = True
+
+    def remember(self, asked: bytes, came: bytes, at: float) -> None:
+        """This result was released; the same again in the same bucket of time tells nothing new."""
+        if len(came) <= SMALL:
+            if len(self.released) >= RELEASED:
+                self.released.clear()
+            self.released[asked, came] = self._bucket(at)
+
+    def has_released(self, asked: bytes, came: bytes, at: float) -> bool:
+        """Whether the same question had the same answer, not long ago."""
+        return self.released.get((asked, came)) == self._bucket(at)
+
+    def _bucket(self, at: float) -> float:
+        width = self.exposure.bucket
+        return at // float(width) if isinstance(width, float) else 0.0
+
+    def forget(self) -> None:
+        """Read it again next time: somebody else has changed it."""
+        self.loaded = False
+
+    async def grant(self, after: Exposure, details: Mapping[str, Any]) -> Granted | None:
+        """Write down that the user knows more; None if what is stored was not what was decided on."""
+        before, seen = self.exposure, self.version
+        growth = max(Fraction(0), _amount(after.value) - _amount(before.value))
+        content = after.to_bytes()
+        step = Hold(self.budget, growth, None, None, RESERVED_SECONDS)
+        try:
+            receipt = await self._submit(
+                before, after.value, details, step, lambda link: write(link, self.person, content, seen=seen)
+            )
+        except Outdated:
+            self.forget()
+            return None
+        self.exposure, self.version = after, seen + 1
+        return Granted(receipt, before, self.version)
+
+    async def refuse(self, value: float, details: Mapping[str, Any]) -> Receipt:
+        """Write down that something was not given out."""
+        return await self._submit(self.exposure, value, details, Note(refused=True), None)
+
+    async def _submit(
+        self, before: Exposure, value: float, details: Mapping[str, Any], step: Any, along: Any
+    ) -> Receipt:
+        request = Request.of(
+            actor=self.user,
+            event=EVENT,
+            key=secrets.token_hex(16),
+            subject=f"database:{self._books.database}/user:{self.user}",
+            risk_before=_amount(before.value),
+            risk_after=_amount(value),
+            policy=self._books.policy,
+            details=details,
+            step=step,
+            along=along,
+        )
+        return await asyncio.wrap_future(self._books.ledger.submit(request))
+
+    async def settle(self, granted: Granted) -> None:
+        """The rows were handed to the network."""
+        await self._close(granted, "settled")
+
+    async def take_back(self, granted: Granted) -> None:
+        """The rows certainly reached nobody. If more was learned since, they count all the same."""
+        async with self.lock:
+            await self._close(granted, "released" if await self._forget(granted) else "settled")
+
+    async def _forget(self, granted: Granted) -> bool:
+        if not self.loaded or self.version != granted.version:
+            return False
+        content, keep = granted.before.to_bytes(), self._books.exposures.keep
+        try:
+            self.version = await asyncio.to_thread(keep, self.person, content, seen=granted.version)
+        except Outdated:
+            self.forget()
+            return False
+        self.exposure = granted.before
+        return True
+
+    async def _close(self, granted: Granted, outcome: str) -> None:
+        entry = granted.receipt.entry
+        request = Request.of(
+            actor=entry.actor,
+            event=entry.event,
+            key=f"close:{entry.sequence}",
+            subject=entry.subject,
+            policy=entry.policy,
+            step=Close(entry.sequence, outcome, None),
+        )
+        await asyncio.wrap_future(self._books.ledger.submit(request))
+
+    async def write_repeated(self) -> None:
+        """Write down how many results told nothing new."""
+        number, self.repeated = self.repeated, 0
+        if number:
+            request = Request.of(
+                actor=self.user,
+                event="gateway.repeated",
+                subject=f"database:{self._books.database}/user:{self.user}",
+                policy=self._books.policy,
+                details={"results": number},
+            )
+            await asyncio.wrap_future(self._books.ledger.submit(request))
+
+
+def _amount(value: float) -> Fraction:
+    """An exposure to the millionth, so that entries stay readable."""
+    return Fraction(Decimal(f"{value:.6f}"))
+
+
+def with_seen(sensitivity: Mapping[str, Any]) -> Sensitivity:
+    """A sensitivity function that also knows what weighs nothing."""
+    return Sensitivity.from_dict({**sensitivity, SEEN: {"otherwise": 0.0}})

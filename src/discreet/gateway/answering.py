@@ -1,0 +1,283 @@
+"""From the server to the client: what comes is matched with what is owed, and rows are held where that was decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.gateway import expected as owed
+from discreet.gateway.conversation import IDLE, Conversation, Question, encoding_of
+from discreet.gateway.expected import Entry
+from discreet.gateway.holding import Held, Holding, without_cells, without_rows
+from discreet.gateway.judge import STUMBLED, Closed, Decision, Keep, Mask, Refuse, Release
+from discreet.gateway.messages import Column, complete, copy_fail, described, error, parameter_status
+from discreet.gateway.wire import ROWS, Frame
+
+_RUNS = (owed.QUERY, owed.EXECUTE)
+_ANSWERS = {  # letter of the answer: what it answers
+    ord("1"): owed.PARSE,
+    ord("2"): owed.BIND,
+    ord("3"): owed.CLOSE,
+    ord("V"): owed.CALL,
+}
+_COUNTED = ("SELECT", "FETCH", "COPY")  # tags whose number is that of the rows given out
+_FORGETS = ("DEALLOCATE", "DISCARD ALL")  # after these, names of statements mean nothing
+
+
+class Answering(Conversation):
+    """The server's half of a session."""
+
+    def _advance_upstream(self) -> None:
+        while not self._upstream_waits and not self.over:
+            if self._expected and self._expected[0].passes and (raw := self._server.skim()):
+                self.to_client.append(raw)
+            frame = self._server.next()
+            if frame is None:
+                return
+            self._answered(frame)
+            if self._expected and self._expected[0].kind == owed.REFUSAL:
+                self._settle()
+
+    def _answered(self, frame: Frame) -> None:
+        kind = frame.kind
+        if kind == 0x4E:  # N
+            self._emit(self._reported(frame, notice=True))
+        elif kind == 0x41:  # A: a notification comes whenever it likes
+            self._emit(frame.raw)
+        elif kind == 0x53:  # S
+            self._parameter(frame)
+        elif kind == 0x45:  # E
+            self._failed(frame)
+        elif not self._expected:
+            self._end("The server said something that nobody asked for.")
+        elif kind in ROWS:
+            self._rows(frame, self._expected[0])
+        else:
+            self._answer(frame, self._expected[0])
+
+    def _answer(self, frame: Frame, head: Entry) -> None:
+        kind = frame.kind
+        if kind == 0x5A:  # Z
+            self._ready(frame, head)
+        elif kind in _ANSWERS and head.kind == _ANSWERS[kind]:
+            self._emit(frame.raw)
+            if kind != 0x56:  # V: ReadyForQuery follows
+                self._pop()
+        elif kind == 0x54:  # T
+            self._description(frame, head)
+        elif kind in (0x6E, 0x74) and head.kind == owed.DESCRIBE:  # n, t
+            self._no_rows(frame, head)
+        elif head.kind in _RUNS and kind in (0x43, 0x49, 0x73):  # C, I, s
+            self._ended(frame, head)
+        elif head.kind in _RUNS and kind in (0x47, 0x48, 0x63):  # G, H, c
+            self._copy(frame, head)
+        else:
+            self._end("The server answered something else than was asked.")
+
+    def _parameter(self, frame: Frame) -> None:
+        name, value = parameter_status(frame.body)
+        if name == "client_encoding":
+            self._encoding = encoding_of(value)
+        try:
+            self.watch.changed(name, value)
+        except Exception:
+            self.watch = Closed()  # it may have missed that somebody became somebody else
+        self._emit(frame.raw)
+
+    def _ready(self, frame: Frame, head: Entry) -> None:
+        if head.kind not in owed.ENDS_WITH_READY:
+            self._end("The server was ready before it had answered.")
+            return
+        self._pop()
+        self.status = frame.raw[5]
+        self._began = self._copying = False
+        self.to_client.append(frame.raw)
+        if self.status == IDLE and self._portals:  # portals do not outlive their transaction
+            gone = [name for name, portal in self._portals.items() if portal.serial < head.serial]
+            for name in gone:
+                del self._portals[name]
+
+    def _failed(self, frame: Frame) -> None:
+        head = self._expected[0] if self._expected else None
+        held = self._drop_held()
+        self.to_client.extend(held.others() if held else ())
+        if head is not None and head.kind == owed.FAILURE:
+            self._abandon()
+            return
+        draining = head is not None and head.kind == owed.QUERY and head.refused is not None and head.silent
+        if not draining:
+            self.to_client.append(self._reported(frame, notice=False))
+        self._copying = False
+        if head is None or head.kind in owed.ENDS_WITH_READY:
+            return
+        self._abandon()
+
+    def _description(self, frame: Frame, head: Entry) -> None:
+        if head.kind not in (owed.DESCRIBE, owed.QUERY):
+            self._end("The server described what it was not asked to.")
+            return
+        if not head.silent:
+            self._emit(frame.raw)
+        hold = head.hold
+        if head.kind == owed.DESCRIBE:
+            self._pop()
+        if hold is None or head.refused:
+            return
+        columns = described(frame.body, self._encoding or "utf-8")
+        if head.portal is not None:
+            head.portal.columns = columns
+        else:
+            head.columns = columns
+        self._ask("described", (hold.token, columns), lambda answer: self._seen(head, answer))
+
+    def _seen(self, head: Entry, answer: Any) -> None:
+        if answer is None:
+            return
+        refused = answer if isinstance(answer, Refuse) else STUMBLED
+        if head.portal is not None:
+            head.portal.refused = refused
+        else:
+            head.refused = refused
+
+    def _no_rows(self, frame: Frame, head: Entry) -> None:
+        if not head.silent:
+            self._emit(frame.raw)
+        if frame.kind == 0x6E:
+            self._pop()
+
+    def _rows(self, frame: Frame, head: Entry) -> None:
+        if head.kind not in _RUNS or (frame.kind == 0x64) != head.copying:
+            self._end("The server gave out rows that nobody asked for.")
+        elif head.hold is None:
+            self.to_client.append(frame.raw)
+        elif not self._is_refused(head):
+            if self._holding is None:
+                self._holding = Holding()
+            self._hold(frame.raw, frame.starts if frame.starts is not None else ())
+
+    def _is_refused(self, head: Entry) -> bool:
+        if head.refused is None and head.portal is not None:
+            head.refused = head.portal.refused
+        return head.refused is not None
+
+    def _copy(self, frame: Frame, head: Entry) -> None:
+        if frame.kind == 0x47:  # G: the client gives, nothing is given out
+            self._copy_in(frame, head)
+        elif frame.kind == 0x48:  # H
+            head.copying = True
+            head.formats = tuple(frame.raw[pos + 1] for pos in range(8, len(frame.raw), 2))
+            if not head.silent:
+                self._emit(frame.raw)
+            if head.hold is not None and not self._is_refused(head):
+                self._holding = Holding()
+        elif head.copying and not (head.hold is not None and self._is_refused(head)):
+            self._emit(frame.raw)
+
+    def _copy_in(self, frame: Frame, head: Entry) -> None:
+        """While data come in, the server ignores Sync; one that was sent already will not be answered."""
+        if head.silent:
+            self.to_upstream.append(copy_fail())  # the client has been told no, and will send nothing
+            return
+        self._copying = True
+        self._barrier = None
+        while head.kind == owed.EXECUTE and len(self._expected) > 1 and self._expected[1].kind == owed.SYNC:
+            del self._expected[1]
+        self._emit(frame.raw)
+
+    def _ended(self, frame: Frame, head: Entry) -> None:
+        tag = frame.body[:-1].decode("ascii", "replace") if frame.kind == 0x43 else ""
+        self._remember(tag)
+        gives = self._columns(head) is not None or head.copying or self._holding is not None
+        if head.silent:
+            return  # refused before; the rest of the text is swallowed
+        if head.hold is None or not gives or frame.kind == 0x49:
+            self._emit(frame.raw)
+            self._next_result(head)
+        elif self._is_refused(head):
+            self._deny(head, head.refused or STUMBLED)
+        else:
+            held = self._held(head, tag, complete=frame.kind == 0x43)
+            self._ask("result", (head.hold.token, held), lambda answer: self._decided(head, held, frame, answer))
+
+    @staticmethod
+    def _columns(head: Entry) -> tuple[Column, ...] | None:
+        return head.portal.columns if head.portal is not None else head.columns
+
+    def _remember(self, tag: str) -> None:
+        if tag in ("BEGIN", "START TRANSACTION"):
+            self._began = True
+        elif tag.startswith(_FORGETS):
+            self._statements.clear()
+            self._remembered = 0
+            self._generation += 1
+
+    def _held(self, head: Entry, tag: str, *, complete: bool) -> Held:
+        data, starts = (self._holding or Holding()).held()
+        chunk = head.portal.chunks if head.portal else 0
+        copy = head.copying
+        columns = None if copy else self._columns(head)
+        return Held(data, starts, columns, copy, head.formats, head.number, chunk, complete, tag)
+
+    def _decided(self, head: Entry, held: Held, frame: Frame, answer: Any) -> None:
+        decision = answer if isinstance(answer, Release | Keep | Mask | Refuse) else STUMBLED
+        try:
+            sent, rows = self._reduced(held, decision)
+        except Exception:
+            decision = STUMBLED
+        if isinstance(decision, Refuse):
+            self._deny(head, decision)
+            return
+        holding = self._drop_held()
+        if isinstance(decision, Release):
+            self.to_client.extend(holding.all() if holding else ())
+        else:
+            self.to_client.extend((sent, *(holding.others() if holding else ())))
+        if decision.notice:
+            self.to_client.append(error(severity="NOTICE", sqlstate="00000", message=decision.notice))
+        self.to_client.append(_ending(frame, held, rows))
+        self.deliveries.append((head.hold.token if head.hold else None, rows))
+        self._next_result(head)
+
+    @staticmethod
+    def _reduced(held: Held, decision: Decision) -> tuple[bytes, int]:
+        if isinstance(decision, Keep):
+            return without_rows(held, decision.rows), int(decision.rows.sum())
+        if isinstance(decision, Mask):
+            return without_cells(held, decision.cells), held.rows
+        return b"", held.rows
+
+    def _deny(self, head: Entry, refuse: Refuse) -> None:
+        """An error in place of the rows. What the server says until it is ready, or until the next Sync, is swallowed."""
+        self._drop_held()
+        self._tell(refuse)
+        if head.kind == owed.QUERY:
+            head.refused, head.silent = refuse, True
+            return
+        self._pop()
+        if not any(entry.kind == owed.SYNC for entry in self._expected):
+            self._fail(undo=head.hold is not None and head.hold.undo)
+
+    def _next_result(self, head: Entry) -> None:
+        if head.portal is not None:
+            head.portal.chunks += 1
+        if head.kind == owed.EXECUTE:
+            self._pop()
+            return
+        head.number += 1
+        head.columns, head.copying = None, False
+
+    def _ask(self, method: str, arguments: tuple[Any, ...], then: Any) -> None:
+        self._upstream_waits = True
+
+        def answered(answer: Any) -> None:
+            self._upstream_waits = False
+            then(answer)
+
+        self._put(Question(method, arguments, answered))
+
+
+def _ending(frame: Frame, held: Held, rows: int) -> bytes:
+    """The message that ends the result, with the number of rows that went."""
+    word = held.tag.partition(" ")[0]
+    if rows == held.rows or word not in _COUNTED:
+        return frame.raw
+    return complete(f"{word} {rows}")

@@ -1,0 +1,110 @@
+"""What every kind of request of a client needs: sent on, refused, asked about, and read as the server reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from discreet.gateway import expected as owed
+from discreet.gateway.answering import Answering
+from discreet.gateway.conversation import Question
+from discreet.gateway.expected import Entry, Statement
+from discreet.gateway.judge import STUMBLED, Allow, Hold, Refuse, Request
+from discreet.gateway.messages import FLUSH
+from discreet.gateway.wire import Frame
+
+_SHIFTS = re.compile(r"encoding|names|config|reset|discard|execute|u&", re.IGNORECASE)
+"""What may change client_encoding, of which the server tells only at the end of a pipeline."""
+UNREADABLE = Refuse(
+    "The gateway cannot read the text in this encoding, so it was not run.",
+    hint="SET client_encoding TO 'UTF8', and begin a new pipeline before texts beyond ASCII.",
+    sqlstate="22021",
+)
+
+
+class Asking(Answering):
+    """The client's half of a session, whatever it asks for."""
+
+    def _wait(self, frame: Frame) -> None:
+        self._waiting = frame
+        if self._barrier is not None and not self._barrier.flushed:
+            self._barrier.flushed = True
+            self.to_upstream.append(FLUSH)
+
+    def _send(self, frame: Frame, kind: int, **details: Any) -> Entry:
+        self.to_upstream.append(frame.raw)
+        return self._push(kind, **details)
+
+    def _refuse(self, refuse: Refuse, *, simple: bool = False) -> None:
+        entry = self._push(owed.REFUSAL, refused=refuse, simple=simple)
+        if not simple:
+            self._barrier = entry
+        if len(self._expected) > 1:
+            self.to_upstream.append(FLUSH)
+        self._settle()
+
+    def _replace(self, kept: dict[bytes, Any], name: bytes, new: Any) -> Callable[[], None]:
+        """Remember or forget something by its name, and give back how to undo that."""
+        old, generation = kept.pop(name, None), self._generation
+        if new is not None:
+            kept[name] = new
+        self._remembered += _length(new) - _length(old)
+
+        def undo() -> None:
+            kept.pop(name, None)
+            if generation != self._generation:
+                return
+            if old is not None:
+                kept[name] = old
+            self._remembered += _length(old) - _length(new)
+
+        return undo
+
+    def _decode(self, text: bytes) -> str | None:
+        try:
+            return text.decode(self._encoding or "ascii")
+        except UnicodeDecodeError:
+            return None
+
+    def _unsure_of(self, text: bytes) -> bool:
+        """Whether something that is not answered yet may change how the server reads the text."""
+        return not text.isascii() and (self._shifted() or self._last_ready() is not None)
+
+    def _shifted(self) -> bool:
+        """Whether something executed since the last Sync may have changed the encoding."""
+        return any(text is None or _SHIFTS.search(text) for text in self._texts)
+
+    def _last_ready(self) -> Entry | None:
+        """The last message that was sent on and ends with ReadyForQuery, before which the server tells of changes."""
+        return next((entry for entry in reversed(self._expected) if entry.kind in owed.ENDS_WITH_READY), None)
+
+    def _wait_until_sure(self, frame: Frame) -> None:
+        last = self._last_ready()
+        if last is None:
+            self._refuse(UNREADABLE, simple=frame.kind == owed.QUERY)
+            return
+        self._barrier = last
+        self._wait(frame)
+
+    def _ask_about(self, text: bytes, request: Callable[[str], Request], then: Callable[[Any], None]) -> None:
+        decoded = self._decode(text)
+        if decoded is None:
+            then(UNREADABLE)
+        else:
+            self._ask_client(request(decoded), then)
+
+    def _ask_client(self, request: Request, then: Callable[[Any], None]) -> None:
+        self._client_waits = True
+
+        def answered(verdict: Any) -> None:
+            self._client_waits = False
+            if self._skipping:
+                return  # the server has failed meanwhile, and would not look at it
+            then(verdict if isinstance(verdict, Allow | Refuse | Hold) else STUMBLED)
+
+        self._put(Question("statement", (request,), answered))
+
+
+def _length(statement: Any) -> int:
+    return len(statement.text) + 256 if isinstance(statement, Statement) else 0

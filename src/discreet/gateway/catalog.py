@@ -1,0 +1,254 @@
+"""What the gateway knows of the database: which relations lead to governed tables, and which functions are whose.
+
+Asked on a connection of the gateway's own, now and then and after every change of definitions that it sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.errors import PolicyError
+from discreet.policy.gateway import GovernedTable
+
+Leaf = tuple[str, str]
+"""A governed column: the name of its table, as the policy has it, and its own."""
+
+RELATIONS = """
+SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind::text
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')"""
+COLUMNS = """
+SELECT attrelid::int8, attnum::int4, attname::text FROM pg_catalog.pg_attribute
+ WHERE attrelid = ANY(%s::oid[]) AND attnum > 0 AND NOT attisdropped"""
+INHERITS = "SELECT inhrelid::int8, inhparent::int8 FROM pg_catalog.pg_inherits"
+READS = """
+SELECT DISTINCT r.ev_class::int8, d.refobjid::int8
+  FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_depend d ON d.objid = r.oid
+ WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+   AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid <> r.ev_class"""
+CALLS = """
+SELECT DISTINCT r.ev_class::int8, p.proname::text
+  FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_depend d ON d.objid = r.oid
+  JOIN pg_catalog.pg_proc p ON p.oid = d.refobjid JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+ WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+   AND d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass
+   AND n.nspname NOT IN ('pg_catalog', 'information_schema')"""
+FUNCTIONS = """
+SELECT DISTINCT p.proname::text, e.extname::text
+  FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+  LEFT JOIN pg_catalog.pg_depend d
+    ON d.objid = p.oid AND d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.deptype = 'e'
+  LEFT JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
+ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')"""
+VOLATILE = """
+SELECT DISTINCT proname::text FROM pg_catalog.pg_proc
+ WHERE pronamespace = 'pg_catalog'::pg_catalog.regnamespace AND provolatile = 'v'"""
+UNIQUE = """
+SELECT i.indrelid::int8, array_agg(a.attname::text ORDER BY a.attname) FROM pg_catalog.pg_index i
+  JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey::int2[])
+ WHERE i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indrelid = ANY(%s::oid[])
+ GROUP BY i.indexrelid, i.indrelid"""
+OPERATORS = """
+SELECT DISTINCT o.oprname::text FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode
+  JOIN pg_catalog.pg_language l ON l.oid = p.prolang
+ WHERE o.oid >= 16384 AND l.lanname NOT IN ('c', 'internal')"""
+
+HARMLESS_EXTENSIONS = frozenset(
+    ("pg_trgm", "unaccent", "fuzzystrmatch", "pgcrypto", "uuid-ossp", "citext", "hstore", "intarray", "ltree", "cube")
+)
+"""Extensions whose functions work on their arguments alone. Others run texts, read files or speak to other servers."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a column of a relation comes from."""
+
+    leaves: frozenset[Leaf] = frozenset()
+    direct: bool = False
+    """Whether it is a governed column as it is, and not computed from some."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation that leads to governed tables: one of them, a part or parent of one, or a view."""
+
+    oid: int
+    schema: str
+    name: str
+    kind: str
+    roots: frozenset[str]
+    columns: Mapping[int, tuple[str, Origin]] = field(default_factory=dict)
+    """By their numbers, the columns that lead to governed ones."""
+    others: frozenset[str] = frozenset()
+    """The names of its other columns."""
+    once: bool = True
+    """Whether a row of it is about one row of each governed table."""
+
+    @property
+    def by_name(self) -> dict[str, Origin]:
+        """The same by their names."""
+        return dict(self.columns.values())
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """A snapshot."""
+
+    governed: Mapping[str, GovernedTable]
+    relations: Mapping[int, Relation]
+    """By OID, those that lead to governed tables."""
+    schemas: Mapping[str, tuple[str, ...]]
+    """Per name of any relation the schemas that have one of that name."""
+    functions: frozenset[str] = frozenset()
+    """Names of functions of one's own that nobody has vouched for."""
+    volatile: frozenset[str] = frozenset()
+    """Names of the server's own functions that have effects."""
+    operators: frozenset[str] = frozenset()
+    """Operators that run somebody's code."""
+    unique: frozenset[str] = frozenset()
+    """Governed tables in which nobody has two rows."""
+
+    def named(self, name: str) -> list[Relation]:
+        """All relations of this name, in whichever schema: the search path decides, and it is not known here."""
+        return self._names.get(name, [])
+
+    @property
+    def _names(self) -> dict[str, list[Relation]]:
+        found: dict[str, list[Relation]] = self.__dict__.get("_by_name", {})
+        if not found and self.relations:
+            for relation in self.relations.values():
+                found.setdefault(relation.name, []).append(relation)
+            self.__dict__["_by_name"] = found
+        return found
+
+    def at(self, schema: str, name: str) -> Relation | None:
+        """The relation of this name, if it leads to a governed table."""
+        return next((one for one in self.named(name) if one.schema == schema), None)
+
+    def leaves(self, role: str | None = None) -> frozenset[Leaf]:
+        """All governed columns, or those of one role."""
+        return frozenset(leaf for table in self.governed.values() for leaf in leaves_of(table, role))
+
+
+def leaves_of(table: GovernedTable, role: str | None = None) -> frozenset[Leaf]:
+    """The governed columns of a table, or those of one role: key, identifiers, quasi, sensitive."""
+    roles = (role,) if role else ("key", "identifiers", "quasi", "sensitive")
+    return frozenset((table.name, column) for its in roles for column in getattr(table, its))
+
+
+def read_catalog(cursor: Any, governed: Mapping[str, GovernedTable], *, trusted: Iterable[str], file: str) -> Catalog:
+    """Ask the database."""
+    from discreet.gateway.views import with_views
+
+    every = {oid: (schema, name, kind) for oid, schema, name, kind in _rows(cursor, RELATIONS)}
+    places = {f"{schema}.{name}": oid for oid, (schema, name, _) in every.items()}
+    functions, known = _functions(cursor, frozenset(trusted)), frozenset(trusted)
+    tables = {name: _place(name, places, file) for name in governed}
+    roots = _roots(cursor, every, tables, functions - known)
+    columns: dict[int, dict[int, str]] = {}
+    for oid, number, name in _rows(cursor, COLUMNS, [list(roots)]):
+        columns.setdefault(oid, {})[number] = name
+    checked = {name: _present(governed[name], columns.get(oid, {}).values(), file) for name, oid in tables.items()}
+    relations = {oid: _relation(oid, every[oid], names, columns.get(oid, {}), checked) for oid, names in roots.items()}
+    schemas: dict[str, tuple[str, ...]] = {}
+    for schema, name, _ in every.values():
+        schemas[name] = (*schemas.get(name, ()), schema)
+    found = Catalog(
+        checked,
+        relations,
+        schemas,
+        functions,
+        frozenset(name for (name,) in _rows(cursor, VOLATILE)),
+        frozenset(name for (name,) in _rows(cursor, OPERATORS)),
+        _unique(cursor, tables, checked),
+    )
+    return with_views(cursor, found, columns)
+
+
+def _rows(cursor: Any, question: str, values: Any = None) -> list[Any]:
+    return list(cursor.execute(question, values).fetchall())
+
+
+def _place(name: str, places: Mapping[str, int], file: str) -> int:
+    found = places.get(name if "." in name else f"public.{name}")
+    if found is None:
+        raise PolicyError(
+            f"The database has no table '{name}', or the gateway's own user cannot see it.",
+            remedy="Name it as schema.table in [gateway.tables], in the case it was created with.",
+            file=file,
+        )
+    return found
+
+
+def _present(table: GovernedTable, columns: Iterable[str], file: str) -> GovernedTable:
+    """The table without columns that only [columns] speaks of and that it does not have."""
+    from dataclasses import replace
+
+    has = set(columns)
+    roles: dict[str, Any] = {role: getattr(table, role) for role in ("key", "identifiers", "quasi", "sensitive")}
+    for role, its in roles.items():
+        missing = [column for column in its if column not in has and column not in table.by_default]
+        if missing:
+            raise PolicyError(
+                f"Table '{table.name}' has no column '{missing[0]}', which [gateway.tables] lists under {role}.",
+                remedy="Check the names of the columns.",
+                file=file,
+            )
+    kept: dict[str, Any] = {role: tuple(column for column in its if column in has) for role, its in roles.items()}
+    return replace(table, **kept)
+
+
+def _functions(cursor: Any, trusted: frozenset[str]) -> frozenset[str]:
+    found = _rows(cursor, FUNCTIONS)
+    return frozenset(name for name, extension in found if extension not in HARMLESS_EXTENSIONS) - trusted
+
+
+def _unique(cursor: Any, tables: Mapping[str, int], governed: Mapping[str, GovernedTable]) -> frozenset[str]:
+    """Tables whose key, or a part of it, is unique."""
+    found = [(oid, set(names)) for oid, names in _rows(cursor, UNIQUE, [list(tables.values())])]
+    return frozenset(
+        name
+        for name, table in governed.items()
+        if table.key and any(oid == tables[name] and its <= set(table.key) for oid, its in found)
+    )
+
+
+def _roots(
+    cursor: Any, every: Mapping[int, Any], tables: Mapping[str, int], untrusted: frozenset[str]
+) -> dict[int, set[str]]:
+    """Per relation the governed tables that reading it may read."""
+    found: dict[int, set[str]] = {oid: {name} for name, oid in tables.items()}
+    for oid, (_, _, kind) in every.items():
+        if kind == "f" and oid not in found:
+            found[oid] = set(tables)  # what is behind a foreign table cannot be known
+    for oid, name in _rows(cursor, CALLS):
+        if name in untrusted and oid in every:
+            found[oid] = set(tables)
+    edges = [(reader, read) for reader, read in _rows(cursor, READS) if reader in every]
+    family = _rows(cursor, INHERITS)
+    edges += family + [(parent, child) for child, parent in family]
+    changed = True
+    while changed:
+        changed = False
+        for reader, read in edges:
+            new = found.get(read, set()) - found.get(reader, set())
+            if new and reader in every:
+                found.setdefault(reader, set()).update(new)
+                changed = True
+    return found
+
+
+def _relation(
+    oid: int, place: Any, roots: Iterable[str], columns: Mapping[int, str], governed: Mapping[str, GovernedTable]
+) -> Relation:
+    """For tables, their parts and parents: a column is the governed one of the same name."""
+    found = {}
+    for number, name in columns.items():
+        leaves = frozenset((root, name) for root in roots if (root, name) in leaves_of(governed[root]))
+        if leaves:
+            found[number] = (name, Origin(leaves, direct=len(leaves) == 1))
+    others = frozenset(columns.values()) - {name for name, _ in found.values()}
+    schema, relation, kind = place
+    return Relation(oid, schema, relation, kind, frozenset(roots), found, others)

@@ -1,0 +1,143 @@
+"""May these rows go? Everything that a user has seen, and these rows, against her limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.gateway.limits import Limit
+from discreet.gateway.publication import SEEN, Publication
+from discreet.misuse.bitmaps import bitmap
+from discreet.misuse.exposure import Exposure
+from discreet.misuse.knowledge import Knowledge
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What becomes of a result."""
+
+    what: str
+    """release, subset, mask, alert or deny."""
+    after: Exposure
+    """What the user knows then."""
+    rows: Flags | None = None
+    """Of a subset: the rows that go."""
+    masked: Mapping[str, Flags] | None = None
+    """Of a mask: per attribute the rows in which it is emptied."""
+
+
+def decide(exposure: Exposure, publication: Publication, limit: Limit, *, at: float, complete: bool = True) -> Outcome:
+    """Release it if all is within the limit; else what the limit's action makes of it."""
+    exposure, publication = linked(exposure, publication, at=at)
+    whole = exposure.learn(publication.knowledge(), at=at)
+    if whole.value <= limit.value:
+        return Outcome("release", whole)
+    if limit.action == "alert":
+        return Outcome("alert", whole)
+    if limit.action == "subset" and publication.reducible and publication.rows:
+        return _subset(exposure, publication, limit, at)
+    if limit.action == "mask" and publication.rows and publication.cells:
+        return _mask(exposure, publication, limit, at)
+    return Outcome("deny", exposure)
+
+
+def linked(exposure: Exposure, publication: Publication, *, at: float) -> tuple[Exposure, Publication]:
+    """What changes where keys were linked to people: who was seen by a key is recognisable, before and from now on."""
+    if publication.unmasks:
+        everybody = exposure.knowledge.entities() | bitmap(publication.marks)
+        exposure = exposure.learn(Knowledge({SEEN: {0.0: everybody}}, {1: everybody}), at=at)
+    if any(exposure.knowledge.cell(SEEN, mark) >= 0 for mark in publication.marks):
+        publication = replace(publication, crowds=np.ones_like(publication.crowds))
+    return exposure, publication
+
+
+def record_scores(publication: Publication) -> NDArray[np.float64]:
+    """What each row weighs by itself: its weights added up to at most 1, divided by D."""
+    sums = np.zeros(len(publication.entities))
+    for name in sorted(publication.weights):
+        sums += np.maximum(publication.weights[name], 0.0)
+    scores: NDArray[np.float64] = np.minimum(sums, 1.0) / publication.crowds
+    return scores
+
+
+def _subset(exposure: Exposure, publication: Publication, limit: Limit, at: float) -> Outcome:
+    """The most rows of least score whose exposure is within the limit; learning more never lowers it."""
+    order = np.argsort(record_scores(publication)[: publication.rows], kind="stable")
+    behind = np.arange(publication.rows, len(publication.entities))
+
+    def after(number: int) -> Exposure:
+        return exposure.learn(publication.knowledge(np.concatenate([order[:number], behind])), at=at)
+
+    number = _largest(len(order), lambda number: after(number).value <= limit.value)
+    if not number:
+        return Outcome("deny", exposure)
+    kept = np.zeros(len(order), dtype=np.bool_)
+    kept[order[:number]] = True
+    return Outcome("subset", after(number), rows=kept)
+
+
+def _mask(exposure: Exposure, publication: Publication, limit: Limit, at: float) -> Outcome:
+    """The heaviest cells of the heaviest rows are emptied, as few as the limit asks for, row by row.
+
+    Each row loses its heaviest cells until it weighs no more than some bound; the bound is the largest of the rows'
+    own scores with which all is within the limit.
+    """
+    bounds = np.unique(np.append(record_scores(publication), 0.0))
+
+    def masks(number: int) -> dict[str, Flags]:
+        return _emptied(publication, float(bounds[number - 1]))
+
+    def after(number: int) -> Exposure:
+        return exposure.learn(publication.knowledge(masked=masks(number)), at=at)
+
+    number = _largest(len(bounds), lambda number: after(number).value <= limit.value)
+    if not number:
+        return Outcome("deny", exposure)
+    shown = {name: its[: publication.rows] for name, its in masks(number).items()}
+    return Outcome("mask", after(number), masked=shown)
+
+
+def _emptied(publication: Publication, bound: float) -> dict[str, Flags]:
+    names = sorted(publication.weights)
+    left = np.array([publication.weights[name] for name in names])
+    empty = np.zeros(left.shape, dtype=np.bool_)
+    can = np.array([name in publication.cells for name in names])
+    heavy = np.arange(publication.rows)
+    for _ in range(int(can.sum())):
+        sums = np.minimum(np.maximum(left[:, heavy], 0.0).sum(axis=0), 1.0) / publication.crowds[heavy]
+        heavy = heavy[sums > bound]
+        if not len(heavy):
+            break
+        worst = np.where(can[:, None], left[:, heavy], -1.0).argmax(axis=0)
+        left[worst, heavy], empty[worst, heavy] = 0.0, True
+    return {name: empty[place] for place, name in enumerate(names) if can[place]}
+
+
+def _largest(most: int, holds: Callable[[int], bool]) -> int:
+    """The largest number up to `most` for which something holds that holds for all smaller ones; 0 if for none."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if holds(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def adds_nothing(before: Exposure, after: Exposure) -> bool:
+    """Whether nothing was learned, not even again in a later time."""
+    starts = [start for start, part in after.buckets.items() if not _same(before.buckets.get(start), part)]
+    return not starts and len(before.buckets) == len(after.buckets) and _same(before.knowledge, after.knowledge)
+
+
+def _same(one: Knowledge | None, other: Any) -> bool:
+    if one is None or one.crowds is not other.crowds or len(one.weights) != len(other.weights):
+        return False
+    return all(its is other.weights.get(name) for name, its in one.weights.items())

@@ -1,0 +1,152 @@
+"""Where the columns of a result come from, as the server itself says: the plan of EXPLAIN (VERBOSE), read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.gateway.catalog import Catalog, Leaf, Origin
+
+Node = Mapping[str, Any]
+_INNER = re.compile(r"\b(?:hashed )?(SubPlan|InitPlan) \d+|\$\d+")
+_PLAIN = re.compile(r'^\(*(?:("(?:[^"]|"")+"|\w+)\.)?("(?:[^"]|"")+"|\w+)\)*$')
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Per column of a result the governed columns that it is made of."""
+
+    origins: tuple[Origin, ...]
+    scans: Mapping[str, int]
+    """How often each governed table is read."""
+
+
+class NotExplained(Exception):
+    """The plan cannot be read with certainty; caught inside the room."""
+
+
+def explained(plan: Node, catalog: Catalog) -> Explained:
+    """What a plan says about each column it gives out."""
+    reader = _Reader(plan, catalog)
+    outputs = plan.get("Output")
+    if outputs is None:
+        raise NotExplained
+    return Explained(tuple(reader.origin(one) for one in outputs), reader.scans())
+
+
+class _Reader:
+    def __init__(self, plan: Node, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._nodes = list(_walk(plan))
+        self._given: dict[int, frozenset[Leaf]] = {}
+        self._by_alias: dict[str, list[Node]] = {}
+        for node in self._nodes:
+            if "Alias" in node:
+                self._by_alias.setdefault(str(node["Alias"]), []).append(node)
+
+    def scans(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        parted = any(node["Node Type"] in ("Append", "Merge Append") for node in self._nodes)
+        for node in self._nodes:
+            relation = self._relation(node)
+            for root in relation.roots if relation is not None else ():
+                found[root] = max(found.get(root, 0), 1) if parted else found.get(root, 0) + 1
+        return found
+
+    def _relation(self, node: Node) -> Any:
+        if "Relation Name" not in node:
+            return None
+        return self._catalog.at(str(node.get("Schema", "")), str(node["Relation Name"]))
+
+    def origin(self, output: str) -> Origin:
+        """What one expression of an output is made of."""
+        plain = _PLAIN.match(output)
+        if plain is not None:
+            return self._column(_name(plain[1] or ""), _name(plain[2]))
+        leaves: set[Leaf] = set()
+        if _INNER.search(output):
+            leaves |= self._inner()
+        for alias, column in _columns(output):
+            leaves |= self._column(alias, column).leaves
+        return Origin(frozenset(leaves))
+
+    def _column(self, alias: str, column: str) -> Origin:
+        nodes = self._by_alias.get(alias) if alias else [one for some in self._by_alias.values() for one in some]
+        if not nodes:
+            if not alias:
+                return Origin()
+            raise NotExplained
+        found = [self._of_node(node, column) for node in nodes]
+        leaves = frozenset().union(*(one.leaves for one in found))
+        return Origin(leaves, direct=len(leaves) == 1 and all(one.direct for one in found))
+
+    def _of_node(self, node: Node, column: str) -> Origin:
+        relation = self._relation(node)
+        if relation is not None:
+            known = relation.by_name
+            if column == "*":
+                return Origin(frozenset().union(*(one.leaves for one in known.values())))
+            found: Origin = known.get(column, Origin())
+            return found
+        if "Relation Name" in node:
+            return Origin()
+        calls = [str(node[name]) for name in ("Function Call", "Table Function Call") if name in node]
+        if calls:
+            return Origin(frozenset().union(*(self.origin(call).leaves for call in calls)))
+        return Origin(self._under(node))
+
+    def _under(self, node: Node) -> frozenset[Leaf]:
+        """Everything that a subquery or common table expression gives out."""
+        inner = list(node.get("Plans", ()))
+        if "CTE Name" in node:
+            inner = [one for one in self._nodes if one.get("Subplan Name") == f"CTE {node['CTE Name']}"]
+        if node["Node Type"] == "WorkTable Scan" or not inner:
+            return self._catalog.leaves()
+        return self._outputs(inner)
+
+    def _inner(self) -> frozenset[Leaf]:
+        return self._outputs([node for node in self._nodes if "Subplan Name" in node])
+
+    def _outputs(self, nodes: list[Node]) -> frozenset[Leaf]:
+        return frozenset().union(*(self._output(node) for node in nodes))
+
+    def _output(self, node: Node) -> frozenset[Leaf]:
+        """Everything that a part of the plan gives out; a part that reads itself may give out anything."""
+        if id(node) not in self._given:
+            self._given[id(node)] = self._catalog.leaves()
+            if "Output" in node:
+                found = frozenset().union(*(self.origin(one).leaves for one in node["Output"]))
+            else:
+                found = self._outputs(list(node["Plans"])) if node.get("Plans") else self._catalog.leaves()
+            self._given[id(node)] = found
+        return self._given[id(node)]
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    yield node
+    for inner in node.get("Plans", ()):
+        yield from _walk(inner)
+
+
+def _name(written: str) -> str:
+    return written[1:-1].replace('""', '"') if written.startswith('"') else written
+
+
+def _columns(expression: str) -> Iterator[tuple[str, str]]:
+    """The columns of an expression: `alias.column`, or `alias.*` for a whole row; words that are none are found, too."""
+    from discreet.gateway.lexing import Unreadable, lexed
+
+    try:
+        tokens = lexed(_INNER.sub("NULL", expression))
+    except Unreadable:
+        raise NotExplained from None
+    for place, token in enumerate(tokens):
+        before = tokens[place - 1].text if place else ""
+        after = tokens[place + 1].text if place + 1 < len(tokens) else ""
+        if before == "." and (token.name or token.text == "*") and place > 1:
+            if after != "(":
+                yield tokens[place - 2].name, token.name or "*"
+        elif token.name and after not in ("(", ".") and before != "::":
+            yield "", token.name  # with one table only, the server leaves its name out

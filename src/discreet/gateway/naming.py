@@ -1,0 +1,170 @@
+"""What names in a statement may mean: governed columns, whole rows of them, or nothing that matters.
+
+Names are followed through aliases, subqueries and common table expressions without regard to where they hold: a name
+that means a governed column anywhere means it everywhere. That can only find too much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from discreet.gateway.catalog import Catalog, Leaf, Relation
+
+ROW = "(row)"
+"""Stands for what names a row by its place: ctid and its like."""
+SYSTEM = frozenset(("ctid", "xmin", "xmax", "cmin", "cmax", "tableoid", "oid"))
+Node = Any
+
+
+@dataclass
+class Names:
+    """The names of one statement."""
+
+    tree: Node
+    catalog: Catalog
+    names: dict[str, set[Leaf]] = field(default_factory=dict)
+    rows: dict[str, set[Leaf]] = field(default_factory=dict)
+    """Per name of a table in the statement the columns that its whole row holds."""
+    plain: set[str] = field(default_factory=set)
+    """Names of columns that are known and not governed."""
+    others: set[str] = field(default_factory=set)
+    """Names of tables in the statement that are not governed."""
+    opaque: bool = False
+    """Whether what comes out of a function or an inner query may have any name."""
+
+    @classmethod
+    def of(cls, tree: Node, catalog: Catalog) -> Names:
+        """Those of a tree."""
+        found = cls(tree, catalog)
+        found._tables()
+        found._aliases()
+        return found
+
+    def relations(self, table: Node) -> list[Relation]:
+        """The relations that a table of the statement may be."""
+        if not isinstance(table.this, exp.Identifier):
+            return []
+        name = folded(table.this)
+        named = self.catalog.named(name)
+        schema = table.args.get("db")
+        return [one for one in named if schema is None or one.schema == folded(schema)]
+
+    def _tables(self) -> None:
+        common = {folded(cte.args["alias"].this) for cte in self.tree.find_all(exp.CTE) if cte.args.get("alias")}
+        for table in self.tree.find_all(exp.Table):
+            alias = alias_of(table) or (folded(table.this) if isinstance(table.this, exp.Identifier) else "")
+            relations = self.relations(table)
+            for relation in relations:
+                for name, origin in relation.columns.values():
+                    self.names.setdefault(name, set()).update(origin.leaves)
+                self.plain |= relation.others
+                held = {leaf for _, origin in relation.columns.values() for leaf in origin.leaves}
+                for its in {alias, relation.name}:
+                    self.rows.setdefault(its, set()).update(held)
+                for name in SYSTEM:
+                    self.names.setdefault(name, set()).update((root, ROW) for root in relation.roots)
+            if not isinstance(table.this, exp.Identifier) and table.this.find(exp.Column, exp.Query):
+                self.opaque = True
+            if not relations and not (isinstance(table.this, exp.Identifier) and folded(table.this) in common):
+                self.others.add(alias)
+        everything = self.everything()
+        for alias in self._derived():
+            self.rows.setdefault(alias, set()).update(everything)
+        for named in self.tree.find_all(exp.TableAlias):
+            for column in named.args.get("columns") or ():
+                self.names.setdefault(folded(column), set()).update(everything)
+
+    def renamed(self) -> dict[str, str]:
+        """Columns of views that show a governed column as it is, under another name."""
+        found = {}
+        for table in self.tree.find_all(exp.Table):
+            for relation in self.relations(table):
+                for name, origin in relation.columns.values():
+                    (leaf,) = origin.leaves if origin.direct else (("", name),)
+                    if leaf[1] != name:
+                        found[name.casefold()] = leaf[1].casefold()
+        return found
+
+    def _derived(self) -> Iterator[str]:
+        for node in self.tree.find_all(exp.CTE, exp.Subquery, exp.Lateral):
+            if alias := alias_of(node):
+                yield alias
+
+    def everything(self) -> set[Leaf]:
+        """Every governed column that any name means."""
+        return {leaf for leaves in self.names.values() for leaf in leaves}
+
+    def _aliases(self) -> None:
+        """Names given to what is made of governed columns mean them as well; until no more are found."""
+        named = [(folded(alias.args["alias"]), alias.this) for alias in self.tree.find_all(exp.Alias)]
+        self._unnamed()
+        changed = True
+        while changed:
+            changed = False
+            for name, inner in named:
+                new = self.leaves(inner) - self.names.get(name, set())
+                if new:
+                    self.names.setdefault(name, set()).update(new)
+                    changed = True
+
+    def _unnamed(self) -> None:
+        """What an inner query gives out without a name gets one from the server: then any name may be it."""
+        for select in self.tree.find_all(exp.Select):
+            inner = select.parent is not None
+            if inner and any(not isinstance(one, (exp.Column, exp.Alias, exp.Star)) for one in select.expressions):
+                self.opaque = True
+        if self.opaque:
+            self.plain.clear()
+            self.others.clear()
+
+    def leaves(self, node: Node) -> set[Leaf]:
+        """The governed columns that an expression is made of."""
+        found: set[Leaf] = set()
+        for column in node.find_all(exp.Column):
+            found |= self.of_column(column)
+        if any(not isinstance(star.parent, (exp.Column, exp.Count)) for star in node.find_all(exp.Star)):
+            found |= self.everything()
+        if any(not isinstance(table.this, exp.Identifier) for table in node.find_all(exp.Table)):
+            found |= self.everything()
+        return found
+
+    def of_column(self, column: Node) -> set[Leaf]:
+        """The governed columns that one name may mean."""
+        table = folded(column.args["table"]) if column.args.get("table") else ""
+        if isinstance(column.this, exp.Star):
+            return set(self.rows.get(table, self.everything() if table not in self.others else ()))
+        name = folded(column.this)
+        if table in self.others and table not in self.rows:
+            return set()
+        found = set(self.names.get(name, ()))
+        if not table:
+            found |= self.rows.get(name, set())
+        if name in self.names or name in self.plain or (not table and name in self.rows):
+            return found
+        if table and table in self.rows:
+            return found | self.rows[table]  # no column of it: a function of the whole row, as t.to_json
+        return found if self.others and not table else found | self.everything()
+
+    def is_sensitive(self, leaf: Leaf) -> bool:
+        """Whether this is what would be learned, rather than about whom."""
+        return leaf[1] in self.catalog.governed[leaf[0]].sensitive
+
+
+def alias_of(node: Node) -> str:
+    """The name that something is given in the statement; empty without one."""
+    named = node.args.get("alias")
+    if isinstance(named, exp.TableAlias):
+        return folded(named.this) if named.this is not None else ""
+    return folded(named) if named is not None else ""
+
+
+def folded(identifier: Node) -> str:
+    """The name that the server takes an identifier for."""
+    name = str(identifier.this if isinstance(identifier, exp.Identifier) else identifier.name)
+    if isinstance(identifier, exp.Identifier) and identifier.args.get("quoted"):
+        return name
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)

@@ -1,0 +1,264 @@
+"""One session of a governed user, without any I/O: bytes of both sides in, bytes for both sides and questions out.
+
+The order of a pipeline is kept as the server would keep it. A refusal waits until everything before it is answered. An
+Execute whose rows are held is a barrier: what follows it in the same pipeline waits for the decision, since after an
+error the server would not run it. A Sync may pass the barrier where nothing is to be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from discreet.gateway import expected as owed
+from discreet.gateway.asking import Asking
+from discreet.gateway.conversation import IDLE, Limits, Question
+from discreet.gateway.expected import Entry, Portal, Statement
+from discreet.gateway.judge import Allow, Bind, Call, Execute, Hold, Parse, Query, Refuse, Watch
+from discreet.gateway.messages import (
+    bind_body,
+    call_body,
+    describe_portal,
+    execute_body,
+    parse_body,
+    query_text,
+    target,
+)
+from discreet.gateway.wire import COPIED, Frame, Framer, Malformed
+
+_SYNC, _TERMINATE, _FLUSH, _DATA, _DONE, _FAIL = (ord(letter) for letter in "SXHdcf")
+_COPY = frozenset((_DATA, _DONE, _FAIL))
+_BEFORE_BARRIER = _COPY | {_TERMINATE, _FLUSH}
+TOO_LONG = Refuse("The message is longer than the gateway reads.", hint="Send it in parts.", sqlstate="54000")
+TOO_MANY = Refuse("There are too many prepared statements.", hint="Close those that are done.", sqlstate="53200")
+NO_FAST_PATH = Refuse("Functions called by number cannot be held back.", hint="Call it with SELECT.")
+
+
+class Session(Asking):
+    """The state machine. Feed it, send what it wants sent, ask what it wants asked."""
+
+    def __init__(self, watch: Watch, *, limits: Limits, **more: Any) -> None:
+        super().__init__(watch, limits=limits, **more)
+        self._client = Framer(runs=COPIED, largest=limits.message)
+        self._actions: dict[int, Callable[[Frame], None]] = {
+            owed.QUERY: self._query,
+            owed.PARSE: self._parse,
+            owed.BIND: self._bind,
+            owed.DESCRIBE: self._describe,
+            owed.EXECUTE: self._execute,
+            owed.CLOSE: self._close,
+            owed.CALL: self._call,
+            _SYNC: self._sync,
+            _FLUSH: self._pass_on,
+            _TERMINATE: self._pass_on,
+            _DATA: self._copied,
+            _DONE: self._copied,
+            _FAIL: self._copied,
+        }
+
+    @property
+    def client_waits(self) -> bool:
+        """Whether bytes of the client lie here that cannot be worked on yet."""
+        full = len(self._expected) >= self._limits.owed
+        return self._waiting is not None or ((self._client_waits or full) and self._client.waiting > 0)
+
+    @property
+    def upstream_waits(self) -> bool:
+        """Whether a decision about a result is awaited."""
+        return self._upstream_waits
+
+    def client_data(self, data: bytes) -> None:
+        """Bytes from the client."""
+        self._client.feed(data)
+        self._advance(self._advance_client)
+
+    def upstream_data(self, data: bytes) -> None:
+        """Bytes from the server."""
+        self._server.feed(data)
+        self._advance(self._advance_upstream)
+        if self._waiting is not None or self._client.waiting:
+            self._advance(self._advance_client)
+
+    def answer(self, question: Question, value: Any) -> None:
+        """What the watch says to a question."""
+        question.then(value)
+        if question.method != "statement":
+            self._advance(self._advance_upstream)
+        self._advance(self._advance_client)
+
+    def _advance(self, direction: Callable[[], None]) -> None:
+        try:
+            direction()
+        except Malformed:
+            self._end("The gateway cannot make sense of what it received.")
+
+    def _advance_client(self) -> None:
+        while not self._client_waits and not self.over and len(self._expected) < self._limits.owed:
+            frame, self._waiting = self._waiting or self._client.next(), None
+            if frame is None:
+                return
+            if self._barrier is not None and self._must_wait(frame, self._barrier):
+                self._wait(frame)
+                return
+            self._take(frame)
+
+    def _must_wait(self, frame: Frame, barrier: Entry) -> bool:
+        if frame.kind in _BEFORE_BARRIER:
+            return False
+        if frame.kind != _SYNC or barrier.hold is None:
+            return True
+        return barrier.hold.undo and not self._surely_in_block(barrier)
+
+    def _surely_in_block(self, barrier: Entry) -> bool:
+        """Whether a transaction of the client's own is open, so that a denial will undo nothing anyway."""
+        owing = any(entry.kind in owed.ENDS_WITH_READY for entry in self._expected if entry is not barrier)
+        return not owing and (self.status != IDLE or self._began)
+
+    def _take(self, frame: Frame) -> None:
+        if frame.part:
+            self._take_part(frame)
+        elif self._skipping and frame.kind not in (_SYNC, _TERMINATE):
+            return
+        elif frame.kind not in self._actions:
+            self._end("The client sent a message of an unknown kind.")
+        else:
+            self._actions[frame.kind](frame)
+
+    def _take_part(self, frame: Frame) -> None:
+        if self._skipping:
+            return
+        if frame.kind == _DATA:
+            self.to_upstream.append(frame.raw)
+        elif frame.part in ("first", "only"):
+            self._refuse(TOO_LONG, simple=frame.kind in (owed.QUERY, owed.CALL))
+
+    def _pass_on(self, frame: Frame) -> None:
+        self.to_upstream.append(frame.raw)
+
+    def _sync(self, frame: Frame) -> None:
+        self.to_upstream.append(frame.raw)
+        if self._copying:
+            return  # the server ignores it as well
+        self._skipping = self._executed = False
+        self._texts.clear()
+        self._push(owed.SYNC)
+
+    def _copied(self, frame: Frame) -> None:
+        if frame.kind != _DATA:
+            self._copying = False
+        self.to_upstream.append(frame.raw)
+
+    def _query(self, frame: Frame) -> None:
+        text = query_text(frame.body)
+        if self._unsure_of(text):
+            self._wait_until_sure(frame)
+            return
+        self._ask_about(text, Query, lambda verdict: self._run_query(frame, verdict))
+
+    def _run_query(self, frame: Frame, verdict: Any) -> None:
+        if isinstance(verdict, Refuse):
+            self._refuse(verdict, simple=True)
+            return
+        self._epoch += 1
+        self._send(frame, owed.QUERY, hold=verdict if isinstance(verdict, Hold) else None)
+
+    def _parse(self, frame: Frame) -> None:
+        parse = parse_body(frame.body)
+        if self._unsure_of(parse.text):
+            self._wait_until_sure(frame)
+            return
+        if self._remembered + len(parse.text) > self._limits.statements:
+            self._refuse(TOO_MANY)
+            return
+        name = parse.name.decode("utf-8", "replace")
+
+        def prepare(verdict: Any) -> None:
+            if isinstance(verdict, Refuse):
+                self._refuse(verdict)
+                return
+            statement = Statement(self._decode(parse.text) or "", parse.types)
+            self._send(frame, owed.PARSE, undo=self._replace(self._statements, parse.name, statement))
+
+        self._ask_about(parse.text, lambda text: Parse(name, text, parse.types), prepare)
+
+    def _bind(self, frame: Frame) -> None:
+        body = bind_body(frame.body)
+        statement = self._statements.get(body.statement)
+        bind = Bind(
+            body.portal.decode("utf-8", "replace"),
+            body.statement.decode("utf-8", "replace"),
+            statement.text if statement else None,
+            statement.types if statement else (),
+            body.parameter_formats,
+            body.parameters,
+            body.result_formats,
+        )
+
+        def open_portal(verdict: Any) -> None:
+            if isinstance(verdict, Refuse):
+                self._refuse(verdict)
+                return
+            portal = Portal(body.portal, bind, verdict, self._serial + 1, self._epoch)
+            self._send(frame, owed.BIND, undo=self._replace(self._portals, body.portal, portal))
+
+        self._ask_client(bind, open_portal)
+
+    def _describe(self, frame: Frame) -> None:
+        kind, name = target(frame.body)
+        portal = self._portals.get(name) if kind == ord("P") else None
+        if portal is None or not isinstance(portal.verdict, Hold):
+            self._send(frame, owed.DESCRIBE)
+            return
+        portal.asked = True
+        self._send(frame, owed.DESCRIBE, portal=portal, hold=portal.verdict)
+
+    def _execute(self, frame: Frame) -> None:
+        name, limit = execute_body(frame.body)
+        portal = self._portals.get(name)
+        if portal is not None and portal.epoch == self._epoch:
+            self._run_portal(frame, portal)
+            return
+        token = portal.verdict.token if portal and isinstance(portal.verdict, Hold) else None
+        request = Execute(name.decode("utf-8", "replace"), limit, portal.bind if portal else None, token)
+
+        def judged(verdict: Any) -> None:
+            if isinstance(verdict, Refuse):
+                self._refuse(verdict)
+                return
+            again = Portal(name, request.bound, verdict, self._serial + 1, self._epoch)
+            again.chunks = portal.chunks if portal else 0
+            self._portals[name] = again
+            self._run_portal(frame, again)
+
+        self._ask_client(request, judged)
+
+    def _run_portal(self, frame: Frame, portal: Portal) -> None:
+        self._executed = True
+        self._texts.add(portal.bind.text if portal.bind else None)
+        self._epoch += 1
+        portal.epoch = self._epoch
+        if not isinstance(portal.verdict, Hold):
+            self._send(frame, owed.EXECUTE)
+            return
+        if not portal.asked:
+            portal.asked = True
+            self.to_upstream.append(describe_portal(portal.name))
+            self._push(owed.DESCRIBE, portal=portal, hold=portal.verdict, silent=True)
+        self._barrier = self._send(frame, owed.EXECUTE, portal=portal, hold=portal.verdict)
+
+    def _close(self, frame: Frame) -> None:
+        kind, name = target(frame.body)
+        kept: dict[bytes, Any] = self._portals if kind == ord("P") else self._statements
+        self._send(frame, owed.CLOSE, undo=self._replace(kept, name, None))
+
+    def _call(self, frame: Frame) -> None:
+        request = Call(*call_body(frame.body))
+
+        def judged(verdict: Any) -> None:
+            if isinstance(verdict, Allow):
+                self._epoch += 1
+                self._send(frame, owed.CALL)
+            else:
+                self._refuse(verdict if isinstance(verdict, Refuse) else NO_FAST_PATH, simple=True)
+
+        self._ask_client(request, judged)

@@ -1,0 +1,145 @@
+"""Looking into a statement on governed tables, by the tree that sqlglot makes of it."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from discreet.gateway.associating import Associating
+from discreet.gateway.catalog import Catalog, Leaf
+from discreet.gateway.naming import Names, folded
+from discreet.gateway.projecting import WRITES, Projecting, is_plain
+from discreet.gateway.reading import NotUnderstood, Reading
+
+Node = Any
+
+
+def look(text: str, catalog: Catalog) -> Reading:
+    """Look into a statement, written plainly."""
+    tree = parsed(text)
+    return _Look(tree, text, catalog).reading()
+
+
+def parsed(text: str) -> Node:
+    """The tree of one statement."""
+    logger = logging.getLogger("sqlglot")  # it would log what it does not understand, with the values in it
+    before, logger.disabled = logger.disabled, True
+    try:
+        found = [one for one in sqlglot.parse(text, dialect="postgres") if one is not None]
+    except (sqlglot.errors.SqlglotError, RecursionError, ValueError):
+        raise NotUnderstood from None
+    finally:
+        logger.disabled = before
+    if len(found) != 1 or isinstance(found[0], exp.Command) or found[0].find(exp.Command):
+        raise NotUnderstood
+    return found[0]
+
+
+class _Look:
+    def __init__(self, tree: Node, text: str, catalog: Catalog) -> None:
+        self.tree, self.text, self.catalog = tree, text, catalog
+
+    def reading(self) -> Reading:
+        """All of it."""
+        if isinstance(self.tree, exp.Create) or self.tree.find(exp.Into):
+            return Reading(frozenset(self.catalog.governed), self.text, writes=True, moves=True)
+        self.names = Names.of(self.tree, self.catalog)
+        self.rows = Associating(self.names)
+        self.projections = Projecting(self.names).projections()
+        asked, placed, ordered = self._asked()
+        return Reading(
+            frozenset(leaf[0] for leaf in self.names.everything()),
+            self.text,
+            simple=self.rows.is_simple(),
+            asked=asked,
+            placed=placed,
+            ordered=ordered,
+            projections=self.projections,
+            relations=tuple(dict.fromkeys((table.db, table.name) for table in self.tree.find_all(exp.Table))),
+            renamed=self.names.renamed(),
+            writes=self._writes(),
+            moves=self._moves(),
+            tree=self.tree,
+            digest=hashlib.sha256(self.text.encode()).digest(),
+            **self.rows.group(),
+        )
+
+    def _asked(self) -> tuple[frozenset[Leaf], frozenset[Leaf], bool]:
+        asked: set[Leaf] = set()
+        placed: set[Leaf] = set()
+        ordered = False
+        for column in self.tree.find_all(exp.Column):
+            leaves = self.names.of_column(column)
+            if not leaves or is_plain(column) or self.rows.joins_keys(column):
+                continue
+            asked |= {leaf for leaf in leaves if self.names.is_sensitive(leaf)}
+            identity = {leaf for leaf in leaves if not self.names.is_sensitive(leaf)}
+            placed |= identity
+            ordered = ordered or (bool(identity) and column.find_ancestor(exp.Order, exp.Window) is not None)
+        if self._hidden_use():
+            asked |= {leaf for leaf in self.names.everything() if self.names.is_sensitive(leaf)}
+        return frozenset(asked), frozenset(placed), ordered or self._hidden_order()
+
+    def _hidden_use(self) -> bool:
+        """Uses of columns that do not name them: NATURAL JOIN, USING, numbers of columns in inner queries."""
+        for join in self.tree.find_all(exp.Join):
+            if str(join.args.get("method") or "").upper() == "NATURAL":
+                return True
+            for one in join.args.get("using") or ():
+                if any(
+                    self.names.is_sensitive(leaf)
+                    for leaf in self.names.names.get(folded(one.this if isinstance(one, exp.Column) else one), ())
+                ):
+                    return True
+        places = (exp.Ordered, exp.Group)
+        return any(
+            isinstance(literal.parent, places) and literal.find_ancestor(exp.Subquery, exp.CTE, exp.Exists) is not None
+            for literal in self.tree.find_all(exp.Literal)
+        )
+
+    def _hidden_order(self) -> bool:
+        """ORDER BY 2 means a column that is given out; by a key or an identifier it tells whom the rows are about."""
+        return any(isinstance(literal.parent, exp.Ordered) for literal in self.tree.find_all(exp.Literal)) and not any(
+            one.kind == "value" and any(not self.names.is_sensitive(leaf) for leaf in one.leaves)
+            for one in self.projections
+        )
+
+    def _writes(self) -> bool:
+        return self.tree.find(*WRITES) is not None
+
+    def _moves(self) -> bool:
+        """Whether a statement that writes takes anything from governed columns, except to return it."""
+        if not self._writes():
+            return False
+        if self.tree.parent is None and not isinstance(self.tree, WRITES):
+            return True  # a write inside of a query
+        targets = {id(node) for node in _targets(self.tree)}
+        read = [
+            table for table in self.tree.find_all(exp.Table) if id(table) not in targets and self.names.relations(table)
+        ]
+        if read or self.tree.find(*WRITES) is not self.tree:
+            return True
+        return any(
+            self.names.is_sensitive(leaf)
+            for column in self.tree.find_all(exp.Column)
+            if id(column) not in targets and column.find_ancestor(exp.Returning) is None
+            for leaf in self.names.of_column(column)
+        )
+
+
+def _targets(tree: Node) -> Iterator[Node]:
+    """What is written to: the table, and the columns that are set."""
+    target = tree.this
+    yield target
+    if isinstance(target, exp.Schema):
+        yield target.this
+        yield from target.expressions
+    if isinstance(tree, exp.Update):
+        for one in tree.args.get("expressions") or ():
+            if isinstance(one, exp.EQ):
+                yield one.this

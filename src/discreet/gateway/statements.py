@@ -1,0 +1,217 @@
+"""What a text may do, before it is run: what passes, what is refused, and what must be looked into.
+
+Whoever is governed may read, and may work on tables of her own. Whatever runs text or code that is not seen here, or
+would carry governed values to a place where nobody recognises them, is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from discreet.gateway.catalog import Catalog
+from discreet.gateway.judge import Refuse
+from discreet.gateway.lexing import Statement
+
+PASS, READ, WRITE, RUN, COPY = "pass", "read", "write", "run", "copy"
+
+TRANSACTIONS = frozenset(("begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release"))
+HARMLESS = TRANSACTIONS | {"show", "reset", "discard", "listen", "unlisten", "notify", "close", "deallocate"}
+QUERIES = frozenset(("select", "with", "values", "table"))
+WRITES = frozenset(("insert", "update", "delete", "merge"))
+DEFINES = frozenset(
+    ("create", "alter", "drop", "truncate", "analyze", "vacuum", "comment", "lock", "refresh", "reindex")
+)
+MAKES = frozenset(("table", "view", "index", "sequence", "schema", "materialized"))
+"""What may be created: nothing that holds code of its own."""
+BEFORE_KIND = frozenset(
+    ("create", "or", "replace", "temp", "temporary", "unlogged", "local", "global", "unique", "recursive")
+)
+FIXED_SETTINGS = frozenset(
+    (
+        "role",
+        "authorization",
+        "session_authorization",
+        "standard_conforming_strings",
+        "backslash_quote",
+        "session_replication_role",
+        "local_preload_libraries",
+        "session_preload_libraries",
+        "dynamic_library_path",
+    )
+)
+"""Settings that change who somebody is, what runs, or how a text is read."""
+STATISTICS = frozenset(
+    (
+        "pg_statistic",
+        "pg_stats",
+        "pg_stats_ext",
+        "pg_stats_ext_exprs",
+        "pg_statistic_ext_data",
+        "pg_largeobject",
+        "pg_replication_slots",
+        "pg_user_mappings",
+        "pg_user_mapping",
+    )
+)
+"""Relations of the server that hold values of others, or passwords."""
+_TOAST = re.compile(r"pg_toast_\d+(_index)?")
+_RUNS_TEXT = re.compile(
+    r"""(query|table|cursor|schema|database)_to_xml.*   # read what a text names
+    | ts_stat | ts_rewrite | dblink.*
+    | pg_read_.* | pg_ls_.* | pg_stat_file | pg_file_.* | pg_current_logfile
+    | lo_.* | loread | lowrite                          # large objects
+    | pg_logical_.* | pg_create_.*_slot | pg_replication_.* | pg_get_wal_.*
+    | binary_upgrade_.* | pg_stat_get_.*_text | pg_get_object_address""",
+    re.VERBOSE,
+)
+"""The server's own functions that run texts, or read files, large objects or the log."""
+EFFECTS = frozenset(("random", "setseed", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7"))
+"""Functions with effects that may stand beside governed columns."""
+
+NOT_THIS = "Ask whoever runs the gateway if you need it."
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a statement is, by its words alone."""
+
+    what: str
+    """One of PASS, READ, WRITE, RUN, COPY."""
+    name: str = ""
+    """Of a cursor or prepared statement: the name that it makes or runs."""
+    defines: bool = False
+    """Whether it may change definitions."""
+    body: int = 0
+    """Where the query of a cursor or prepared statement begins."""
+    moves: bool = False
+    """Whether it goes through a cursor without giving out rows."""
+
+
+def refused(what: str, *, hint: str = NOT_THIS) -> Refuse:
+    """A refusal of the gateway; the code is that of a missing privilege."""
+    return Refuse(f"Refused: {what}", hint=hint)
+
+
+def classify(statement: Statement, catalog: Catalog) -> Kind | Refuse:
+    """What a statement is; whether it reads governed tables is looked at afterwards."""
+    problem = _forbidden(statement, catalog)
+    if problem is not None:
+        return problem
+    verb = statement.verb
+    if verb in HARMLESS:
+        return Kind(PASS)
+    if verb == "set":
+        return _setting(statement)
+    if verb in QUERIES:
+        return Kind(READ, defines="into" in statement.words)
+    if verb in WRITES:
+        return Kind(WRITE)
+    if verb in ("declare", "prepare"):
+        return _named(statement)
+    if verb in ("fetch", "move", "execute"):
+        return _run(statement)
+    if verb == "copy":
+        return _copy(statement)
+    if verb == "explain":
+        return _explain(statement, catalog)
+    return _definition(statement, catalog)
+
+
+def touches(statement: Statement, catalog: Catalog) -> bool:
+    """Whether any word of it is the name of a relation that leads to a governed table."""
+    return any(catalog.named(name) for name in statement.names)
+
+
+def _forbidden(statement: Statement, catalog: Catalog) -> Refuse | None:
+    calls = statement.calls
+    own = calls & catalog.functions
+    if own:
+        return refused(
+            f"the function {min(own)} is not one that the gateway knows.",
+            hint="Whoever runs the gateway can list it under `functions` in [gateway].",
+        )
+    if any(_RUNS_TEXT.fullmatch(name) for name in calls):
+        return refused("this function reads what the gateway cannot see.")
+    names = statement.names
+    if names & STATISTICS or any(_TOAST.fullmatch(name) for name in names):
+        return refused("this relation of the server holds values of governed tables.")
+    if statement.operators & catalog.operators:
+        return refused("this operator runs code that the gateway does not know.")
+    if "execute" in statement.words and statement.verb != "execute":
+        return refused("a prepared statement can only be run by itself.", hint="Send EXECUTE alone.")
+    if touches(statement, catalog):
+        return _effects(statement, catalog)
+    return None
+
+
+def _effects(statement: Statement, catalog: Catalog) -> Refuse | None:
+    found = (statement.calls & catalog.volatile) - EFFECTS
+    if found and statement.verb not in WRITES:
+        return refused(f"the function {min(found)} has effects, and may not stand beside governed columns.")
+    return None
+
+
+def _setting(statement: Statement) -> Kind | Refuse:
+    if statement.names & FIXED_SETTINGS:
+        return refused("this setting stays as it is through the gateway.", hint="Log in as the user you want to be.")
+    return Kind(PASS)
+
+
+def _named(statement: Statement) -> Kind | Refuse:
+    """DECLARE name ... FOR query, PREPARE name (...) AS query."""
+    words = [token.name for token in statement.tokens]
+    if words[:2] == ["prepare", "transaction"]:
+        return Kind(PASS)
+    mark = "for" if statement.verb == "declare" else "as"
+    keywords = [token.name if token.kind == "word" else "" for token in statement.tokens]
+    if len(words) < 4 or not words[1] or mark not in keywords[2:]:
+        return refused("this statement is not understood.", hint="Write it plainly.")
+    return Kind(RUN, name=words[1], body=keywords.index(mark, 2) + 1)
+
+
+def _run(statement: Statement) -> Kind | Refuse:
+    """FETCH and MOVE name their cursor last, EXECUTE its statement first."""
+    names = [token.name for token in statement.tokens]
+    if statement.verb == "execute":
+        return Kind(RUN, name=names[1]) if len(names) > 1 and names[1] else refused("EXECUTE needs a name.")
+    if len(names) < 2 or not names[-1]:
+        return refused("this statement is not understood.", hint="Write FETCH ... FROM cursor.")
+    return Kind(RUN, name=names[-1], moves=statement.verb == "move")
+
+
+def _copy(statement: Statement) -> Kind | Refuse:
+    """Only to and from the client: files and programs are out of sight."""
+    depth, words = 0, []
+    for token in statement.tokens:
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+        if depth == 0 and token.text != ")":
+            words.append(token.name if token.kind == "word" else token.text)
+    for direction, place in (("to", "stdout"), ("from", "stdin")):
+        if direction in words and words[words.index(direction) + 1 : words.index(direction) + 2] == [place]:
+            return Kind(COPY, name=direction)
+    return refused("COPY goes to STDOUT or comes from STDIN; files and programs are out of the gateway's sight.")
+
+
+def _explain(statement: Statement, catalog: Catalog) -> Kind | Refuse:
+    if touches(statement, catalog):
+        return refused("the plan of a statement on governed tables tells of their values.")
+    inner = set(statement.words) & (QUERIES | WRITES)
+    return Kind(PASS) if inner else refused("this plan is not shown.")
+
+
+def _definition(statement: Statement, catalog: Catalog) -> Kind | Refuse:
+    if statement.verb not in DEFINES:
+        return refused("this kind of statement does not pass through the gateway.")
+    if touches(statement, catalog):
+        return refused(
+            "governed tables cannot be changed, copied or named anew through the gateway.",
+            hint="Read them with SELECT; tables of your own can be made from other tables.",
+        )
+    if statement.verb == "alter" and not set(statement.words[1:2]) & MAKES:
+        return refused("only tables, views, indexes, sequences and schemas can be altered through the gateway.")
+    if statement.verb == "create":
+        kind = next((word for word in statement.words if word not in BEFORE_KIND), "")
+        if kind not in MAKES or "execute" in statement.words:
+            return refused("only tables, views, indexes, sequences and schemas can be made through the gateway.")
+    return Kind(PASS, defines=True)

@@ -1,0 +1,189 @@
+"""Texts, understood once and remembered: what each of their statements is, and what it reads of governed tables."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.errors import RequestError
+from discreet.gateway import statements as kinds
+from discreet.gateway.catalog import Catalog
+from discreet.gateway.judge import Refuse
+from discreet.gateway.lexing import Statement, Unreadable
+from discreet.gateway.lexing import statements as split
+from discreet.gateway.reading import NotUnderstood, Reading
+from discreet.gateway.shape import look
+from discreet.gateway.statements import Kind, classify, refused, touches
+from discreet.misuse.conditions import Reader
+from discreet.misuse.facts import EVERYTHING, Values
+
+KEPT, MOST = 4 << 20, 1_000
+"""Characters of texts that are remembered, and texts: what was understood takes much more room than the text."""
+
+ALIKE = 4096
+"""Texts that are remembered without their numbers."""
+_NUMBER = re.compile(r"(?<![\w$.\\])\d+(?![\w$.])")
+"""A number that stands alone: no part of a name, of another number or of an escape."""
+
+UNREADABLE = refused(
+    "the gateway cannot read this text with certainty.",
+    hint="Write it plainly: no Unicode escapes, no dollar signs in names, no unfinished strings or comments.",
+)
+NOT_UNDERSTOOD = refused(
+    "the gateway does not understand this statement on governed tables.", hint="Write it as a plain SELECT."
+)
+MOVES = refused(
+    "values of governed tables cannot be copied into other tables, or decide about what is written.",
+    hint="Read them with SELECT.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Understood:
+    """One statement."""
+
+    kind: Kind
+    reading: Reading | None = None
+    """Present if it gives out, or asks about, what is in governed tables."""
+    copied: Statement | None = None
+    """Of COPY to the client: the statement."""
+    _fixed: dict[Any, Mapping[str, Values]] = field(default_factory=dict, repr=False)
+
+    def fixed(self, parameters: Mapping[str, Any]) -> Mapping[str, Values]:
+        """The columns that its conditions fix for every row, with these parameters."""
+        if self.reading is None:
+            return {}
+        key = tuple(sorted(parameters.items()))
+        found = self._fixed.get(key)
+        if found is None:
+            found = _conditions(self.reading.tree, parameters)
+            renamed = self.reading.renamed
+            found = {**found, **{renamed[name]: its for name, its in found.items() if name in renamed}}
+            if len(self._fixed) >= 64:
+                self._fixed.clear()
+            self._fixed[key] = found
+        return found
+
+
+def _conditions(tree: Any, parameters: Mapping[str, Any]) -> Mapping[str, Values]:
+    try:
+        return dict(Reader(parameters).of_query(tree, {}).fixed)
+    except (RequestError, RecursionError):
+        return {EVERYTHING: None}
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """All statements of a text, or why it is refused."""
+
+    statements: tuple[Understood, ...] = ()
+    refuse: Refuse | None = None
+    digest: bytes = b""
+
+    @property
+    def passes(self) -> bool:
+        """Whether nothing in it concerns governed tables, cursors or prepared statements."""
+        return all(one.kind.what == kinds.PASS for one in self.statements)
+
+
+class Texts:
+    """Remembers what was understood, as long as definitions stay the same."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._known: OrderedDict[str, Text] = OrderedDict()
+        self._size = 0
+        self._alike: dict[str, Text] = {}
+        """Texts that pass, whichever numbers stand in them: what passes does so by its words."""
+
+    def understand(self, text: str) -> Text:
+        """What a text is."""
+        found = self._known.get(text)
+        if found is not None:
+            return found
+        alike = None if '"' in text else _NUMBER.sub("0", text)
+        found = self._alike.get(alike) if alike is not None else None
+        if found is not None:
+            return found
+        found = understood(text, self.catalog)
+        if found.passes and found.refuse is None and alike is not None:
+            self._remember_alike(alike, found)
+        else:
+            self._remember(text, found)
+        return found
+
+    def _remember(self, text: str, found: Text) -> None:
+        self._known[text] = found
+        self._size += len(text)
+        while self._size > KEPT or len(self._known) > MOST:
+            oldest, _ = self._known.popitem(last=False)
+            self._size -= len(oldest)
+
+    def _remember_alike(self, alike: str, found: Text) -> None:
+        if len(self._alike) >= ALIKE:
+            self._alike.clear()
+        self._alike[alike] = found
+
+
+def understood(text: str, catalog: Catalog) -> Text:
+    """What a text is, looked at afresh."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    try:
+        found = tuple(_understood(one, catalog) for one in split(text))
+    except Unreadable:
+        return Text(refuse=UNREADABLE, digest=digest)
+    except NotUnderstood:
+        return Text(refuse=NOT_UNDERSTOOD, digest=digest)
+    except _Refused as problem:
+        return Text(refuse=problem.refuse, digest=digest)
+    return Text(found, digest=digest)
+
+
+class _Refused(Exception):
+    def __init__(self, refuse: Refuse) -> None:
+        self.refuse = refuse
+
+
+def _understood(statement: Statement, catalog: Catalog) -> Understood:
+    kind = classify(statement, catalog)
+    if isinstance(kind, Refuse):
+        raise _Refused(kind)
+    if kind.what == kinds.PASS:
+        return Understood(kind)
+    if kind.what == kinds.COPY:
+        return _copy(statement, kind, catalog)
+    if kind.what == kinds.RUN and not kind.body:
+        return Understood(kind)
+    body = Statement(statement.tokens[kind.body :])
+    if kind.body and body.verb not in kinds.QUERIES | kinds.WRITES:
+        raise NotUnderstood
+    if not touches(body, catalog):
+        return Understood(kind if kind.body else Kind(kinds.PASS))
+    reading = look(body.text, catalog)
+    if reading.moves:
+        raise _Refused(MOVES)
+    if not reading.tables:
+        return Understood(kind if kind.body else Kind(kinds.PASS))
+    if reading.writes and not reading.projections:
+        return Understood(kind if kind.body else Kind(kinds.PASS))
+    return Understood(kind, reading)
+
+
+def _copy(statement: Statement, kind: Kind, catalog: Catalog) -> Understood:
+    if kind.name == "from" or not touches(statement, catalog):
+        return Understood(Kind(kinds.PASS))
+    from discreet.gateway.copied import query_of
+
+    query = query_of(statement)
+    if query.verb not in kinds.QUERIES:
+        raise _Refused(MOVES)
+    reading = look(query.text, catalog)
+    if reading.moves or reading.writes:
+        raise _Refused(MOVES)
+    if not reading.tables:
+        return Understood(Kind(kinds.PASS))
+    return Understood(kind, reading, copied=statement)

@@ -1,0 +1,254 @@
+"""Framing of the PostgreSQL protocol, version 3, without any I/O: bytes in, whole messages out, in either direction.
+
+A message is one letter, a length (four bytes, which count themselves) and a body. How the bytes were cut into pieces on
+their way never matters: whatever the cuts, the same messages come out. Rows come as runs, many messages in one piece, so
+that a result of 100,000 rows is not 100,000 objects; a message too large to keep comes in parts.
+
+>>> framer = Framer(runs=ROWS)
+>>> framer.feed(b"Z\\x00\\x00")
+>>> framer.next() is None
+True
+>>> framer.feed(b"\\x00\\x05I")
+>>> framer.next().raw
+b'Z\\x00\\x00\\x00\\x05I'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+
+import numpy as np
+from numpy.typing import NDArray
+
+_LENGTH = Struct("!i")
+_HEADER = 5
+_LARGEST = 0x3FFF_FFFF  # PostgreSQL's own limit on what it allocates at once
+ROWS = frozenset(b"Dd")
+"""The messages from the server that come in runs: DataRow and CopyData."""
+COPIED = frozenset(b"d")
+"""The messages from a client that come in runs: CopyData. (From a client, D is Describe.)"""
+_SKIMMED = frozenset(b"TDCI")
+_BY_HAND = 16  # messages walked one by one before it is asked whether arrays are worth their set-up
+_WORTH_ARRAYS = 160  # messages that are likely to follow
+
+Starts = Sequence[int] | NDArray[np.int64]
+
+
+class Malformed(Exception):
+    """The other side does not speak the protocol; there is no way to find the next message."""
+
+
+class Frame:
+    """A whole message, a run of messages of one kind, or a part of a large one."""
+
+    __slots__ = ("kind", "part", "raw", "starts")
+
+    def __init__(self, kind: int, raw: bytes, starts: Starts | None = None, part: str = "") -> None:
+        self.kind = kind
+        """The letter, as a number."""
+        self.raw = raw
+        """The bytes as they came, with letter and length."""
+        self.starts = starts
+        """Where each message of a run begins in `raw`."""
+        self.part = part
+        """Empty for whole messages; else `first`, `middle`, `last` or `only` part of a large one."""
+
+    @property
+    def body(self) -> bytes:
+        """What follows letter and length."""
+        return self.raw[_HEADER:]
+
+
+class Framer:
+    """Cuts a stream of bytes into frames."""
+
+    __slots__ = ("_data", "_have", "_kind", "_largest", "_left", "_need", "_parts", "_pos", "_runs")
+
+    def __init__(self, *, runs: frozenset[int] = frozenset(), largest: int = _LARGEST) -> None:
+        self._runs = runs
+        self._largest = largest
+        self._data = b""
+        self._pos = 0
+        self._parts: list[bytes] = []
+        self._have = 0
+        self._need = 0
+        self._left = 0
+        self._kind = 0
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that were fed and not yet handed out."""
+        return self._have if self._need else len(self._data) - self._pos
+
+    def feed(self, data: bytes) -> None:
+        """Take in bytes as they come from the network."""
+        if self._need:
+            self._parts.append(data)
+            self._have += len(data)
+            if self._have < self._need:
+                return
+            data, self._parts, self._need = b"".join(self._parts), [], 0
+        elif self._pos < len(self._data):
+            data = self._data[self._pos :] + data
+        self._data, self._pos = data, 0
+
+    def rest(self) -> bytes:
+        """Everything not handed out yet; the framer is empty afterwards."""
+        data = b"".join(self._parts) if self._need else self._data[self._pos :]
+        self._data, self._pos, self._parts, self._need = b"", 0, [], 0
+        return data
+
+    def next(self) -> Frame | None:
+        """The next frame, or None until more bytes are fed."""
+        data, pos = self._data, self._pos
+        if self._left:
+            return self._part(data, pos)
+        if self._need or len(data) - pos < _HEADER:
+            return None
+        kind = data[pos]
+        end = pos + 1 + self._length(data, pos)
+        if end > len(data):
+            return self._incomplete(kind, end - pos)
+        if kind in self._runs:
+            return self._run(kind)
+        self._pos = end
+        if end - pos > self._largest:
+            return Frame(kind, data[pos:end], [0], "only")
+        return Frame(kind, data if pos == 0 and end == len(data) else data[pos:end])
+
+    def skim(self) -> bytes:
+        """The next few whole messages of a result that need not be looked at one by one, in one piece.
+
+        Rows, descriptions and the ends of statements; but not the end of one whose name begins with D, which may forget
+        prepared statements.
+        """
+        data, pos = self._data, self._pos
+        if self._left or self._need:
+            return b""
+        last, size = len(data) - _HEADER, len(data)
+        for _ in range(_BY_HAND):
+            if pos > last or data[pos] not in _SKIMMED:
+                break
+            end = pos + 1 + _LENGTH.unpack_from(data, pos + 1)[0]
+            if end < pos + 5 or end > size or (data[pos] == 0x43 and data[pos + 5 : pos + 6] == b"D"):
+                break
+            pos = end
+        found, self._pos = data[self._pos : pos], pos
+        return found
+
+    def _length(self, data: bytes, pos: int) -> int:
+        length: int = _LENGTH.unpack_from(data, pos + 1)[0]
+        if length < 4 or length > _LARGEST:
+            raise Malformed
+        return length
+
+    def _incomplete(self, kind: int, size: int) -> Frame | None:
+        data, pos = self._data, self._pos
+        if size > self._largest:
+            self._data, self._pos, self._left, self._kind = b"", 0, size - (len(data) - pos), kind
+            return Frame(kind, data[pos:], [0], "first")
+        self._parts, self._have, self._need = [data[pos:]], len(data) - pos, size
+        self._data, self._pos = b"", 0
+        return None
+
+    def _part(self, data: bytes, pos: int) -> Frame | None:
+        if pos == len(data):
+            return None
+        end = min(len(data), pos + self._left)
+        self._pos = end
+        self._left -= end - pos
+        return Frame(self._kind, data[pos:end], [], "middle" if self._left else "last")
+
+    def _run(self, kind: int) -> Frame:
+        data, pos = self._data, self._pos
+        starts, end = walk(data, pos)
+        self._pos = end
+        if pos == 0:
+            return Frame(kind, data if end == len(data) else data[:end], starts)
+        moved = starts - pos if isinstance(starts, np.ndarray) else [start - pos for start in starts]
+        return Frame(kind, data[pos:end], moved)
+
+
+def walk(data: bytes, pos: int) -> tuple[Starts, int]:
+    """Where the whole messages of the same kind as the one at `pos` begin, and where the last one ends.
+
+    >>> walk(b"D\\0\\0\\0\\4D\\0\\0\\0\\5xC\\0\\0\\0\\4", 0)
+    ([0, 5], 11)
+    """
+    starts: list[int] = []
+    kind, size, first, enough = data[pos], len(data), pos, _BY_HAND
+    while pos + _HEADER <= size and data[pos] == kind:
+        length = _LENGTH.unpack_from(data, pos + 1)[0]
+        if length < 4 or length > _LARGEST:
+            raise Malformed
+        if pos + 1 + length > size:
+            return starts, pos
+        starts.append(pos)
+        pos += 1 + length
+        if len(starts) == enough:
+            if (size - pos) * enough > (pos - first) * _WORTH_ARRAYS:
+                break
+            enough = size  # the rest is short
+    else:
+        return starts, pos
+    more, end = _chain(np.frombuffer(data, dtype=np.uint8), pos, data[starts[-1] : starts[-1] + 7])
+    return (np.concatenate([np.array(starts, dtype=np.int64), more]), end) if len(more) else (starts, end)
+
+
+def _chain(octets: NDArray[np.uint8], pos: int, sample: bytes) -> tuple[NDArray[np.int64], int]:
+    """The messages from `pos` on that look like `sample`, each beginning where the one before ends.
+
+    Places that look like the beginning of a message are found all at once; those that are one are the ones that can be
+    reached from `pos`. A value that happens to look like a beginning is never reached.
+    """
+    places = _places(octets[pos:], sample)
+    if not len(places) or places[0] != 0:
+        return places[:0], pos
+    lengths = big_endian(octets[pos:])[places + 1].astype(np.int64)
+    if int(lengths.min()) < 4 or int(lengths.max()) > _LARGEST:  # a lookalike, or nonsense: by hand it is told apart
+        return places[:0], pos
+    ends = places + 1 + lengths
+    reached = len(places)
+    if not np.array_equal(ends[:-1], places[1:]):
+        chosen = _reached(places, ends)
+        places, ends = places[chosen], ends[chosen]
+        reached = len(places)
+    if ends[-1] > len(octets) - pos:
+        reached -= 1
+    return (places[:reached] + pos, pos + int(ends[reached - 1])) if reached else (places[:0], pos)
+
+
+def _places(octets: NDArray[np.uint8], sample: bytes) -> NDArray[np.int64]:
+    """Where a letter stands with the number of columns of the sample behind it; or, with CopyData, a short length."""
+    if len(octets) < len(sample):
+        return np.empty(0, dtype=np.int64)
+    if sample[0] == ord("D"):
+        marks = ((0, sample[0]), (5, sample[5]), (6, sample[6]))
+    else:
+        marks = ((0, sample[0]), (1, 0), (2, 0))
+    last = len(octets) - 6
+    found = octets[:last] == marks[0][1]
+    for offset, value in marks[1:]:
+        found &= octets[offset : offset + last] == value
+    return np.flatnonzero(found)
+
+
+def _reached(places: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The indices of the places that a walk from the first one meets."""
+    following = np.searchsorted(places, ends)
+    following[following == len(places)] = 0
+    following[places[following] != ends] = 0
+    steps, met, at = following.tolist(), [0], 0
+    while (at := steps[at]) != 0:
+        met.append(at)
+    return np.array(met, dtype=np.int64)
+
+
+def big_endian(octets: NDArray[np.uint8]) -> NDArray[np.int32]:
+    """The four bytes that begin at each place, read as a number.
+
+    >>> big_endian(np.frombuffer(b"\\0\\0\\0\\1\\0", dtype=np.uint8)).tolist()
+    [1, 256]
+    """
+    return np.ndarray((max(0, len(octets) - 3),), dtype=">i4", buffer=octets, strides=(1,))

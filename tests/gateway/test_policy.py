@@ -1,0 +1,92 @@
+"""The section [gateway] of a policy: strict, with the line of what is wrong, and with limits that fit or do not."""
+
+from __future__ import annotations
+
+from datetime import datetime, time
+
+import pytest
+
+from discreet.errors import PolicyError
+from discreet.gateway import Who
+from discreet.gateway.limits import Limits
+from discreet.policy import Policy
+
+BASE = '[misuse]\nlimit = 2\n[gateway.tables."public.patients"]\nkey = ["id"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ('[gateway]\nmode = "watch"\n', 2, "one of: shadow, enforce"),
+        ('[gateway.tables."t"]\nquazi = []\n', 2, "Did you mean 'quasi'?"),
+        ("[[gateway.limits]]\nlimit = 1\n\n[[gateway.limits]]\nlimits = 2\n", 5, "Did you mean 'limit'?"),
+        ('[[gateway.limits]]\naddresses = ["here"]\n', 2, "10.0.0.0/8"),
+        ('[[gateway.limits]]\nhours = "8-18"\n', 2, "hours"),
+        ('[gateway.tables."t"]\nquasi = ["a"]\nsensitive = ["a"]\n', 3, "choose one"),
+        ("[gateway]\nsmallest_group = 1\n", 2, "smallest_group"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(text: str, line: int, said: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        Policy.parse(text, file="policy.toml")
+    assert caught.value.line == line
+    assert said in str(caught.value)
+
+
+def test_roles_come_from_columns_unless_the_table_says_otherwise() -> None:
+    columns = '[columns.zip]\nrole = "quasi"\n[columns.dx]\nrole = "sensitive"\n[columns.name]\nrole = "identifier"\n'
+    policy = Policy.parse(columns + '[gateway.tables."t"]\nkey = ["id"]\n[gateway.tables."u"]\nquasi = []\n')
+    assert policy.gateway is not None
+    table, other = policy.gateway.tables["t"], policy.gateway.tables["u"]
+    assert (table.quasi, table.sensitive, table.identifiers, table.entity) == (("zip",), ("dx",), ("name",), "t")
+    assert other.quasi == ()
+    assert other.by_default == {"dx", "name"}
+
+
+def test_somebody_must_have_a_limit() -> None:
+    with pytest.raises(PolicyError, match="no limit holds for everybody"):
+        Limits.of(Policy.parse('[gateway.tables."t"]\n[[gateway.limits]]\nusers = ["ann"]\nlimit = 1\n'))
+    assert Limits.of(Policy.parse('[gateway.tables."t"]\n[[gateway.limits]]\nlimit = 1\n')).otherwise is None
+
+
+def who(**more: str) -> Who:
+    told = {"user": "ann", "database": "clinic", "application": "psql", "address": "10.1.2.3", **more}
+    return Who(told["user"], told["database"], told["application"], told["address"], encrypted=True)
+
+
+RULES = """
+[[gateway.limits]]
+hours = "20:00-06:00"
+limit = 0.1
+[[gateway.limits]]
+users = ["ann"]
+applications = ["psql"]
+addresses = ["10.0.0.0/8"]
+limit = 5.0
+action = "mask"
+[[gateway.limits]]
+roles = ["physicians"]
+limit = 10.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("somebody", "roles", "hour", "expected"),
+    [
+        (who(), set(), 12, (5.0, "mask")),
+        (who(), set(), 23, (0.1, "deny")),
+        (who(), set(), 3, (0.1, "deny")),
+        (who(address="11.0.0.1"), set(), 12, (2.0, "deny")),
+        (who(address=""), set(), 12, (2.0, "deny")),
+        (who(application="x"), {"physicians"}, 12, (10.0, "deny")),
+        (who(user="eve"), {"clerks"}, 12, (2.0, "deny")),
+    ],
+)
+def test_the_first_limit_that_fits_holds(
+    somebody: Who, roles: set[str], hour: int, expected: tuple[float, str]
+) -> None:
+    policy = Policy.parse(BASE + RULES)
+    assert policy.gateway is not None
+    limits = Limits(policy.gateway, 2.0, clock=lambda: datetime.combine(datetime(2026, 1, 1), time(hour)))
+    found = limits.now(somebody, frozenset(roles))
+    assert (found.value, found.action) == expected

@@ -1,0 +1,182 @@
+"""Several gateways and several sessions of one user: none forgets what another gave out, and none exceeds the limit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from discreet.ledger import Ledger
+from discreet.misuse import Exposure
+from discreet.store import Exposures
+from tests.gateway.governed import POLICY, connected, furnish
+from tests.servers import fresh_schema
+
+pytestmark = pytest.mark.postgres
+LIMIT = 3.0
+MOST = 9
+"""Patients that a limit of 3 allows at x = 2."""
+
+
+@pytest.fixture(scope="module")
+def clinic(postgres_url: str) -> str:
+    furnish(postgres_url)
+    return postgres_url
+
+
+@contextmanager
+def gateway(clinic: str, folder: Path, store: str, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command, as it is installed; gives the process and the URL by which users connect."""
+    (folder / "policy.toml").write_text(POLICY.format(limit=LIMIT, mode="enforce", action="deny"), encoding="utf-8")
+    words = ["gateway", "--upstream", clinic, "--own", clinic, "--store", store, "--listen", "127.0.0.1:0"]
+    start = "from discreet.cli import main; main()"
+    command = [sys.executable, "-c", start, *words, "--policy", str(folder / "policy.toml"), *more]
+    environment = {**os.environ, "DISCREET_KEYS": str(folder / "keys"), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as running:
+        try:
+            assert running.stderr is not None
+            line = running.stderr.readline()
+            found = re.search(r"listens on ([\d.]+:\d+)", line)
+            assert found, line + running.stderr.read()
+            yield running, f"postgresql://ann@{found[1]}/postgres"
+        finally:
+            running.kill()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, clinic: str, tmp_path: Path) -> str:
+    return str(tmp_path / "store.db") if request.param == "sqlite" else fresh_schema(clinic)
+
+
+def stored(store: str, folder: Path) -> float:
+    """Ann's exposure."""
+    with Ledger.open(store) as ledger:
+        assert ledger.verify().holds
+        kept = Exposures(ledger.store).of("postgres/ann")
+    return 0.0 if kept is None else Exposure.from_bytes(kept.content).value
+
+
+def seen_by(url: str, keys: list[int], seen: set[str], lock: threading.Lock) -> None:
+    """Ask for one patient after the other, whatever the answers are."""
+    with contextlib.suppress(psycopg.OperationalError), connected(url) as ann:
+        for key in keys:
+            with contextlib.suppress(psycopg.errors.InsufficientPrivilege, psycopg.errors.SystemError):
+                row = ann.execute(f"SELECT diagnosis FROM patients WHERE id = {key}").fetchone()
+                with lock:
+                    seen.update(row or ())
+
+
+def race(urls: list[str], *, sessions: int, keys: int) -> set[str]:
+    """Sessions of one user at all gateways at once, each after other patients."""
+    seen: set[str] = set()
+    lock = threading.Lock()
+    work = [
+        threading.Thread(
+            target=seen_by,
+            args=(urls[number % len(urls)], list(range(number * keys + 1, (number + 1) * keys + 1)), seen, lock),
+        )
+        for number in range(sessions)
+    ]
+    for one in work:
+        one.start()
+    for one in work:
+        one.join(60)
+    return seen
+
+
+def test_two_gateways_and_racing_sessions(
+    clinic: str, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
+    with ExitStack() as stack:
+        urls = [stack.enter_context(gateway(clinic, tmp_path, store))[1] for _ in range(2)]
+        seen = race(urls, sessions=8, keys=6)
+        assert len(seen) == MOST  # all of the limit, and not one more
+        for url in urls:
+            with connected(url) as ann, pytest.raises(psycopg.errors.InsufficientPrivilege):
+                ann.execute("SELECT diagnosis FROM patients WHERE id = 199")
+    assert stored(store, tmp_path) == pytest.approx(LIMIT)
+
+
+def test_a_killed_gateway_forgets_nothing(
+    clinic: str, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
+    seen: set[str] = set()
+    lock = threading.Lock()
+    for life in range(3):
+        with gateway(clinic, tmp_path, store) as (running, url):
+            keys = list(range(life * 40 + 1, life * 40 + 41))
+            asking = threading.Thread(target=seen_by, args=(url, keys, seen, lock))
+            asking.start()
+            time.sleep(0.15)
+            running.send_signal(signal.SIGKILL)
+            running.wait(10)
+            asking.join(30)
+    with gateway(clinic, tmp_path, store) as (_, url):
+        seen_by(url, list(range(121, 140)), seen, lock)
+    assert 0 < len(seen) <= MOST
+    assert stored(store, tmp_path) <= LIMIT + 1e-9
+    assert stored(store, tmp_path) >= len(seen) ** 0.5 - 1e-9
+
+
+def test_it_ends_in_order(clinic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
+    store = str(tmp_path / "store.db")
+    with gateway(clinic, tmp_path, store, "--grace", "1") as (running, url):
+        with connected(url) as ann:
+            for _ in range(3):
+                ann.execute("SELECT diagnosis FROM patients WHERE id = 1")
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(15) == 0
+    with Ledger.open(store) as ledger:
+        events = [(entry.event, entry.outcome) for entry in ledger.entries(room="gateway")]
+        repeated = list(ledger.entries(event="gateway.repeated"))
+    assert events[0] == ("gateway.started", "done")
+    assert events.count(("gateway.answered", "reserved")) == events.count(("gateway.answered", "settled")) == 1
+    assert [entry.details["results"] for entry in repeated] == [2]
+
+
+def test_rows_that_reached_nobody_are_taken_back(clinic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client has gone before the first byte of its rows."""
+    from discreet.gateway import parse_upstream
+    from tests.gateway.governed import Guarding, policy
+    from tests.gateway.raw import Raw, query, startup
+    from tests.gateway.running import wait_for
+
+    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
+    with Guarding(parse_upstream(clinic), clinic, tmp_path / "store.db", policy()) as running:
+        slow = threading.Event()
+        grant = running.governor._books.ledger.submit
+
+        def held_up(request: Any) -> Any:
+            if request.event == "gateway.answered" and not slow.is_set():
+                slow.set()
+                time.sleep(0.5)
+            return grant(request)
+
+        monkeypatch.setattr(running.governor._books.ledger, "submit", held_up)
+        session = Raw(("127.0.0.1", running.port), first=startup(user="ann", database="postgres"))
+        session.send(query("SELECT diagnosis FROM clinic.patients WHERE id = 1"))
+        assert slow.wait(10)
+        session.socket.close()
+
+        def outcomes() -> list[str]:
+            return [entry.outcome for entry in running.ledger.entries(actor="ann")]
+
+        wait_for(lambda: outcomes() == ["reserved", "released"])
+        assert running.exposure() == 0.0
