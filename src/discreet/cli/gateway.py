@@ -39,7 +39,9 @@ FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
     help="open: everything passes; shadow: decide and write down; enforce: act. As the policy says, if not given.",
 )
 @click.option(
-    "--own", metavar="URL", help="The gateway's own login, for definitions and counts: postgresql://USER@HOST/DATABASE."
+    "--own",
+    metavar="URL",
+    help="The gateway's own login, for definitions and counts: postgresql://USER@HOST/DATABASE; as --upstream, if not given.",
 )
 @click.option("--store", metavar="ADDRESS", help="Where exposures and the ledger are; default DISCREET_STORE.")
 @click.option(
@@ -89,6 +91,7 @@ def command(
     \b
     Examples:
       discreet gateway --upstream postgresql://db.example:5432
+      discreet gateway --upstream postgresql://discreet@db.example/clinic --policy clinic.toml
       discreet gateway --upstream postgresql://db.example --policy clinic.toml --own postgresql://discreet@db.example/clinic
       discreet gateway --upstream 'postgresql:///?host=/run/postgresql' --listen 0.0.0.0:6432 --tls-cert cert.pem --tls-key key.pem
       discreet gateway --upstream postgresql://db.example --upstream-tls verify-full
@@ -117,7 +120,7 @@ def command(
     elif mode == "open":
         raise UsageError("There is a policy, but the mode is open.", remedy="Leave out --policy, or --mode.")
     else:
-        _govern(settings, policy, mode, own, store)
+        _govern(settings, policy, mode, own or upstream, store)
 
 
 def _refuse_without_policy(mode: str | None, own: str | None) -> None:
@@ -127,16 +130,11 @@ def _refuse_without_policy(mode: str | None, own: str | None) -> None:
         )
 
 
-def _govern(settings: Settings, policy: Path, mode: str | None, own: str | None, store: str | None) -> None:
+def _govern(settings: Settings, policy: Path, mode: str | None, own: str, store: str | None) -> None:
     from discreet.gateway.governing import Governor
     from discreet.ledger import Ledger
     from discreet.policy import Policy
 
-    if own is None:
-        raise UsageError(
-            "The gateway needs a login of its own, to look at definitions and to count.",
-            remedy="Give --own postgresql://USER@HOST/DATABASE, a user that may SELECT from the governed tables.",
-        )
     read = Policy.load(policy)
     with Ledger.open(store) as ledger:
         governor = Governor(read, own=own, ledger=ledger, mode=mode)

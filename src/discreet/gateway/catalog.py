@@ -138,15 +138,23 @@ def leaves_of(table: GovernedTable, role: str | None = None) -> frozenset[Leaf]:
     return frozenset((table.name, column) for its in roles for column in getattr(table, its))
 
 
-def read_catalog(cursor: Any, governed: Mapping[str, GovernedTable], *, trusted: Iterable[str], file: str) -> Catalog:
-    """Ask the database."""
+def read_catalog(
+    cursor: Any,
+    governed: Mapping[str, GovernedTable],
+    *,
+    trusted: Iterable[str],
+    file: str,
+    newcomers: Iterable[str] = (),
+) -> Catalog:
+    """Ask the database. Newcomers are tables that should be governed and were not counted: they stand for the worst."""
     from discreet.gateway.views import with_views
 
     every = {oid: (schema, name, kind) for oid, schema, name, kind in _rows(cursor, RELATIONS)}
     places = {f"{schema}.{name}": oid for oid, (schema, name, _) in every.items()}
     functions, known = _functions(cursor, frozenset(trusted)), frozenset(trusted)
     tables = {name: _place(name, places, file) for name in governed}
-    roots = _roots(cursor, every, tables, functions - known)
+    opaque = {oid for oid, (_, _, kind) in every.items() if kind == "f"} | {places[name] for name in newcomers}
+    roots = _roots(cursor, every, tables, opaque, functions - known)
     columns: dict[int, dict[int, str]] = {}
     for oid, number, name in _rows(cursor, COLUMNS, [list(roots)]):
         columns.setdefault(oid, {})[number] = name
@@ -216,13 +224,11 @@ def _unique(cursor: Any, tables: Mapping[str, int], governed: Mapping[str, Gover
 
 
 def _roots(
-    cursor: Any, every: Mapping[int, Any], tables: Mapping[str, int], untrusted: frozenset[str]
+    cursor: Any, every: Mapping[int, Any], tables: Mapping[str, int], opaque: set[int], untrusted: frozenset[str]
 ) -> dict[int, set[str]]:
-    """Per relation the governed tables that reading it may read."""
-    found: dict[int, set[str]] = {oid: {name} for name, oid in tables.items()}
-    for oid, (_, _, kind) in every.items():
-        if kind == "f" and oid not in found:
-            found[oid] = set(tables)  # what is behind a foreign table cannot be known
+    """Per relation the governed tables that reading it may read; what is behind a foreign table cannot be known."""
+    found: dict[int, set[str]] = {oid: set(tables) for oid in opaque}
+    found |= {oid: {name} for name, oid in tables.items()}
     for oid, name in _rows(cursor, CALLS):
         if name in untrusted and oid in every:
             found[oid] = set(tables)

@@ -16,6 +16,7 @@ from discreet.gateway.catalog import Catalog, read_catalog
 from discreet.gateway.copied import as_rows, query_of, style_of
 from discreet.gateway.describing import Plans
 from discreet.gateway.entities import Entities
+from discreet.gateway.finding import find_governed, refuse_none, refuse_silence
 from discreet.gateway.histograms import Histograms
 from discreet.gateway.holding import Held
 from discreet.gateway.judge import Refuse, Who
@@ -33,6 +34,7 @@ from discreet.gateway.watching import Watch
 from discreet.ledger.ledger import Ledger
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.policy import Policy
+from discreet.policy.gateway import GatewayPolicy, GovernedTable
 from discreet.store import Exposures
 
 _LOG = logging.getLogger("discreet.gateway")
@@ -59,14 +61,9 @@ class Governor:
         mode: str | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if policy.gateway is None or not policy.gateway.tables:
-            raise PolicyError(
-                "there is no governed table.",
-                remedy='Add a section [gateway.tables."schema.table"]; see docs/reference/policy-file.md.',
-                file=policy.file,
-            )
-        self.policy, self.section = policy, policy.gateway
-        self.mode = mode or policy.gateway.mode
+        refuse_silence(policy)
+        self.policy, self.section = policy, policy.gateway or GatewayPolicy()
+        self.mode = mode or self.section.mode
         self.limits = Limits.of(policy)
         self.clock = clock
         self.asked: dict[str, list[Run]] = {}
@@ -102,6 +99,7 @@ class Governor:
 
     def _prepare(self) -> None:
         self.database = self._own.database()
+        self._tables = self._find() if not self.section.tables else dict(self.section.tables)
         self.texts = Texts(self._read_catalog())
         self.histograms = Histograms(self._own, self.section)
         self.histograms.unique = self.catalog.unique
@@ -137,9 +135,17 @@ class Governor:
             details={"mode": self.mode, "tables": len(self.catalog.governed), "sensitivity": self._sensitivity.version},
         )
 
-    def _read_catalog(self) -> Catalog:
+    def _find(self) -> dict[str, GovernedTable]:
         with self._own.cursor() as cursor:
-            return read_catalog(cursor, self.section.tables, trusted=self.section.functions, file=self.policy.file)
+            found = find_governed(cursor, self.policy)
+        refuse_none(found, self.policy)
+        return found
+
+    def _read_catalog(self) -> Catalog:
+        trusted, file = self.section.functions, self.policy.file
+        with self._own.cursor() as cursor:
+            newcomers = () if self.section.tables else find_governed(cursor, self.policy).keys() - self._tables.keys()
+            return read_catalog(cursor, self._tables, trusted=trusted, file=file, newcomers=newcomers)
 
     def _oids(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
