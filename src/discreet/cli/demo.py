@@ -163,6 +163,14 @@ def what_it_costs_to_link(stage: Stage) -> None:
     _yours("discreet link init A.csv B.csv --spec link.toml --out project")
 
 
+def who_may_ask(stage: Stage) -> None:
+    """Who may ask"""
+    from discreet.cli.demo_gateway import play
+
+    play(stage.folder, stage.files)
+    _yours("discreet gateway --upstream postgresql://USER@HOST/DATABASE --policy policy.toml --mode shadow")
+
+
 CHAPTERS: tuple[Callable[[Stage], None], ...] = (
     the_data,
     who_can_be_singled_out,
@@ -171,6 +179,7 @@ CHAPTERS: tuple[Callable[[Stage], None], ...] = (
     what_a_query_gives_away,
     who_leaked_it,
     what_it_costs_to_link,
+    who_may_ask,
 )
 
 

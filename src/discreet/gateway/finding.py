@@ -100,6 +100,8 @@ def _about(
         above = _about(one.table, found, references, below | {oid})
         if above.key == one.there:
             roles = ("identifiers", "quasi")
-            others = {role: tuple(name for name in getattr(table, role) if name not in one.columns) for role in roles}
+            others: dict[str, Any] = {
+                role: tuple(name for name in getattr(table, role) if name not in one.columns) for role in roles
+            }
             return replace(table, key=one.columns, entity=above.entity, **others)
     return table
