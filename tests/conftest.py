@@ -27,7 +27,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The scheduler knows tests by their names only; one that hides would start a second cluster."""
+    """Slow tests may take an hour. The scheduler knows tests by their names only; one that hides starts a second cluster."""
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.timeout(3600))
     hidden = [item.nodeid for item in items if item.get_closest_marker("spark") and "spark" not in item.nodeid]
     if hidden:
         raise pytest.UsageError(f"Tests on Spark say so in their names; {hidden[0]} does not.")

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 WRAPPER = """#!/bin/sh
 # Spark asks for an incubator module that the small Java runtime does not carry and that Spark runs without.
@@ -53,6 +54,20 @@ def fresh_schema(url: str) -> str:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
     return f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{name}"
+
+
+@contextmanager
+def fresh_database(url: str) -> Iterator[str]:
+    """A new database on a server, dropped at the end."""
+    import psycopg
+
+    name = f"discreet_{secrets.token_hex(6)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        try:
+            yield urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @contextmanager

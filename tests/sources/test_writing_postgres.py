@@ -22,6 +22,7 @@ from discreet.kernel import Classes, Recoding
 from discreet.sources.postgres import PostgresEngine
 from discreet.sources.writing import postgres as writing
 from discreet.sources.writing.recode import Outline
+from tests.servers import fresh_database
 
 pytestmark = pytest.mark.postgres
 POLICY = discreet.Policy.from_dict({"columns": {"sex": {"role": "quasi"}}})
@@ -43,6 +44,13 @@ KINDS = {
     "several": ("int4[]", [1, 2]),
     "empty": ("text", ""),
 }
+
+
+@pytest.fixture(scope="module")
+def postgres_url(postgres_url: str) -> Iterator[str]:
+    """A database that no other test has left anything in."""
+    with fresh_database(postgres_url) as url:
+        yield url
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ class Parameters:
         """Whether neither the attempts made nor the penalties charged change what an exploit risks."""
         return self.levels == 1 and (self.detection_slope == 0 or not self.penalties[0])
 
-    def detection(self, attempts: NDArray[np.int64]) -> Floats:
+    def detection(self, attempts: NDArray[np.int64] | Floats) -> Floats:
         """Probability that an exploit is detected after so many earlier ones."""
         with np.errstate(over="ignore"):
             odds = np.clip(self.detection_intercept + self.detection_slope * attempts, -700.0, 700.0)

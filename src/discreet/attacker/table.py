@@ -10,16 +10,13 @@ Where every exploit risks the same fine, the recursion has a closed form (`_all_
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from discreet.attacker.parameters import Floats, Parameters
+from discreet.attacker.sums import detections, discounted
 from discreet.kernel.hierarchy import Ints
-
-NOTHING = -746.0
-"""The logarithm of a number that is 0 as a float."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +57,7 @@ def _all_or_nothing(p: Parameters, sizes: Ints) -> tuple[Floats, ...]:
     After i failures he is still there with probability 1 - i p/g, so that m exploits are worth
     sum_{i<m} gamma^i (1 - i p/g) [gamma (s_i G - d C_p) - C_e]. The bracket rises with i, so the best m is 0 or g.
     """
-    plain, rising = _discounted(p.discount, sizes)
+    plain, rising = discounted(p.discount, sizes)
     share = p.prior / np.maximum(sizes, 1)
     caught = float(p.detection(np.zeros(1, dtype=np.int64))[0])
     burden = p.exploit_cost + p.discount * caught * float(p.penalties[0])
@@ -69,33 +66,13 @@ def _all_or_nothing(p: Parameters, sizes: Ints) -> tuple[Floats, ...]:
     tries: Floats = goes * (sizes - share * (sizes * (sizes - 1.0) / 2))
     charged: Floats = caught * tries
     if p.detection_slope != 0:
-        charged = np.where(goes, _expected_detections(p, sizes, share), 0.0)
+        seen, later = detections(p, sizes)
+        charged = np.where(goes, seen - share * later, 0.0)
     if p.max_penalties is not None:
         charged = np.zeros(len(sizes))
     path: Floats = np.where(goes, sizes, 0).astype(np.float64)
     success: Floats = np.where(goes, p.prior, 0.0)
     return np.maximum(worth, 0), path, success, tries, charged
-
-
-def _discounted(discount: float, sizes: Ints) -> tuple[Floats, Floats]:
-    """The sums of gamma^i and of i gamma^i over i below each size."""
-    if discount == 1:
-        return sizes.astype(np.float64), sizes * (sizes - 1.0) / 2
-    lost = math.ceil(NOTHING / math.log(discount))
-    steps = np.arange(min(int(sizes.max(initial=0)), lost))
-    weights = discount ** steps.astype(np.float64)
-    plain, rising = (
-        np.concatenate([[0.0], np.cumsum(part)])[np.minimum(sizes, len(steps))] for part in (weights, steps * weights)
-    )
-    return plain, rising
-
-
-def _expected_detections(p: Parameters, sizes: Ints, share: Floats) -> Floats:
-    """How often he is detected on his way through all candidates."""
-    steps = np.arange(int(sizes.max(initial=0)))
-    caught = p.detection(steps)
-    plain, rising = (np.concatenate([[0.0], np.cumsum(part)])[sizes] for part in (caught, steps * caught))
-    return np.asarray(plain - share * rising)
 
 
 def _backwards(p: Parameters, sizes: Ints) -> tuple[Floats, ...]:
