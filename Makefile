@@ -8,8 +8,8 @@ export UV_PYTHON_DOWNLOADS = never
 export UV_SYSTEM_CERTS = 1
 export PYTHONUTF8 = 1
 
-# The browser of tests/browser: Debian's chromium, or the one that DISCREET_TEST_CHROMIUM names.
-HAS_BROWSER = { test -n "$$DISCREET_TEST_CHROMIUM" || command -v chromium || command -v chromium-browser; } >/dev/null 2>&1
+# The browser of tests/browser: Debian's chromium, without its windows where there is a choice, or the one that DISCREET_TEST_CHROMIUM names.
+HAS_BROWSER = { test -n "$$DISCREET_TEST_CHROMIUM" || command -v chromium-headless-shell || command -v chromium || command -v chromium-browser; } >/dev/null 2>&1
 
 .PHONY: help demo setup test check bench pins clean browser
 
@@ -37,8 +37,9 @@ browser:
 	@$(HAS_BROWSER) || ! command -v apt-get >/dev/null 2>&1 || { \
 	if [ "$$(id -u)" = 0 ]; then as=env; elif sudo -n true 2>/dev/null; then as="sudo -n"; else exit 0; fi; \
 	echo "Installing Debian's chromium for the tests of the web application" >&2; export DEBIAN_FRONTEND=noninteractive; \
-	$$as apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 || \
-	{ $$as apt-get update -qq >/dev/null 2>&1 && $$as apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1; } || true; }
+	get="$$as apt-get install -y -qq --no-install-recommends"; \
+	for try in now updated; do for name in chromium-headless-shell chromium; do \
+	$$get $$name >/dev/null 2>&1 && exit 0; done; $$as apt-get update -qq >/dev/null 2>&1 || exit 0; done; }
 
 check: .venv/.all
 	@$(BIN)/ruff check .

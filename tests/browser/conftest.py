@@ -28,7 +28,8 @@ MISSING = "chromium is missing: apt-get install chromium, or name one in DISCREE
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """The browser of this machine."""
-    path = os.environ.get("DISCREET_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    path = os.environ.get("DISCREET_TEST_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if path is None:
         pytest.fail(MISSING)
     options = ["--no-sandbox"] if os.geteuid() == 0 else []  # its sandbox does not work for root
