@@ -27,7 +27,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow tests may take an hour. The scheduler knows tests by their names only; one that hides starts a second cluster."""
+    """Browsers last, an hour for slow tests, and no test on Spark that hides from the scheduler, which knows names only."""
+    items.sort(key=lambda item: "browser/" in item.nodeid)  # last: Playwright leaves an event loop running in its process
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(3600))
