@@ -12,8 +12,7 @@ from playwright.sync_api import TimeoutError as TooLate
 from discreet.people import write_demo
 from discreet.web.datasets.demo import bring_hospital
 from discreet.web.jobs import job as jobs
-from tests.browser.test_pages import LOOKS, Look
-from tests.browser.walking import Place, barriers, photograph, press, sideways, tab_to
+from tests.browser.walking import Look, Place, barriers, every_look, photograph, press, sideways, tab_to
 from tests.web.jobs.working import until
 from tests.web.samples import make_dataset
 
@@ -139,11 +138,11 @@ def test_a_bad_file_is_explained(place: Place, visit: Visit, tmp_path: Path) -> 
     assert barriers(page) == []
 
 
-@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
+@every_look
 def test_a_furnished_data_set_is_without_barriers_and_fits(place: Place, visit: Visit, look: Look) -> None:
     site = place.app.state.site
     bring_hospital(site)
-    page = visit("custodian", viewport={"width": look.width, "height": 900}, color_scheme=look.scheme)
+    page = visit("custodian", **look.window)
     page.goto("/datasets")
     page.get_by_role("link", name="hospital.csv").click()
     here = page.url.partition("?")[0]

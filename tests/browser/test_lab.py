@@ -7,11 +7,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.walking import Place, barriers, photograph, press, sideways, tab_to
+from tests.browser.walking import Look, Place, barriers, every_look, photograph, press, sideways, tab_to
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., Page]
-LOOKS = (("light", 1280, "light"), ("dark", 1280, "dark"), ("narrow", 360, "light"), ("double", 640, "light"))
 
 
 def thresholds(page: Page) -> list[str]:
@@ -19,12 +18,12 @@ def thresholds(page: Page) -> list[str]:
     return page.locator("#strip svg .note.lifted").all_text_contents()
 
 
-@pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
-def test_the_lab_fits_and_has_no_barriers(place: Place, visit: Visit, name: str, width: int, scheme: str) -> None:
-    page = visit("auditor", viewport={"width": width, "height": 900}, color_scheme=scheme)
+@every_look
+def test_the_lab_fits_and_has_no_barriers(place: Place, visit: Visit, look: Look) -> None:
+    page = visit("auditor", **look.window)
     for state, query in (("start", ""), ("rising", "?rising=20&k=5"), ("wrong", "?gain=many&k=0"), ("safe", "?k=60")):
         page.goto(f"/lab{query}")
-        photograph(page, f"lab-{state}-{name}")
+        photograph(page, f"lab-{state}-{look.name}")
         assert barriers(page) == [], state
         assert sideways(page) == 0, state
 

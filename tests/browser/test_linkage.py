@@ -13,21 +13,13 @@ from playwright.sync_api import Page, expect
 
 from discreet.linkage.dispatch import Limits
 from discreet.linkage.project import Project
-from tests.browser.walking import Place, barriers, photograph, press, sideways, tab_to, type_into
+from tests.browser.walking import Look, Place, barriers, every_look, photograph, press, sideways, tab_to, type_into
 from tests.linkage.worlds import folder_of
 from tests.web.client import make_accounts
 from tests.web.linking import given_out
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., Page]
-LOOKS = (
-    ("light", 1280, "light"),
-    ("dark", 1280, "dark"),
-    ("window-1024", 1024, "light"),
-    ("window-700", 700, "light"),
-    ("double", 640, "dark"),
-    ("narrow", 360, "light"),
-)
 FIRST = "id,given_name,surname,birth_date,sex,diagnosis\n" + "".join(
     f"a{at},{given},{family},{born},{sex},J{at}\n"
     for at, (given, family, born, sex) in enumerate(
@@ -240,38 +232,34 @@ def project(place: Place, tmp_path: Path) -> Project:
     return given_out(place.app, folder_of(tmp_path / "people")[0].path, limits=Limits.of("0.3", "0.5"))
 
 
-@pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
-def test_pairs_fit_and_have_no_barriers(
-    place: Place, visit: Visit, project: Project, name: str, width: int, scheme: str
-) -> None:
-    page = visit("worker", viewport={"width": width, "height": 800}, color_scheme=scheme)
+@every_look
+def test_pairs_fit_and_have_no_barriers(place: Place, visit: Visit, project: Project, look: Look) -> None:
+    page = visit("worker", **look.window)
     for pair in (1, 3):
         page.goto(f"/linkage/{project.id}/pairs/{pair}")
         listening(page)
         page.keyboard.press("ArrowRight")
         page.keyboard.press("r")
         expect(page.locator("#said")).to_contain_text("row A:")
-        photograph(page, f"review-{pair}-{name}")
+        photograph(page, f"review-{pair}-{look.name}")
         assert barriers(page) == [], pair
         assert sideways(page) == 0, pair
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Help")).to_be_visible()
-    photograph(page, f"review-help-{name}")
+    photograph(page, f"review-help-{look.name}")
     assert barriers(page) == []
     page.keyboard.press("Escape")
     page.goto("/linkage")
-    photograph(page, f"linkage-list-{name}")
+    photograph(page, f"linkage-list-{look.name}")
     assert barriers(page) == []
 
 
-@pytest.mark.parametrize(("name", "width", "scheme"), [LOOKS[0], LOOKS[1], LOOKS[4]])
-def test_pages_of_managers_have_no_barriers(
-    place: Place, visit: Visit, project: Project, name: str, width: int, scheme: str
-) -> None:
-    page = visit("manager", viewport={"width": width, "height": 800}, color_scheme=scheme)
+@every_look
+def test_pages_of_managers_have_no_barriers(place: Place, visit: Visit, project: Project, look: Look) -> None:
+    page = visit("manager", **look.window)
     for at in ("", f"/{project.id}", f"/{project.id}/zones", "/new"):
         page.goto(f"/linkage{at}")
-        photograph(page, f"manager{at.replace('/', '-')}-{name}")
+        photograph(page, f"manager{at.replace('/', '-')}-{look.name}")
         assert barriers(page) == [], at
         assert sideways(page) == 0, at
 

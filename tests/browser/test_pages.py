@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
@@ -12,25 +11,12 @@ from playwright.sync_api import Page, expect
 from discreet.web import links, sessions
 from discreet.web.permissions import GRANTED, ROLES
 from discreet.web.routes import ROUTES
-from tests.browser.walking import Place, barriers, photograph, press, sideways, tab_to, type_into
+from tests.browser.walking import Look, Place, barriers, every_look, photograph, press, sideways, tab_to, type_into
 from tests.web.client import PASSWORD
 from tests.web.samples import SAMPLES, account_number
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., Page]
-
-
-@dataclass(frozen=True)
-class Look:
-    """How somebody looks at a page."""
-
-    name: str
-    width: int
-    scheme: str = "light"
-
-
-LOOKS = (Look("light", 1280), Look("dark", 1280, "dark"), Look("narrow", 360), Look("double", 640))
-"""The last one is 1280 pixels at 200 % zoom: half as many CSS pixels."""
 
 
 def furnish(place: Place) -> None:
@@ -60,10 +46,10 @@ def addresses(place: Place, role: str) -> Iterator[str]:
             yield route.path.format(**path)
 
 
-@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
+@every_look
 def test_every_page_is_without_barriers_and_fits(place: Place, visit: Visit, look: Look) -> None:
     furnish(place)
-    page = visit("custodian", viewport={"width": look.width, "height": 900}, color_scheme=look.scheme)
+    page = visit("custodian", **look.window)
     for address in (*addresses(place, "custodian"), "/about", "/nothing-here"):
         page.goto(address)
         photograph(page, f"{look.name}{address.replace('/', '-')}")
@@ -72,9 +58,9 @@ def test_every_page_is_without_barriers_and_fits(place: Place, visit: Visit, loo
         assert page.locator("h1").count() == 1
 
 
-@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
+@every_look
 def test_pages_before_signing_in(place: Place, visit: Visit, look: Look) -> None:
-    page = visit(viewport={"width": look.width, "height": 900}, color_scheme=look.scheme)
+    page = visit(**look.window)
     site = place.app.state.site
     with site.store.writing() as connection:
         secret = links.make(connection, site, account_number(place.app, "worker"))

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.walking import Place, barriers, photograph, press, sideways, tab_to, type_into
+from tests.browser.walking import Look, Place, barriers, every_look, photograph, press, sideways, tab_to, type_into
 from tests.web.client import make_accounts
 from tests.web.release_data import bring_town, plan, released, work_off
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., Page]
-LOOKS = (("light", 1280, "light"), ("dark", 1280, "dark"), ("small", 1024, "light"), ("double", 640, "light"), ("narrow", 360, "dark"))  # fmt: skip
 
 
 def fill_in(page: Page) -> None:
@@ -84,13 +83,13 @@ def test_from_the_plan_to_the_evidence_by_keyboard(place: Place, visit: Visit, t
     assert barriers(other) == []
 
 
-@pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
-def test_every_page_fits_and_has_no_barriers(place: Place, visit: Visit, name: str, width: int, scheme: str) -> None:
+@every_look
+def test_every_page_fits_and_has_no_barriers(place: Place, visit: Visit, look: Look) -> None:
     make_accounts(place.app, "custodian2")
     released(place.app)
     plan(place.app, name="autumn-2026", recipients="university\nregistry of diseases\ninstitute")
     work_off(place.app)
-    page = visit("custodian2", viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = visit("custodian2", **look.window)
     page.goto("/releases/named/spring")
     page.get_by_label("Paste claims").fill("zip,year,sex\n001,1950,F\n")
     page.get_by_role("button", name="Trace the claims").click()
@@ -98,7 +97,7 @@ def test_every_page_fits_and_has_no_barriers(place: Place, visit: Visit, name: s
     trace = page.url.partition("?")[0].removeprefix(place.origin)
     for path in ("/releases", "/releases/new", "/releases/named/spring", "/releases/plans/2", trace, "/"):
         page.goto(path)
-        photograph(page, f"releases-{path.strip('/').replace('/', '-') or 'dashboard'}-{name}")
+        photograph(page, f"releases-{path.strip('/').replace('/', '-') or 'dashboard'}-{look.name}")
         assert barriers(page) == [], path
         assert sideways(page) == 0, path
 

@@ -7,12 +7,11 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.walking import Place, barriers, photograph, press, sideways, tab_to, type_into
+from tests.browser.walking import Look, Place, barriers, every_look, photograph, press, sideways, tab_to, type_into
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., Page]
 VALUES = "[diagnosis]\nFlu\nAngina\nHIV\n\n[bill]\nup to 100\nover 100\n"
-LOOKS = (("light", 1280, "light"), ("dark", 1280, "dark"), ("narrow", 360, "light"), ("double", 640, "light"))
 
 
 def begin(page: Page, *experts: str, name: str = "Hospital") -> None:
@@ -70,16 +69,16 @@ def test_from_the_study_to_a_version_by_keyboard(place: Place, visit: Visit) -> 
     assert barriers(custodian) == []
 
 
-@pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
-def test_questions_fit_and_have_no_barriers(place: Place, visit: Visit, name: str, width: int, scheme: str) -> None:
+@every_look
+def test_questions_fit_and_have_no_barriers(place: Place, visit: Visit, look: Look) -> None:
     begin(visit("custodian"), "manager")
-    page = visit("manager", viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = visit("manager", **look.window)
     page.goto("/sensitivity")
-    photograph(page, f"sensitivity-list-{name}")
+    photograph(page, f"sensitivity-list-{look.name}")
     assert barriers(page) == []
     page.get_by_role("link", name="Begin").click()
     for kind in ("compare", "rate"):
-        photograph(page, f"sensitivity-{kind}-{name}")
+        photograph(page, f"sensitivity-{kind}-{look.name}")
         assert barriers(page) == [], kind
         assert sideways(page) == 0, kind
         while kind == "compare" and page.get_by_text("Which would harm").count():

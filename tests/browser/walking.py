@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from fastapi import FastAPI
 from playwright.sync_api import Locator, Page
@@ -15,6 +17,36 @@ from tests.web.client import PASSWORD
 SCREENSHOTS = "DISCREET_SCREENSHOTS"
 """The environment variable that names a folder for screenshots; without it none are kept."""
 MOST_TABS = 150
+
+
+@dataclass(frozen=True)
+class Look:
+    """How somebody looks at a page."""
+
+    name: str
+    width: int
+    scheme: Literal["light", "dark"]
+
+    @property
+    def window(self) -> dict[str, Any]:
+        """The same for `visit`."""
+        return {"viewport": {"width": self.width, "height": 900}, "color_scheme": self.scheme}
+
+
+LOOKS = [
+    pytest.param(Look(name, width, scheme), id=name, marks=marks)
+    for name, width, scheme, marks in (
+        ("light", 1280, "light", ()),
+        ("narrow", 360, "dark", ()),
+        ("dark", 1280, "dark", pytest.mark.slow),
+        ("window", 1024, "light", pytest.mark.slow),
+        ("half", 700, "light", pytest.mark.slow),
+        ("double", 640, "light", pytest.mark.slow),
+    )
+]
+"""The last one is 1280 pixels at 200 % zoom: half as many CSS pixels."""
+every_look = pytest.mark.parametrize("look", LOOKS)
+"""For tests that look at pages in all ways, two of them in every run."""
 
 
 @dataclass(frozen=True)
