@@ -10,8 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from tests.servers import fresh_schema, hurry, postgres_server, spark_session
+
+settings.register_profile("daily", max_examples=40, deadline=None, derandomize=True, database=None)
+settings.register_profile("thorough", max_examples=1_000, deadline=None)
+settings.load_profile(os.environ.get("DISCREET_TEST_EXAMPLES", "daily"))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -28,7 +33,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browsers last, an hour for slow tests, and no test on Spark that hides from the scheduler, which knows names only."""
-    items.sort(key=lambda item: "browser/" in item.nodeid)  # last: Playwright leaves an event loop running in its process
+    items.sort(
+        key=lambda item: "browser/" in item.nodeid
+    )  # last: Playwright leaves an event loop running in its process
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(3600))
