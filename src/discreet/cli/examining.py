@@ -113,7 +113,9 @@ def _with_others(
 
 def _extra(name: str, needed: list[tuple[str, str]], purpose: str, lacking: State, remedy: str) -> Check:
     about = name if name == "core" else f"extra {name}"
-    absent, old, there = [], [], []
+    absent: list[str] = []
+    old: list[str] = []
+    there: list[str] = []
     for package, least in needed:
         try:
             version = importlib.metadata.version(package)
