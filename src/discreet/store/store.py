@@ -51,6 +51,23 @@ class Store:
             raise
         return store
 
+    @classmethod
+    def format_at(cls, address: str | os.PathLike[str] | None = None) -> tuple[str, int | None]:
+        """The kind of a store and its format, without changing anything; None where there is no store yet."""
+        place = Address.parse(address)
+        kind = "SQLite" if place.embedded else "PostgreSQL"
+        if place.path is not None and not place.path.exists():
+            return kind, None
+        store = cls(place, connecting.connect(place))
+        try:
+            with store._first_reading() as connection:
+                found = migrating.revision(connection)
+                migrating.refuse_newer(found, place)
+                migrating.refuse_what_is_not_ours(connection, place)
+                return kind, found or None
+        finally:
+            store.close()
+
     def _bring_up_to_date(self) -> None:
         with self._first_reading() as connection:
             found = migrating.revision(connection)

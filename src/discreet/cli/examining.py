@@ -1,0 +1,183 @@
+"""What `discreet doctor` looks at: the installation, the extras, the programs beside it, the store, the folders."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from discreet import __version__
+from discreet.errors import DiscreetError, MissingExtra
+
+State = Literal["ok", "missing", "broken"]
+"""Missing parts are needed for some work only; broken ones stop all of it."""
+
+PURPOSES = {
+    "postgres": "tables and queries in PostgreSQL",
+    "spark": "tables on a Spark cluster",
+    "fast": "quicker counting and searching",
+    "store": "ledger, releases, budgets",
+    "web": "discreet serve",
+    "misuse": "what users have seen, and what requests give away",
+    "gateway": "discreet gateway",
+    "lp": "comparison solvers of the adversary",
+    "linkage": "candidate pairs for linkage",
+    "demo": "the last chapter of discreet demo",
+}
+"""What each extra is for; extras that need nothing are not listed."""
+SPACE = 1 << 30
+"""Free bytes below which counting a large table may fail."""
+_REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*(?P<versions>[^;]*?)\s*(?:;(?P<when>.*))?$")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    about: str
+    state: State
+    found: str
+    remedy: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+def examine(store: str | None = None) -> list[Check]:
+    """Look at everything; what is wrong with one part does not keep the others from being looked at."""
+    return [_python(), *_packages(), _java(), *_folders(), _store(store)]
+
+
+def _python() -> Check:
+    said = f"Discreet {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    if sys.version_info < (3, 11):  # noqa: UP036 - whoever forces an installation is told
+        return Check("Python", "broken", said, "Install Python 3.11 or newer.")
+    return Check("Python", "ok", said)
+
+
+def _packages() -> Iterator[Check]:
+    needed = requirements(importlib.metadata.requires("discreet") or [])
+    yield _extra(
+        "core",
+        needed.get("", []),
+        "everything",
+        "broken",
+        "Install Discreet again: pip install --force-reinstall discreet",
+    )
+    for extra, purpose in PURPOSES.items():
+        yield _extra(extra, needed.get(extra, []), purpose, "missing", f"pip install 'discreet[{extra}]'")
+
+
+def requirements(lines: list[str]) -> dict[str, list[tuple[str, str]]]:
+    """Per extra what it needs: names with the least version. Extras that stand for other extras have theirs.
+
+    >>> requirements(["numpy>=2.0", "fastapi>=0.115 ; extra == 'web'", "discreet[web] ; extra == 'all'"])
+    {'': [('numpy', '2.0')], 'web': [('fastapi', '0.115')], 'all': [('fastapi', '0.115')]}
+    """
+    plain: dict[str, list[tuple[str, str]]] = {}
+    others: dict[str, list[str]] = {}
+    for line in lines:
+        parts = _REQUIREMENT.match(line)
+        if parts is None:
+            continue
+        named = re.search(r"extra\s*==\s*['\"]([^'\"]+)", parts["when"] or "")
+        extra = named[1] if named else ""
+        if parts["name"] == "discreet":
+            inside = re.search(r"\[([^\]]*)\]", line)
+            others.setdefault(extra, []).extend(one.strip() for one in (inside[1] if inside else "").split(","))
+        else:
+            least = re.search(r">=\s*([0-9][0-9.]*)", parts["versions"])
+            plain.setdefault(extra, []).append((parts["name"], least[1] if least else ""))
+    return {
+        extra: _with_others(extra, plain, others) for extra in (*plain, *(one for one in others if one not in plain))
+    }
+
+
+def _with_others(
+    extra: str, plain: dict[str, list[tuple[str, str]]], others: dict[str, list[str]]
+) -> list[tuple[str, str]]:
+    found = list(plain.get(extra, []))
+    for other in others.get(extra, []):
+        found += [one for one in _with_others(other, plain, others) if one not in found]
+    return found
+
+
+def _extra(name: str, needed: list[tuple[str, str]], purpose: str, lacking: State, remedy: str) -> Check:
+    about = name if name == "core" else f"extra {name}"
+    absent: list[str] = []
+    old: list[str] = []
+    there: list[str] = []
+    for package, least in needed:
+        try:
+            version = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            absent.append(package)
+            continue
+        (there if not least or at_least(version, least) else old).append(f"{package} {version}")
+    if absent or old:
+        said = "; ".join(part for part in (_list("not installed", absent), _list("too old", old)) if part)
+        return Check(about, lacking, f"{said} (for {purpose})", remedy)
+    return Check(about, "ok", ", ".join(there))
+
+
+def _list(what: str, names: list[str]) -> str:
+    return f"{what}: {', '.join(names)}" if names else ""
+
+
+def at_least(version: str, least: str) -> bool:
+    """Whether a version is not older than another one.
+
+    >>> at_least("2.10.1", "2.9"), at_least("3.0rc1", "3.0"), at_least("1.9", "1.10")
+    (True, True, False)
+    """
+    return _numbers(version) >= _numbers(least)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(digits[0]) for part in version.split(".") if (digits := re.match(r"\d+", part)))
+
+
+def _java() -> Check:
+    found = shutil.which("java") or (f"{home}/bin/java" if (home := os.environ.get("JAVA_HOME")) else "")
+    if found and Path(found).exists():
+        return Check("Java", "ok", "found")
+    return Check("Java", "missing", "not found (for Spark)", "Install a Java runtime, 17 or newer, or set JAVA_HOME.")
+
+
+def _folders() -> Iterator[Check]:
+    place = Path(tempfile.gettempdir())
+    if not os.access(place, os.W_OK):
+        yield Check("temporary folder", "broken", "cannot be written to", "Set TMPDIR to a folder that can.")
+        return
+    free = shutil.disk_usage(place).free
+    said = f"{free / (1 << 30):.1f} GiB free"
+    if free < SPACE:
+        yield Check(
+            "temporary folder", "missing", f"only {said} (large tables need more)", "Set TMPDIR to a larger disk."
+        )
+    else:
+        yield Check("temporary folder", "ok", said)
+
+
+def _store(address: str | None) -> Check:
+    """The store as commands would find it. Looking makes none."""
+    try:
+        from discreet.store import Store
+
+        kind, found = Store.format_at(address)
+    except MissingExtra as error:
+        return Check("store", "missing", error.problem, error.remedy)
+    except DiscreetError as error:
+        return Check("store", "broken", error.problem, error.remedy)
+    if found is None:
+        return Check("store", "ok", f"{kind}, none yet; the first command that needs one makes it")
+    return Check("store", "ok", f"{kind}, format {found}")
