@@ -50,7 +50,7 @@ class Notes:
         told: dict[str, Any] = {
             "rows": held.rows,
             "columns": ", ".join(columns)[:400],
-            "limit": f"{limit.value:.6g}",
+            **_limited(limit),
             "sensitivity": self._sensitivity,
             "decision": outcome.what,
         }
@@ -63,7 +63,7 @@ class Notes:
         told = {
             "rows": rows,
             "columns": ", ".join(dict.fromkeys(columns))[:400],
-            "limit": f"{limit.value:.6g}",
+            **_limited(limit),
             "decision": "deny",
         }
         receipt = await account.refuse(value, told)
@@ -115,3 +115,9 @@ class Notes:
         task = asyncio.get_running_loop().create_task(work)
         self._debts.add(task)
         task.add_done_callback(self._debts.discard)
+
+
+def _limited(limit: Limit) -> dict[str, Any]:
+    """The limit that held, and what set it."""
+    told = {"limit": f"{limit.value:.6g}", "rule": limit.rule}
+    return {**told, "application": limit.application[:100]} if limit.application else told
