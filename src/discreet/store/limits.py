@@ -6,6 +6,7 @@ They are kept here because the gateway and the web application both need them, a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -57,6 +58,13 @@ class Agreed:
     def value(self) -> Fraction:
         """The largest exposure that it allows."""
         return Fraction(self.allowed, PARTS)
+
+    @property
+    def last_day(self) -> str | None:
+        """The last day on which it holds; None if it has no end."""
+        return (
+            None if self.until is None else (datetime.fromisoformat(self.until) - timedelta(days=1)).date().isoformat()
+        )
 
     @property
     def subject(self) -> str:

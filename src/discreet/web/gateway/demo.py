@@ -72,7 +72,7 @@ class Somebody:
         told = self._told(len(people), "deny" if above else "release")
         if above and self.enforced:
             worst = self.exposure.after(values={COLUMN: ["B20"] * len(people)}, **known)
-            self.ledger.refuse(**self._about(worst.value, told))
+            self.ledger.refuse(**self._about(worst.value, {**told, "columns": COLUMN.rpartition(".")[2]}))
         else:
             self._give(after, told)
         self.clock.now += timedelta(minutes=7)

@@ -50,7 +50,7 @@ def _lower(text: str) -> str:
 def _statement(told: Told) -> tuple[tuple[str, str], ...]:
     return (
         ("What was asked for", "a statement that was not run; its text is kept nowhere"),
-        ("Why", told.reason.removeprefix("Refused: ")),
+        ("Why", reason_words(told)),
     )
 
 

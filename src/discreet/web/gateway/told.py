@@ -188,7 +188,8 @@ def outcome_words(told: Told) -> str:
 def reason_words(told: Told) -> str:
     """Why it was refused, or would have been, in a sentence."""
     if told.reason:
-        return told.reason.removeprefix("Refused: ")
+        said = told.reason.removeprefix("Refused: ")
+        return said[:1].upper() + said[1:]
     brought = "would have brought" if told.refused else "brought"
     what = plural(told.rows, "row", "rows") if told.rows else "The answer to a question"
     return f"{what} {brought} the exposure from {points(told.before)} to {points(told.after)}; the limit was {limit_words(told.limit)}."
