@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from fastapi import Request
@@ -62,11 +62,15 @@ class Somebody:
     version: int = 0
     exposure: Exposure = field(default_factory=lambda: Exposure(Sensitivity.from_dict({COLUMN: WEIGHTS}), x=2.0))
 
+    @property
+    def _subject(self) -> str:
+        return subject_of(self.database, self.name)
+
     def ask(self, people: range, diagnoses: tuple[str, ...], *, alike: int = 1) -> None:
         """Ask for some people; the answer is given or refused as a gateway would."""
         values = [diagnoses[place % len(diagnoses)] for place in people]
         at = self.clock.now.timestamp()
-        known = {"entities": list(people), "distinguishing": [alike] * len(people), "at": at}
+        known: dict[str, Any] = {"entities": list(people), "distinguishing": [alike] * len(people), "at": at}
         after = self.exposure.after(values={COLUMN: values}, **known)
         above = after.value > LIMIT
         told = self._told(len(people), "deny" if above else "release")
@@ -79,7 +83,7 @@ class Somebody:
 
     def try_to(self, reason: str) -> None:
         """Send a statement that is not run."""
-        about = {"actor": self.name, "event": ANSWERED, "subject": subject_of(self.database, self.name)}
+        about: dict[str, Any] = {"actor": self.name, "event": ANSWERED, "subject": self._subject}
         self.ledger.refuse(**about, policy=POLICY, details={"reason": f"Refused: {reason}"})
         self.clock.now += timedelta(minutes=2)
 
@@ -87,9 +91,9 @@ class Somebody:
         told: dict[str, Detail] = {"rows": rows, "columns": COLUMN, "limit": f"{LIMIT:.6g}", "rule": "misuse.limit"}
         return {**told, "decision": decision, **({} if self.enforced else {"enforced": False})}
 
-    def _about(self, value: float, told: dict[str, Detail]) -> dict[str, object]:
+    def _about(self, value: float, told: dict[str, Detail]) -> dict[str, Any]:
         risks = {"risk_before": _amount(self.exposure.value), "risk_after": _amount(value)}
-        about = {"actor": self.name, "event": ANSWERED, "subject": subject_of(self.database, self.name)}
+        about: dict[str, Any] = {"actor": self.name, "event": ANSWERED, "subject": self._subject}
         return {**about, **risks, "policy": POLICY, "details": told}
 
     def _give(self, after: Exposure, told: dict[str, Detail]) -> None:
