@@ -10,13 +10,15 @@ import datetime
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine, select
 
 from discreet.misuse.anomalies import Day as Judged
 from discreet.misuse.anomalies import find_anomalies
 from discreet.misuse.log import Scored
 from discreet.report.words import plural
+from discreet.store.gateway_tables import READ
 from discreet.store.limits import PARTS
 from discreet.web.gateway import users
 from discreet.web.gateway.told import points
@@ -27,6 +29,8 @@ FRAME = 30
 ROW = 5
 """Refusals in a row from which on somebody is trying."""
 MOST = 50
+_KNOWN: WeakKeyDictionary[Engine, tuple[tuple[int, str], list[Incident]]] = WeakKeyDictionary()
+"""Per store what was found the last time, and up to which entry: days change only with entries."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,19 @@ class Incident:
 def incidents(connection: Connection, now: datetime.datetime, *, user: int | None = None) -> list[Incident]:
     """Those of the last days, the worst first; of everybody or of one user, who is measured by everybody all the same."""
     since = (now - datetime.timedelta(days=FRAME)).date().isoformat()
-    found = users.days(connection, since=since)
-    unusual = _unusual(found)
-    named = [(day, _reasons(day, unusual.get((day.user, day.day)))) for day in found if user in (None, day.user)]
+    key = (connection.execute(select(READ.c.upto)).scalar_one(), since)
+    known = _KNOWN.get(connection.engine)
+    if known is None or known[0] != key:
+        known = (key, _ranked(users.days(connection, since=since)))
+        _KNOWN[connection.engine] = known
+    return [one for one in known[1] if user in (None, one.user)][:MOST]
+
+
+def _ranked(days: Sequence[Day]) -> list[Incident]:
+    unusual = _unusual(days)
+    named = [(day, _reasons(day, unusual.get((day.user, day.day)))) for day in days]
     worst = [_incident(day, reasons) for day, reasons in named if reasons]
-    return sorted(worst, key=lambda one: (-one.exposure, one.day, one.user))[:MOST]
+    return sorted(worst, key=lambda one: (-one.exposure, one.day, one.user))
 
 
 def _incident(day: Day, reasons: tuple[str, ...]) -> Incident:
