@@ -95,7 +95,9 @@ def test_one_user_has_a_chart_results_and_refusals_and_no_text_of_a_statement(ap
         user = users.named(connection, "clinic", STRANGE, now=app.state.site.stamp())
     assert user is not None
     page = browser.get(f"/gateway/users/{user.id}").text
-    assert "<svg" in page and 'class="stroke one"' in page and 'class="stroke two"' in page
+    assert "<svg" in page
+    assert 'class="stroke one"' in page
+    assert 'class="stroke two"' in page
     assert "1,234" in page
     assert f"/gateway/why?reference={entry.sequence:04X}" in page
     assert "9 rows would have brought the exposure from 0.75 to 2.31; the limit was 2.00." in page
@@ -144,7 +146,7 @@ def test_the_dashboard_says_who_is_near_the_limit_and_what_waits(app: FastAPI) -
 
 
 def test_incidents_are_ranked_by_what_was_held(app: FastAPI, clock: Clock) -> None:
-    ledger, held = app.state.site.ledger, {name: 0.0 for name in ("ann", "ben", "eve", "kim")}
+    ledger, held = app.state.site.ledger, dict.fromkeys(("ann", "ben", "eve", "kim"), 0.0)
     for day in range(12):
         for name in held:
             after = held[name] + 0.01 + 0.001 * ((day * 7 + len(name)) % 3)

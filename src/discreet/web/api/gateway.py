@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
-from discreet.kernel import written
 from discreet.store import limits
-from discreet.store.limits import PARTS, Agreed
+from discreet.store.limits import Agreed
 from discreet.web.api.gateway_models import (
     Decline,
     Explanation,
@@ -26,7 +24,7 @@ from discreet.web.gateway import incidents, limiting, refusals, users
 from discreet.web.gateway.explaining import explained
 from discreet.web.gateway.following import follow
 from discreet.web.gateway.limiting import NewLimit
-from discreet.web.gateway.told import Told, reason_words
+from discreet.web.gateway.told import Told, decimal, reason_words
 from discreet.web.gateway.users import User
 from discreet.web.pages.gateway import STEPS, Number, PageNumber, Text, may_see, printable
 from discreet.web.problems import not_found
@@ -69,7 +67,7 @@ def incident_list(context: Here) -> Incidents:
             database=one.database,
             name=one.name,
             day=one.day,
-            exposure=_amount(one.exposure) or "0",
+            exposure=decimal(one.exposure),
             reasons=list(one.reasons),
         )
         for one in found
@@ -127,7 +125,7 @@ def _now(context: Context, number: int) -> LimitModel:
 
 
 def _amount(millionths: int | None) -> str | None:
-    return None if millionths is None else written(Fraction(millionths, PARTS))
+    return None if millionths is None else decimal(millionths)
 
 
 def _facts(found: User) -> dict[str, Any]:
@@ -171,4 +169,4 @@ def _limit(context: Context, found: Agreed) -> LimitModel:
         "answer",
     )
     values = {name: getattr(found, name) for name in plain}
-    return LimitModel(**values, limit=written(found.value), holds=found.holds(context.site.stamp()))
+    return LimitModel(**values, limit=decimal(found.allowed), holds=found.holds(context.site.stamp()))

@@ -10,13 +10,14 @@ from pydantic import AfterValidator, Field
 from sqlalchemy import Connection
 
 from discreet.errors import UsageError
-from discreet.kernel import exact, written
+from discreet.kernel import exact
 from discreet.ledger.entry import timestamp
 from discreet.store import limits
 from discreet.store.limits import EVERYBODY, PARTS, Action, Agreed
 from discreet.web import four_eyes
 from discreet.web.api.models import Day, Strict
 from discreet.web.context import Context
+from discreet.web.gateway.told import decimal
 from discreet.web.problems import Problem, not_found
 
 LONGEST_NAME = 63
@@ -69,7 +70,12 @@ def propose(context: Context, wanted: NewLimit) -> int:
         )
 
     subject = f"database:{wanted.database}/user:{wanted.name}"
-    told = {"limit": written(allowed), "action": wanted.action, "until": wanted.until, "reason": wanted.reason}
+    told = {
+        "limit": decimal(int(allowed * PARTS)),
+        "action": wanted.action,
+        "until": wanted.until,
+        "reason": wanted.reason,
+    }
     context.act("gateway.limited", subject, along=along, act="proposed", **told)
     return made[-1]
 
@@ -140,7 +146,7 @@ def _decide(context: Context, limit: Agreed, event: str, reason: str | None = No
         else:
             limits.decline(connection, limit, account=account, now=now, answer=reason)
 
-    told = {"limit": written(limit.value), "action": limit.action, "proposed_by": limit.proposer}
+    told = {"limit": decimal(limit.allowed), "action": limit.action, "proposed_by": limit.proposer}
     context.act(event, limit.subject, along=along, **told, **({} if reason is None else {"reason": reason}))
 
 
@@ -151,7 +157,7 @@ def withdraw(context: Context, limit: Agreed) -> None:
         limit.subject,
         along=lambda connection: limits.withdraw(connection, limit, now=context.site.stamp()),
         act="withdrawn",
-        limit=written(limit.value),
+        limit=decimal(limit.allowed),
     )
 
 

@@ -125,6 +125,15 @@ def _whole(value: object) -> int:
     return min(MOST, value) if isinstance(value, int) and value > 0 else 0
 
 
+def decimal(amount: int) -> str:
+    """Millionths as an exact decimal number.
+
+    >>> decimal(2_500_000), decimal(2_000_000), decimal(1)
+    ('2.5', '2', '0.000001')
+    """
+    return f"{amount // PARTS}.{amount % PARTS:06}".rstrip("0").rstrip(".")
+
+
 # -- in words -------------------------------------------------------------------------------------------------------
 
 
