@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -192,3 +193,15 @@ def test_an_entry_says_what_set_the_limit_and_the_start_says_x(guard: Callable[.
     assert [one.details["rule"] for one in given] == ["gateway.limits 1"]
     (start,) = running.ledger.entries(event="gateway.started")
     assert start.details["x"] == "2"
+
+
+@pytest.mark.postgres
+def test_a_statement_that_is_not_run_has_a_reference_too(guard: Callable[..., Guarding]) -> None:
+    running = guard()
+    with connected(running.url()) as ann, pytest.raises(psycopg.errors.InsufficientPrivilege) as caught:
+        ann.execute("CREATE TABLE own.taken AS SELECT diagnosis FROM patients")
+    hint = caught.value.diag.message_hint or ""
+    found = re.search(r"\(reference ([0-9A-F]{4})\)$", hint)
+    assert found, hint
+    (entry,) = [one for one in running.ledger.entries(actor="ann") if one.outcome == "refused"]
+    assert entry.sequence == int(found[1], 16)

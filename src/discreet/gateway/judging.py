@@ -69,8 +69,7 @@ class Judging:
         if not self._governor.enforces:
             self._governor.notes.note_shadow(self._account, refuse)
             return Release()
-        await self._governor.notes.note_refusal(self._account, refuse)
-        return refuse
+        return await self._governor.notes.note_refusal(self._account, refuse)
 
     async def _publications(
         self, run: Run, behind: list[Understood], held: Held, limit: Limit

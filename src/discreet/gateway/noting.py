@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from discreet.errors import StoreError
@@ -70,8 +70,8 @@ class Notes:
         message = message_of(value, limit.value, columns, rows=rows, reference=f"{receipt.sequence:04X}")
         return Refuse(message, hint=hint_of(rows))
 
-    async def note_refusal(self, account: Account, refuse: Refuse, *, enforced: bool = True) -> None:
-        """Write down that a statement was not run, by the reason and not by its text."""
+    async def note_refusal(self, account: Account, refuse: Refuse, *, enforced: bool = True) -> Refuse:
+        """Write down that a statement was not run, by the reason and not by its text; gives what to say, with a reference."""
         request = Request.of(
             actor=account.user,
             event="gateway.answered",
@@ -80,8 +80,11 @@ class Notes:
             details={"reason": refuse.message[:400], **({} if enforced else {"enforced": False})},
             step=Note(refused=enforced),
         )
-        with contextlib.suppress(StoreError):
-            await asyncio.wrap_future(self._ledger.submit(request))
+        try:
+            receipt = await asyncio.wrap_future(self._ledger.submit(request))
+        except StoreError:
+            return refuse
+        return replace(refuse, hint=f"{refuse.hint} (reference {receipt.sequence:04X})".strip())
 
     def note_shadow(self, account: Account, refuse: Refuse) -> None:
         """Write down that a statement would not have been run."""
