@@ -63,7 +63,7 @@ def test_one_proposes_another_approves_anybody_withdraws(app: FastAPI, clock: Cl
     assert (limit.until, limit.last_day) == ("2026-05-11T00:00:00.000000Z", "2026-05-10")
     page = other.get(f"/gateway/limits/{number}").text
     assert "custodian asks you" in page
-    assert "to 10 May 2026" in page
+    assert "until 10 May 2026" in page
     assert other.post(f"/gateway/limits/{number}/approve").status_code == 303
     assert last(app) == ("web.approved", "custodian2", "done", f"database:clinic/user:eve/limit:{number}")
     assert found(app, number).holds(app.state.site.stamp())
