@@ -40,6 +40,17 @@ def test_whole_numbers(numbers: list[int]) -> None:
     assert decoded([struct.pack("!i", number) for number in numbers], INT4, binary=True) == expected
 
 
+@pytest.mark.parametrize("rest", range(1, 8))
+@pytest.mark.parametrize("words", [1, 2, 3])
+def test_the_end_of_the_last_cell_is_read(words: int, rest: int) -> None:
+    """Its last bytes are fewer than a word; those before them must not be taken for them."""
+    begin = b"abcdefghijklmnopqrstuvwx"[: 8 * words]
+    last = begin + b"z" * rest
+    like = begin + last[-8:][:rest]
+    found = decoded([like, *[b"0"] * FEW, last], TEXT)
+    assert (found[0], found[-1]) == (like.decode(), last.decode())
+
+
 @given(st.lists(st.integers(0, 10**8 - 1), min_size=FEW + 1, max_size=200))
 def test_digits_are_read_eight_at_a_time(numbers: list[int]) -> None:
     found = Decoder(held([(str(number).encode(), b"x") for number in numbers], (INT4, TEXT))).values(0)

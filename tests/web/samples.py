@@ -252,7 +252,21 @@ def _linkage_work(app: FastAPI, owner: str) -> dict[str, str]:
     return {"number": str(number)}
 
 
+def _database_user(app: FastAPI, owner: str) -> dict[str, str]:
+    from tests.web.gateway_data import somebody
+
+    return {"number": str(somebody(app))}
+
+
+def _limit(app: FastAPI, owner: str) -> dict[str, str]:
+    from tests.web.gateway_data import proposed
+
+    return {"number": str(proposed(app, owner))}
+
+
 SAMPLES: dict[str, Maker] = {
+    "database user": _database_user,
+    "limit": _limit,
     "linkage project": _linkage,
     "linkage task": _linkage,
     "linkage pair": _linkage_pair,
@@ -275,5 +289,12 @@ SAMPLES: dict[str, Maker] = {
 
 OWNED = {"token", "interview", "linkage task", "linkage pair"}
 """Objects that only their owner may have; the others are for everybody with the permission."""
-NEVER_OWN = {"/releases/plans/{number}/approve", "/releases/plans/{number}/reject"}
+NEVER_OWN = {
+    "/releases/plans/{number}/approve",
+    "/releases/plans/{number}/reject",
+    "/gateway/limits/{number}/approve",
+    "/gateway/limits/{number}/decline",
+    "/api/v1/gateway/limits/{number}/approve",
+    "/api/v1/gateway/limits/{number}/decline",
+}
 """Routes at which somebody with the permission is refused what is their own: two people decide."""

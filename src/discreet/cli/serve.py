@@ -116,9 +116,11 @@ def _settings(address: str | None, data: Path | None, origin: str, **more: Any) 
 
 
 def _run(settings: Settings, ear: socket.socket, proxy: str | None) -> None:
-    from discreet.web import create_app
+    from discreet.web import create_app, demo
     from discreet.web.serving import serve
 
+    if settings.demo:
+        demo.begin(settings)
     app = create_app(settings)
     site: Site = app.state.site
     serve(app, ear, proxy=proxy, ready=lambda: _tell(site))

@@ -8,10 +8,12 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from discreet.errors import DiscreetError, PolicyError, StoreError
 from discreet.gateway.accounts import Account, Books, with_seen
+from discreet.gateway.agreed import AgreedLimits
 from discreet.gateway.catalog import Catalog, read_catalog
 from discreet.gateway.copied import as_rows, query_of, style_of
 from discreet.gateway.describing import Plans
@@ -117,6 +119,9 @@ class Governor:
             self.database,
             self.policy.digest,
         )
+        self._agreed = AgreedLimits(self._ledger.store, self.database)
+        self._agreed.read()
+        self.limits = replace(self.limits, agreed=self._agreed)
         self._plans = Plans(self._own)
         self.notes = Notes(
             self._ledger,
@@ -132,7 +137,12 @@ class Governor:
             event="gateway.started",
             subject=f"database:{self.database}",
             policy=self.policy.digest,
-            details={"mode": self.mode, "tables": len(self.catalog.governed), "sensitivity": self._sensitivity.version},
+            details={
+                "mode": self.mode,
+                "tables": len(self.catalog.governed),
+                "sensitivity": self._sensitivity.version,
+                "x": f"{self.policy.misuse.x:g}",
+            },
         )
 
     def _find(self) -> dict[str, GovernedTable]:
@@ -191,6 +201,7 @@ class Governor:
         while True:
             await asyncio.sleep(HOUSEKEEPING_SECONDS)
             try:
+                await asyncio.to_thread(self._agreed.read)
                 for account in list(self._accounts.values()):
                     await account.write_repeated()
                 if time.monotonic() - looked >= CATALOG_SECONDS:
@@ -219,6 +230,7 @@ class Governor:
         if who.database != self.database:
             return Refusing(refused("this gateway governs another database.", hint=f"Connect to {self.database}."))
         roles = await asyncio.to_thread(self._own.roles, who.user)
+        await asyncio.to_thread(self._agreed.read)
         account = self._accounts.setdefault(who.user, Account(self._books, who.user))
         await account.load()
         return Watch(self, who, roles, account)

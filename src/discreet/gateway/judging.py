@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -68,8 +69,7 @@ class Judging:
         if not self._governor.enforces:
             self._governor.notes.note_shadow(self._account, refuse)
             return Release()
-        await self._governor.notes.note_refusal(self._account, refuse)
-        return refuse
+        return await self._governor.notes.note_refusal(self._account, refuse)
 
     async def _publications(
         self, run: Run, behind: list[Understood], held: Held, limit: Limit
@@ -126,7 +126,7 @@ class Judging:
         at = self._governor.clock()
         exposure = self._account.with_debts(at)
         if len(publications) > 1 and limit.action != "alert":
-            limit = Limit(limit.value, "deny", limit.context)
+            limit = replace(limit, action="deny")
         first = publications[0]
         for other in publications[1:]:
             exposure = exposure.learn(other.knowledge(), at=at)

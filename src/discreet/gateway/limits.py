@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from discreet.errors import PolicyError
+from discreet.gateway.agreed import AgreedLimits
 from discreet.gateway.judge import Who
 from discreet.policy import Policy
 from discreet.policy.gateway import GatewayPolicy
@@ -20,16 +21,21 @@ class Limit:
     value: float
     action: Action
     context: str | None = None
+    rule: str = ""
+    """What set it, as entries write it: `misuse.limit`, `gateway.limits 2`, `agreed 7`."""
+    application: str = ""
+    """The application, where the rule is about it: then the policy names it."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a policy."""
+    """The limits of a policy, and those that two people agreed on, which come before them."""
 
     policy: GatewayPolicy
     otherwise: float | None
     """That of [misuse], for everybody about whom [[gateway.limits]] says nothing."""
     clock: Callable[[], datetime] = datetime.now
+    agreed: AgreedLimits | None = None
 
     @classmethod
     def of(cls, policy: Policy) -> Limits:
@@ -48,11 +54,21 @@ class Limits:
         return cls(section, policy.misuse.limit)
 
     def now(self, who: Who, roles: frozenset[str]) -> Limit:
-        """What holds for somebody at this moment."""
+        """What holds for somebody at this moment. What was agreed changes value and action, not the weights."""
+        found = self._by_policy(who, roles)
+        agreed = self.agreed.now(who.user) if self.agreed is not None else None
+        if agreed is None:
+            return found
+        return replace(found, value=float(agreed.value), action=agreed.action, rule=f"agreed {agreed.id}")
+
+    def _by_policy(self, who: Who, roles: frozenset[str]) -> Limit:
         at = self.clock().time()
-        for rule in self.policy.limits:
+        for place, rule in enumerate(self.policy.limits, start=1):
             if rule.fits(user=who.user, roles=roles, application=who.application, address=who.address, at=at):
                 value = rule.limit if rule.limit is not None else self.otherwise
                 if value is not None:
-                    return Limit(value, rule.action or self.policy.action, rule.context)
-        return Limit(self.otherwise if self.otherwise is not None else 0.0, self.policy.action)
+                    application = who.application if rule.applications else ""
+                    action = rule.action or self.policy.action
+                    return Limit(value, action, rule.context, f"gateway.limits {place}", application)
+        value = self.otherwise if self.otherwise is not None else 0.0
+        return Limit(value, self.policy.action, rule="misuse.limit")

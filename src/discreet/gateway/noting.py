@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from discreet.errors import StoreError
@@ -50,7 +50,7 @@ class Notes:
         told: dict[str, Any] = {
             "rows": held.rows,
             "columns": ", ".join(columns)[:400],
-            "limit": f"{limit.value:.6g}",
+            **_limited(limit),
             "sensitivity": self._sensitivity,
             "decision": outcome.what,
         }
@@ -63,15 +63,15 @@ class Notes:
         told = {
             "rows": rows,
             "columns": ", ".join(dict.fromkeys(columns))[:400],
-            "limit": f"{limit.value:.6g}",
+            **_limited(limit),
             "decision": "deny",
         }
         receipt = await account.refuse(value, told)
         message = message_of(value, limit.value, columns, rows=rows, reference=f"{receipt.sequence:04X}")
         return Refuse(message, hint=hint_of(rows))
 
-    async def note_refusal(self, account: Account, refuse: Refuse, *, enforced: bool = True) -> None:
-        """Write down that a statement was not run, by the reason and not by its text."""
+    async def note_refusal(self, account: Account, refuse: Refuse, *, enforced: bool = True) -> Refuse:
+        """Write down that a statement was not run, by the reason and not by its text; gives what to say, with a reference."""
         request = Request.of(
             actor=account.user,
             event="gateway.answered",
@@ -80,8 +80,11 @@ class Notes:
             details={"reason": refuse.message[:400], **({} if enforced else {"enforced": False})},
             step=Note(refused=enforced),
         )
-        with contextlib.suppress(StoreError):
-            await asyncio.wrap_future(self._ledger.submit(request))
+        try:
+            receipt = await asyncio.wrap_future(self._ledger.submit(request))
+        except StoreError:
+            return refuse
+        return replace(refuse, hint=f"{refuse.hint} (reference {receipt.sequence:04X})".strip())
 
     def note_shadow(self, account: Account, refuse: Refuse) -> None:
         """Write down that a statement would not have been run."""
@@ -115,3 +118,9 @@ class Notes:
         task = asyncio.get_running_loop().create_task(work)
         self._debts.add(task)
         task.add_done_callback(self._debts.discard)
+
+
+def _limited(limit: Limit) -> dict[str, Any]:
+    """The limit that held, and what set it."""
+    told = {"limit": f"{limit.value:.6g}", "rule": limit.rule}
+    return {**told, "application": limit.application[:100]} if limit.application else told

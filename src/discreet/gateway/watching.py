@@ -66,8 +66,7 @@ class Watch:
         return self._refused(refuse)
 
     async def _refused(self, refuse: Refuse) -> Verdict:
-        await self._governor.notes.note_refusal(self._account, refuse)
-        return refuse
+        return await self._governor.notes.note_refusal(self._account, refuse)
 
     def _query(self, request: Query) -> Verdict | Awaitable[Verdict]:
         text = self._understand(request.text)

@@ -42,6 +42,8 @@ NORMAL = 1.4826
 SPREAD_DAYS, SPREAD_PEERS = 10, 3
 """How many days, and how many peers, the group's spread counts for."""
 SMALLEST = 0.05
+CELLS = 1_000_000
+"""Numbers that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,9 @@ def find_anomalies(results: Iterable[Scored], *, threshold: float = THRESHOLD) -
     levels = {who: np.log1p(np.array(list(days.values()))) for who, days in scores.items()}
     judged: list[Day] = []
     standings: list[Standing] = []
+    peers = Peers.of(levels)
     for who, days in together.items():
-        group = peers_of(who, levels)
+        group = peers.group(who)
         centres, z = judge(levels[who], group)
         for place, (day, listed) in enumerate(days.items()):
             rows = sum(one.rows for one in listed)
@@ -173,21 +176,64 @@ class Group:
     """s_g²"""
 
 
-def peers_of(who: Who, levels: Mapping[Who, Floats]) -> Group | None:
-    """The other users of the role; where there are none, all other users."""
-    others = [level for other, level in levels.items() if other[0] != who[0] and other[1] == who[1]]
-    others = others or [level for other, level in levels.items() if other[0] != who[0]]
-    if not others:
-        return None
-    medians = np.array([np.median(level) for level in others])
-    residuals = np.concatenate([np.abs(level - median) for level, median in zip(others, medians, strict=True)])
-    within = max(SMALLEST, NORMAL * float(np.median(residuals))) ** 2
-    days = float(np.median([len(level) for level in others]))
-    seen = (NORMAL * _mad(medians)) ** 2
-    between = (len(others) * max(0.0, seen - math.pi / 2 * within / days) + SPREAD_PEERS * within) / (
-        len(others) + SPREAD_PEERS
-    )
-    return Group(len(others), float(np.median(medians)), between, within)
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Users who may be peers of each other; what is usual for each is worked out once."""
+
+    users: NDArray[np.int64]
+    """A number per user, one for each role that she has."""
+    days: NDArray[np.int64]
+    medians: Floats
+    residuals: Floats
+    """How far each day is from its user's median."""
+    owners: NDArray[np.int64]
+    """Whose day it is."""
+
+    @classmethod
+    def of(cls, levels: Sequence[tuple[int, Floats]]) -> Pool:
+        """Those with these numbers and days."""
+        users = np.array([user for user, _ in levels], dtype=np.int64)
+        days = np.array([len(level) for _, level in levels], dtype=np.int64)
+        medians = np.array([np.median(level) for _, level in levels])
+        residuals = [np.abs(level - median) for (_, level), median in zip(levels, medians, strict=True)]
+        return cls(users, days, medians, np.concatenate(residuals), np.repeat(users, days))
+
+    def without(self, user: int) -> Group | None:
+        """What is usual for all but one of them; None if there is nobody else."""
+        others = self.users != user
+        if not others.any():
+            return None
+        medians, number = self.medians[others], int(others.sum())
+        within = max(SMALLEST, NORMAL * float(np.median(self.residuals[self.owners != user]))) ** 2
+        days = float(np.median(self.days[others]))
+        seen = (NORMAL * _mad(medians)) ** 2
+        between = (number * max(0.0, seen - math.pi / 2 * within / days) + SPREAD_PEERS * within) / (
+            number + SPREAD_PEERS
+        )
+        return Group(number, float(np.median(medians)), between, within)
+
+
+@dataclass(frozen=True, eq=False)
+class Peers:
+    """Everybody, and those of each role."""
+
+    numbers: Mapping[str, int]
+    everybody: Pool
+    roles: Mapping[str, Pool]
+
+    @classmethod
+    def of(cls, levels: Mapping[Who, Floats]) -> Peers:
+        """Of the levels of all days."""
+        numbers = {user: place for place, user in enumerate(dict.fromkeys(user for user, _ in levels))}
+        listed = [(role, numbers[user], level) for (user, role), level in levels.items()]
+        roles = dict.fromkeys(role for role, _, _ in listed)
+        pools = {role: Pool.of([(user, level) for its, user, level in listed if its == role]) for role in roles}
+        return cls(numbers, Pool.of([(user, level) for _, user, level in listed]), pools)
+
+    def group(self, who: Who) -> Group | None:
+        """The other users of the role; where there are none, all other users."""
+        number = self.numbers[who[0]]
+        return self.roles[who[1]].without(number) or self.everybody.without(number)
 
 
 def _mad(numbers: Floats) -> float:
@@ -196,26 +242,44 @@ def _mad(numbers: Floats) -> float:
 
 def judge(levels: Floats, group: Group | None) -> tuple[Floats, Floats]:
     """For each day the centre it is held against, and z."""
-    found = [_forecast(np.delete(levels, place), group) for place in range(len(levels))]
-    centres = np.array([level if one is None else one[0] for one, level in zip(found, levels, strict=True)])
-    spreads = np.array([1.0 if one is None else one[1] for one in found])
+    if len(levels) == 1:
+        own = np.empty((1, 0))
+        return _judged(levels, *(_alone(levels) if group is None else _forecast(own, group)))
+    step = max(1, CELLS // len(levels))
+    parts = [_forecast(_others(levels, start, start + step), group) for start in range(0, len(levels), step)]
+    return _judged(levels, np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]))
+
+
+def _judged(levels: Floats, centres: Floats, spreads: Floats) -> tuple[Floats, Floats]:
     return centres, (levels - centres) / spreads
 
 
-def _forecast(own: Floats, group: Group | None) -> tuple[float, float] | None:
-    """Where the next day lies, and how far days spread around that; None where there is nothing to go by."""
-    days = len(own)
-    if group is None and not days:
-        return None
-    spread = (NORMAL * _mad(own)) ** 2 if days else 0.0
-    if group is None:
-        return float(np.median(own)), math.sqrt(max(spread, SMALLEST**2) * (1 + math.pi / 2 / days))
-    spread = max(SMALLEST**2, (days * spread + SPREAD_DAYS * group.within) / (days + SPREAD_DAYS))
+def _alone(levels: Floats) -> tuple[Floats, Floats]:
+    """Where there is nothing to go by, a day is as it is."""
+    return levels, np.ones_like(levels)
+
+
+def _others(levels: Floats, start: int, end: int) -> Floats:
+    """For each day from `start` to `end` all other days, as a row each."""
+    days, places = np.arange(start, min(end, len(levels))), np.arange(len(levels) - 1)
+    return levels[places + (places >= days[:, None])]
+
+
+def _forecast(own: Floats, group: Group | None) -> tuple[Floats, Floats]:
+    """Where the next day lies, and how far days spread around that, for each row of days."""
+    days = own.shape[1]
     if not days:
-        return group.centre, math.sqrt(spread + group.between)
-    own_weight = group.between / (group.between + math.pi / 2 * spread / days)
-    centre = own_weight * float(np.median(own)) + (1 - own_weight) * group.centre
-    return centre, math.sqrt(spread + (1 - own_weight) * group.between)
+        assert group is not None  # noqa: S101 - the caller has looked
+        spread = max(SMALLEST**2, group.within)
+        return np.array([group.centre]), np.array([math.sqrt(spread + group.between)])
+    medians = np.median(own, axis=1)
+    spreads = (NORMAL * np.median(np.abs(own - medians[:, None]), axis=1)) ** 2
+    if group is None:
+        return medians, np.sqrt(np.maximum(spreads, SMALLEST**2) * (1 + math.pi / 2 / days))
+    spreads = np.maximum(SMALLEST**2, (days * spreads + SPREAD_DAYS * group.within) / (days + SPREAD_DAYS))
+    own_weight = group.between / (group.between + math.pi / 2 * spreads / days)
+    centres = own_weight * medians + (1 - own_weight) * group.centre
+    return centres, np.sqrt(spreads + (1 - own_weight) * group.between)
 
 
 def _standing(who: Who, levels: Floats, group: Group | None) -> Standing:

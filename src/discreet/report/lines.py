@@ -50,6 +50,8 @@ class Axes:
     upwards: str
     written: Callable[[float], str] | None = None
     """How numbers on the vertical axis are written."""
+    dated: Callable[[float], str] | None = None
+    """How those on the horizontal axis are, where they are moments and not amounts."""
 
 
 def line_chart(lines: Sequence[Line], axes: Axes, *, marks: Sequence[Mark] = ()) -> Drawing:
@@ -63,7 +65,7 @@ def line_chart(lines: Sequence[Line], axes: Axes, *, marks: Sequence[Mark] = ())
         frame.grid(written=axes.written),
         _strokes(frame, lines),
         marked(frame, marks, words + AXIS),
-        foot(axes.x.labelled(), y=frame.bottom, title=_named(axes.across, axes.x, None)),
+        foot(_ticks(axes), y=frame.bottom, title=_named(axes.across, axes.x, axes.dated)),
     )
     return Drawing(parts, frame.bottom + FOOT, "chart axes")
 
@@ -71,6 +73,12 @@ def line_chart(lines: Sequence[Line], axes: Axes, *, marks: Sequence[Mark] = ())
 def _named(name: str, scale: Scale, written: Callable[[float], str] | None) -> str:
     _, unit = scale.unit
     return f"{name}, in {unit}" if unit and written is None else name
+
+
+def _ticks(axes: Axes) -> list[tuple[float, str]]:
+    if axes.dated is None:
+        return axes.x.labelled()
+    return [(axes.x.share(tick), axes.dated(tick)) for tick in axes.x.ticks]
 
 
 def _legend(label: str, place: int) -> Markup:

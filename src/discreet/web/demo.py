@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from discreet.web import accounts
 from discreet.web.datasets.demo import bring_hospital
+from discreet.web.gateway.demo import bring_gateway, write_past
 from discreet.web.linkage.demo import bring_linkage
 from discreet.web.permissions import ROLES
 from discreet.web.releasing.demo import bring_releases
 from discreet.web.sensitivity.demo import bring_study
+from discreet.web.settings import Settings
 from discreet.web.site import Site
 
 NAMES = {**{role: role for role in ROLES}, "deputy": "custodian"}
@@ -25,6 +27,11 @@ class Visitor:
     name: str
     role: str
     password: str
+
+
+def begin(settings: Settings) -> None:
+    """Write what happened before anybody opened the store: the ledger takes entries in the order of time."""
+    write_past(settings.store, settings.clock())
 
 
 def furnish(site: Site) -> list[Visitor]:
@@ -48,5 +55,5 @@ def _visitor(site: Site, name: str, role: str) -> Visitor:
     return Visitor(name, role, password)
 
 
-STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital, bring_study, bring_releases, bring_linkage)
+STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital, bring_study, bring_releases, bring_linkage, bring_gateway)
 """What further places bring: data sets, projects, recipients."""

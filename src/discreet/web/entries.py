@@ -81,14 +81,14 @@ def newest(connection: Connection, wanted: Wanted, *, before: int | None = None,
     if before is not None:
         query = query.where(ENTRY.c.sequence < before)
     rows = connection.execute(query).all()
-    shown = tuple(_entry(row.sequence, row.body) for row in rows[:most])
+    shown = tuple(entry_of(row.sequence, row.body) for row in rows[:most])
     return Page(shown, shown[-1].sequence if len(rows) > most else None)
 
 
 def find(connection: Connection, number: int) -> Entry | None:
     """One entry."""
     body = connection.execute(select(ENTRY.c.body).where(ENTRY.c.sequence == number)).scalar()
-    return None if body is None else _entry(number, body)
+    return None if body is None else entry_of(number, body)
 
 
 def wanted_of(query: Mapping[str, str]) -> Wanted:
@@ -96,7 +96,8 @@ def wanted_of(query: Mapping[str, str]) -> Wanted:
     return Wanted(**{name: query.get(name, "").strip() for name in NAMES})
 
 
-def _entry(number: int, body: str) -> Entry:
+def entry_of(number: int, body: str) -> Entry:
+    """An entry from its body; an error if that is not what was written."""
     try:
         return Entry.read(body)
     except ValueError:

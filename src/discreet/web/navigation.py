@@ -47,6 +47,8 @@ GROUPS = (
         (
             Place("Releases", "/releases", "releases.read"),
             Place("Linkage", "/linkage", "linkage.read"),
+            Place("Gateway", "/gateway", "gateway.read"),
+            Place("Why refused", "/gateway/why", "gateway.explain"),
         ),
     ),
     Group(
@@ -67,13 +69,18 @@ def menu(permissions: Collection[str], path: str) -> list[Group]:
     >>> [(group.name, [place.name for place in group.places]) for group in menu({"dashboard.read", "ledger.read"}, "/")]
     [('Overview', ['Dashboard']), ('Oversight', ['Ledger'])]
     """
+    here = max(
+        (place.path for group in GROUPS for place in group.places if _holds(place.path, path)), key=len, default=""
+    )
     shown = [
-        Group(group.name, tuple(_seen(place, path) for place in group.places if place.permission in permissions))
+        Group(
+            group.name,
+            tuple(replace(place, here=place.path == here) for place in group.places if place.permission in permissions),
+        )
         for group in GROUPS
     ]
     return [group for group in shown if group.places]
 
 
-def _seen(place: Place, path: str) -> Place:
-    here = path == place.path or (place.path != "/" and path.startswith(f"{place.path}/"))
-    return replace(place, here=here)
+def _holds(place: str, path: str) -> bool:
+    return path == place or (place != "/" and path.startswith(f"{place}/"))

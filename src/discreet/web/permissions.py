@@ -27,6 +27,10 @@ PERMISSIONS = {
     "linkage.review": "look at the pairs one was given, open cells within one's limits, decide",
     "linkage.manage": "make linkage projects, give out pairs, see progress and meters, have disputes settled; no values",
     "linkage.take": "take away linked, de-identified tables and the log of who saw what",
+    "gateway.read": "see users of databases behind a gateway: exposure, refusals, incidents, limits; no values",
+    "gateway.explain": "look up why something was refused to a database user of one's own name, by its reference",
+    "gateway.limit": "propose and withdraw limits of database users",
+    "gateway.approve": "approve or decline limits that another account has proposed",
     "reports.read": "read reports on data sets: numbers of people and names of columns, no values",
     "accounts.change": "invite people, close accounts and open them again, end sessions",
     "api.describe": "read the description of the API",
@@ -41,19 +45,20 @@ ROLES = {
 }
 """Meaning by role."""
 
-_EVERYBODY = frozenset({"account.own", "dashboard.read", "sensitivity.answer"})
+_EVERYBODY = frozenset({"account.own", "dashboard.read", "sensitivity.answer", "gateway.explain"})
 _RELEASES = frozenset({"releases.read", "releases.change", "releases.approve", "releases.take", "releases.trace"})
+_GATEWAY = frozenset({"gateway.read", "gateway.limit", "gateway.approve"})
 _DATASETS = frozenset({"datasets.read", "datasets.change", "datasets.take", "reports.read"})
 
 GRANTED: dict[str, frozenset[str]] = {
-    "custodian": _EVERYBODY | _DATASETS | _RELEASES | {"attack.plan", "sensitivity.change", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.change", "api.describe"},
+    "custodian": _EVERYBODY | _DATASETS | _RELEASES | _GATEWAY | {"attack.plan", "sensitivity.change", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.change", "api.describe"},
     "manager": _EVERYBODY | {"linkage.read", "linkage.manage", "linkage.take", "attack.plan", "tokens.own", "api.describe"},
     "worker": _EVERYBODY | {"linkage.read", "linkage.review"},
-    "auditor": _EVERYBODY | {"attack.plan", "releases.read", "reports.read", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "api.describe"},
+    "auditor": _EVERYBODY | {"attack.plan", "releases.read", "gateway.read", "reports.read", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "api.describe"},
 }  # fmt: skip
 """The permissions of each role."""
 
-SESSIONS_ONLY = frozenset({"account.own", "accounts.change", "releases.approve", "releases.take"})
+SESSIONS_ONLY = frozenset({"account.own", "accounts.change", "releases.approve", "releases.take", "gateway.approve"})
 """Never given to a token: what decides who may come in, or what may go out, needs a person who has signed in."""
 
 

@@ -11,6 +11,7 @@ from discreet.web.api import ledger as ledger_api
 from discreet.web.api import tokens as tokens_api
 from discreet.web.api.me import me
 from discreet.web.dataset_routes import DATASET_ROUTES
+from discreet.web.gateway_routes import GATEWAY_ROUTES
 from discreet.web.lab_routes import LAB_ROUTES
 from discreet.web.linkage_routes import LINKAGE_ROUTES
 from discreet.web.pages import about, dashboard, ledger, own, people, programs, sign_in, welcome
@@ -87,5 +88,6 @@ ROUTES: tuple[Route, ...] = (
     *SENSITIVITY_ROUTES,
     *RELEASE_ROUTES,
     *LINKAGE_ROUTES,
+    *GATEWAY_ROUTES,
 )
 """Method, path, permission, handler; then kind, body and what is loaded."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +23,16 @@ def moment(stamp: str) -> str:
     """
     when = datetime.fromisoformat(stamp)
     return f"{when.day} {MONTHS[when.month - 1]} {when.year}, {when:%H:%M} UTC"
+
+
+def day(text: str) -> str:
+    """A day.
+
+    >>> day("2026-01-31")
+    '31 January 2026'
+    """
+    when = date.fromisoformat(text)
+    return f"{when.day} {MONTHS[when.month - 1]} {when.year}"
 
 
 def short_moment(stamp: str) -> str:
@@ -97,6 +107,7 @@ def _seconds(stamp: str, now: datetime) -> float:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "moment": moment,
+    "day": day,
     "short_moment": short_moment,
     "ago": ago,
     "ahead": ahead,

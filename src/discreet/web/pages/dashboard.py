@@ -15,8 +15,11 @@ from discreet.report import Finding
 from discreet.report.markup import Markup
 from discreet.report.svg import spark
 from discreet.report.words import plural
+from discreet.store import limits
 from discreet.web import accounts, recent, words
 from discreet.web.context import Context, Here
+from discreet.web.gateway import users
+from discreet.web.gateway.following import follow
 from discreet.web.releasing import plan as plans
 from discreet.web.releasing.plan import Plan
 
@@ -35,6 +38,8 @@ class Notice(Finding):
 
 def dashboard_page(context: Here) -> Response:
     """What this account can see of it all; what it may not see is left out."""
+    if context.may("gateway.read"):
+        follow(context.site.store)
     with context.site.store.reading() as connection:
         notices = [notice for finder in NOTICES for notice in finder(context, connection)]
         state = _ledger_state(context, connection) if context.may("ledger.read") else None
@@ -165,9 +170,44 @@ def _listed(waiting: list[Plan]) -> str:
     return ", ".join(names[:5]) + (" and others" if len(names) > 5 else "")
 
 
+def waiting_limits(context: Context, connection: Connection) -> list[Notice]:
+    """Limits of database users that somebody else has to decide on."""
+    if not context.may("gateway.approve"):
+        return []
+    waiting = limits.everything(connection, state="proposed")
+    others = [limit for limit in waiting if limit.account != context.owner.id]
+    if not others:
+        return []
+    names = ", ".join("everybody" if limit.name == limits.EVERYBODY else limit.name for limit in others[:5])
+    headline = f"{plural(len(others), 'limit of a database user awaits', 'limits of database users await')} your approval: {names}{' and others' if len(others) > 5 else ''}."
+    return [
+        Notice(
+            headline,
+            "Look at what the user has seen, then approve or decline it.",
+            f"/gateway/limits/{others[0].id}",
+            "Look at the limit",
+        )
+    ]
+
+
+def near_limits(context: Context, connection: Connection) -> list[Notice]:
+    """Database users who have seen most of what they may."""
+    if not context.may("gateway.read"):
+        return []
+    number, first = users.near_limit(connection, now=context.site.stamp())
+    if first is None:
+        return []
+    who = plural(number, "database user is", "database users are")
+    headline = f"{who} above {users.NEARLY} % of their limit; {first.name} has {first.used} of {first.allowed} in {first.database}."
+    step = "See what was asked for, and decide whether the limit still fits."
+    return [Notice(headline, step, f"/gateway/users/{first.id}", f"See {first.name}")]
+
+
 NOTICES: tuple[Callable[[Context, Connection], list[Notice]], ...] = (
     verification,
     waiting_releases,
+    waiting_limits,
+    near_limits,
     low_budgets,
     refused_lately,
     open_invitations,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from discreet.errors import DiscreetError
 from discreet.releases import keeping
 from discreet.releases.keeping import Kept
 from discreet.releases.names import check_names
 from discreet.releases.registry import Registry
-from discreet.store.tables import ENTRY
+from discreet.web import four_eyes
 from discreet.web.context import Context
 from discreet.web.datasets import dataset as datasets
 from discreet.web.jobs import job as jobs
@@ -223,38 +223,29 @@ def _refuse_own(context: Context, plan: Plan, event: str, verb: str) -> None:
     """Four eyes: a refusal that is written down, since somebody tried."""
     if context.owner.id != plan.account:
         return
-    context.site.ledger.refuse(
-        actor=context.owner.name, event=event, subject=plan.subject, details={"plan": plan.digest, "why": "own plan"}
-    )
-    raise Problem(
-        403,
+    raise four_eyes.refuse(
+        context,
+        event,
+        plan.subject,
         f"You planned this yourself, or changed it last, so you cannot {verb} it.",
-        remedy="Ask another custodian to look at it; an approval is worth something because it is somebody else's.",
-        title="Two people decide",
+        "Ask another custodian to look at it; an approval is worth something because it is somebody else's.",
+        plan=plan.digest,
+        why="own plan",
     )
 
 
 def _refuse_planned_by_account(context: Context, plan: Plan) -> None:
     """Whoever plans must not make himself the second pair of eyes: by opening an account, or by a new link to one."""
-    mine = (
-        ENTRY.c.event == "web.account",
-        ENTRY.c.actor == plan.planner,
-        ENTRY.c.subject == f"account:{context.owner.name}",
-        ENTRY.c.time >= plan.changed,
-    )
-    with context.site.store.reading() as connection:
-        touched = connection.execute(select(ENTRY.c.sequence).where(*mine).limit(1)).scalar()
+    touched = four_eyes.touched(context, by=plan.planner, since=plan.changed)
     if touched is None:
         return
-    context.site.ledger.refuse(
-        actor=context.owner.name,
-        event="web.approved",
-        subject=plan.subject,
-        details={"plan": plan.digest, "why": "account changed by the planner", "entry": touched},
-    )
-    raise Problem(
-        403,
+    raise four_eyes.refuse(
+        context,
+        "web.approved",
+        plan.subject,
         f"{plan.planner}, who planned this, has opened or changed your account since (entry {touched} of the ledger).",
-        remedy="Let a third custodian approve it, or have it planned anew.",
-        title="Two people decide",
+        "Let a third custodian approve it, or have it planned anew.",
+        plan=plan.digest,
+        why="account changed by the planner",
+        entry=touched,
     )

@@ -1,0 +1,127 @@
+"""The tables about database users: what the ledger tells of each, summed up, and limits that two people agreed on."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from discreet.store.tables import Number, metadata
+
+READ = Table(
+    "gateway_read",
+    metadata,
+    Column(
+        "id", SmallInteger, CheckConstraint("id = 1", name="gateway_read_one"), primary_key=True, autoincrement=False
+    ),
+    Column("upto", BigInteger, nullable=False),
+)
+"""The one row that says up to which entry of the ledger the sums below go."""
+
+WATCHED = Table(
+    "gateway_database",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("entry", BigInteger, nullable=False),
+    Column("since", Text, nullable=False),
+    Column("mode", Text, nullable=False),
+    Column("tables", BigInteger, nullable=False),
+    Column("x", Text, nullable=False),
+)
+"""A database before which a gateway was started, and how it was the last time."""
+
+USER = Table(
+    "gateway_user",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("database", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("exposure", BigInteger, nullable=False),
+    Column("allowed", BigInteger, nullable=True),
+    Column("rule", Text, nullable=False),
+    Column("answers", BigInteger, nullable=False),
+    Column("repeated", BigInteger, nullable=False),
+    Column("refused", BigInteger, nullable=False),
+    Column("would", BigInteger, nullable=False),
+    Column("over", BigInteger, nullable=False),
+    Column("streak", BigInteger, nullable=False),
+    Column("seen", Text, nullable=False),
+    UniqueConstraint("database", "name", name="gateway_user_name"),
+)
+"""Somebody who came through a gateway. `exposure` and `allowed` are millionths; `would` is how often she would have been
+refused, `over` how often something above the limit was let through, `streak` how many refusals came last in a row.
+"""
+
+DAY = Table(
+    "gateway_day",
+    metadata,
+    Column("user", Number, ForeignKey("gateway_user.id"), primary_key=True, autoincrement=False),
+    Column("day", Text, primary_key=True),
+    Column("answers", BigInteger, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("refused", BigInteger, nullable=False),
+    Column("would", BigInteger, nullable=False),
+    Column("over", BigInteger, nullable=False),
+    Column("streak", BigInteger, nullable=False),
+    Column("opened", BigInteger, nullable=False),
+    Column("closed", BigInteger, nullable=False),
+    Index("gateway_day_day", "day"),
+)
+"""One day of one user: exposure in the morning (`opened`) and in the evening, and the most refusals in a row."""
+
+REFUSAL = Table(
+    "gateway_refusal",
+    metadata,
+    Column("sequence", Number, ForeignKey("ledger_entry.sequence"), primary_key=True, autoincrement=False),
+    Column("user", Number, ForeignKey("gateway_user.id"), nullable=False),
+    Column("enforced", Boolean, nullable=False),
+    Index("gateway_refusal_user", "user", "sequence"),
+)
+"""Which entries are refusals, also those that shadow mode only wrote down."""
+
+LIMIT = Table(
+    "gateway_limit",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("database", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("allowed", BigInteger, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("until", Text, nullable=True),
+    Column("reason", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
+    Column("made", Text, nullable=False),
+    Column("decider", Number, ForeignKey("web_account.id"), nullable=True),
+    Column("decided", Text, nullable=True),
+    Column("answer", Text, nullable=True),
+    Column("ended", Text, nullable=True),
+    CheckConstraint("allowed >= 0", name="gateway_limit_sign"),
+    CheckConstraint("action IN ('deny', 'subset', 'mask', 'alert')", name="gateway_limit_action"),
+    CheckConstraint(
+        "state IN ('proposed', 'approved', 'declined', 'withdrawn', 'replaced')", name="gateway_limit_state"
+    ),
+    CheckConstraint("state <> 'approved' OR decider IS NOT NULL", name="gateway_limit_decided"),
+    CheckConstraint("decider IS NULL OR decider <> account", name="gateway_limit_four_eyes"),
+    Index(
+        "gateway_limit_one",
+        "database",
+        "name",
+        unique=True,
+        sqlite_where=text("state = 'approved'"),
+        postgresql_where=text("state = 'approved'"),
+    ),
+)
+"""A limit that somebody proposed (`account`) and somebody else decided on (`decider`), for a user of a database or, with
+the name *, for all. `allowed` is in millionths; `until` is the moment from which on it no longer holds.
+"""

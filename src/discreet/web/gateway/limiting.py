@@ -1,0 +1,181 @@
+"""Limits under four eyes: proposed, approved, declined, withdrawn; each with its entry in the ledger."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from sqlalchemy import Connection
+
+from discreet.errors import UsageError
+from discreet.kernel import exact
+from discreet.ledger.entry import timestamp
+from discreet.store import limits
+from discreet.store.limits import EVERYBODY, PARTS, Action, Agreed
+from discreet.web import four_eyes
+from discreet.web.api.models import Day, Strict
+from discreet.web.context import Context
+from discreet.web.gateway.told import decimal
+from discreet.web.problems import Problem, not_found
+
+LONGEST_NAME = 63
+"""Bytes, and so letters, of a name in PostgreSQL."""
+LARGEST = 10**9
+LONGEST_REASON = 400
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable() or not text.strip():
+        raise ValueError("must be printable text")
+    return text
+
+
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_printable)]
+"""A name as the database has it, spaces and all."""
+
+
+class NewLimit(Strict):
+    """A limit that somebody proposes for a user of a database, or for everybody of it (`*`)."""
+
+    database: Name
+    name: Name
+    limit: Annotated[str, Field(min_length=1, max_length=20)]
+    """The largest exposure, as a decimal number."""
+    action: Action = "deny"
+    until: Day | None = None
+    """The last day on which it holds (UTC); without one, until it is withdrawn."""
+    reason: Annotated[str, Field(min_length=1, max_length=LONGEST_REASON), AfterValidator(_printable)]
+
+
+def propose(context: Context, wanted: NewLimit) -> int:
+    """Propose a limit; nothing changes before somebody else approves it. Gives its number."""
+    allowed, until = amount_of(wanted.limit), end_of(context, wanted.until)
+    made: list[int] = []
+
+    def along(connection: Connection) -> None:
+        made.append(
+            limits.propose(
+                connection,
+                database=wanted.database,
+                name=wanted.name,
+                allowed=int(allowed * PARTS),
+                action=wanted.action,
+                until=until,
+                reason=wanted.reason,
+                account=context.owner.id,
+                now=context.site.stamp(),
+            )
+        )
+
+    subject = f"database:{wanted.database}/user:{wanted.name}"
+    told = {
+        "limit": decimal(int(allowed * PARTS)),
+        "action": wanted.action,
+        "until": wanted.until,
+        "reason": wanted.reason,
+    }
+    context.act("gateway.limited", subject, along=along, act="proposed", **told)
+    return made[-1]
+
+
+def amount_of(text: str) -> Fraction:
+    """A limit as somebody typed it, to the millionth."""
+    try:
+        amount = exact(text.strip())
+    except (UsageError, ValueError):
+        amount = Fraction(-1)
+    if not 0 <= amount <= LARGEST or (amount * PARTS).denominator != 1:
+        raise Problem(
+            422,
+            f"A limit is a number from 0 to {LARGEST:,}, with at most six decimals.",
+            remedy="Write it as 2.5.",
+            title="Nothing is proposed yet",
+        )
+    return amount
+
+
+def end_of(context: Context, day: str | None) -> str | None:
+    """The moment after a day; a problem if that is over."""
+    if day is None:
+        return None
+    after = datetime.combine(date.fromisoformat(day), datetime.min.time(), UTC) + timedelta(days=1)
+    if after <= context.site.now():
+        raise Problem(
+            422,
+            "The last day of this limit is over.",
+            remedy="Give a day that is to come, or none.",
+            title="Nothing is proposed yet",
+        )
+    return timestamp(after)
+
+
+def approve(context: Context, limit: Agreed) -> None:
+    """Put it in force. Whoever proposed it cannot, nor can the user whom it is about."""
+    _refuse_own(context, limit, "web.approved", "approve")
+    touched = four_eyes.touched(context, by=limit.proposer, since=limit.made)
+    if touched is not None:
+        raise four_eyes.refuse(
+            context,
+            "web.approved",
+            limit.subject,
+            f"{limit.proposer}, who proposed this, has opened or changed your account since (entry {touched} of the ledger).",
+            "Let a third custodian approve it, or have it proposed anew.",
+            why="account changed by the proposer",
+            entry=touched,
+        )
+    if limit.until is not None and limit.until <= context.site.stamp():
+        raise Problem(409, "The last day of this limit is over.", remedy="Decline it, or have it proposed anew.")
+    _decide(context, limit, "web.approved")
+
+
+def decline(context: Context, limit: Agreed, *, reason: str) -> None:
+    """Say no, and why. One's own is withdrawn instead."""
+    _refuse_own(context, limit, "web.rejected", "decline")
+    if not reason:
+        raise Problem(422, "Declining needs a reason.", remedy="Say in a sentence what should be different.")
+    _decide(context, limit, "web.rejected", reason)
+
+
+def _decide(context: Context, limit: Agreed, event: str, reason: str | None = None) -> None:
+    def along(connection: Connection) -> None:
+        account, now = context.owner.id, context.site.stamp()
+        if reason is None:
+            limits.approve(connection, limit, account=account, now=now)
+        else:
+            limits.decline(connection, limit, account=account, now=now, answer=reason)
+
+    told = {"limit": decimal(limit.allowed), "action": limit.action, "proposed_by": limit.proposer}
+    context.act(event, limit.subject, along=along, **told, **({} if reason is None else {"reason": reason}))
+
+
+def withdraw(context: Context, limit: Agreed) -> None:
+    """It is not to hold, or no longer. Any custodian can: then what the policy says holds."""
+    context.act(
+        "gateway.limited",
+        limit.subject,
+        along=lambda connection: limits.withdraw(connection, limit, now=context.site.stamp()),
+        act="withdrawn",
+        limit=decimal(limit.allowed),
+    )
+
+
+def found(context: Context, number: int) -> Agreed:
+    """The limit as it is now."""
+    with context.site.store.reading() as connection:
+        limit = limits.find(connection, number)
+    if limit is None:
+        raise not_found()
+    return limit
+
+
+def _refuse_own(context: Context, limit: Agreed, event: str, verb: str) -> None:
+    """A refusal that is written down, since somebody tried."""
+    remedy = "Ask another custodian to look at it; an approval is worth something because it is somebody else's."
+    if context.owner.id == limit.account:
+        words = f"You proposed this yourself, so you cannot {verb} it."
+        raise four_eyes.refuse(context, event, limit.subject, words, remedy, why="own proposal")
+    if limit.name not in (EVERYBODY, "") and context.owner.name == limit.name:
+        words = f"This limit is about a database user of your own name, so you cannot {verb} it."
+        raise four_eyes.refuse(context, event, limit.subject, words, remedy, why="about oneself")

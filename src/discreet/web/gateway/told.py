@@ -1,0 +1,204 @@
+"""What an entry of the gateway says, and how to say it to people. An entry holds numbers and names of columns, no values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from discreet.errors import UsageError
+from discreet.kernel import exact
+from discreet.ledger import Entry
+from discreet.report.words import plural
+from discreet.store.limits import PARTS
+
+ANSWERED = "gateway.answered"
+MOST = 9 * 10**17
+"""Millionths that every database can keep."""
+REDUCING = ("deny", "subset", "mask")
+
+
+@dataclass(frozen=True)
+class Told:
+    """One result, refusal or question of a database user."""
+
+    entry: Entry
+    database: str
+    user: str
+    refused: bool
+    """It was not given out."""
+    answered: bool
+    """Something was given out, or an error has answered."""
+    would: bool
+    """Shadow mode: it would have been refused or reduced."""
+    over: bool
+    """It was let through although it is above the limit."""
+    rows: int
+    columns: tuple[str, ...]
+    decision: str
+    reason: str
+    """Why a statement was not run; empty where a result was above the limit."""
+    before: int | None
+    after: int | None
+    limit: int | None
+    """These three in millionths."""
+    rule: str
+    application: str
+
+    @property
+    def reference(self) -> str:
+        """What the user was told to refer to."""
+        return f"{self.entry.sequence:04X}"
+
+    @property
+    def is_refusal(self) -> bool:
+        """Was it refused, or would it have been?"""
+        return self.refused or self.would
+
+    @property
+    def exposure(self) -> int | None:
+        """The user's exposure afterwards; None if the entry does not say."""
+        return self.before if self.refused else self.after
+
+
+def told_of(entry: Entry) -> Told | None:
+    """What an entry says about a database user; None for entries about something else.
+
+    >>> told_of(Entry(5, "", None, "ann", "linkage", "linkage.revealed", "done", "", None, None, None, "", None, {}, ""))
+    """
+    database = database_of(entry)
+    if entry.event != ANSWERED or database is None or entry.outcome not in ("reserved", "refused", "done"):
+        return None
+    said = entry.details
+    decision, shadow = str(said.get("decision") or ""), said.get("enforced") is False
+    answered = entry.outcome == "reserved"
+    above = answered and (decision == "alert" or (shadow and decision in REDUCING))
+    return Told(
+        entry,
+        database,
+        entry.actor,
+        refused=entry.outcome == "refused",
+        answered=answered,
+        would=shadow and (entry.outcome == "done" or (answered and decision in REDUCING)),
+        over=above,
+        rows=_whole(said.get("rows")),
+        columns=tuple(name for name in str(said.get("columns") or "").split(", ") if name),
+        decision=decision,
+        reason=str(said.get("reason") or ""),
+        before=millionths(entry.risk_before),
+        after=millionths(entry.risk_after),
+        limit=millionths(said.get("limit")),
+        rule=str(said.get("rule") or ""),
+        application=str(said.get("application") or ""),
+    )
+
+
+def database_of(entry: Entry) -> str | None:
+    """The database that an entry about a user names. Both names may hold any character; the user is who acted."""
+    begin, end = "database:", f"/user:{entry.actor}"
+    if not (entry.subject.startswith(begin) and entry.subject.endswith(end)):
+        return None
+    return entry.subject[len(begin) : -len(end)]
+
+
+def subject_of(database: str, user: str) -> str:
+    """What entries about a user are about."""
+    return f"database:{database}/user:{user}"
+
+
+def millionths(written: object) -> int | None:
+    """An amount as entries write it.
+
+    >>> millionths("2.5"), millionths("1/4"), millionths(None), millionths("1e+300") == MOST
+    (2500000, 250000, None, True)
+    """
+    if not isinstance(written, str):
+        return None
+    try:
+        amount = Fraction(Decimal(written)) if "e" in written else exact(written)
+    except (InvalidOperation, OverflowError, ValueError, UsageError):
+        return None
+    return max(0, min(MOST, round(amount * PARTS)))
+
+
+def _whole(value: object) -> int:
+    return min(MOST, value) if isinstance(value, int) and value > 0 else 0
+
+
+def decimal(amount: int) -> str:
+    """Millionths as an exact decimal number.
+
+    >>> decimal(2_500_000), decimal(2_000_000), decimal(1)
+    ('2.5', '2', '0.000001')
+    """
+    return f"{amount // PARTS}.{amount % PARTS:06}".rstrip("0").rstrip(".")
+
+
+# -- in words -------------------------------------------------------------------------------------------------------
+
+
+def points(amount: int | None) -> str:
+    """An exposure as people read it, rounded up, so that nobody seems to be within a limit that is passed.
+
+    >>> points(2_310_001), points(2_000_000), points(None)
+    ('2.32', '2.00', 'unknown')
+    """
+    return "unknown" if amount is None else f"{-(-amount // (PARTS // 100)) / 100:,.2f}"
+
+
+def limit_words(amount: int | None) -> str:
+    """A limit, rounded down.
+
+    >>> limit_words(2_319_999)
+    '2.31'
+    """
+    return "unknown" if amount is None else f"{amount // (PARTS // 100) / 100:,.2f}"
+
+
+def rule_words(rule: str) -> str:
+    """What set a limit.
+
+    >>> rule_words("gateway.limits 2"), rule_words("agreed 7"), rule_words("misuse.limit")
+    ('rule 2 of [[gateway.limits]] in the policy', 'limit 7, which two people agreed on', 'the limit of [misuse] in the policy')
+    """
+    kind, _, number = rule.partition(" ")
+    if kind == "gateway.limits":
+        return f"rule {number} of [[gateway.limits]] in the policy"
+    if kind == "agreed":
+        return f"limit {number}, which two people agreed on"
+    return "the limit of [misuse] in the policy" if kind == "misuse.limit" else "the policy"
+
+
+def agreed_number(rule: str) -> int | None:
+    """The number of the limit that two people agreed on, if it was one."""
+    kind, _, number = rule.partition(" ")
+    return int(number) if kind == "agreed" and number.isascii() and number.isdigit() else None
+
+
+DECISIONS = {
+    "release": "given out",
+    "subset": "some rows given out",
+    "mask": "given out, heavy cells emptied",
+    "alert": "given out above the limit",
+    "deny": "refused",
+    "error": "an error answered",
+}
+
+
+def outcome_words(told: Told) -> str:
+    """What became of it, in few words."""
+    if told.would:
+        return "given out; would have been " + ("reduced" if told.decision in ("subset", "mask") else "refused")
+    if told.refused:
+        return "refused"
+    return DECISIONS.get(told.decision, "given out")
+
+
+def reason_words(told: Told) -> str:
+    """Why it was refused, or would have been, in a sentence."""
+    if told.reason:
+        said = told.reason.removeprefix("Refused: ")
+        return said[:1].upper() + said[1:]
+    brought = "would have brought" if told.refused else "brought"
+    what = plural(told.rows, "row", "rows") if told.rows else "The answer to a question"
+    return f"{what} {brought} the exposure from {points(told.before)} to {points(told.after)}; the limit was {limit_words(told.limit)}."

@@ -1,0 +1,167 @@
+"""Limits of database users under four eyes: propose, look, approve or decline, withdraw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import Query
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from discreet.store import limits
+from discreet.store.limits import ACTIONS, EVERYBODY, Agreed
+from discreet.web.context import Context, Here, go
+from discreet.web.gateway import limiting, users
+from discreet.web.gateway.following import follow
+from discreet.web.gateway.limiting import LONGEST_NAME, LONGEST_REASON, NewLimit
+from discreet.web.gateway.told import limit_words
+from discreet.web.problems import Problem, problem_of
+from discreet.web.remarks import remark
+from discreet.web.route import Loads, numbered
+
+FIELDS = ("database", "name", "limit", "action", "until", "reason")
+PAST = 50
+Text = Annotated[str, Query(max_length=200)]
+Number = Annotated[int | None, Query(ge=0, le=10**17)]
+
+
+def _find(context: Context, path: dict[str, str]) -> Agreed | None:
+    with context.site.store.reading() as connection:
+        return limits.find(connection, numbered(path["number"]))
+
+
+LIMIT = Loads("limit", find=_find, may=lambda context, limit: context.may(context.route.permission))
+"""Limits belong to the custodians of the store together; who may decide on one is asked where it is decided."""
+
+
+def limits_page(context: Here, said: str = "", database: Text = "", name: Text = "", before: Number = None) -> Response:
+    """What waits, what holds, what was; and the form to propose one."""
+    typed = {"database": database, "name": name, "action": "deny"} if (database + name).isprintable() else {}
+    return _page(context, typed=typed, said=remark(said), before=before)
+
+
+def _page(
+    context: Context,
+    *,
+    typed: dict[str, str],
+    said: str = "",
+    problem: Problem | None = None,
+    before: int | None = None,
+) -> Response:
+    follow(context.site.store)
+    now = context.site.stamp()
+    with context.site.store.reading() as connection:
+        listed = limits.everything(connection, before=before, most=PAST + 1)
+        watched = [one.name for one in users.watched(connection)]
+        holding = limits.in_force(connection, now=now)
+        waiting = limits.everything(connection, state="proposed")
+    return context.page(
+        "gateway_limits.html",
+        status=problem.status if problem else 200,
+        problem=problem,
+        said=said,
+        typed={**dict.fromkeys(FIELDS, ""), **typed},
+        waiting=waiting,
+        holding=holding,
+        past=[one for one in listed[:PAST] if one.state != "proposed" and not one.holds(now)],
+        older=listed[PAST - 1].id if len(listed) > PAST else None,
+        databases=watched,
+        actions=ACTIONS,
+        everybody=EVERYBODY,
+        longest=LONGEST_NAME,
+        stamp=now,
+        amount=limit_words,
+    )
+
+
+def propose(context: Here) -> Response:
+    """Propose a limit."""
+    form = context.form
+    try:
+        typed = {name: form.verbatim(name, most=LONGEST_REASON) for name in FIELDS}
+        number = limiting.propose(context, _wanted(typed))
+    except Exception as error:
+        kept = {name: "".join(form.fields.get(name, [""])[:1])[:LONGEST_REASON] for name in FIELDS}
+        shown = {name: text for name, text in kept.items() if text.isprintable()}
+        return _page(context, typed=shown, problem=_ours(error))
+    return go(f"/gateway/limits/{number}", said="limit-proposed")
+
+
+def _wanted(typed: dict[str, str]) -> NewLimit:
+    given: dict[str, Any] = {**typed, "until": typed["until"].strip() or None, "limit": typed["limit"].strip()}
+    try:
+        return NewLimit(**given)
+    except ValidationError as error:
+        names = dict.fromkeys(str(one["loc"][0]) for one in error.errors())
+        raise Problem(
+            422,
+            f"These fields are missing or do not fit: {', '.join(names)}.",
+            remedy="Name a database and a user (or * for everybody), the limit, and why.",
+            title="Nothing is proposed yet",
+        ) from None
+
+
+def limit_page(context: Here, said: str = "") -> Response:
+    """One limit, and what is to be decided about it."""
+    return _again(context, said=remark(said))
+
+
+def _again(context: Context, *, said: str = "", problem: Problem | None = None) -> Response:
+    limit = limiting.found(context, context.loaded.id)
+    follow(context.site.store)
+    now = context.site.stamp()
+    with context.site.store.reading() as connection:
+        user = users.named(connection, limit.database, limit.name, now=now)
+        held = [one for one in limits.in_force(connection, limit.database, now=now) if one.name == limit.name]
+    return context.page(
+        "gateway_limit.html",
+        status=problem.status if problem else 200,
+        problem=problem,
+        said=said,
+        limit=limit,
+        user=user,
+        held=held[0] if held and held[0].id != limit.id else None,
+        holds=limit.holds(now),
+        own=limit.account == context.owner.id,
+        about_oneself=limit.name == context.owner.name,
+        over=limit.until is not None and limit.until <= now,
+        actions=ACTIONS,
+        amount=limit_words,
+        everybody=EVERYBODY,
+    )
+
+
+def approve(context: Here) -> Response:
+    """Put it in force."""
+    return _or_say(context, lambda: limiting.approve(context, context.loaded), said="limit-approved")
+
+
+def decline(context: Here) -> Response:
+    """Say no, and why."""
+    return _or_say(
+        context,
+        lambda: limiting.decline(context, context.loaded, reason=context.form.text("reason", most=LONGEST_REASON)),
+        said="limit-declined",
+    )
+
+
+def withdraw(context: Here) -> Response:
+    """It is not to hold, or no longer."""
+    return _or_say(context, lambda: limiting.withdraw(context, context.loaded), said="limit-withdrawn")
+
+
+def _or_say(context: Context, act: Callable[[], object], *, said: str) -> Response:
+    try:
+        act()
+    except Exception as error:
+        return _again(context, problem=_ours(error))
+    return go(f"/gateway/limits/{context.loaded.id}", said=said)
+
+
+def _ours(error: Exception) -> Problem:
+    """What to say on the page; what is a bug or ails the store is not for it."""
+    problem = problem_of(error)
+    if problem.status >= 500:
+        raise error
+    return problem
