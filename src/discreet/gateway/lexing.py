@@ -170,12 +170,25 @@ def _token(kind: str, written: str, text: str, at: int) -> tuple[Token, int]:
     if kind == "word":
         if "$" in written or text[at : at + 1] in ("'", "$"):  # a$b$..., or a prefix that is none
             raise Unreadable
+        if any(not letter.isascii() and letter != letter.lower() for letter in written):
+            raise Unreadable  # whether the server folds it depends on its encoding
         return Token("word", written, _folded(written)), at
+    if kind == "operator":
+        shorter = _operator(written)
+        return Token(kind, shorter), at - len(written) + len(shorter)
     if kind == "quoted":
         return Token("quoted", written, written[1:-1].replace('""', '"')), at
     if kind in ("number", "parameter") and re.match(rf"[{_TAIL}$]", text[at : at + 1]):
         raise Unreadable
     return Token(kind, written), at
+
+
+def _operator(written: str) -> str:
+    """An operator ends in + or - only if it holds one of some letters; else that is a sign of what follows."""
+    if not set(written) & set("~!@#%^&|`?"):
+        while len(written) > 1 and written[-1] in "+-":
+            written = written[:-1]
+    return written
 
 
 def _folded(word: str) -> str:

@@ -53,6 +53,21 @@ class Names:
         schema = table.args.get("db")
         return [one for one in named if schema is None or one.schema == folded(schema)]
 
+    def mistaken(self) -> bool:
+        """Whether the name of a governed relation stands where the server may read it otherwise than sqlglot does.
+
+        As the name given to something else (`FROM BINARY patients`), or in a schema of which nothing is known.
+        """
+        for table in self.tree.find_all(exp.Table, exp.Subquery, exp.Lateral):
+            its = folded(table.this) if isinstance(table.this, exp.Identifier) else ""
+            alias = alias_of(table)
+            if alias and alias != its and self.catalog.named(alias):
+                return True
+            schema = table.args.get("db")
+            if schema is not None and self.catalog.named(its) and folded(schema) not in self.catalog.schemas[its]:
+                return True
+        return False
+
     def _tables(self) -> None:
         common = {folded(cte.args["alias"].this) for cte in self.tree.find_all(exp.CTE) if cte.args.get("alias")}
         for table in self.tree.find_all(exp.Table):

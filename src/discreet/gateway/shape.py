@@ -49,6 +49,8 @@ class _Look:
         if isinstance(self.tree, exp.Create) or self.tree.find(exp.Into):
             return Reading(frozenset(self.catalog.governed), self.text, writes=True, moves=True)
         self.names = Names.of(self.tree, self.catalog)
+        if self.names.mistaken():
+            raise NotUnderstood
         self.rows = Associating(self.names)
         self.projections = Projecting(self.names).projections()
         asked, placed, ordered = self._asked()
@@ -60,7 +62,7 @@ class _Look:
             placed=placed,
             ordered=ordered,
             projections=self.projections,
-            relations=tuple(dict.fromkeys((table.db, table.name) for table in self.tree.find_all(exp.Table))),
+            relations=tuple(dict.fromkeys(map(_place, self.tree.find_all(exp.Table)))),
             renamed=self.names.renamed(),
             writes=self._writes(),
             moves=self._moves(),
@@ -130,6 +132,12 @@ class _Look:
             if id(column) not in targets and column.find_ancestor(exp.Returning) is None
             for leaf in self.names.of_column(column)
         )
+
+
+def _place(table: Node) -> tuple[str, str]:
+    schema = table.args.get("db")
+    name = folded(table.this) if isinstance(table.this, exp.Identifier) else ""
+    return folded(schema) if schema is not None else "", name
 
 
 def _targets(tree: Node) -> Iterator[Node]:
