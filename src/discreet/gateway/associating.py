@@ -10,6 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.gateway.catalog import Leaf
+from discreet.gateway.linking import Linking
 from discreet.gateway.naming import Names, folded
 
 Node = Any
@@ -89,29 +90,14 @@ class Associating:
         """Whether the tables are joined over their keys, and nothing but that."""
         if self.tree.find(exp.Or) or len({self.names.catalog.governed[root].entity for root in roots}) > 1:
             return False
-        groups = {root: {root} for root in roots}
-        for equation in self.tree.find_all(exp.EQ):
-            if all(isinstance(side, exp.Column) for side in (equation.this, equation.expression)) and self.joins_keys(
-                equation.this
-            ):
-                met = {leaf[0] for side in (equation.this, equation.expression) for leaf in self._keys(side)}
-                whole = set().union(*(groups[one] for one in met if one in groups))
-                for one in whole:
-                    groups[one] = whole
-        for join in self.tree.find_all(exp.Join):
-            for one in join.args.get("using") or ():
-                column = exp.column(folded(one.this if isinstance(one, exp.Column) else one), quoted=True)
-                met = {leaf[0] for leaf in self._keys(column)}
-                whole = set().union(*(groups[name] for name in met if name in groups))
-                for name in whole:
-                    groups[name] = whole
-        return any(its == roots for its in groups.values())
+        select = self._output()
+        return select is not None and Linking(self.names, select).links(roots)
 
     def group(self) -> dict[str, bool]:
         """Whether rows are groups, and how much is known of their size."""
         select = self._output()
         if select is None:
-            return {"aggregated": False, "whole": False, "counted": False, "bare": False}
+            return {"aggregated": False, "whole": False, "counted": False, "bare": False, **self._reach()}
         aggregates = any(one.find(exp.AggFunc) for one in select.expressions)
         aggregated = aggregates or select.args.get("group") is not None
         bare = self._is_bare(select)
@@ -121,6 +107,18 @@ class Associating:
             "counted": aggregated and bare and self._is_table(),
             "whole": aggregated and bare and not conditions and self._is_table(),
             "bare": bare,
+            **self._reach(),
+        }
+
+    def _reach(self) -> dict[str, bool]:
+        """How far conditions reach."""
+        mixing = (exp.Having, exp.Window, exp.AggFunc)
+        inner = (exp.Limit, exp.Offset, exp.Fetch)
+        return {
+            "once": len(list(self.tree.find_all(exp.Table))) == 1,
+            "mixed": any(not isinstance(node, exp.Count) for node in self.tree.find_all(*mixing)),
+            "cut": self.tree.find(exp.TableSample) is not None
+            or any(node.parent is not None and node.parent.parent is not None for node in self.tree.find_all(*inner)),
         }
 
     def _is_table(self) -> bool:

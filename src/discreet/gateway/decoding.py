@@ -67,6 +67,11 @@ class Decoder:
         found: Ints = np.maximum(self._held.cells().lengths[column], 0).astype(np.int64)
         return found
 
+    def nulls(self, column: int) -> NDArray[np.bool_]:
+        """Where it is NULL, or empty, as NULL is in CSV."""
+        found: NDArray[np.bool_] = self._held.cells().lengths[column] <= 0
+        return found
+
     def _cells(self, column: int, rows: Any = slice(None)) -> list[bytes | None]:
         cells, data = self._held.cells(), self._held.data
         pairs = zip(cells.offsets[column][rows].tolist(), cells.lengths[column][rows].tolist(), strict=True)

@@ -62,6 +62,8 @@ class Publishing:
 
     def crowd_of_question(self, reading: Reading, fixed: Mapping[str, Fixed]) -> int:
         """How many people a statement's conditions may be about: one, as soon as they could single somebody out."""
+        if reading.cut:
+            return 1
         for leaf in reading.placed:
             role = role_of(leaf, self.catalog.governed[leaf[0]])
             if role != QUASI or len(fixed.get(leaf[1].casefold()) or ()) != 1:
@@ -88,7 +90,7 @@ class Publishing:
 
     def fixed_entity(self, reading: Reading, fixed: Mapping[str, Fixed]) -> Ints | None:
         """The entity that the conditions fix, where nothing but one table is spoken of."""
-        if len(reading.relations) != 1 or len(reading.tables) != 1:
+        if not reading.once or len(reading.tables) != 1:
             return None
         table = self.catalog.governed[next(iter(reading.tables))]
         values = [fixed.get(name.casefold()) for name in table.key]

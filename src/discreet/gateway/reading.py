@@ -36,6 +36,12 @@ class Reading:
     """Keys, identifiers and quasi-identifiers that do."""
     bare: bool = False
     """Whether it reads one table and nothing that could make its rows more than there are people."""
+    once: bool = False
+    """Whether it names one relation, once, so that its conditions are about the rows that it gives."""
+    mixed: bool = False
+    """Whether its conditions may be about many rows at once: HAVING, windows, the least or largest of some."""
+    cut: bool = False
+    """Whether an inner query takes some rows by their place: LIMIT, OFFSET, a sample."""
     ordered: bool = False
     """Whether the order of the rows tells whom they are about."""
     aggregated: bool = False

@@ -138,7 +138,7 @@ class Telling:
         """What is known of every row because the conditions say so."""
         weights = self.what.weights_of(leaf)
         values = self.fixed.get(leaf[1].casefold())
-        single = len(self.reading.tables) == 1 and len(self.reading.relations) == 1
+        single = len(self.reading.tables) == 1 and self.reading.once
         if values is None or not single or (self.reading.aggregated and not self.reading.counted):
             return np.full(self.rows, weights.worst)
         return np.full(self.rows, max(map(weights, values), default=weights.worst))
@@ -176,13 +176,24 @@ class Telling:
         key = self._key() if self.reading.simple and not self.reading.aggregated else None
         if key is not None:
             try:
-                return self.what.entities.numbers(key[0], [self._decoded(place) for place in key[1]])
+                named = self.what.entities.numbers(key[0], [self._decoded(place) for place in key[1]])
+                return self._without_nobody(named, key[1])
             except Undecodable:
                 key = None
         fixed = self.what.fixed_entity(self.reading, self.fixed)
         if fixed is not None and self.reading.simple:
             return np.full(self.rows, fixed[0])
+        return self._unnamed()
+
+    def _unnamed(self) -> Ints:
         return self.what.entities.unnamed(self.digest, self.decoder.fingerprints(self.what.entities.factors))
+
+    def _without_nobody(self, named: Ints, key: list[int]) -> Ints:
+        """A key that is NULL, or has a part that is, names nobody: such rows are somebody's each."""
+        nobody = np.zeros(self.rows, dtype=np.bool_)
+        for place in key:
+            nobody |= self.decoder.nulls(place)
+        return np.where(nobody, self._unnamed(), named) if nobody.any() else named
 
     def _identity(self) -> str:
         """What the result says about whom its rows are: somebody, as one of a crowd, or nothing."""
@@ -225,12 +236,16 @@ class Telling:
         return people and not self.what.unnamed_alone
 
     def _names_somebody(self) -> bool:
-        if EVERYTHING in self.fixed:
+        if EVERYTHING in self.fixed or self._places_identifier():
             return True
         tables = (self.what.catalog.governed[name] for name in self.reading.tables)
         named = (column for table in tables for column in (*table.key, *table.identifiers))
         values = [self.fixed[name] for name in (column.casefold() for column in named) if name in self.fixed]
         return any(its is None or len(its) == 1 for its in values)
+
+    def _places_identifier(self) -> bool:
+        """Whether a name stands anywhere else than in what is given out: LIKE and < can be about one person, too."""
+        return any(role_of(leaf, self.what.catalog.governed[leaf[0]]) == IDENTIFIER for leaf in self.reading.placed)
 
     def _crowds_by_quasi(self) -> Ints | None:
         """The least D by the quasi-identifiers that are shown or fixed; None without any."""

@@ -63,6 +63,8 @@ class Understood:
             found = _conditions(self.reading.tree, parameters)
             renamed = self.reading.renamed
             found = {**found, **{renamed[name]: its for name, its in found.items() if name in renamed}}
+            if self.reading.mixed:  # what holds of the least of some does not hold of each
+                found = dict.fromkeys(found)
             if len(self._fixed) >= 64:
                 self._fixed.clear()
             self._fixed[key] = found
