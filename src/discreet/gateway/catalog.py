@@ -35,6 +35,14 @@ SELECT DISTINCT r.ev_class::int8, p.proname::text
  WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
    AND d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass
    AND n.nspname NOT IN ('pg_catalog', 'information_schema')"""
+STATISTICAL = """
+SELECT DISTINCT r.ev_class::int8
+  FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_depend d ON d.objid = r.oid
+  JOIN pg_catalog.pg_class c ON c.oid = d.refobjid
+ WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+   AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.relnamespace = 'pg_catalog'::pg_catalog.regnamespace
+   AND c.relname IN ('pg_statistic', 'pg_statistic_ext_data', 'pg_stats', 'pg_stats_ext', 'pg_stats_ext_exprs',
+     'pg_largeobject')"""
 FUNCTIONS = """
 SELECT DISTINCT p.proname::text, e.extname::text
   FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
@@ -122,6 +130,11 @@ class Catalog:
                 found.setdefault(relation.name, []).append(relation)
             self.__dict__["_by_name"] = found
         return found
+
+    @property
+    def homes(self) -> frozenset[str]:
+        """Schemas in which they are."""
+        return frozenset(relation.schema for relation in self.relations.values())
 
     def at(self, schema: str, name: str) -> Relation | None:
         """The relation of this name, if it leads to a governed table."""
@@ -223,6 +236,9 @@ def _roots(
     for oid, (_, _, kind) in every.items():
         if kind == "f" and oid not in found:
             found[oid] = set(tables)  # what is behind a foreign table cannot be known
+    for (oid,) in _rows(cursor, STATISTICAL):
+        if oid in every:
+            found[oid] = set(tables)
     for oid, name in _rows(cursor, CALLS):
         if name in untrusted and oid in every:
             found[oid] = set(tables)

@@ -69,17 +69,21 @@ def is_plain(column: Node) -> bool:
     at = column
     while isinstance(at.parent, (exp.Alias, exp.Paren)):
         at = at.parent
-    if isinstance(at.parent, (*AVERAGES, exp.Count, exp.Distinct)):
+    if isinstance(at.parent, (*AVERAGES, exp.Count)):
         at = at.parent
-        at = at.parent if isinstance(at.parent, exp.Count) else at
         while isinstance(at.parent, (exp.Alias, exp.Paren)):
             at = at.parent
     return isinstance(at.parent, (exp.Select, exp.Returning)) and at.arg_key == "expressions" and _flows(at.parent)
 
 
 def _flows(query: Node) -> bool:
-    """Whether what a query gives out only goes on to what the statement gives out."""
+    """Whether what a query gives out only goes on to what the statement gives out, as often as it is there.
+
+    Within another query, DISTINCT and UNION compare values, and how many are left tells of them.
+    """
     parent: Node = query.parent
+    if parent is not None and query.args.get("distinct"):
+        return False
     if parent is None or isinstance(query, exp.Returning):
         return True
     if isinstance(parent, exp.Subquery):

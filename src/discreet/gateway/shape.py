@@ -88,7 +88,9 @@ class _Look:
         return frozenset(asked), frozenset(placed), ordered or self._hidden_order()
 
     def _hidden_use(self) -> bool:
-        """Uses of columns that do not name them: NATURAL JOIN, USING, numbers of columns in inner queries."""
+        """Uses of columns that do not name them: NATURAL JOIN, USING, numbers of columns, rows that are compared."""
+        if _compares(self.tree) and any(not isinstance(one.parent, exp.Count) for one in self.tree.find_all(exp.Star)):
+            return True
         for join in self.tree.find_all(exp.Join):
             if str(join.args.get("method") or "").upper() == "NATURAL":
                 return True
@@ -132,6 +134,14 @@ class _Look:
             if id(column) not in targets and column.find_ancestor(exp.Returning) is None
             for leaf in self.names.of_column(column)
         )
+
+
+def _compares(tree: Node) -> bool:
+    """Whether inner queries compare whole rows: DISTINCT, UNION, INTERSECT, EXCEPT."""
+    return any(
+        isinstance(one, (exp.Intersect, exp.Except)) or (one.parent is not None and one.args.get("distinct"))
+        for one in tree.find_all(exp.Select, exp.SetOperation)
+    )
 
 
 def _place(table: Node) -> tuple[str, str]:

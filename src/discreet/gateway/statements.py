@@ -68,6 +68,8 @@ _RUNS_TEXT = re.compile(
 """The server's own functions that run texts, or read files, large objects or the log."""
 EFFECTS = frozenset(("random", "setseed", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7"))
 """Functions with effects that may stand beside governed columns."""
+NUMBERING = frozenset(("nextval", "currval", "lastval"))
+"""The same where something is written."""
 
 NOT_THIS = "Ask whoever runs the gateway if you need it."
 
@@ -138,6 +140,8 @@ def _forbidden(statement: Statement, catalog: Catalog) -> Refuse | None:
         return refused("this relation of the server holds values of governed tables.")
     if statement.operators & catalog.operators:
         return refused("this operator runs code that the gateway does not know.")
+    if _sets_unseen(statement):
+        return refused("this setting stays as it is through the gateway.", hint="Use SET with the name of a setting.")
     if "execute" in statement.words and statement.verb != "execute":
         return refused("a prepared statement can only be run by itself.", hint="Send EXECUTE alone.")
     if touches(statement, catalog):
@@ -147,9 +151,26 @@ def _forbidden(statement: Statement, catalog: Catalog) -> Refuse | None:
 
 def _effects(statement: Statement, catalog: Catalog) -> Refuse | None:
     found = (statement.calls & catalog.volatile) - EFFECTS
-    if found and statement.verb not in WRITES:
+    if statement.verb in WRITES:
+        found -= NUMBERING
+    if found:
         return refused(f"the function {min(found)} has effects, and may not stand beside governed columns.")
     return None
+
+
+def _sets_unseen(statement: Statement) -> bool:
+    """Whether it sets what SET may not, or something that cannot be told: by set_config, or by writing to pg_settings."""
+    if "pg_settings" in statement.names and set(statement.words) & WRITES:
+        return True
+    tokens = statement.tokens
+    for place, token in enumerate(tokens):
+        if token.name == "set_config":
+            given = tokens[place + 2] if place + 3 < len(tokens) and tokens[place + 1].text == "(" else None
+            if given is None or given.kind != "string" or tokens[place + 3].text != ",":
+                return True
+            if given.text[1:-1].lower() in FIXED_SETTINGS:
+                return True
+    return False
 
 
 def _setting(statement: Statement) -> Kind | Refuse:
@@ -208,6 +229,8 @@ def _definition(statement: Statement, catalog: Catalog) -> Kind | Refuse:
             "governed tables cannot be changed, copied or named anew through the gateway.",
             hint="Read them with SELECT; tables of your own can be made from other tables.",
         )
+    if statement.verb == "alter" and "schema" in statement.words[1:2] and statement.names & catalog.homes:
+        return refused("schemas of governed tables cannot be changed through the gateway.")
     if statement.verb == "alter" and not set(statement.words[1:2]) & MAKES:
         return refused("only tables, views, indexes, sequences and schemas can be altered through the gateway.")
     if statement.verb == "create":

@@ -37,6 +37,8 @@ class Watch:
         self._judging = Judging(governor, who, roles, account)
         self._names = Names()
         self._running: list[Run] = []
+        self._read = False
+        """Whether anything was read of governed tables."""
         self._strings = who.parameters.get("standard_conforming_strings", "on") == "on"
 
     # Statements -------------------------------------------------------------------------------------------------------
@@ -143,6 +145,7 @@ class Watch:
     def _hold(self, run: Run) -> Verdict | Awaitable[Verdict]:
         if not run.reads:
             return Allow()
+        self._read = True
         hold = Hold(run, undo=run.writes)
         return self._asking(run, hold) if run.questions() else hold
 
@@ -209,7 +212,7 @@ class Watch:
         """An error or notice of the server as the user may see it; an error answers a question, too."""
         if not notice:
             self._failed()
-        return redacted(fields, notice) if self._governor.enforces else fields
+        return redacted(fields, notice, read=self._read) if self._governor.enforces else fields
 
     def _failed(self) -> None:
         asked = [question for run in self._running if run.open for question in self._questions(run)]
