@@ -50,9 +50,9 @@ SELECT DISTINCT p.proname::text, e.extname::text
     ON d.objid = p.oid AND d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.deptype = 'e'
   LEFT JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
  WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')"""
-VOLATILE = """
-SELECT DISTINCT proname::text FROM pg_catalog.pg_proc
- WHERE pronamespace = 'pg_catalog'::pg_catalog.regnamespace AND provolatile = 'v'"""
+EFFECTS = """
+SELECT DISTINCT proname::text, provolatile::text FROM pg_catalog.pg_proc
+ WHERE pronamespace = 'pg_catalog'::pg_catalog.regnamespace AND provolatile <> 'i'"""
 UNIQUE = """
 SELECT i.indrelid::int8, array_agg(a.attname::text ORDER BY a.attname) FROM pg_catalog.pg_index i
   JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey::int2[])
@@ -113,8 +113,12 @@ class Catalog:
     """Names of functions of one's own that nobody has vouched for."""
     volatile: frozenset[str] = frozenset()
     """Names of the server's own functions that have effects."""
+    changing: frozenset[str] = frozenset()
+    """Names of the server's own functions whose value depends on more than their arguments."""
     operators: frozenset[str] = frozenset()
     """Operators that run somebody's code."""
+    triggered: Mapping[str, str] = field(default_factory=dict)
+    """Names of other tables, and of functions that run when they are written to and may read governed ones."""
     unique: frozenset[str] = frozenset()
     """Governed tables in which nobody has two rows."""
 
@@ -153,6 +157,7 @@ def leaves_of(table: GovernedTable, role: str | None = None) -> frozenset[Leaf]:
 
 def read_catalog(cursor: Any, governed: Mapping[str, GovernedTable], *, trusted: Iterable[str], file: str) -> Catalog:
     """Ask the database."""
+    from discreet.gateway.triggers import triggered
     from discreet.gateway.views import with_views
 
     every = {oid: (schema, name, kind) for oid, schema, name, kind in _rows(cursor, RELATIONS)}
@@ -168,14 +173,17 @@ def read_catalog(cursor: Any, governed: Mapping[str, GovernedTable], *, trusted:
     schemas: dict[str, tuple[str, ...]] = {}
     for schema, name, _ in every.values():
         schemas[name] = (*schemas.get(name, ()), schema)
+    effects = _rows(cursor, EFFECTS)
     found = Catalog(
         checked,
         relations,
         schemas,
         functions,
-        frozenset(name for (name,) in _rows(cursor, VOLATILE)),
-        frozenset(name for (name,) in _rows(cursor, OPERATORS)),
-        _unique(cursor, tables, checked),
+        volatile=frozenset(name for name, kind in effects if kind == "v"),
+        changing=frozenset(name for name, _ in effects),
+        operators=frozenset(name for (name,) in _rows(cursor, OPERATORS)),
+        unique=_unique(cursor, tables, checked),
+        triggered=triggered(cursor, list(relations), frozenset(one.name for one in relations.values()), functions),
     )
     return with_views(cursor, found, columns)
 

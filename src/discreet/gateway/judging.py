@@ -93,7 +93,7 @@ class Judging:
             )
             told_by = await asyncio.to_thread(work) if rows.rows > MANY else work()
             if told_by is not None:
-                found.append(told_by)
+                found.append(self._account.as_written(told_by, one.reading.tables))
         return found
 
     def limit(self) -> Limit:

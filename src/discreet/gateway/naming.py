@@ -33,6 +33,8 @@ class Names:
     """Names of columns that are known and not governed."""
     others: set[str] = field(default_factory=set)
     """Names of tables in the statement that are not governed."""
+    strangers: set[str] = field(default_factory=set)
+    """Names of relations that are not governed, and no common table expressions."""
     opaque: bool = False
     """Whether what comes out of a function or an inner query may have any name."""
 
@@ -86,6 +88,8 @@ class Names:
                 self.opaque = True
             if not relations and not (isinstance(table.this, exp.Identifier) and folded(table.this) in common):
                 self.others.add(alias)
+                if isinstance(table.this, exp.Identifier):
+                    self.strangers.add(alias)
         everything = self.everything()
         for alias in self._derived():
             self.rows.setdefault(alias, set()).update(everything)

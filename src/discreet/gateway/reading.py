@@ -54,6 +54,10 @@ class Reading:
     """All relations that are named: schema, empty if not given, and name."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Names that views give to governed columns, and the names they have in their tables."""
+    outside: bool = False
+    """Whether it reads relations that are not governed, which may hold something else next time."""
+    rekeys: bool = False
+    """Whether it gives rows another key."""
     writes: bool = False
     moves: bool = False
     """Whether governed values are put somewhere else, or decide about what is written."""

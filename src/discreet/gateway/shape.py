@@ -64,6 +64,8 @@ class _Look:
             projections=self.projections,
             relations=tuple(dict.fromkeys(map(_place, self.tree.find_all(exp.Table)))),
             renamed=self.names.renamed(),
+            outside=bool(self.names.strangers),
+            rekeys=self._rekeys(),
             writes=self._writes(),
             moves=self._moves(),
             tree=self.tree,
@@ -115,6 +117,16 @@ class _Look:
 
     def _writes(self) -> bool:
         return self.tree.find(*WRITES) is not None
+
+    def _rekeys(self) -> bool:
+        """Whether it changes the key of rows: then others would be taken for somebody who was seen already."""
+        for node in self.tree.find_all(exp.Update, exp.OnConflict):
+            for one in node.args.get("expressions") or ():
+                for column in one.this.find_all(exp.Column) if isinstance(one, exp.EQ) else ():
+                    leaves = self.names.names.get(folded(column.this), set())
+                    if any(leaf[1] in self.catalog.governed[leaf[0]].key for leaf in leaves):
+                        return True
+        return False
 
     def _moves(self) -> bool:
         """Whether a statement that writes takes anything from governed columns, except to return it."""
