@@ -20,8 +20,11 @@ SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind::text
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')"""
 COLUMNS = """
-SELECT attrelid::int8, attnum::int4, attname::text FROM pg_catalog.pg_attribute
- WHERE attrelid = ANY(%s::oid[]) AND attnum > 0 AND NOT attisdropped"""
+SELECT a.attrelid::int8, a.attnum::int4, a.attname::text,
+       CASE WHEN b.typtype = 'e' THEN 'enum' ELSE b.typname::text END
+  FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+  JOIN pg_catalog.pg_type b ON b.oid = CASE WHEN t.typbasetype = 0 THEN t.oid ELSE t.typbasetype END
+ WHERE a.attrelid = ANY(%s::oid[]) AND a.attnum > 0 AND NOT a.attisdropped"""
 INHERITS = "SELECT inhrelid::int8, inhparent::int8 FROM pg_catalog.pg_inherits"
 READS = """
 SELECT DISTINCT r.ev_class::int8, d.refobjid::int8
@@ -119,6 +122,8 @@ class Catalog:
     """Operators that run somebody's code."""
     triggered: Mapping[str, str] = field(default_factory=dict)
     """Names of other tables, and of functions that run when they are written to and may read governed ones."""
+    types: Mapping[Leaf, str] = field(default_factory=dict)
+    """The types of columns of governed tables; those of domains are what they are made of."""
     unique: frozenset[str] = frozenset()
     """Governed tables in which nobody has two rows."""
 
@@ -166,8 +171,11 @@ def read_catalog(cursor: Any, governed: Mapping[str, GovernedTable], *, trusted:
     tables = {name: _place(name, places, file) for name in governed}
     roots = _roots(cursor, every, tables, functions - known)
     columns: dict[int, dict[int, str]] = {}
-    for oid, number, name in _rows(cursor, COLUMNS, [list(roots)]):
+    names, types = {oid: name for name, oid in tables.items()}, {}
+    for oid, number, name, kind in _rows(cursor, COLUMNS, [list(roots)]):
         columns.setdefault(oid, {})[number] = name
+        if oid in names:
+            types[names[oid], name] = kind
     checked = {name: _present(governed[name], columns.get(oid, {}).values(), file) for name, oid in tables.items()}
     relations = {oid: _relation(oid, every[oid], names, columns.get(oid, {}), checked) for oid, names in roots.items()}
     schemas: dict[str, tuple[str, ...]] = {}
@@ -183,6 +191,7 @@ def read_catalog(cursor: Any, governed: Mapping[str, GovernedTable], *, trusted:
         changing=frozenset(name for name, _ in effects),
         operators=frozenset(name for (name,) in _rows(cursor, OPERATORS)),
         unique=_unique(cursor, tables, checked),
+        types=types,
         triggered=triggered(cursor, list(relations), frozenset(one.name for one in relations.values()), functions),
     )
     return with_views(cursor, found, columns)

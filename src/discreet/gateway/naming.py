@@ -84,7 +84,7 @@ class Names:
                     self.rows.setdefault(its, set()).update(held)
                 for name in SYSTEM:
                     self.names.setdefault(name, set()).update((root, ROW) for root in relation.roots)
-            if not isinstance(table.this, exp.Identifier) and table.this.find(exp.Column, exp.Query):
+            if not isinstance(table.this, exp.Identifier) and table.find(exp.Column, exp.Query):
                 self.opaque = True
             if not relations and not (isinstance(table.this, exp.Identifier) and folded(table.this) in common):
                 self.others.add(alias)

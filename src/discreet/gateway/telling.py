@@ -13,6 +13,7 @@ from discreet.gateway.decoding import Decoder, Undecodable, Values
 from discreet.gateway.origin import IDENTIFIER, KEY, PLACE, QUASI, SENSITIVE, Shown, role_of
 from discreet.gateway.publication import SEEN, UNTOLD, Ints, Publication, attribute
 from discreet.gateway.reading import Reading
+from discreet.gateway.spelling import spelt
 from discreet.kernel import Coded
 from discreet.misuse.facts import EVERYTHING
 from discreet.misuse.facts import Values as Fixed
@@ -127,7 +128,7 @@ class Telling:
 
     def _weigh(self, place: int, leaf: Leaf) -> Floats:
         try:
-            return weigh(self._decoded(place), self.what.weights_of(leaf))
+            return weigh(self.decoder.unpadded(place, self._decoded(place)), self.what.weights_of(leaf))
         except Undecodable:
             return self._worst(leaf)
 
@@ -141,7 +142,11 @@ class Telling:
         single = len(self.reading.tables) == 1 and self.reading.once
         if values is None or not single or (self.reading.aggregated and not self.reading.counted):
             return np.full(self.rows, weights.worst)
-        return np.full(self.rows, max(map(weights, values), default=weights.worst))
+        kind = self.what.catalog.types.get(leaf, "")
+        try:
+            return np.full(self.rows, max((weights(spelt(one, kind)) for one in values), default=weights.worst))
+        except LookupError:
+            return np.full(self.rows, weights.worst)
 
     def _extra(self) -> int:
         """How many more people a row may tell of than one."""
