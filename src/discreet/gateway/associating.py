@@ -101,11 +101,12 @@ class Associating:
         aggregates = any(one.find(exp.AggFunc) for one in select.expressions)
         aggregated = aggregates or select.args.get("group") is not None
         bare = self._is_bare(select)
-        conditions = any(select.args.get(name) for name in ("where", "having", "limit", "offset", "group", "sample"))
+        conditions = any(select.args.get(name) for name in ("where", "having", "limit", "offset", "sample"))
         return {
             "aggregated": aggregated,
             "counted": aggregated and bare and self._is_table(),
-            "whole": aggregated and bare and not conditions and self._is_table(),
+            "whole": aggregated and bare and not conditions and not select.args.get("group") and self._is_table(),
+            "unconditional": aggregated and bare and not conditions and self._is_table(),
             "bare": bare,
             **self._reach(),
         }

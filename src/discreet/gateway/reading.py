@@ -47,6 +47,8 @@ class Reading:
     aggregated: bool = False
     whole: bool = False
     """Whether the one group is the whole table."""
+    unconditional: bool = False
+    """Whether each group is everybody who looks like that."""
     counted: bool = False
     """Whether a count beside an average says how many people are in it."""
     projections: tuple[Projection, ...] = ()

@@ -264,8 +264,27 @@ class Telling:
             if prepared is None:
                 return np.ones(self.rows, dtype=np.int64)
             its = self._looked_up(prepared, quasi, places, known)
+            if self._narrows(name, quasi):
+                its = np.minimum(its, self._alike([places[one] for one in quasi if one in places]))
             least = its if least is None else np.minimum(least, its)
         return least
+
+    def _narrows(self, table: str, known: tuple[str, ...]) -> bool:
+        """Whether conditions speak of other quasi-identifiers, so that fewer people may be meant than look alike."""
+        quasi = self.what.catalog.governed[table].quasi
+        return any(leaf[0] == table and leaf[1] in quasi and leaf[1] not in known for leaf in self.reading.placed)
+
+    def _alike(self, places: Sequence[int]) -> Ints:
+        """How many rows of the result look like each."""
+        if not places:
+            return np.full(self.rows, self.rows, dtype=np.int64)
+        try:
+            cells = [self._decoded(place) for place in places]
+        except Undecodable:
+            return np.ones(self.rows, dtype=np.int64)
+        codes = np.stack([one if isinstance(one, np.ndarray) else one.codes for one in cells], axis=1)
+        _, found, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
+        return np.asarray(counts[found.reshape(-1)], dtype=np.int64)
 
     def _looked_up(
         self, prepared: Any, quasi: tuple[str, ...], places: Mapping[str, int], known: Mapping[str, Any]
@@ -290,15 +309,15 @@ class Telling:
             rows = min((self.what.counted(name).rows for name in self.reading.tables), default=1)
             return np.full(self.rows, max(rows, 1), dtype=np.int64)
         by_count = self._sizes_of_groups()
-        by_quasi = self._crowds_by_quasi() if identity == QUASI and not self.reading.asked else None
+        by_quasi = self._crowds_by_quasi() if identity == QUASI and self.reading.unconditional else None
         found = alone if by_count is None else by_count
         return found if by_quasi is None else np.maximum(found, by_quasi)
 
     def _crowds_of_counts(self, identity: str) -> Ints:
         """Counts show nobody's values; what is known of the people counted is what the conditions say."""
-        by_quasi = self._crowds_by_quasi() if identity == QUASI else None
-        if by_quasi is None:
-            by_quasi = np.full(self.rows, self.what.crowd_of_question(self.reading, self.fixed), dtype=np.int64)
+        asked = np.full(self.rows, self.what.crowd_of_question(self.reading, self.fixed), dtype=np.int64)
+        shown = self._crowds_by_quasi() if identity == QUASI else None
+        by_quasi = asked if shown is None else np.minimum(asked, shown)
         by_count = self._sizes_of_groups()
         return by_quasi if by_count is None else np.maximum(by_quasi, by_count)
 
