@@ -82,9 +82,17 @@ class Associating:
     def is_simple(self) -> bool:
         """Whether each row is about one row of each governed table, which belong together."""
         roots = self._uses(self.tree, {})
-        if any(times > 1 for times in roots.values()) or self.tree.find(exp.Window, exp.SetOperation):
+        if any(times > 1 for times in roots.values()) or self.tree.find(exp.SetOperation) or self._looks_aside():
             return False
         return len(roots) < 2 or self._linked(set(roots))
+
+    def _looks_aside(self) -> bool:
+        """Whether a window brings sensitive values of other rows into a row; numbering rows does not."""
+        return any(
+            self.names.is_sensitive(leaf)
+            for window in self.tree.find_all(exp.Window)
+            for leaf in self.names.leaves(window)
+        )
 
     def _linked(self, roots: set[str]) -> bool:
         """Whether the tables are joined over their keys, and nothing but that."""

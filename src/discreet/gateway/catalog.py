@@ -66,6 +66,8 @@ SELECT DISTINCT o.oprname::text FROM pg_catalog.pg_operator o JOIN pg_catalog.pg
   JOIN pg_catalog.pg_language l ON l.oid = p.prolang
  WHERE o.oid >= 16384 AND l.lanname NOT IN ('c', 'internal')"""
 
+FIRST = 16384
+"""OIDs below are the server's own."""
 HARMLESS_EXTENSIONS = frozenset(
     ("pg_trgm", "unaccent", "fuzzystrmatch", "pgcrypto", "uuid-ossp", "citext", "hstore", "intarray", "ltree", "cube")
 )
@@ -112,6 +114,8 @@ class Catalog:
     """By OID, those that lead to governed tables."""
     schemas: Mapping[str, tuple[str, ...]]
     """Per name of any relation the schemas that have one of that name."""
+    known: frozenset[int] = frozenset()
+    """OIDs of all relations there were."""
     functions: frozenset[str] = frozenset()
     """Names of functions of one's own that nobody has vouched for."""
     volatile: frozenset[str] = frozenset()
@@ -144,6 +148,10 @@ class Catalog:
     def homes(self) -> frozenset[str]:
         """Schemas in which they are."""
         return frozenset(relation.schema for relation in self.relations.values())
+
+    def is_new(self, oid: int) -> bool:
+        """Whether a relation was made since: it may be a governed table, made anew."""
+        return oid >= FIRST and bool(self.known) and oid not in self.known
 
     def at(self, schema: str, name: str) -> Relation | None:
         """The relation of this name, if it leads to a governed table."""
@@ -186,7 +194,8 @@ def read_catalog(cursor: Any, governed: Mapping[str, GovernedTable], *, trusted:
         checked,
         relations,
         schemas,
-        functions,
+        known=frozenset(every),
+        functions=functions,
         volatile=frozenset(name for name, kind in effects if kind == "v"),
         changing=frozenset(name for name, _ in effects),
         operators=frozenset(name for (name,) in _rows(cursor, OPERATORS)),

@@ -144,7 +144,8 @@ class Judging:
         """The score that is told is that of the worst values, so that a refusal tells nothing of the real ones."""
         exposure, at = self._account.exposure, self._governor.clock()
         for one in publications:
-            exposure = exposure.learn(one.worst(), at=at)
+            exposure, told = linked(exposure, one, at=at)
+            exposure = exposure.learn(told.worst(), at=at)
         columns = [name.rpartition(".")[2] for one in publications for name in one.weights]
         return await self._governor.notes.refuse(self._account, limit, exposure.value, columns, rows=held.rows)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from discreet.gateway.catalog import Catalog, Leaf, Relation
+from discreet.gateway.catalog import Catalog, Leaf, Origin, Relation
 
 ROW = "(row)"
 """Stands for what names a row by its place: ctid and its like."""
@@ -91,8 +91,9 @@ class Names:
                 if isinstance(table.this, exp.Identifier):
                     self.strangers.add(alias)
         everything = self.everything()
-        for alias in self._derived():
-            self.rows.setdefault(alias, set()).update(everything)
+        for alias, query in self._derived():
+            if not _is_listed(query):
+                self.rows.setdefault(alias, set()).update(everything)
         for named in self.tree.find_all(exp.TableAlias):
             for column in named.args.get("columns") or ():
                 self.names.setdefault(folded(column), set()).update(everything)
@@ -108,10 +109,20 @@ class Names:
                         found[name.casefold()] = leaf[1].casefold()
         return found
 
-    def _derived(self) -> Iterator[str]:
+    def misnamed(self) -> frozenset[str]:
+        """Columns of views that are called like something else than what they show."""
+        found = set()
+        for table in self.tree.find_all(exp.Table):
+            for relation in self.relations(table):
+                shown = {name for name, origin in relation.columns.values() if _is_itself(name, origin)}
+                if relation.kind not in ("r", "p"):
+                    found |= {name.casefold() for name in {*relation.others, *relation.by_name} - shown}
+        return frozenset(found)
+
+    def _derived(self) -> Iterator[tuple[str, Node]]:
         for node in self.tree.find_all(exp.CTE, exp.Subquery, exp.Lateral):
             if alias := alias_of(node):
-                yield alias
+                yield alias, node.this
 
     def everything(self) -> set[Leaf]:
         """Every governed column that any name means."""
@@ -120,6 +131,9 @@ class Names:
     def _aliases(self) -> None:
         """Names given to what is made of governed columns mean them as well; until no more are found."""
         named = [(folded(alias.args["alias"]), alias.this) for alias in self.tree.find_all(exp.Alias)]
+        rows = [(alias, query) for alias, query in self._derived() if _is_listed(query)]
+        for alias, _ in rows:
+            self.rows.setdefault(alias, set())
         self._unnamed()
         changed = True
         while changed:
@@ -129,11 +143,16 @@ class Names:
                 if new:
                     self.names.setdefault(name, set()).update(new)
                     changed = True
+            for alias, query in rows:
+                new = set().union(*map(self.leaves, query.expressions)) - self.rows[alias]
+                if new:
+                    self.rows[alias].update(new)
+                    changed = True
 
     def _unnamed(self) -> None:
         """What an inner query gives out without a name gets one from the server: then any name may be it."""
         for select in self.tree.find_all(exp.Select):
-            inner = select.parent is not None
+            inner = select.parent is not None and not isinstance(select.parent, exp.Insert)
             if inner and any(not isinstance(one, (exp.Column, exp.Alias, exp.Star)) for one in select.expressions):
                 self.opaque = True
         if self.opaque:
@@ -171,6 +190,17 @@ class Names:
     def is_sensitive(self, leaf: Leaf) -> bool:
         """Whether this is what would be learned, rather than about whom."""
         return leaf[1] in self.catalog.governed[leaf[0]].sensitive
+
+
+def _is_itself(name: str, origin: Origin) -> bool:
+    return origin.direct and {leaf[1] for leaf in origin.leaves} == {name}
+
+
+def _is_listed(query: Node) -> bool:
+    """Whether it says column by column what it gives out."""
+    return isinstance(query, exp.Select) and not any(
+        one.is_star or isinstance(one, exp.Columns) for one in query.expressions
+    )
 
 
 def alias_of(node: Node) -> str:

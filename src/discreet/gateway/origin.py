@@ -82,6 +82,8 @@ def _shown(
 
 def _of_table(column: Column, catalog: Catalog) -> Shown:
     relation = catalog.relations.get(column.table)
+    if relation is None and catalog.is_new(column.table):
+        return Shown(column.name, leaves=catalog.leaves(), kind="collect")
     if relation is None:
         return Shown(column.name)
     if column.number < 0:

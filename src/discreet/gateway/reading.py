@@ -56,6 +56,8 @@ class Reading:
     """All relations that are named: schema, empty if not given, and name."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Names that views give to governed columns, and the names they have in their tables."""
+    misnamed: frozenset[str] = frozenset()
+    """Names of columns of views that say nothing about the governed column of that name."""
     outside: bool = False
     """Whether it reads relations that are not governed, which may hold something else next time."""
     rekeys: bool = False

@@ -12,8 +12,21 @@ KEPT_CLASSES = ("03", "08", "0A", "25", "26", "28", "2D", "34", "3B", "3D", "3F"
 """Classes of errors that speak of the statement, the session or the server."""
 NAMING_CLASSES = ("0A", "3D", "3F", "42", "55")
 """Those that name what they speak of, which may be a value: `diagnosis::regclass` fails with the diagnosis in it."""
-PLAIN_CODES = ("25001", "25P01", "25P02", "42501")
-"""What is said in the same words each time, or of names of relations only."""
+PLAIN_CODES = (
+    "25001",
+    "25P01",
+    "25P02",
+    "42501",
+    "42P03",
+    "42P04",
+    "42P05",
+    "42P06",
+    "42P07",
+    "42701",
+    "42710",
+    "42723",
+)
+"""What is said in the same words each time, or only of names that a statement gives or may not use."""
 KEPT_FIELDS = ("S", "V", "C", "s", "t", "c", "d", "n", "P")
 """Severity, code, and the names of schema, table, column, type and constraint."""
 SAID = {
@@ -27,6 +40,12 @@ SAID = {
     "23505": "A value that must be unique would not be.",
     "23514": "A check constraint would be violated.",
     "21000": "A subquery gave more than one row.",
+    "0A000": "The server cannot do this.",
+    "3F000": "A schema does not exist.",
+    "42601": "Something cannot be read.",
+    "42704": "Something of this name does not exist.",
+    "42883": "No function of this name and these types exists.",
+    "42P01": "A relation does not exist.",
 }
 OTHERWISE = "The statement failed on the data."
 HINT = "The gateway withholds the server's words, since they may hold values."

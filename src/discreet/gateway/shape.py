@@ -64,6 +64,7 @@ class _Look:
             projections=self.projections,
             relations=tuple(dict.fromkeys(map(_place, self.tree.find_all(exp.Table)))),
             renamed=self.names.renamed(),
+            misnamed=self.names.misnamed(),
             outside=bool(self.names.strangers),
             rekeys=self._rekeys(),
             writes=self._writes(),

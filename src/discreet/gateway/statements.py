@@ -81,7 +81,9 @@ _RUNS_TEXT = re.compile(
     re.VERBOSE,
 )
 """The server's own functions that run texts, or read files, large objects or the log."""
-EFFECTS = frozenset(("random", "setseed", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7"))
+EFFECTS = frozenset(
+    ("random", "setseed", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7", "bernoulli", "system")
+)
 """Functions with effects that may stand beside governed columns."""
 NUMBERING = frozenset(("nextval", "currval", "lastval"))
 """The same where something is written."""
@@ -228,9 +230,10 @@ def _forbidden(statement: Statement, catalog: Catalog) -> Refuse | None:
         return refused("this setting stays as it is through the gateway.", hint="Use SET with the name of a setting.")
     if "execute" in statement.words and statement.verb != "execute":
         return refused("a prepared statement can only be run by itself.", hint="Send EXECUTE alone.")
-    if touches(statement, catalog):
-        return _effects(statement, catalog)
-    return _triggers(statement, catalog)
+    problem = _triggers(statement, catalog)
+    if problem is None and touches(statement, catalog):
+        problem = _effects(statement, catalog)
+    return problem
 
 
 def _triggers(statement: Statement, catalog: Catalog) -> Refuse | None:

@@ -72,8 +72,9 @@ class Understood:
         found = self._fixed.get(key)
         if found is None:
             found = _conditions(self.reading.tree, parameters)
-            renamed = self.reading.renamed
-            found = {**found, **{renamed[name]: its for name, its in found.items() if name in renamed}}
+            renamed, misnamed = self.reading.renamed, self.reading.misnamed
+            known = {name: None if name in misnamed else its for name, its in found.items()}
+            found = {**known, **{renamed[name]: its for name, its in found.items() if name in renamed}}
             if self.reading.mixed:  # what holds of the least of some does not hold of each
                 found = dict.fromkeys(found)
             if len(self._fixed) >= 64:

@@ -108,7 +108,7 @@ class Reader:
             return self._one_of(condition, scope)
         if isinstance(condition, exp.Between) and condition.args["low"] == condition.args["high"]:
             return self.equal(condition.this, condition.args["low"], scope)
-        if isinstance(condition, exp.Like) and not set(str(condition.expression.this)) & set("%_\\"):
+        if isinstance(condition, exp.Like) and _is_plain_text(condition.expression):
             return self.equal(condition.this, condition.expression, scope)
         if isinstance(condition, exp.ArrayContains) and isinstance(condition.this, exp.Array):
             return self._listed(condition.expression, condition.this.expressions, scope)
@@ -273,6 +273,11 @@ def _rows(listed: Expression) -> list[Expression]:
     if not isinstance(listed, exp.Values):
         return [listed]
     return [row.expressions[0] if len(row.expressions) == 1 else row for row in listed.expressions]
+
+
+def _is_plain_text(pattern: Expression) -> bool:
+    """Whether a pattern stands for one text: a literal without wildcards; of a parameter that is not known."""
+    return isinstance(pattern, exp.Literal) and not set(str(pattern.this)) & set("%_\\")
 
 
 def _is_constant(expression: Expression) -> bool:
