@@ -57,20 +57,26 @@ def _guarding(server: str, folder: Path, chosen: Policy) -> Iterator[Guarding]:
         running.__exit__(None, None, None)
 
 
-def _arrive(server: str, running: Guarding, role: str, path: str) -> str:
-    """A user who has seen nothing yet, and the URL by which she connects."""
-    name = f"attacker{os.getpid()}_{next(_NUMBERS)}"
-    _run(server, f"CREATE ROLE {name} LOGIN IN ROLE {role}; ALTER ROLE {name} SET search_path = {path}")
-    return running.url(name)
+@pytest.fixture(scope="session")
+def doorman(postgres_url: str) -> Iterator[Callable[[str, str], str]]:
+    """Makes a user who has seen nothing yet, with a role and a search path, and gives her name."""
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+
+        def arrive(role: str, path: str) -> str:
+            name = f"attacker{os.getpid()}_{next(_NUMBERS)}"
+            connection.execute(f"CREATE ROLE {name} LOGIN IN ROLE {role}; ALTER ROLE {name} SET search_path = {path}")
+            return name
+
+        yield arrive
 
 
 @pytest.fixture
-def attacker(clinic: str, guard: Guarding) -> Callable[[], str]:
-    """Makes a user of the clinic who has seen nothing yet."""
-    return lambda: _arrive(clinic, guard, "ann", "clinic, own, public")
+def attacker(guard: Guarding, doorman: Callable[[str, str], str]) -> Callable[[], str]:
+    """Makes a user of the clinic, and gives the URL by which she connects."""
+    return lambda: guard.url(doorman("ann", "clinic, own, public"))
 
 
 @pytest.fixture
-def visitor(postgres_url: str, ward: Guarding) -> Callable[[], str]:
-    """Makes a user of the ward who has seen nothing yet."""
-    return lambda: _arrive(postgres_url, ward, "nurse", "lab, public")
+def visitor(ward: Guarding, doorman: Callable[[str, str], str]) -> Callable[[], str]:
+    """Makes a user of the ward, and gives the URL by which she connects."""
+    return lambda: ward.url(doorman("nurse", "lab, public"))

@@ -1,4 +1,4 @@
-"""More ways around the gateway, each of which once led past it.
+"""More ways around the gateway, many of which once led past it.
 
 Statements are separated by lines of `--`, as in `attacks`. Those with <i> are tried for one patient after the other; the
 others go for everybody. `DETOURS` walk through the clinic, with what `FURNITURE` puts there; `WARD` through a hospital of
@@ -70,9 +70,9 @@ DETOURS = {
     "a setting of one's own asks": "SET my.id = <i>\n--\nSELECT count(*) FROM patients WHERE id = current_setting('my.id')::int AND diagnosis > 'canary013'",
     "the time zone decides": "SET TimeZone = 'XXX<i>'\n--\nSELECT diagnosis > 'canary013' FROM patients WHERE id = split_part(('2020-01-02 23:00Z'::timestamptz)::text, ' ', 2)::time::text::varchar(2)::int",
     # people marked by writing
-    "marked": "UPDATE patients SET note = 'me<i>' WHERE id = <i>\n--\nSELECT zip, diagnosis FROM patients WHERE note = 'me<i>'",
-    "marked by a prepared statement": "PREPARE w<i>(int) AS UPDATE patients SET note = 'q<i>' WHERE id = $1\n--\nEXECUTE w<i>(<i>)\n--\nSELECT zip, diagnosis FROM patients WHERE note = 'q<i>'",
-    "marked and asked about": "UPDATE patients SET note = 'me<i>' WHERE id = <i>\n--\nSELECT count(*) FROM patients WHERE note = 'me<i>' AND diagnosis = 'canary<c>'",
+    "marked": "BEGIN\n--\nUPDATE patients SET note = 'me<i>' WHERE id = <i>\n--\nSELECT zip, diagnosis FROM patients WHERE note = 'me<i>'\n--\nROLLBACK",
+    "marked by a prepared statement": "PREPARE w<i>(int) AS UPDATE patients SET note = 'q<i>' WHERE id = $1\n--\nBEGIN\n--\nEXECUTE w<i>(<i>)\n--\nSELECT zip, diagnosis FROM patients WHERE note = 'q<i>'\n--\nROLLBACK",
+    "marked and asked about": "BEGIN\n--\nUPDATE patients SET note = 'me<i>' WHERE id = <i>\n--\nSELECT count(*) FROM patients WHERE note = 'me<i>' AND diagnosis = 'canary<c>'\n--\nROLLBACK",
     "all others deleted": "BEGIN\n--\nDELETE FROM patients WHERE id <> <i>\n--\nSELECT avg(income) FROM patients\n--\nROLLBACK",
     "all others levelled": "BEGIN\n--\nUPDATE patients SET income = 1 WHERE id <> <i>\n--\nSELECT sum(income) - 199, count(*) FROM patients\n--\nROLLBACK",
     "the key of another": "BEGIN\n--\nDELETE FROM patients WHERE id = 1\n--\nUPDATE patients SET id = 1 WHERE id = <i>\n--\nSELECT id, diagnosis FROM patients WHERE id = 1\n--\nROLLBACK",
@@ -120,7 +120,6 @@ HONEST = {
     "pages": "SELECT id, zip, row_number() OVER (ORDER BY id) FROM patients LIMIT 10",
     "json of groups": "SELECT json_agg(row_to_json(t)) FROM (SELECT zip, count(*) FROM patients GROUP BY zip) t",
     "groups": "SELECT zip, avg(income), count(*) FROM patients GROUP BY zip",
-    "a sample": "SELECT id FROM patients TABLESAMPLE SYSTEM (10)",
     "different values": "SELECT count(DISTINCT diagnosis) FROM patients",
     "a table of that name": "WITH visits AS (SELECT zip FROM patients) SELECT count(*) FROM visits",
     "a column of that name": "SELECT count(*) AS patients FROM own.scratch",

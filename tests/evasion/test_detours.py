@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from tests.evasion.detours import DETOURS, HONEST, WORDS
-from tests.evasion.test_evasion import MOST, PROTOCOLS, TRIES, Client, patients_in
+from tests.evasion.test_evasion import MOST, TRIES, Client, in_turn, patients_in
 from tests.evasion.ward import PEOPLE, VALUES
 from tests.gateway import raw
 from tests.gateway.governed import Guarding
@@ -29,8 +29,7 @@ def walked(client: Client, script: str) -> int:
     return len(answers)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("name", list(DETOURS))
+@pytest.mark.parametrize(("name", "protocol"), in_turn(DETOURS))
 def test_no_detour_leads_past_the_limit(name: str, protocol: str, attacker: Arrive) -> None:
     client = Client(attacker(), protocol)
     with client.connection:
@@ -39,8 +38,7 @@ def test_no_detour_leads_past_the_limit(name: str, protocol: str, attacker: Arri
     assert answered <= MOST, f"{name}: {answered} of {TRIES} answered"
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("name", list(VALUES))
+@pytest.mark.parametrize(("name", "protocol"), in_turn(VALUES))
 def test_no_shape_of_a_table_leads_past_the_limit(name: str, protocol: str, visitor: Arrive) -> None:
     client = Client(visitor(), protocol)
     with client.connection:
@@ -48,8 +46,7 @@ def test_no_shape_of_a_table_leads_past_the_limit(name: str, protocol: str, visi
     assert len(client.found()) <= MOST, name
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("name", list(PEOPLE))
+@pytest.mark.parametrize(("name", "protocol"), in_turn(PEOPLE))
 def test_no_spelling_makes_a_value_lighter(name: str, protocol: str, visitor: Arrive) -> None:
     client = Client(visitor(), protocol)
     with client.connection:
@@ -58,8 +55,7 @@ def test_no_spelling_makes_a_value_lighter(name: str, protocol: str, visitor: Ar
     assert not re.search(r"name\d", "\n".join(client.seen))
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("name", list(WORDS))
+@pytest.mark.parametrize(("name", "protocol"), in_turn(WORDS))
 def test_words_about_names_hold_no_value(name: str, protocol: str, attacker: Arrive) -> None:
     client = Client(attacker(), protocol)
     with client.connection:
@@ -67,8 +63,7 @@ def test_words_about_names_hold_no_value(name: str, protocol: str, attacker: Arr
     assert client.found() == set()
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("name", list(HONEST))
+@pytest.mark.parametrize(("name", "protocol"), in_turn(HONEST))
 def test_ordinary_work_goes_on(name: str, protocol: str, attacker: Arrive) -> None:
     client = Client(attacker(), protocol)
     with client.connection:

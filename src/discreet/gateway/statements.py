@@ -81,9 +81,7 @@ _RUNS_TEXT = re.compile(
     re.VERBOSE,
 )
 """The server's own functions that run texts, or read files, large objects or the log."""
-EFFECTS = frozenset(
-    ("random", "setseed", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7", "bernoulli", "system")
-)
+EFFECTS = frozenset(("random", "setseed", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7"))
 """Functions with effects that may stand beside governed columns."""
 NUMBERING = frozenset(("nextval", "currval", "lastval"))
 """The same where something is written."""
