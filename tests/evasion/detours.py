@@ -22,6 +22,9 @@ CREATE TRIGGER stamp BEFORE INSERT ON own.stamped FOR EACH ROW EXECUTE FUNCTION 
 CREATE TABLE own.ruled (n int);
 CREATE RULE tell AS ON INSERT TO own.ruled DO ALSO SELECT name, diagnosis FROM clinic.patients;
 CREATE VIEW own.misnamed AS SELECT zip AS id, diagnosis FROM clinic.patients;
+DO $$ BEGIN FOR i IN 10..15 LOOP
+  EXECUTE format('CREATE VIEW own.single%s AS SELECT zip, diagnosis FROM clinic.patients WHERE name = %L', i, 'name' || i);
+END LOOP; END $$;
 CREATE SEQUENCE own.counter;
 CREATE OPERATOR own.=== (LEFTARG = text, RIGHTARG = text, FUNCTION = own.peeking);
 GRANT ALL ON ALL TABLES IN SCHEMA own TO ann;
@@ -55,6 +58,9 @@ DETOURS = {
     "names beside groups": "SELECT zip, avg(income) FROM patients WHERE name = 'name<i>' GROUP BY zip",
     "questions beside groups": "SELECT zip, count(*) FROM patients WHERE name LIKE 'name<i>' AND diagnosis = 'canary<c>' GROUP BY zip",
     "one row of an inner query": "SELECT count(*) FROM (SELECT diagnosis FROM patients OFFSET <i> LIMIT 1) s WHERE diagnosis > 'canary<c>'",
+    "rows made of one": "SELECT string_to_table(diagnosis || repeat('|x', 1000), '|') FROM patients WHERE id > <i> - 1 AND id < <i> + 1",
+    "keys made of one": "SELECT jsonb_object_keys(to_jsonb(patients) || jsonb_build_object(diagnosis, 1)) FROM patients WHERE id > <i> - 1 AND id < <i> + 1",
+    "a view of one": "SELECT zip, diagnosis FROM own.single<i>",
     # what is compared without being named
     "guesses among distinct values": "SELECT count(DISTINCT d) FROM (SELECT diagnosis AS d FROM patients WHERE id = <i> UNION ALL SELECT 'canary<c>') s",
     "guesses in a union": "SELECT count(*) FROM (SELECT diagnosis FROM patients WHERE id = <i> UNION SELECT 'canary<c>') s",

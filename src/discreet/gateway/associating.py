@@ -124,6 +124,7 @@ class Associating:
         mixing = (exp.Having, exp.Window, exp.AggFunc)
         inner = (exp.Limit, exp.Offset, exp.Fetch)
         return {
+            "viewed": not self._is_table(),
             "once": len(list(self.tree.find_all(exp.Table))) == 1,
             "mixed": any(not isinstance(node, exp.Count) for node in self.tree.find_all(*mixing)),
             "cut": self.tree.find(exp.TableSample) is not None
@@ -143,7 +144,7 @@ class Associating:
             return False
         relations = self.names.relations(tables[0])
         strange = (exp.Filter, exp.Window, exp.SetOperation, exp.Lateral, exp.Unnest, exp.Explode, exp.TableSample)
-        if self.tree.find(*strange) or tables[0].args.get("joins") or any(_sets(one) for one in select.expressions):
+        if self.tree.find(*strange) or tables[0].args.get("joins") or self.names.multiplies():
             return False
         return len(relations) == 1 and relations[0].once and relations[0].kind in ("r", "p", "v")
 
@@ -160,17 +161,3 @@ def _below(node: Node) -> Iterator[Node]:
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, exp.Expression):
                 yield one
-
-
-def _sets(node: Node) -> bool:
-    """Functions that give several rows for one, by their names."""
-    names = {str(one.name).lower() for one in node.find_all(exp.Anonymous)}
-    return bool(node.find(exp.GenerateSeries, exp.Explode, exp.Unnest)) or any(
-        "generate" in name
-        or "unnest" in name
-        or "each" in name
-        or "elements" in name
-        or "split" in name
-        or "regexp" in name
-        for name in names
-    )

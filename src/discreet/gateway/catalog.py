@@ -56,6 +56,7 @@ SELECT DISTINCT p.proname::text, e.extname::text
 EFFECTS = """
 SELECT DISTINCT proname::text, provolatile::text FROM pg_catalog.pg_proc
  WHERE pronamespace = 'pg_catalog'::pg_catalog.regnamespace AND provolatile <> 'i'"""
+SETS = "SELECT DISTINCT proname::text FROM pg_catalog.pg_proc WHERE proretset"
 UNIQUE = """
 SELECT i.indrelid::int8, array_agg(a.attname::text ORDER BY a.attname) FROM pg_catalog.pg_index i
   JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey::int2[])
@@ -122,6 +123,8 @@ class Catalog:
     """Names of the server's own functions that have effects."""
     changing: frozenset[str] = frozenset()
     """Names of the server's own functions whose value depends on more than their arguments."""
+    sets: frozenset[str] = frozenset()
+    """Names of functions that give several rows for one."""
     operators: frozenset[str] = frozenset()
     """Operators that run somebody's code."""
     triggered: Mapping[str, str] = field(default_factory=dict)
@@ -198,6 +201,7 @@ def read_catalog(cursor: Any, governed: Mapping[str, GovernedTable], *, trusted:
         functions=functions,
         volatile=frozenset(name for name, kind in effects if kind == "v"),
         changing=frozenset(name for name, _ in effects),
+        sets=frozenset(name for (name,) in _rows(cursor, SETS)),
         operators=frozenset(name for (name,) in _rows(cursor, OPERATORS)),
         unique=_unique(cursor, tables, checked),
         types=types,

@@ -13,6 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.gateway.catalog import Catalog, Leaf, Origin, Relation
+from discreet.gateway.lexing import Statement, lexed
 
 ROW = "(row)"
 """Stands for what names a row by its place: ctid and its like."""
@@ -25,6 +26,7 @@ class Names:
     """The names of one statement."""
 
     tree: Node
+    text: str
     catalog: Catalog
     names: dict[str, set[Leaf]] = field(default_factory=dict)
     rows: dict[str, set[Leaf]] = field(default_factory=dict)
@@ -39,9 +41,9 @@ class Names:
     """Whether what comes out of a function or an inner query may have any name."""
 
     @classmethod
-    def of(cls, tree: Node, catalog: Catalog) -> Names:
-        """Those of a tree."""
-        found = cls(tree, catalog)
+    def of(cls, tree: Node, text: str, catalog: Catalog) -> Names:
+        """Those of a tree, and of the text that it was made of."""
+        found = cls(tree, text, catalog)
         found._tables()
         found._aliases()
         return found
@@ -97,6 +99,10 @@ class Names:
         for named in self.tree.find_all(exp.TableAlias):
             for column in named.args.get("columns") or ():
                 self.names.setdefault(folded(column), set()).update(everything)
+
+    def multiplies(self) -> bool:
+        """Whether a function in it may give several rows for one."""
+        return bool(Statement(tuple(lexed(self.text))).calls & self.catalog.sets)
 
     def renamed(self) -> dict[str, str]:
         """Columns of views that show a governed column as it is, under another name."""

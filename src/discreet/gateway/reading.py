@@ -36,6 +36,8 @@ class Reading:
     """Keys, identifiers and quasi-identifiers that do."""
     bare: bool = False
     """Whether it reads one table and nothing that could make its rows more than there are people."""
+    viewed: bool = False
+    """Whether it reads views, which may leave people out."""
     once: bool = False
     """Whether it names one relation, once, so that its conditions are about the rows that it gives."""
     mixed: bool = False

@@ -48,7 +48,7 @@ class _Look:
         """All of it."""
         if isinstance(self.tree, exp.Create) or self.tree.find(exp.Into):
             return Reading(frozenset(self.catalog.governed), self.text, writes=True, moves=True)
-        self.names = Names.of(self.tree, self.catalog)
+        self.names = Names.of(self.tree, self.text, self.catalog)
         if self.names.mistaken():
             raise NotUnderstood
         self.rows = Associating(self.names)

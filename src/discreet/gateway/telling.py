@@ -272,7 +272,9 @@ class Telling:
     def _narrows(self, table: str, known: tuple[str, ...]) -> bool:
         """Whether conditions speak of other quasi-identifiers, so that fewer people may be meant than look alike."""
         quasi = self.what.catalog.governed[table].quasi
-        return any(leaf[0] == table and leaf[1] in quasi and leaf[1] not in known for leaf in self.reading.placed)
+        return self.reading.viewed or any(
+            leaf[0] == table and leaf[1] in quasi and leaf[1] not in known for leaf in self.reading.placed
+        )
 
     def _alike(self, places: Sequence[int]) -> Ints:
         """How many rows of the result look like each."""

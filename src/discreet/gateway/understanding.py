@@ -7,6 +7,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from discreet.errors import RequestError
@@ -98,17 +99,17 @@ class Text:
     refuse: Refuse | None = None
     digest: bytes = b""
 
-    @property
+    @cached_property
     def written(self) -> frozenset[str]:
         """Governed tables that it writes to."""
         return frozenset().union(*(one.written for one in self.statements))
 
-    @property
+    @cached_property
     def sets(self) -> bool:
         """Whether it may change settings."""
         return any(one.sets for one in self.statements)
 
-    @property
+    @cached_property
     def passes(self) -> bool:
         """Whether nothing in it concerns governed tables, cursors or prepared statements."""
         return all(one.kind.what == kinds.PASS for one in self.statements)

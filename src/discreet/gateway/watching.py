@@ -86,7 +86,8 @@ class Watch:
 
     def _passed(self, text: Text, written: str) -> None:
         """What has to be remembered of a text that passes: `written` is it, and not one like it."""
-        self._account.wrote |= text.written
+        if text.written:
+            self._account.wrote |= text.written
         if text.sets:
             self._settings = digest_of(self._settings, [written.encode("utf-8", "surrogatepass")])
 
@@ -167,8 +168,7 @@ class Watch:
         return found
 
     def _hold(self, run: Run) -> Verdict | Awaitable[Verdict]:
-        for one in (one for some in run.statements for one in some):
-            self._account.wrote |= one.written
+        self._account.wrote = self._account.wrote.union(*(one.written for some in run.statements for one in some))
         if not run.reads:
             return Allow()
         self._read = True
