@@ -33,6 +33,12 @@ GRANT ALL ON SEQUENCE own.counter TO ann;
 
 _LINKED = "SELECT v.patient, p.diagnosis FROM patients p"
 
+_FIFTY = "'canary050'"
+_EIGHT = [f"p{n}.diagnosis" for n in range(1, 9)]
+_TABLES = (
+    ", ".join(f"patients p{n}" for n in range(1, 9)) + " WHERE " + " AND ".join(f"p{n}.id = {n}" for n in range(1, 9))
+)
+
 DETOURS = {
     # whom a row is about
     "keys that are NULL": f"{_LINKED} LEFT JOIN visits v ON v.patient = p.id AND v.visit < 0",
@@ -61,6 +67,18 @@ DETOURS = {
     "rows made of one": "SELECT string_to_table(diagnosis || repeat('|x', 1000), '|') FROM patients WHERE id > <i> - 1 AND id < <i> + 1",
     "keys made of one": "SELECT jsonb_object_keys(to_jsonb(patients) || jsonb_build_object(diagnosis, 1)) FROM patients WHERE id > <i> - 1 AND id < <i> + 1",
     "a view of one": "SELECT zip, diagnosis FROM own.single<i>",
+    # many people in one cell or row
+    "packed into a sum": "SELECT sum((income - 70000000) * (1000::numeric ^ id)) - <i> FROM patients",
+    "packed into a sum of a column": "SELECT sum(x) - <i> FROM (SELECT income * (1000::numeric ^ id) AS x FROM patients) s",
+    "packed into a sum inside": "SELECT a FROM (SELECT sum(x) AS a FROM (SELECT <i> + income * (1000::numeric ^ id) AS x FROM patients) s) t",
+    "packed into an average": "SELECT avg(<i> + income * 1000::numeric ^ id), count(*) FROM patients",
+    "packed by a recursion": "WITH RECURSIVE r(n, s) AS (SELECT 1, '' UNION ALL SELECT n + 1, s || (SELECT diagnosis FROM patients WHERE id = n) FROM r WHERE n < 50) SELECT max(s) FROM r",
+    "packed by a join in a recursion": "WITH RECURSIVE r(n, s) AS (SELECT 1, '' UNION ALL SELECT n + 1, s || p.diagnosis FROM r JOIN patients p ON p.id = n WHERE n < 50) SELECT s FROM r ORDER BY n DESC LIMIT 1",
+    "packed by a join": f"SELECT {' || '.join(_EIGHT)} FROM {_TABLES}",
+    "packed by a join inside": f"SELECT s FROM (SELECT {' || '.join(_EIGHT)} AS s FROM {_TABLES}) x",
+    "packed as a row": f"SELECT ROW({', '.join(_EIGHT)}) FROM {_TABLES}",
+    "packed as json": f"SELECT to_jsonb(x) FROM (SELECT {', '.join(f'{one} AS d{n}' for n, one in enumerate(_EIGHT))} FROM {_TABLES}) x",
+    "a case for each": f"SELECT {', '.join(f'max(CASE WHEN id = {n} THEN diagnosis END)' for n in range(1, 30))} FROM patients",
     # what is compared without being named
     "guesses among distinct values": "SELECT count(DISTINCT d) FROM (SELECT diagnosis AS d FROM patients WHERE id = <i> UNION ALL SELECT 'canary<c>') s",
     "guesses in a union": "SELECT count(*) FROM (SELECT diagnosis FROM patients WHERE id = <i> UNION SELECT 'canary<c>') s",
@@ -101,6 +119,15 @@ DETOURS = {
     "roles by a function": "SELECT set_config('ro' || 'le', 'postgres', false)\n--\nSELECT name, diagnosis FROM patients",
     "settings written to": "UPDATE pg_settings SET setting = 'off' WHERE name = 'standard_conforming_strings'\n--\nSELECT name, diagnosis FROM patients",
 }
+
+REFUSED = {
+    "bits of everybody": "SELECT sum(CASE WHEN diagnosis > 'canary050' THEN 2::numeric ^ id ELSE 0 END) FROM patients",
+    "a filter for each": f"SELECT {', '.join(f'count(*) FILTER (WHERE id = {n} AND diagnosis > {_FIFTY})' for n in range(1, 30))} FROM patients",
+    "an inner query for each": f"SELECT {', '.join(f'EXISTS (SELECT 1 FROM patients WHERE id = {n} AND diagnosis > {_FIFTY})' for n in range(1, 30))}",
+    "a number for each": f"SELECT {' + '.join(f'(SELECT count(*) * 2 ^ {n} FROM patients WHERE id = {n} AND diagnosis > {_FIFTY})' for n in range(1, 30))}",
+    "a row for each": "SELECT g FROM generate_series(1, 200) g WHERE EXISTS (SELECT 1 FROM patients WHERE id = g AND diagnosis > 'canary050')",
+}
+"""One statement each that answers many questions, in a form in which no value is seen."""
 
 WORDS = {
     "a relation": "diagnosis::regclass",

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from tests.evasion.detours import DETOURS, HONEST, WORDS
+from tests.evasion.detours import DETOURS, HONEST, REFUSED, WORDS
 from tests.evasion.test_evasion import MOST, TRIES, Client, in_turn, patients_in
 from tests.evasion.ward import PEOPLE, VALUES
 from tests.gateway import raw
@@ -36,6 +36,14 @@ def test_no_detour_leads_past_the_limit(name: str, protocol: str, attacker: Arri
         answered = walked(client, DETOURS[name])
     assert len(client.found()) <= MOST, name
     assert answered <= MOST, f"{name}: {answered} of {TRIES} answered"
+
+
+@pytest.mark.parametrize(("name", "protocol"), in_turn(REFUSED))
+def test_no_statement_answers_many_questions(name: str, protocol: str, attacker: Arrive) -> None:
+    client = Client(attacker(), protocol)
+    with client.connection:
+        client.script(REFUSED[name])
+    assert client.refused == 1, name
 
 
 @pytest.mark.parametrize(("name", "protocol"), in_turn(VALUES))

@@ -14,6 +14,7 @@ from discreet.gateway.linking import Linking
 from discreet.gateway.naming import Names, folded
 
 Node = Any
+EVERYBODY = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,14 @@ class Associating:
         if any(times > 1 for times in roots.values()) or self.tree.find(exp.SetOperation) or self._looks_aside():
             return False
         return len(roots) < 2 or self._linked(set(roots))
+
+    def most_together(self) -> int:
+        """How many rows of one governed table an expression may put together."""
+        if self.is_simple():
+            return 1
+        if any(clause.args.get("recursive") for clause in self.tree.find_all(exp.With)):
+            return EVERYBODY
+        return max(self._uses(self.tree, {}).values(), default=1)
 
     def _looks_aside(self) -> bool:
         """Whether a window brings sensitive values of other rows into a row; numbering rows does not."""

@@ -53,14 +53,22 @@ class Projecting:
             return Projection("count")
         leaves = frozenset(self.names.leaves(inner))
         if isinstance(inner, AVERAGES) and isinstance(inner.this, exp.Column):
-            return Projection("group", leaves)
+            return Projection("group" if self._is_flat() else "collect", leaves)
         return Projection("collect" if _collects(inner) or self._collects_inside() else "value", leaves)
 
     def _collects_inside(self) -> bool:
         """Whether any inner query puts values of many into one cell, which may then be given out under any name."""
         return any(
-            select.parent is not None and any(map(_gathers, select.expressions))
+            select.parent is not None and any(_gathers(one) or one.find(*AVERAGES) for one in select.expressions)
             for select in self.names.tree.find_all(exp.Select)
+        )
+
+    def _is_flat(self) -> bool:
+        """Whether columns are those of one table, so that a sum of them is not one of expressions."""
+        tables = list(self.names.tree.find_all(exp.Table))
+        selects = list(self.names.tree.find_all(exp.Select))
+        return len(tables) == len(selects) == 1 and all(
+            relation.kind in ("r", "p") for relation in self.names.relations(tables[0])
         )
 
 
@@ -129,7 +137,16 @@ def _gathers(node: Node) -> bool:
     if node.find(exp.Array, exp.ArrayAgg, exp.GroupConcat, exp.Window):
         return True
     names = {str(one.name).lower() for one in node.find_all(exp.Anonymous, exp.AnonymousAggFunc)}
-    plain = (*AVERAGES, exp.Count, exp.Min, exp.Max, exp.LogicalAnd, exp.LogicalOr)
     return any("agg" in name or name in ("array", "mode") for name in names) or any(
-        not isinstance(one, plain) for one in node.find_all(exp.AggFunc)
+        not _gives_one(one) for one in node.find_all(exp.AggFunc)
     )
+
+
+def _gives_one(aggregate: Node) -> bool:
+    """Whether it gives the value of one, or the average or number of all; a sum of expressions may hold everybody's."""
+    if isinstance(aggregate, (exp.Min, exp.Max, exp.LogicalAnd, exp.LogicalOr)):
+        return True
+    inner = aggregate.this
+    if isinstance(inner, exp.Distinct) and len(inner.expressions) == 1:
+        inner = inner.expressions[0]
+    return isinstance(aggregate, (*AVERAGES, exp.Count)) and isinstance(inner, (exp.Column, exp.Star, exp.Literal))

@@ -21,6 +21,9 @@ from discreet.kernel import Coded
 from discreet.misuse.facts import Values as Fixed
 from discreet.misuse.sensitivity import Sensitivity
 
+MOST = 10_000
+"""Questions of one statement that are told apart."""
+
 
 @dataclass(frozen=True, eq=False)
 class Publishing:
@@ -54,10 +57,10 @@ class Publishing:
         if not reading.asked:
             return None
         names = sorted(reading.asked)
-        weights = {attribute(leaf): np.array([self.weights_of(leaf).worst]) for leaf in names}
         entity = self.fixed_entity(reading, fixed)
-        numbers = self.entities.rows(digest, 1) if entity is None else entity
-        crowds = np.array([self.crowd_of_question(reading, fixed)], dtype=np.int64)
+        numbers = self.entities.rows(digest, min(reading.questions, MOST)) if entity is None else entity
+        weights = {attribute(leaf): np.full(len(numbers), self.weights_of(leaf).worst) for leaf in names}
+        crowds = np.full(len(numbers), self.crowd_of_question(reading, fixed), dtype=np.int64)
         return Publication(numbers, weights, crowds, {attribute(leaf): self.weights_of(leaf).levels for leaf in names})
 
     def crowd_of_question(self, reading: Reading, fixed: Mapping[str, Fixed]) -> int:

@@ -32,6 +32,10 @@ class Reading:
     """Whether each row is about one row of each governed table, which belong together."""
     asked: frozenset[Leaf] = frozenset()
     """Sensitive columns that stand elsewhere than in the list of what is given out."""
+    questions: int = 1
+    """How many people these may be about where they are not about the person of a row."""
+    packed: int = 1
+    """How many rows of a governed table may stand together in one cell."""
     placed: frozenset[Leaf] = frozenset()
     """Keys, identifiers and quasi-identifiers that do."""
     bare: bool = False

@@ -54,6 +54,7 @@ class _Look:
         self.rows = Associating(self.names)
         self.projections = Projecting(self.names).projections()
         asked, placed, ordered = self._asked()
+        group = self.rows.group()
         return Reading(
             frozenset(leaf[0] for leaf in self.names.everything()),
             self.text,
@@ -71,7 +72,9 @@ class _Look:
             moves=self._moves(),
             tree=self.tree,
             digest=hashlib.sha256(self.text.encode()).digest(),
-            **self.rows.group(),
+            questions=self._questions(group),
+            packed=self.rows.most_together() if self._uses_of_sensitive() else 1,
+            **group,
         )
 
     def _asked(self) -> tuple[frozenset[Leaf], frozenset[Leaf], bool]:
@@ -89,6 +92,22 @@ class _Look:
         if self._hidden_use():
             asked |= {leaf for leaf in self.names.everything() if self.names.is_sensitive(leaf)}
         return frozenset(asked), frozenset(placed), ordered or self._hidden_order()
+
+    def _uses_of_sensitive(self) -> list[Node]:
+        """Where sensitive columns stand other than given out as they are."""
+        return [
+            column
+            for column in self.tree.find_all(exp.Column)
+            if not is_plain(column) and any(self.names.is_sensitive(leaf) for leaf in self.names.of_column(column))
+        ]
+
+    def _questions(self, group: dict[str, bool]) -> int:
+        """Each FILTER, CASE or inner query may ask about somebody else; a condition asks about the rows of its query."""
+        uses = self._uses_of_sensitive()
+        if group["once"]:
+            listed = sum(_is_listed(column) for column in uses) if group["aggregated"] else 0
+            return max(1, listed + (listed < len(uses)))
+        return max(1, len(uses))
 
     def _hidden_use(self) -> bool:
         """Uses of columns that do not name them: NATURAL JOIN, USING, numbers of columns, rows that are compared."""
@@ -147,6 +166,14 @@ class _Look:
             if id(column) not in targets and column.find_ancestor(exp.Returning) is None
             for leaf in self.names.of_column(column)
         )
+
+
+def _is_listed(column: Node) -> bool:
+    """Whether it stands in the list of what a SELECT gives out."""
+    at = column
+    while at.parent is not None and not isinstance(at.parent, exp.Select):
+        at = at.parent
+    return isinstance(at.parent, exp.Select) and at.arg_key == "expressions"
 
 
 def _compares(tree: Node) -> bool:

@@ -86,7 +86,8 @@ class Telling:
         question = self.what.question(self.reading, digest=self.digest, fixed=self.fixed)
         if question is None or (self.reading.counted and int(told.crowds.min()) >= self.what.smallest_group):
             return told
-        weights = {name: question.weights.get(name, np.full(1, UNTOLD)) for name in told.weights}
+        untold = np.full(len(question.entities), UNTOLD)
+        weights = {name: question.weights.get(name, untold) for name in told.weights}
         return told.joined(question.entities, weights, question.crowds)
 
     def _levels(self, name: str) -> Sequence[float]:
@@ -155,6 +156,8 @@ class Telling:
         for place, one in enumerate(self.columns):
             if one.kind == "collect" and self._has_sensitive(one):
                 extra += int(np.minimum(np.maximum(self.decoder.sizes(place) - 1, 0), most).sum())
+        if any(self._has_sensitive(one) and not one.role for one in self.columns):
+            extra += self.rows * (min(self.reading.packed, most) - 1)
         if not self.reading.simple:
             times: dict[Leaf, int] = {}
             for one in self.columns:
