@@ -107,6 +107,9 @@ DETOURS = {
     "a header that is none in text": "COPY (SELECT diagnosis FROM patients WHERE id = <i>) TO STDOUT (HEADER 0)",
     "binary of old": "COPY BINARY patients TO STDOUT",
     "binary of old with columns": "COPY BINARY patients (diagnosis) TO STDOUT",
+    # how texts are read
+    "a string with escapes that goes on": "SELECT E'x'\n'a\\' , ' , name, diagnosis FROM patients -- '",
+    "a string in dollars that goes on": "SELECT $$x$$\n'a' , name, diagnosis FROM patients -- '",
     # effects
     "notified on return": "LISTEN x\n--\nUPDATE patients SET note = 'x' RETURNING pg_notify('x', diagnosis)\n--\nSELECT 1",
     "set on return": "UPDATE patients SET note = 'x' WHERE id = <i> RETURNING set_config('my.x', diagnosis, false)\n--\nSELECT current_setting('my.x')",

@@ -24,6 +24,8 @@ CREATE TABLE lab.kid (extra text) INHERITS (lab.base);
 INSERT INTO lab.kid SELECT g, 'canary' || lpad((g - 1)::text, 3, '0'), 'e' FROM generate_series(1, 200) g;
 CREATE TABLE lab.named (k text PRIMARY KEY, zip text, finding text);
 INSERT INTO lab.named SELECT 'k' || g, '1', 'canary' || lpad((g - 1)::text, 3, '0') FROM generate_series(1, 200) g;
+CREATE TABLE lab.series (person int, level numeric);
+INSERT INTO lab.series SELECT g % 20, 70000000 + g % 20 FROM generate_series(1, 400) g;
 CREATE VIEW lab."My View" AS SELECT "No" AS nr, "Doc" ->> 'd' AS d FROM "Ward"."Persons";
 DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'nurse') THEN CREATE ROLE nurse; END IF; END $$;
 GRANT USAGE ON SCHEMA "Ward", lab TO nurse;
@@ -61,6 +63,10 @@ sensitive = ["Code", "Result", "Flag", "Doc", "Raw", "Tags"]
 [gateway.tables."lab.tests"]
 key = ["person"]
 sensitive = ["finding", "level"]
+
+[gateway.tables."lab.series"]
+key = ["person"]
+sensitive = ["level"]
 
 [gateway.tables."lab.base"]
 key = ["a"]
@@ -101,6 +107,7 @@ VALUES = {
     "a record": "SELECT x.f FROM lab.kid k, json_to_record(json_build_object('f', k.finding)) AS x(f text) WHERE k.a = <i>",
     "deciles": "SELECT percentile_disc(ARRAY[0.1, 0.2, 0.3, 0.4, 0.5, 0.6]) WITHIN GROUP (ORDER BY finding) FROM lab.kid",
     "ranges": "SELECT range_agg(numrange(level, level + 1)) FROM lab.tests",
+    "many rows of one": "SELECT avg(level)::int, count(*) FROM lab.series WHERE person = <i>",
     "a scrolling cursor": "BEGIN\n--\nDECLARE c SCROLL CURSOR FOR SELECT finding FROM lab.kid ORDER BY a\n--\nFETCH ABSOLUTE <i> FROM c\n--\nCOMMIT",
 }
 """Each is looked through for canaries."""

@@ -54,6 +54,14 @@ def test_names_are_folded_as_the_server_folds_them() -> None:
     assert one.names == {"select", "name", "Name", "äö", "ÄÖ", "from", "people"}
 
 
+@pytest.mark.parametrize(
+    "text", ["''\n$$$$", "$$a$$\n'b'", "E'a'\n'b'", "'a'\nE'b'", "'a'\nN'b'", "B'0'\n'1'", r"E'x'" + "\n" + r"'a\' , '"]
+)
+def test_only_plain_strings_go_on_in_the_next_line(text: str) -> None:
+    with pytest.raises(Unreadable):
+        statements(f"SELECT {text}")
+
+
 def test_whether_other_letters_are_folded_depends_on_the_server() -> None:
     with pytest.raises(Unreadable):
         statements("SELECT ÄÖ FROM people")

@@ -119,7 +119,7 @@ def lexed(text: str) -> list[Token]:
     if len(text) > LONGEST or "\0" in text:
         raise Unreadable
     found: list[Token] = []
-    at, broken = 0, False  # broken: a line ended since the last token, so a string goes on in the next
+    at, last, broken = 0, "", False  # broken: a line ended since the last token, so a string goes on in the next
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
@@ -133,10 +133,12 @@ def lexed(text: str) -> list[Token]:
             at = _past_comment(text, at)
         else:
             token, at = _token(kind, match[0], text, at)
-            if token.kind == "string" and found and found[-1].kind == "string":
-                if not broken:
+            if token.kind == "string" and found and found[-1].kind in ("string", "bits"):
+                # Only plain strings go on in the next line; one with escapes would go on with escapes.
+                if not broken or kind != "string" or last != "string" or match[0][0] != "'":
                     raise Unreadable
                 token = Token("string", found.pop().text[:-1] + token.text[1:])
+            last = kind
             if len(token.name.encode()) > LONGEST_NAME:
                 raise Unreadable
             found.append(token)

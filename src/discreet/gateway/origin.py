@@ -17,6 +17,8 @@ from discreet.policy.gateway import GovernedTable
 
 SENSITIVE, QUASI, KEY, IDENTIFIER, PLACE = "sensitive", "quasi", "key", "identifier", "row"
 
+COUNTS = ("count", "people")
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -30,7 +32,7 @@ class Shown:
     leaves: frozenset[Leaf] = frozenset()
     """Of an expression: the governed columns that it is made of."""
     kind: str = "value"
-    """value, count, group or collect, as in `reading.Projection`."""
+    """value, count, people, group or collect, as in `reading.Projection`."""
 
     @property
     def derived(self) -> bool:
@@ -73,8 +75,8 @@ def _shown(
     if column.table:
         return _of_table(column, catalog)
     projection = reading.projection(place, len(columns))
-    if projection.kind == "count":
-        return Shown(column.name, kind="count")
+    if projection.kind in COUNTS:
+        return Shown(column.name, kind=projection.kind)
     leaves = projection.leaves if explained is None else explained.origins[place].leaves
     kind = "collect" if projection.kind == "star" else projection.kind
     return Shown(column.name, leaves=leaves, kind=kind)

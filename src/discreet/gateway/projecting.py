@@ -50,7 +50,7 @@ class Projecting:
         if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
             return Projection("star", frozenset(self.names.leaves(inner) or self.names.everything()))
         if _counts(inner):
-            return Projection("count")
+            return Projection("people" if self._counts_keys(inner) else "count")
         leaves = frozenset(self.names.leaves(inner))
         if isinstance(inner, AVERAGES) and isinstance(inner.this, exp.Column):
             return Projection("group" if self._is_flat() else "collect", leaves)
@@ -62,6 +62,13 @@ class Projecting:
             select.parent is not None and any(_gathers(one) or one.find(*AVERAGES) for one in select.expressions)
             for select in self.names.tree.find_all(exp.Select)
         )
+
+    def _counts_keys(self, count: Node) -> bool:
+        """Whether it counts people: count(DISTINCT key)."""
+        if not isinstance(count.this, exp.Distinct):
+            return False
+        leaves = self.names.leaves(count.this)
+        return bool(leaves) and all((leaf[1],) == self.names.catalog.governed[leaf[0]].key for leaf in leaves)
 
     def _is_flat(self) -> bool:
         """Whether columns are those of one table, so that a sum of them is not one of expressions."""

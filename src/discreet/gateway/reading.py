@@ -18,7 +18,7 @@ class Projection:
     """A column that a statement gives out."""
 
     kind: str
-    """value, count (tells of nobody), group (an average or sum), collect (values of many in one cell), star."""
+    """value, count and people (tell of nobody), group (an average or sum), collect (values of many in one cell), star."""
     leaves: frozenset[Leaf] = frozenset()
 
 

@@ -4,42 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.gateway.catalog import Leaf
-from discreet.gateway.decoding import Decoder, Undecodable, Values
+from discreet.gateway.crowding import Crowding
+from discreet.gateway.decoding import Undecodable
 from discreet.gateway.origin import IDENTIFIER, KEY, PLACE, QUASI, SENSITIVE, Shown, role_of
 from discreet.gateway.publication import SEEN, UNTOLD, Ints, Publication, attribute
-from discreet.gateway.reading import Reading
 from discreet.gateway.spelling import spelt
-from discreet.kernel import Coded
-from discreet.misuse.facts import EVERYTHING
-from discreet.misuse.facts import Values as Fixed
 from discreet.misuse.weighing import Floats, weigh
 
 if TYPE_CHECKING:
-    from discreet.gateway.publishing import Publishing
+    pass
 
 
-class Telling:
+class Telling(Crowding):
     """One result, looked at."""
-
-    def __init__(
-        self,
-        what: Publishing,
-        decoder: Decoder,
-        rows: int,
-        columns: Sequence[Shown],
-        reading: Reading,
-        digest: bytes,
-        fixed: Mapping[str, Fixed],
-        before: int,
-    ) -> None:
-        self.what, self.decoder, self.rows, self.columns, self.reading = what, decoder, rows, columns, reading
-        self.digest, self.fixed, self.before = digest, fixed, before
-        self._values: dict[int, Values] = {}
 
     def publication(self) -> Publication | None:
         """What it tells; None if nothing of anybody."""
@@ -52,6 +34,9 @@ class Telling:
             weights = {SEEN: np.zeros(self.rows)}
         entities, crowds = self._entities(), self._crowds(identity)
         levels = {name: self._levels(name) for name in weights}
+        for name, place in self._repeated(cells).items():
+            weights[name] = self._added_up(entities, place, weights[name])
+            levels[name] = sorted({*levels[name], *np.unique(weights[name]).tolist()})
         reducible = self._divided and not self.reading.aggregated
         told = Publication(entities, weights, crowds, levels, cells, self.rows, self._marks(), unmasks, reducible)
         return self._with_question(self._with_more(told))
@@ -96,19 +81,6 @@ class Telling:
         levels: Sequence[float] = self.what.sensitivity.weights[name].levels
         return levels
 
-    def _decoded(self, place: int) -> Values:
-        if place not in self._values:
-            self._values[place] = self.decoder.values(place)
-        return self._values[place]
-
-    def _places(self, role: str, table: str | None = None) -> dict[str, int]:
-        """The first column of each name that has this role."""
-        found: dict[str, int] = {}
-        for place, one in enumerate(self.columns):
-            if one.role == role and table in (None, one.table):
-                found.setdefault(one.column, place)
-        return found
-
     # What each row weighs ---------------------------------------------------------------------------------------------
 
     def _weights(self) -> tuple[dict[str, Floats], dict[str, tuple[int, ...]]]:
@@ -126,6 +98,31 @@ class Telling:
             if name not in found:
                 found[name] = self._by_condition(leaf)
         return found, cells
+
+    def _repeated(self, cells: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+        """Attributes of which somebody may have several values, with the column that shows them."""
+        if self.rows < 2 or not self._is_attributed():
+            return {}
+        shown = {name: places[0] for name, places in cells.items() if len(places) == 1}
+        unique = self.what.catalog.unique
+        return {
+            name: at for name, at in shown.items() if self.columns[at].role and self.columns[at].table not in unique
+        }
+
+    def _added_up(self, entities: Ints, place: int, weights: Floats) -> Floats:
+        """The weights of each person's distinct values together, up to 1."""
+        try:
+            values = self._decoded(place)
+        except Undecodable:
+            return weights
+        codes = values if isinstance(values, np.ndarray) else values.codes
+        people, whose = np.unique(entities, return_inverse=True)
+        pairs = np.stack([whose.reshape(-1), codes], axis=1)
+        _, first = np.unique(pairs, axis=0, return_index=True)
+        sums = np.zeros(len(people))
+        np.add.at(sums, whose.reshape(-1)[first], weights[first])
+        added: Floats = np.minimum(np.round(sums, 9), 1.0)[whose.reshape(-1)]
+        return added
 
     def _weigh(self, place: int, leaf: Leaf) -> Floats:
         try:
@@ -165,9 +162,6 @@ class Telling:
                     times[leaf] = times.get(leaf, 0) + 1
             extra += self.rows * (max(times.values(), default=1) - 1)
         return min(extra, most)
-
-    def _has_sensitive(self, one: Shown) -> bool:
-        return any(role_of(leaf, self.what.catalog.governed[leaf[0]]) == SENSITIVE for leaf in one.leaves)
 
     # Whom each row is about -------------------------------------------------------------------------------------------
 
@@ -227,114 +221,3 @@ class Telling:
             if any(len(self.fixed.get(column.casefold()) or ()) == 1 for column in (*table.key, *table.identifiers)):
                 return True
         return any(self.what.known_quasi(name, self.fixed) for name in self.reading.tables)
-
-    def _crowds(self, identity: str) -> Ints:
-        if self.reading.aggregated:
-            return self._crowds_of_groups(identity)
-        if not self.reading.simple or identity == IDENTIFIER or self.reading.ordered or self._names_somebody():
-            return np.ones(self.rows, dtype=np.int64)
-        by_quasi = self._crowds_by_quasi()
-        if by_quasi is not None:
-            return by_quasi
-        return np.full(self.rows, self.rows + self.before if self._hide_each_other() else 1, dtype=np.int64)
-
-    def _hide_each_other(self) -> bool:
-        """Whether rows that do not say whom they are about are about as many people as they are."""
-        people = self.reading.bare and self.reading.tables <= self.what.catalog.unique
-        return people and not self.what.unnamed_alone
-
-    def _names_somebody(self) -> bool:
-        if EVERYTHING in self.fixed or self._places_identifier():
-            return True
-        tables = (self.what.catalog.governed[name] for name in self.reading.tables)
-        named = (column for table in tables for column in (*table.key, *table.identifiers))
-        values = [self.fixed[name] for name in (column.casefold() for column in named) if name in self.fixed]
-        return any(its is None or len(its) == 1 for its in values)
-
-    def _places_identifier(self) -> bool:
-        """Whether a name stands anywhere else than in what is given out: LIKE and < can be about one person, too."""
-        return any(role_of(leaf, self.what.catalog.governed[leaf[0]]) == IDENTIFIER for leaf in self.reading.placed)
-
-    def _crowds_by_quasi(self) -> Ints | None:
-        """The least D by the quasi-identifiers that are shown or fixed; None without any."""
-        least: Ints | None = None
-        for name in sorted(self.reading.tables):
-            prepared = self.what.counted(name).prepared
-            places, known = self._places(QUASI, name), self.what.known_quasi(name, self.fixed)
-            quasi = tuple(one for one in self.what.catalog.governed[name].quasi if one in places or one in known)
-            if not quasi:
-                continue
-            if prepared is None:
-                return np.ones(self.rows, dtype=np.int64)
-            its = self._looked_up(prepared, quasi, places, known)
-            if self._narrows(name, quasi):
-                its = np.minimum(its, self._alike([places[one] for one in quasi if one in places]))
-            least = its if least is None else np.minimum(least, its)
-        return least
-
-    def _narrows(self, table: str, known: tuple[str, ...]) -> bool:
-        """Whether conditions speak of other quasi-identifiers, so that fewer people may be meant than look alike."""
-        quasi = self.what.catalog.governed[table].quasi
-        return self.reading.viewed or any(
-            leaf[0] == table and leaf[1] in quasi and leaf[1] not in known for leaf in self.reading.placed
-        )
-
-    def _alike(self, places: Sequence[int]) -> Ints:
-        """How many rows of the result look like each."""
-        if not places:
-            return np.full(self.rows, self.rows, dtype=np.int64)
-        try:
-            cells = [self._decoded(place) for place in places]
-        except Undecodable:
-            return np.ones(self.rows, dtype=np.int64)
-        codes = np.stack([one if isinstance(one, np.ndarray) else one.codes for one in cells], axis=1)
-        _, found, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
-        return np.asarray(counts[found.reshape(-1)], dtype=np.int64)
-
-    def _looked_up(
-        self, prepared: Any, quasi: tuple[str, ...], places: Mapping[str, int], known: Mapping[str, Any]
-    ) -> Ints:
-        constant = np.zeros(self.rows, dtype=np.int64)
-        try:
-            cells = [self._decoded(places[one]) if one in places else Coded((known[one],), constant) for one in quasi]
-        except Undecodable:
-            return np.ones(self.rows, dtype=np.int64)
-        found: Ints = prepared.crowds(quasi).many(cells, self.rows)
-        return found
-
-    def _crowds_of_groups(self, identity: str) -> Ints:
-        """People in the group that a row stands for, where that is certain; else one."""
-        alone = np.ones(self.rows, dtype=np.int64)
-        kinds = {one.kind for one in self.columns if self._has_sensitive(one) and not one.role}
-        if identity == IDENTIFIER or not self.reading.simple or kinds - {"group"}:
-            return alone
-        if not any(self._has_sensitive(one) for one in self.columns):
-            return self._crowds_of_counts(identity)
-        if self.reading.whole:
-            rows = min((self.what.counted(name).rows for name in self.reading.tables), default=1)
-            return np.full(self.rows, max(rows, 1), dtype=np.int64)
-        by_count = self._sizes_of_groups()
-        by_quasi = self._crowds_by_quasi() if identity == QUASI and self.reading.unconditional else None
-        found = alone if by_count is None else by_count
-        return found if by_quasi is None else np.maximum(found, by_quasi)
-
-    def _crowds_of_counts(self, identity: str) -> Ints:
-        """Counts show nobody's values; what is known of the people counted is what the conditions say."""
-        asked = np.full(self.rows, self.what.crowd_of_question(self.reading, self.fixed), dtype=np.int64)
-        shown = self._crowds_by_quasi() if identity == QUASI else None
-        by_quasi = asked if shown is None else np.minimum(asked, shown)
-        by_count = self._sizes_of_groups()
-        return by_quasi if by_count is None else np.maximum(by_quasi, by_count)
-
-    def _sizes_of_groups(self) -> Ints | None:
-        place = next((place for place, one in enumerate(self.columns) if one.kind == "count"), None)
-        if place is None or not self.reading.counted:
-            return None
-        values = self._decoded(place)
-        numbers = values if isinstance(values, np.ndarray) else _numbers(values)
-        return np.where(numbers >= self.what.smallest_group, numbers, 1)
-
-
-def _numbers(values: Coded) -> Ints:
-    known = np.array([int(one or 0) for one in values.values], dtype=np.int64)
-    return known[values.codes]
