@@ -110,6 +110,9 @@ DETOURS = {
     # how texts are read
     "a string with escapes that goes on": "SELECT E'x'\n'a\\' , ' , name, diagnosis FROM patients -- '",
     "a string in dollars that goes on": "SELECT $$x$$\n'a' , name, diagnosis FROM patients -- '",
+    "an operator that looks like a parameter": "SELECT name, @income FROM patients",
+    "an operator that looks like a parameter in a condition": "SELECT 1 FROM patients WHERE id = <i> AND @ income > 70000000 + <c>",
+    "a slice that looks like a parameter": "SELECT (ARRAY[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15])[:income - 70000000] FROM patients WHERE id = <i>",
     # effects
     "notified on return": "LISTEN x\n--\nUPDATE patients SET note = 'x' RETURNING pg_notify('x', diagnosis)\n--\nSELECT 1",
     "set on return": "UPDATE patients SET note = 'x' WHERE id = <i> RETURNING set_config('my.x', diagnosis, false)\n--\nSELECT current_setting('my.x')",

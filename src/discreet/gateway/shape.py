@@ -49,7 +49,7 @@ class _Look:
         if isinstance(self.tree, exp.Create) or self.tree.find(exp.Into):
             return Reading(frozenset(self.catalog.governed), self.text, writes=True, moves=True)
         self.names = Names.of(self.tree, self.text, self.catalog)
-        if self.names.mistaken():
+        if self.names.mistaken() or self.names.missed():
             raise NotUnderstood
         self.rows = Associating(self.names)
         self.projections = Projecting(self.names).projections()
