@@ -67,6 +67,11 @@ DETOURS = {
     "rows made of one": "SELECT string_to_table(diagnosis || repeat('|x', 1000), '|') FROM patients WHERE id > <i> - 1 AND id < <i> + 1",
     "keys made of one": "SELECT jsonb_object_keys(to_jsonb(patients) || jsonb_build_object(diagnosis, 1)) FROM patients WHERE id > <i> - 1 AND id < <i> + 1",
     "a view of one": "SELECT zip, diagnosis FROM own.single<i>",
+    "quasi-identifiers planned away": "SET DateStyle = 'ISO, DMY'\n--\nSELECT diagnosis, "
+    + ", ".join(
+        f"CASE WHEN date '02/01/2026' = date '2026-01-02' THEN {one}::text END" for one in ("zip", "born", "sex")
+    )
+    + " FROM patients",
     # many people in one cell or row
     "packed into a sum": "SELECT sum((income - 70000000) * (1000::numeric ^ id)) - <i> FROM patients",
     "packed into a sum of a column": "SELECT sum(x) - <i> FROM (SELECT income * (1000::numeric ^ id) AS x FROM patients) s",

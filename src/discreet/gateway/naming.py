@@ -30,6 +30,8 @@ class Names:
     text: str
     catalog: Catalog
     names: dict[str, set[Leaf]] = field(default_factory=dict)
+    columns: dict[str, set[Leaf]] = field(default_factory=dict)
+    """The same for names of columns of relations only, not for those given in the statement."""
     rows: dict[str, set[Leaf]] = field(default_factory=dict)
     """Per name of a table in the statement the columns that its whole row holds."""
     plain: set[str] = field(default_factory=set)
@@ -91,6 +93,7 @@ class Names:
             for relation in relations:
                 for name, origin in relation.columns.values():
                     self.names.setdefault(name, set()).update(origin.leaves)
+                    self.columns.setdefault(name, set()).update(origin.leaves)
                 self.plain |= relation.others
                 held = {leaf for _, origin in relation.columns.values() for leaf in origin.leaves}
                 for its in {alias, relation.name}:
@@ -186,6 +189,15 @@ class Names:
         if any(not isinstance(table.this, exp.Identifier) for table in node.find_all(exp.Table)):
             found |= self.everything()
         return found
+
+    def literally(self, node: Node) -> frozenset[Leaf]:
+        """The governed columns that an expression names as they are called in their relations."""
+        found: set[Leaf] = set()
+        for column in node.find_all(exp.Column):
+            table = folded(column.args["table"]) if column.args.get("table") else ""
+            if table not in self.others or table in self.rows:
+                found |= self.columns.get(folded(column.this), set())
+        return frozenset(found)
 
     def of_column(self, column: Node) -> set[Leaf]:
         """The governed columns that one name may mean."""

@@ -77,7 +77,8 @@ def _shown(
     projection = reading.projection(place, len(columns))
     if projection.kind in COUNTS:
         return Shown(column.name, kind=projection.kind)
-    leaves = projection.leaves if explained is None else explained.origins[place].leaves
+    # The server may plan away for the gateway what it would not for the client, who has other settings.
+    leaves = projection.leaves if explained is None else explained.origins[place].leaves | projection.named
     kind = "collect" if projection.kind == "star" else projection.kind
     return Shown(column.name, leaves=leaves, kind=kind)
 

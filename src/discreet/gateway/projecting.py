@@ -54,7 +54,8 @@ class Projecting:
         leaves = frozenset(self.names.leaves(inner))
         if isinstance(inner, AVERAGES) and isinstance(inner.this, exp.Column):
             return Projection("group" if self._is_flat() else "collect", leaves)
-        return Projection("collect" if _collects(inner) or self._collects_inside() else "value", leaves)
+        kind = "collect" if _collects(inner) or self._collects_inside() else "value"
+        return Projection(kind, leaves, self.names.literally(inner))
 
     def _collects_inside(self) -> bool:
         """Whether any inner query puts values of many into one cell, which may then be given out under any name."""
@@ -118,7 +119,7 @@ def _flows(query: Node) -> bool:
 
 def _both(one: Projection, other: Projection) -> Projection:
     kind = one.kind if one.kind == other.kind else "collect" if "collect" in (one.kind, other.kind) else "value"
-    return Projection(kind, one.leaves | other.leaves)
+    return Projection(kind, one.leaves | other.leaves, one.named | other.named)
 
 
 def _counts(node: Node) -> bool:

@@ -20,6 +20,8 @@ class Projection:
     kind: str
     """value, count and people (tell of nobody), group (an average or sum), collect (values of many in one cell), star."""
     leaves: frozenset[Leaf] = frozenset()
+    named: frozenset[Leaf] = frozenset()
+    """Those of them that it names, and not only may mean."""
 
 
 @dataclass(frozen=True)
