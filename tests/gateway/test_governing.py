@@ -299,3 +299,19 @@ def test_the_store_is_gone(guard: Callable[..., Guarding]) -> None:
             ann.execute("SELECT diagnosis FROM patients WHERE id = 2")
         running.ledger.store.writing = writing  # type: ignore[method-assign]
         assert ann.execute("SELECT diagnosis FROM patients WHERE id = 2").fetchone() == ("canary001",)
+
+
+def test_distinct_values_of_one_person_are_added_up(guard: Callable[..., Guarding]) -> None:
+    running = guard(more="[sensitivity.reason]\notherwise = 0.3\n")
+    with connected(running.url()) as ann:
+        ann.execute("SELECT patient, reason FROM visits WHERE visit = 1")
+        assert running.exposure() == pytest.approx(0.3)
+        ann.execute("SELECT patient, reason FROM visits WHERE patient = 1")
+        assert running.exposure() == pytest.approx(0.6)
+
+
+def test_a_group_hides_as_many_as_are_counted(guard: Callable[..., Guarding]) -> None:
+    running = guard()
+    with connected(running.url()) as ann:
+        ann.execute("SELECT zip, avg(income), count(*) FROM patients GROUP BY zip")
+    assert running.exposure() == pytest.approx(4**0.5 / 50)

@@ -50,8 +50,29 @@ def test_what_could_be_read_otherwise_is_not_read(text: str) -> None:
 
 
 def test_names_are_folded_as_the_server_folds_them() -> None:
-    (one,) = statements('SELECT Name, "Name", ÄÖ FROM People')
-    assert one.names == {"select", "name", "Name", "ÄÖ", "from", "people"}
+    (one,) = statements('SELECT Name, "Name", äö, "ÄÖ" FROM People')
+    assert one.names == {"select", "name", "Name", "äö", "ÄÖ", "from", "people"}
+
+
+@pytest.mark.parametrize(
+    "text", ["''\n$$$$", "$$a$$\n'b'", "E'a'\n'b'", "'a'\nE'b'", "'a'\nN'b'", "B'0'\n'1'", r"E'x'" + "\n" + r"'a\' , '"]
+)
+def test_only_plain_strings_go_on_in_the_next_line(text: str) -> None:
+    with pytest.raises(Unreadable):
+        statements(f"SELECT {text}")
+
+
+def test_whether_other_letters_are_folded_depends_on_the_server() -> None:
+    with pytest.raises(Unreadable):
+        statements("SELECT ÄÖ FROM people")
+
+
+@pytest.mark.parametrize(
+    ("text", "operators"), [("1===-1", {"===", "-"}), ("1 @-1", {"@-"}), ("1=- -1", {"=", "-"}), ("1=~=-1", {"=~=-"})]
+)
+def test_operators_end_where_the_server_ends_them(text: str, operators: set[str]) -> None:
+    (one,) = statements(f"SELECT {text}")
+    assert one.operators == operators
 
 
 def test_calls_are_names_before_parentheses_and_behind_dots() -> None:

@@ -15,6 +15,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from discreet.errors import Outdated, UsageError
 from discreet.gateway.publication import SEEN, Publication
 from discreet.ledger.ledger import Ledger
@@ -85,6 +87,8 @@ class Account:
         """Results that told nothing new, since the last entry about them."""
         self.debts: list[Publication] = []
         """What errors have answered and is not written down yet."""
+        self.wrote: frozenset[str] = frozenset()
+        """Governed tables that the user has written to since the gateway began."""
         self._books = books
         self._valued = (self.exposure, self.exposure.value)
 
@@ -140,6 +144,10 @@ class Account:
     def forget(self) -> None:
         """Read it again next time: somebody else has changed it."""
         self.loaded = False
+
+    def as_written(self, told: Publication, tables: frozenset[str]) -> Publication:
+        """What is told by tables that the user has written to: she may have marked people, so none hides in a crowd."""
+        return replace(told, crowds=np.ones_like(told.crowds)) if self.wrote & tables else told
 
     async def grant(self, after: Exposure, details: Mapping[str, Any]) -> Granted | None:
         """Write down that the user knows more; None if what is stored was not what was decided on."""

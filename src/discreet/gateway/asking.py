@@ -14,7 +14,7 @@ from discreet.gateway.judge import STUMBLED, Allow, Hold, Refuse, Request
 from discreet.gateway.messages import FLUSH
 from discreet.gateway.wire import Frame
 
-_SHIFTS = re.compile(r"encoding|names|config|reset|discard|execute|u&", re.IGNORECASE)
+_SHIFTS = re.compile(r"encoding|names|config|settings|reset|discard|execute|u&", re.IGNORECASE)
 """What may change client_encoding, of which the server tells only at the end of a pipeline."""
 UNREADABLE = Refuse(
     "The gateway cannot read the text in this encoding, so it was not run.",

@@ -10,9 +10,11 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.gateway.catalog import Leaf
+from discreet.gateway.linking import Linking
 from discreet.gateway.naming import Names, folded
 
 Node = Any
+EVERYBODY = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -81,46 +83,61 @@ class Associating:
     def is_simple(self) -> bool:
         """Whether each row is about one row of each governed table, which belong together."""
         roots = self._uses(self.tree, {})
-        if any(times > 1 for times in roots.values()) or self.tree.find(exp.Window, exp.SetOperation):
+        if any(times > 1 for times in roots.values()) or self.tree.find(exp.SetOperation) or self._looks_aside():
             return False
         return len(roots) < 2 or self._linked(set(roots))
+
+    def most_together(self) -> int:
+        """How many rows of one governed table an expression may put together."""
+        if self.is_simple():
+            return 1
+        if any(clause.args.get("recursive") for clause in self.tree.find_all(exp.With)):
+            return EVERYBODY
+        return max(self._uses(self.tree, {}).values(), default=1)
+
+    def _looks_aside(self) -> bool:
+        """Whether a window brings sensitive values of other rows into a row; numbering rows does not."""
+        return any(
+            self.names.is_sensitive(leaf)
+            for window in self.tree.find_all(exp.Window)
+            for leaf in self.names.leaves(window)
+        )
 
     def _linked(self, roots: set[str]) -> bool:
         """Whether the tables are joined over their keys, and nothing but that."""
         if self.tree.find(exp.Or) or len({self.names.catalog.governed[root].entity for root in roots}) > 1:
             return False
-        groups = {root: {root} for root in roots}
-        for equation in self.tree.find_all(exp.EQ):
-            if all(isinstance(side, exp.Column) for side in (equation.this, equation.expression)) and self.joins_keys(
-                equation.this
-            ):
-                met = {leaf[0] for side in (equation.this, equation.expression) for leaf in self._keys(side)}
-                whole = set().union(*(groups[one] for one in met if one in groups))
-                for one in whole:
-                    groups[one] = whole
-        for join in self.tree.find_all(exp.Join):
-            for one in join.args.get("using") or ():
-                column = exp.column(folded(one.this if isinstance(one, exp.Column) else one), quoted=True)
-                met = {leaf[0] for leaf in self._keys(column)}
-                whole = set().union(*(groups[name] for name in met if name in groups))
-                for name in whole:
-                    groups[name] = whole
-        return any(its == roots for its in groups.values())
+        select = self._output()
+        return select is not None and Linking(self.names, select).links(roots)
 
     def group(self) -> dict[str, bool]:
         """Whether rows are groups, and how much is known of their size."""
         select = self._output()
         if select is None:
-            return {"aggregated": False, "whole": False, "counted": False, "bare": False}
+            return {"aggregated": False, "whole": False, "counted": False, "bare": False, **self._reach()}
         aggregates = any(one.find(exp.AggFunc) for one in select.expressions)
         aggregated = aggregates or select.args.get("group") is not None
         bare = self._is_bare(select)
-        conditions = any(select.args.get(name) for name in ("where", "having", "limit", "offset", "group", "sample"))
+        conditions = any(select.args.get(name) for name in ("where", "having", "limit", "offset", "sample"))
         return {
             "aggregated": aggregated,
             "counted": aggregated and bare and self._is_table(),
-            "whole": aggregated and bare and not conditions and self._is_table(),
+            "whole": aggregated and bare and not conditions and not select.args.get("group") and self._is_table(),
+            "unconditional": aggregated and bare and not conditions and self._is_table(),
             "bare": bare,
+            **self._reach(),
+        }
+
+    def _reach(self) -> dict[str, bool]:
+        """How far conditions reach."""
+        mixing = (exp.Having, exp.Window, exp.AggFunc)
+        inner = (exp.Limit, exp.Offset, exp.Fetch)
+        return {
+            "viewed": not self._is_table(),
+            "once": len(list(self.tree.find_all(exp.Table))) == 1,
+            "mixed": any(not isinstance(node, exp.Count) for node in self.tree.find_all(*mixing)),
+            "cut": self.tree.find(exp.TableSample) is not None
+            or any(node.parent is not None and node.parent.parent is not None for node in self.tree.find_all(*inner)),
         }
 
     def _is_table(self) -> bool:
@@ -136,7 +153,7 @@ class Associating:
             return False
         relations = self.names.relations(tables[0])
         strange = (exp.Filter, exp.Window, exp.SetOperation, exp.Lateral, exp.Unnest, exp.Explode, exp.TableSample)
-        if self.tree.find(*strange) or tables[0].args.get("joins") or any(_sets(one) for one in select.expressions):
+        if self.tree.find(*strange) or tables[0].args.get("joins") or self.names.multiplies():
             return False
         return len(relations) == 1 and relations[0].once and relations[0].kind in ("r", "p", "v")
 
@@ -153,17 +170,3 @@ def _below(node: Node) -> Iterator[Node]:
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, exp.Expression):
                 yield one
-
-
-def _sets(node: Node) -> bool:
-    """Functions that give several rows for one, by their names."""
-    names = {str(one.name).lower() for one in node.find_all(exp.Anonymous)}
-    return bool(node.find(exp.GenerateSeries, exp.Explode, exp.Unnest)) or any(
-        "generate" in name
-        or "unnest" in name
-        or "each" in name
-        or "elements" in name
-        or "split" in name
-        or "regexp" in name
-        for name in names
-    )

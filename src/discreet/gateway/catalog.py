@@ -20,8 +20,11 @@ SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind::text
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')"""
 COLUMNS = """
-SELECT attrelid::int8, attnum::int4, attname::text FROM pg_catalog.pg_attribute
- WHERE attrelid = ANY(%s::oid[]) AND attnum > 0 AND NOT attisdropped"""
+SELECT a.attrelid::int8, a.attnum::int4, a.attname::text,
+       CASE WHEN b.typtype = 'e' THEN 'enum' ELSE b.typname::text END
+  FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+  JOIN pg_catalog.pg_type b ON b.oid = CASE WHEN t.typbasetype = 0 THEN t.oid ELSE t.typbasetype END
+ WHERE a.attrelid = ANY(%s::oid[]) AND a.attnum > 0 AND NOT a.attisdropped"""
 INHERITS = "SELECT inhrelid::int8, inhparent::int8 FROM pg_catalog.pg_inherits"
 READS = """
 SELECT DISTINCT r.ev_class::int8, d.refobjid::int8
@@ -35,6 +38,14 @@ SELECT DISTINCT r.ev_class::int8, p.proname::text
  WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
    AND d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass
    AND n.nspname NOT IN ('pg_catalog', 'information_schema')"""
+STATISTICAL = """
+SELECT DISTINCT r.ev_class::int8
+  FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_depend d ON d.objid = r.oid
+  JOIN pg_catalog.pg_class c ON c.oid = d.refobjid
+ WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+   AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.relnamespace = 'pg_catalog'::pg_catalog.regnamespace
+   AND c.relname IN ('pg_statistic', 'pg_statistic_ext_data', 'pg_stats', 'pg_stats_ext', 'pg_stats_ext_exprs',
+     'pg_largeobject')"""
 FUNCTIONS = """
 SELECT DISTINCT p.proname::text, e.extname::text
   FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
@@ -42,9 +53,10 @@ SELECT DISTINCT p.proname::text, e.extname::text
     ON d.objid = p.oid AND d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.deptype = 'e'
   LEFT JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
  WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')"""
-VOLATILE = """
-SELECT DISTINCT proname::text FROM pg_catalog.pg_proc
- WHERE pronamespace = 'pg_catalog'::pg_catalog.regnamespace AND provolatile = 'v'"""
+EFFECTS = """
+SELECT DISTINCT proname::text, provolatile::text FROM pg_catalog.pg_proc
+ WHERE pronamespace = 'pg_catalog'::pg_catalog.regnamespace AND provolatile <> 'i'"""
+SETS = "SELECT DISTINCT proname::text FROM pg_catalog.pg_proc WHERE proretset"
 UNIQUE = """
 SELECT i.indrelid::int8, array_agg(a.attname::text ORDER BY a.attname) FROM pg_catalog.pg_index i
   JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey::int2[])
@@ -55,6 +67,8 @@ SELECT DISTINCT o.oprname::text FROM pg_catalog.pg_operator o JOIN pg_catalog.pg
   JOIN pg_catalog.pg_language l ON l.oid = p.prolang
  WHERE o.oid >= 16384 AND l.lanname NOT IN ('c', 'internal')"""
 
+FIRST = 16384
+"""OIDs below are the server's own."""
 HARMLESS_EXTENSIONS = frozenset(
     ("pg_trgm", "unaccent", "fuzzystrmatch", "pgcrypto", "uuid-ossp", "citext", "hstore", "intarray", "ltree", "cube")
 )
@@ -101,12 +115,22 @@ class Catalog:
     """By OID, those that lead to governed tables."""
     schemas: Mapping[str, tuple[str, ...]]
     """Per name of any relation the schemas that have one of that name."""
+    known: frozenset[int] = frozenset()
+    """OIDs of all relations there were."""
     functions: frozenset[str] = frozenset()
     """Names of functions of one's own that nobody has vouched for."""
     volatile: frozenset[str] = frozenset()
     """Names of the server's own functions that have effects."""
+    changing: frozenset[str] = frozenset()
+    """Names of the server's own functions whose value depends on more than their arguments."""
+    sets: frozenset[str] = frozenset()
+    """Names of functions that give several rows for one."""
     operators: frozenset[str] = frozenset()
     """Operators that run somebody's code."""
+    triggered: Mapping[str, str] = field(default_factory=dict)
+    """Names of other tables, and of functions that run when they are written to and may read governed ones."""
+    types: Mapping[Leaf, str] = field(default_factory=dict)
+    """The types of columns of governed tables; those of domains are what they are made of."""
     unique: frozenset[str] = frozenset()
     """Governed tables in which nobody has two rows."""
 
@@ -122,6 +146,15 @@ class Catalog:
                 found.setdefault(relation.name, []).append(relation)
             self.__dict__["_by_name"] = found
         return found
+
+    @property
+    def homes(self) -> frozenset[str]:
+        """Schemas in which they are."""
+        return frozenset(relation.schema for relation in self.relations.values())
+
+    def is_new(self, oid: int) -> bool:
+        """Whether a relation was made since: it may be a governed table, made anew."""
+        return oid >= FIRST and bool(self.known) and oid not in self.known
 
     def at(self, schema: str, name: str) -> Relation | None:
         """The relation of this name, if it leads to a governed table."""
@@ -147,6 +180,7 @@ def read_catalog(
     newcomers: Iterable[str] = (),
 ) -> Catalog:
     """Ask the database. Newcomers are tables that should be governed and were not counted: they stand for the worst."""
+    from discreet.gateway.triggers import triggered
     from discreet.gateway.views import with_views
 
     every = {oid: (schema, name, kind) for oid, schema, name, kind in _rows(cursor, RELATIONS)}
@@ -156,21 +190,30 @@ def read_catalog(
     opaque = {oid for oid, (_, _, kind) in every.items() if kind == "f"} | {places[name] for name in newcomers}
     roots = _roots(cursor, every, tables, opaque, functions - known)
     columns: dict[int, dict[int, str]] = {}
-    for oid, number, name in _rows(cursor, COLUMNS, [list(roots)]):
+    names, types = {oid: name for name, oid in tables.items()}, {}
+    for oid, number, name, kind in _rows(cursor, COLUMNS, [list(roots)]):
         columns.setdefault(oid, {})[number] = name
+        if oid in names:
+            types[names[oid], name] = kind
     checked = {name: _present(governed[name], columns.get(oid, {}).values(), file) for name, oid in tables.items()}
     relations = {oid: _relation(oid, every[oid], names, columns.get(oid, {}), checked) for oid, names in roots.items()}
     schemas: dict[str, tuple[str, ...]] = {}
     for schema, name, _ in every.values():
         schemas[name] = (*schemas.get(name, ()), schema)
+    effects = _rows(cursor, EFFECTS)
     found = Catalog(
         checked,
         relations,
         schemas,
-        functions,
-        frozenset(name for (name,) in _rows(cursor, VOLATILE)),
-        frozenset(name for (name,) in _rows(cursor, OPERATORS)),
-        _unique(cursor, tables, checked),
+        known=frozenset(every),
+        functions=functions,
+        volatile=frozenset(name for name, kind in effects if kind == "v"),
+        changing=frozenset(name for name, _ in effects),
+        sets=frozenset(name for (name,) in _rows(cursor, SETS)),
+        operators=frozenset(name for (name,) in _rows(cursor, OPERATORS)),
+        unique=_unique(cursor, tables, checked),
+        types=types,
+        triggered=triggered(cursor, list(relations), frozenset(one.name for one in relations.values()), functions),
     )
     return with_views(cursor, found, columns)
 
@@ -229,6 +272,9 @@ def _roots(
     """Per relation the governed tables that reading it may read; what is behind a foreign table cannot be known."""
     found: dict[int, set[str]] = {oid: set(tables) for oid in opaque}
     found |= {oid: {name} for name, oid in tables.items()}
+    for (oid,) in _rows(cursor, STATISTICAL):
+        if oid in every:
+            found[oid] = set(tables)
     for oid, name in _rows(cursor, CALLS):
         if name in untrusted and oid in every:
             found[oid] = set(tables)

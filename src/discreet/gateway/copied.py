@@ -33,6 +33,8 @@ def query_of(statement: Statement) -> Statement:
     if tokens and tokens[0].text == "(":
         return Statement(tuple(tokens[1 : _closing(tokens)]))
     table, rest = _until(tokens, ("(", "to"))
+    if [bool(token.name) for token in table] not in ([True], [True, False, True]):
+        raise NotUnderstood  # COPY BINARY table, and what else may stand before a name
     columns: list[Token] = lexed("*")
     if rest and rest[0].text == "(":
         columns = rest[1 : _closing(rest)]
@@ -44,8 +46,8 @@ def style_of(statement: Statement) -> Style | None:
     words = [token.name for token in statement.tokens if token.kind == "word"]
     place = len(words) - 1 - words[::-1].index("stdout")
     options = words[place + 1 :]
-    if any(token.kind in ("string", "quoted") for token in statement.tokens[_behind(statement) :]):
-        return None
+    if any(token.kind not in ("word", "mark") for token in statement.tokens[_behind(statement) :]):
+        return None  # HEADER 0, DELIMITER ';'
     known = {"with", "format", "csv", "text", "header", "true", "false", "on", "off"}
     if set(options) - known or {"false", "off"} & set(options):
         return None

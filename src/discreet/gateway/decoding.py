@@ -22,6 +22,8 @@ Ints = NDArray[np.int64]
 Values = Coded | Ints
 INTEGERS = {21: 2, 23: 4, 20: 8}
 """The types of whole numbers, and their bytes in binary format."""
+PADDED = 1042
+"""The type char(n)."""
 FEW = 64
 WORD = 8
 LONGEST = 64
@@ -65,6 +67,18 @@ class Decoder:
     def sizes(self, column: int) -> Ints:
         """How many bytes each cell has; 0 for NULL."""
         found: Ints = np.maximum(self._held.cells().lengths[column], 0).astype(np.int64)
+        return found
+
+    def unpadded(self, column: int, values: Values) -> Values:
+        """The same values without the spaces that fill up a column of type char(n)."""
+        described = self._held.columns
+        if described is None or described[column].type != PADDED or isinstance(values, np.ndarray):
+            return values
+        return Coded(tuple(one and one.rstrip(" ") for one in values.values), values.codes)
+
+    def nulls(self, column: int) -> NDArray[np.bool_]:
+        """Where it is NULL, or empty, as NULL is in CSV."""
+        found: NDArray[np.bool_] = self._held.cells().lengths[column] <= 0
         return found
 
     def _cells(self, column: int, rows: Any = slice(None)) -> list[bytes | None]:
@@ -166,6 +180,8 @@ def _loaded(cell: bytes | None, load: Any) -> Any:
         value = load(cell)
     except Exception:
         raise Undecodable from None
+    if isinstance(value, (list, tuple, dict, set)):
+        raise Undecodable  # what is in it is not what a policy can list
     return value if isinstance(value, (str, int, float, bool)) else text(value)
 
 

@@ -74,7 +74,7 @@ class Plans:
         """A cursor for which each name without a schema means what it means to the client: only one relation has it."""
         schemas = []
         for schema, name in reading.relations:
-            having = catalog.schemas.get(name.lower(), ())
+            having = catalog.schemas.get(name, ())
             if not schema and len(having) > 1:
                 raise NotExplained
             schemas += [] if schema else list(having)

@@ -14,6 +14,10 @@ _INNER = re.compile(r"\b(?:hashed )?(SubPlan|InitPlan) \d+|\$\d+")
 _PLAIN = re.compile(r'^\(*(?:("(?:[^"]|"")+"|\w+)\.)?("(?:[^"]|"")+"|\w+)\)*$')
 
 
+UNSAID = ("Append", "Merge Append", "Recursive Union", "Foreign Scan", "Custom Scan", "ModifyTable")
+"""Parts of a plan of which the server does not say what they give out."""
+
+
 @dataclass(frozen=True)
 class Explained:
     """Per column of a result the governed columns that it is made of."""
@@ -118,8 +122,10 @@ class _Reader:
             self._given[id(node)] = self._catalog.leaves()
             if "Output" in node:
                 found = frozenset().union(*(self.origin(one).leaves for one in node["Output"]))
-            else:
+            elif node["Node Type"] in UNSAID:
                 found = self._outputs(list(node["Plans"])) if node.get("Plans") else self._catalog.leaves()
+            else:
+                found = frozenset()  # rows without columns, as EXISTS asks for
             self._given[id(node)] = found
         return self._given[id(node)]
 

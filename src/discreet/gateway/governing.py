@@ -261,6 +261,8 @@ class Governor:
             if isinstance(copied, Refuse):
                 return copied
             rows = copied
+        if any(self.catalog.is_new(column.table) for column in rows.columns or ()):
+            await asyncio.to_thread(self._look_again)
         key = (one, rows.columns)
         found = self._described.get(key)
         if found is None:

@@ -93,7 +93,7 @@ class Judging:
             )
             told_by = await asyncio.to_thread(work) if rows.rows > MANY else work()
             if told_by is not None:
-                found.append(told_by)
+                found.append(self._account.as_written(told_by, one.reading.tables))
         return found
 
     def limit(self) -> Limit:
@@ -144,7 +144,8 @@ class Judging:
         """The score that is told is that of the worst values, so that a refusal tells nothing of the real ones."""
         exposure, at = self._account.exposure, self._governor.clock()
         for one in publications:
-            exposure = exposure.learn(one.worst(), at=at)
+            exposure, told = linked(exposure, one, at=at)
+            exposure = exposure.learn(told.worst(), at=at)
         columns = [name.rpartition(".")[2] for one in publications for name in one.weights]
         return await self._governor.notes.refuse(self._account, limit, exposure.value, columns, rows=held.rows)
 

@@ -119,7 +119,7 @@ def lexed(text: str) -> list[Token]:
     if len(text) > LONGEST or "\0" in text:
         raise Unreadable
     found: list[Token] = []
-    at, broken = 0, False  # broken: a line ended since the last token, so a string goes on in the next
+    at, last, broken = 0, "", False  # broken: a line ended since the last token, so a string goes on in the next
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
@@ -133,10 +133,12 @@ def lexed(text: str) -> list[Token]:
             at = _past_comment(text, at)
         else:
             token, at = _token(kind, match[0], text, at)
-            if token.kind == "string" and found and found[-1].kind == "string":
-                if not broken:
+            if token.kind == "string" and found and found[-1].kind in ("string", "bits"):
+                # Only plain strings go on in the next line; one with escapes would go on with escapes.
+                if not broken or kind != "string" or last != "string" or match[0][0] != "'":
                     raise Unreadable
                 token = Token("string", found.pop().text[:-1] + token.text[1:])
+            last = kind
             if len(token.name.encode()) > LONGEST_NAME:
                 raise Unreadable
             found.append(token)
@@ -170,12 +172,25 @@ def _token(kind: str, written: str, text: str, at: int) -> tuple[Token, int]:
     if kind == "word":
         if "$" in written or text[at : at + 1] in ("'", "$"):  # a$b$..., or a prefix that is none
             raise Unreadable
+        if any(not letter.isascii() and letter != letter.lower() for letter in written):
+            raise Unreadable  # whether the server folds it depends on its encoding
         return Token("word", written, _folded(written)), at
+    if kind == "operator":
+        shorter = _operator(written)
+        return Token(kind, shorter), at - len(written) + len(shorter)
     if kind == "quoted":
         return Token("quoted", written, written[1:-1].replace('""', '"')), at
     if kind in ("number", "parameter") and re.match(rf"[{_TAIL}$]", text[at : at + 1]):
         raise Unreadable
     return Token(kind, written), at
+
+
+def _operator(written: str) -> str:
+    """An operator ends in + or - only if it holds one of some letters; else that is a sign of what follows."""
+    if not set(written) & set("~!@#%^&|`?"):
+        while len(written) > 1 and written[-1] in "+-":
+            written = written[:-1]
+    return written
 
 
 def _folded(word: str) -> str:

@@ -6,13 +6,15 @@ that means a governed column anywhere means it everywhere. That can only find to
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlglot import exp
 
-from discreet.gateway.catalog import Catalog, Leaf, Relation
+from discreet.gateway.catalog import Catalog, Leaf, Origin, Relation
+from discreet.gateway.lexing import Statement, lexed
 
 ROW = "(row)"
 """Stands for what names a row by its place: ctid and its like."""
@@ -25,21 +27,26 @@ class Names:
     """The names of one statement."""
 
     tree: Node
+    text: str
     catalog: Catalog
     names: dict[str, set[Leaf]] = field(default_factory=dict)
+    columns: dict[str, set[Leaf]] = field(default_factory=dict)
+    """The same for names of columns of relations only, not for those given in the statement."""
     rows: dict[str, set[Leaf]] = field(default_factory=dict)
     """Per name of a table in the statement the columns that its whole row holds."""
     plain: set[str] = field(default_factory=set)
     """Names of columns that are known and not governed."""
     others: set[str] = field(default_factory=set)
     """Names of tables in the statement that are not governed."""
+    strangers: set[str] = field(default_factory=set)
+    """Names of relations that are not governed, and no common table expressions."""
     opaque: bool = False
     """Whether what comes out of a function or an inner query may have any name."""
 
     @classmethod
-    def of(cls, tree: Node, catalog: Catalog) -> Names:
-        """Those of a tree."""
-        found = cls(tree, catalog)
+    def of(cls, tree: Node, text: str, catalog: Catalog) -> Names:
+        """Those of a tree, and of the text that it was made of."""
+        found = cls(tree, text, catalog)
         found._tables()
         found._aliases()
         return found
@@ -53,6 +60,31 @@ class Names:
         schema = table.args.get("db")
         return [one for one in named if schema is None or one.schema == folded(schema)]
 
+    def mistaken(self) -> bool:
+        """Whether the name of a governed relation stands where the server may read it otherwise than sqlglot does.
+
+        As the name given to something else (`FROM BINARY patients`), or in a schema of which nothing is known.
+        """
+        for table in self.tree.find_all(exp.Table, exp.Subquery, exp.Lateral):
+            its = folded(table.this) if isinstance(table.this, exp.Identifier) else ""
+            alias = alias_of(table)
+            if alias and alias != its and self.catalog.named(alias):
+                return True
+            schema = table.args.get("db")
+            if schema is not None and self.catalog.named(its) and folded(schema) not in self.catalog.schemas[its]:
+                return True
+        return False
+
+    def missed(self) -> bool:
+        """Whether a sensitive column that the text names is none to sqlglot, which takes @income for a parameter."""
+        parameters = list(self.tree.find_all(exp.Parameter, exp.Placeholder, exp.SessionParameter))
+        if any(not str(one.name).isdigit() for one in parameters):
+            return True
+        meant = {name for name, leaves in self.names.items() if any(map(self.is_sensitive, leaves))}
+        written = Counter(token.name for token in lexed(self.text) if token.name in meant)
+        read = Counter(map(folded, self.tree.find_all(exp.Identifier)))
+        return any(times > read[name] for name, times in written.items())
+
     def _tables(self) -> None:
         common = {folded(cte.args["alias"].this) for cte in self.tree.find_all(exp.CTE) if cte.args.get("alias")}
         for table in self.tree.find_all(exp.Table):
@@ -61,22 +93,30 @@ class Names:
             for relation in relations:
                 for name, origin in relation.columns.values():
                     self.names.setdefault(name, set()).update(origin.leaves)
+                    self.columns.setdefault(name, set()).update(origin.leaves)
                 self.plain |= relation.others
                 held = {leaf for _, origin in relation.columns.values() for leaf in origin.leaves}
                 for its in {alias, relation.name}:
                     self.rows.setdefault(its, set()).update(held)
                 for name in SYSTEM:
                     self.names.setdefault(name, set()).update((root, ROW) for root in relation.roots)
-            if not isinstance(table.this, exp.Identifier) and table.this.find(exp.Column, exp.Query):
+            if not isinstance(table.this, exp.Identifier) and table.find(exp.Column, exp.Query):
                 self.opaque = True
             if not relations and not (isinstance(table.this, exp.Identifier) and folded(table.this) in common):
                 self.others.add(alias)
+                if isinstance(table.this, exp.Identifier):
+                    self.strangers.add(alias)
         everything = self.everything()
-        for alias in self._derived():
-            self.rows.setdefault(alias, set()).update(everything)
+        for alias, query in self._derived():
+            if not _is_listed(query):
+                self.rows.setdefault(alias, set()).update(everything)
         for named in self.tree.find_all(exp.TableAlias):
             for column in named.args.get("columns") or ():
                 self.names.setdefault(folded(column), set()).update(everything)
+
+    def multiplies(self) -> bool:
+        """Whether a function in it may give several rows for one."""
+        return bool(Statement(tuple(lexed(self.text))).calls & self.catalog.sets)
 
     def renamed(self) -> dict[str, str]:
         """Columns of views that show a governed column as it is, under another name."""
@@ -89,10 +129,20 @@ class Names:
                         found[name.casefold()] = leaf[1].casefold()
         return found
 
-    def _derived(self) -> Iterator[str]:
+    def misnamed(self) -> frozenset[str]:
+        """Columns of views that are called like something else than what they show."""
+        found = set()
+        for table in self.tree.find_all(exp.Table):
+            for relation in self.relations(table):
+                shown = {name for name, origin in relation.columns.values() if _is_itself(name, origin)}
+                if relation.kind not in ("r", "p"):
+                    found |= {name.casefold() for name in {*relation.others, *relation.by_name} - shown}
+        return frozenset(found)
+
+    def _derived(self) -> Iterator[tuple[str, Node]]:
         for node in self.tree.find_all(exp.CTE, exp.Subquery, exp.Lateral):
             if alias := alias_of(node):
-                yield alias
+                yield alias, node.this
 
     def everything(self) -> set[Leaf]:
         """Every governed column that any name means."""
@@ -101,6 +151,9 @@ class Names:
     def _aliases(self) -> None:
         """Names given to what is made of governed columns mean them as well; until no more are found."""
         named = [(folded(alias.args["alias"]), alias.this) for alias in self.tree.find_all(exp.Alias)]
+        rows = [(alias, query) for alias, query in self._derived() if _is_listed(query)]
+        for alias, _ in rows:
+            self.rows.setdefault(alias, set())
         self._unnamed()
         changed = True
         while changed:
@@ -110,11 +163,16 @@ class Names:
                 if new:
                     self.names.setdefault(name, set()).update(new)
                     changed = True
+            for alias, query in rows:
+                new = set().union(*map(self.leaves, query.expressions)) - self.rows[alias]
+                if new:
+                    self.rows[alias].update(new)
+                    changed = True
 
     def _unnamed(self) -> None:
         """What an inner query gives out without a name gets one from the server: then any name may be it."""
         for select in self.tree.find_all(exp.Select):
-            inner = select.parent is not None
+            inner = select.parent is not None and not isinstance(select.parent, exp.Insert)
             if inner and any(not isinstance(one, (exp.Column, exp.Alias, exp.Star)) for one in select.expressions):
                 self.opaque = True
         if self.opaque:
@@ -131,6 +189,15 @@ class Names:
         if any(not isinstance(table.this, exp.Identifier) for table in node.find_all(exp.Table)):
             found |= self.everything()
         return found
+
+    def literally(self, node: Node) -> frozenset[Leaf]:
+        """The governed columns that an expression names as they are called in their relations."""
+        found: set[Leaf] = set()
+        for column in node.find_all(exp.Column):
+            table = folded(column.args["table"]) if column.args.get("table") else ""
+            if table not in self.others or table in self.rows:
+                found |= self.columns.get(folded(column.this), set())
+        return frozenset(found)
 
     def of_column(self, column: Node) -> set[Leaf]:
         """The governed columns that one name may mean."""
@@ -152,6 +219,17 @@ class Names:
     def is_sensitive(self, leaf: Leaf) -> bool:
         """Whether this is what would be learned, rather than about whom."""
         return leaf[1] in self.catalog.governed[leaf[0]].sensitive
+
+
+def _is_itself(name: str, origin: Origin) -> bool:
+    return origin.direct and {leaf[1] for leaf in origin.leaves} == {name}
+
+
+def _is_listed(query: Node) -> bool:
+    """Whether it says column by column what it gives out."""
+    return isinstance(query, exp.Select) and not any(
+        one.is_star or isinstance(one, exp.Columns) for one in query.expressions
+    )
 
 
 def alias_of(node: Node) -> str:

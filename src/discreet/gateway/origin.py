@@ -17,6 +17,8 @@ from discreet.policy.gateway import GovernedTable
 
 SENSITIVE, QUASI, KEY, IDENTIFIER, PLACE = "sensitive", "quasi", "key", "identifier", "row"
 
+COUNTS = ("count", "people")
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -30,7 +32,7 @@ class Shown:
     leaves: frozenset[Leaf] = frozenset()
     """Of an expression: the governed columns that it is made of."""
     kind: str = "value"
-    """value, count, group or collect, as in `reading.Projection`."""
+    """value, count, people, group or collect, as in `reading.Projection`."""
 
     @property
     def derived(self) -> bool:
@@ -73,15 +75,18 @@ def _shown(
     if column.table:
         return _of_table(column, catalog)
     projection = reading.projection(place, len(columns))
-    if projection.kind == "count":
-        return Shown(column.name, kind="count")
-    leaves = projection.leaves if explained is None else explained.origins[place].leaves
+    if projection.kind in COUNTS:
+        return Shown(column.name, kind=projection.kind)
+    # The server may plan away for the gateway what it would not for the client, who has other settings.
+    leaves = projection.leaves if explained is None else explained.origins[place].leaves | projection.named
     kind = "collect" if projection.kind == "star" else projection.kind
     return Shown(column.name, leaves=leaves, kind=kind)
 
 
 def _of_table(column: Column, catalog: Catalog) -> Shown:
     relation = catalog.relations.get(column.table)
+    if relation is None and catalog.is_new(column.table):
+        return Shown(column.name, leaves=catalog.leaves(), kind="collect")
     if relation is None:
         return Shown(column.name)
     if column.number < 0:

@@ -27,6 +27,7 @@ class Own:
         self.url = url
         self._lock = threading.Lock()
         self._connection: Any = None
+        self._closed = False
 
     @contextmanager
     def cursor(self) -> Iterator[Any]:
@@ -43,6 +44,8 @@ class Own:
     def _open(self) -> Any:
         if self._connection is not None and not self._connection.closed:
             return self._connection
+        if self._closed:  # somebody was still looking when the gateway ended
+            raise self._unreachable()
         try:
             self._connection = driver().connect(
                 self.url, connect_timeout=10, client_encoding="utf8", application_name="discreet gateway"
@@ -85,6 +88,7 @@ class Own:
     def close(self) -> None:
         """Give the connection back."""
         with self._lock:
+            self._closed = True
             self._drop()
 
 

@@ -50,17 +50,33 @@ class Projecting:
         if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
             return Projection("star", frozenset(self.names.leaves(inner) or self.names.everything()))
         if _counts(inner):
-            return Projection("count")
+            return Projection("people" if self._counts_keys(inner) else "count")
         leaves = frozenset(self.names.leaves(inner))
         if isinstance(inner, AVERAGES) and isinstance(inner.this, exp.Column):
-            return Projection("group", leaves)
-        return Projection("collect" if _collects(inner) or self._collects_inside() else "value", leaves)
+            return Projection("group" if self._is_flat() else "collect", leaves)
+        kind = "collect" if _collects(inner) or self._collects_inside() else "value"
+        return Projection(kind, leaves, self.names.literally(inner))
 
     def _collects_inside(self) -> bool:
         """Whether any inner query puts values of many into one cell, which may then be given out under any name."""
         return any(
-            select.parent is not None and any(map(_gathers, select.expressions))
+            select.parent is not None and any(_gathers(one) or one.find(*AVERAGES) for one in select.expressions)
             for select in self.names.tree.find_all(exp.Select)
+        )
+
+    def _counts_keys(self, count: Node) -> bool:
+        """Whether it counts people: count(DISTINCT key)."""
+        if not isinstance(count.this, exp.Distinct):
+            return False
+        leaves = self.names.leaves(count.this)
+        return bool(leaves) and all((leaf[1],) == self.names.catalog.governed[leaf[0]].key for leaf in leaves)
+
+    def _is_flat(self) -> bool:
+        """Whether columns are those of one table, so that a sum of them is not one of expressions."""
+        tables = list(self.names.tree.find_all(exp.Table))
+        selects = list(self.names.tree.find_all(exp.Select))
+        return len(tables) == len(selects) == 1 and all(
+            relation.kind in ("r", "p") for relation in self.names.relations(tables[0])
         )
 
 
@@ -69,17 +85,21 @@ def is_plain(column: Node) -> bool:
     at = column
     while isinstance(at.parent, (exp.Alias, exp.Paren)):
         at = at.parent
-    if isinstance(at.parent, (*AVERAGES, exp.Count, exp.Distinct)):
+    if isinstance(at.parent, (*AVERAGES, exp.Count)):
         at = at.parent
-        at = at.parent if isinstance(at.parent, exp.Count) else at
         while isinstance(at.parent, (exp.Alias, exp.Paren)):
             at = at.parent
     return isinstance(at.parent, (exp.Select, exp.Returning)) and at.arg_key == "expressions" and _flows(at.parent)
 
 
 def _flows(query: Node) -> bool:
-    """Whether what a query gives out only goes on to what the statement gives out."""
+    """Whether what a query gives out only goes on to what the statement gives out, as often as it is there.
+
+    Within another query, DISTINCT and UNION compare values, and how many are left tells of them.
+    """
     parent: Node = query.parent
+    if parent is not None and query.args.get("distinct"):
+        return False
     if parent is None or isinstance(query, exp.Returning):
         return True
     if isinstance(parent, exp.Subquery):
@@ -99,7 +119,7 @@ def _flows(query: Node) -> bool:
 
 def _both(one: Projection, other: Projection) -> Projection:
     kind = one.kind if one.kind == other.kind else "collect" if "collect" in (one.kind, other.kind) else "value"
-    return Projection(kind, one.leaves | other.leaves)
+    return Projection(kind, one.leaves | other.leaves, one.named | other.named)
 
 
 def _counts(node: Node) -> bool:
@@ -125,7 +145,16 @@ def _gathers(node: Node) -> bool:
     if node.find(exp.Array, exp.ArrayAgg, exp.GroupConcat, exp.Window):
         return True
     names = {str(one.name).lower() for one in node.find_all(exp.Anonymous, exp.AnonymousAggFunc)}
-    plain = (*AVERAGES, exp.Count, exp.Min, exp.Max, exp.LogicalAnd, exp.LogicalOr)
     return any("agg" in name or name in ("array", "mode") for name in names) or any(
-        not isinstance(one, plain) for one in node.find_all(exp.AggFunc)
+        not _gives_one(one) for one in node.find_all(exp.AggFunc)
     )
+
+
+def _gives_one(aggregate: Node) -> bool:
+    """Whether it gives the value of one, or the average or number of all; a sum of expressions may hold everybody's."""
+    if isinstance(aggregate, (exp.Min, exp.Max, exp.LogicalAnd, exp.LogicalOr)):
+        return True
+    inner = aggregate.this
+    if isinstance(inner, exp.Distinct) and len(inner.expressions) == 1:
+        inner = inner.expressions[0]
+    return isinstance(aggregate, (*AVERAGES, exp.Count)) and isinstance(inner, (exp.Column, exp.Star, exp.Literal))

@@ -21,6 +21,9 @@ from discreet.kernel import Coded
 from discreet.misuse.facts import Values as Fixed
 from discreet.misuse.sensitivity import Sensitivity
 
+MOST = 10_000
+"""Questions of one statement that are told apart."""
+
 
 @dataclass(frozen=True, eq=False)
 class Publishing:
@@ -54,14 +57,16 @@ class Publishing:
         if not reading.asked:
             return None
         names = sorted(reading.asked)
-        weights = {attribute(leaf): np.array([self.weights_of(leaf).worst]) for leaf in names}
         entity = self.fixed_entity(reading, fixed)
-        numbers = self.entities.rows(digest, 1) if entity is None else entity
-        crowds = np.array([self.crowd_of_question(reading, fixed)], dtype=np.int64)
+        numbers = self.entities.rows(digest, min(reading.questions, MOST)) if entity is None else entity
+        weights = {attribute(leaf): np.full(len(numbers), self.weights_of(leaf).worst) for leaf in names}
+        crowds = np.full(len(numbers), self.crowd_of_question(reading, fixed), dtype=np.int64)
         return Publication(numbers, weights, crowds, {attribute(leaf): self.weights_of(leaf).levels for leaf in names})
 
     def crowd_of_question(self, reading: Reading, fixed: Mapping[str, Fixed]) -> int:
         """How many people a statement's conditions may be about: one, as soon as they could single somebody out."""
+        if reading.cut:
+            return 1
         for leaf in reading.placed:
             role = role_of(leaf, self.catalog.governed[leaf[0]])
             if role != QUASI or len(fixed.get(leaf[1].casefold()) or ()) != 1:
@@ -88,7 +93,7 @@ class Publishing:
 
     def fixed_entity(self, reading: Reading, fixed: Mapping[str, Fixed]) -> Ints | None:
         """The entity that the conditions fix, where nothing but one table is spoken of."""
-        if len(reading.relations) != 1 or len(reading.tables) != 1:
+        if not reading.once or len(reading.tables) != 1:
             return None
         table = self.catalog.governed[next(iter(reading.tables))]
         values = [fixed.get(name.casefold()) for name in table.key]

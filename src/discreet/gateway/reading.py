@@ -18,8 +18,10 @@ class Projection:
     """A column that a statement gives out."""
 
     kind: str
-    """value, count (tells of nobody), group (an average or sum), collect (values of many in one cell), star."""
+    """value, count and people (tell of nobody), group (an average or sum), collect (values of many in one cell), star."""
     leaves: frozenset[Leaf] = frozenset()
+    named: frozenset[Leaf] = frozenset()
+    """Those of them that it names, and not only may mean."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +34,29 @@ class Reading:
     """Whether each row is about one row of each governed table, which belong together."""
     asked: frozenset[Leaf] = frozenset()
     """Sensitive columns that stand elsewhere than in the list of what is given out."""
+    questions: int = 1
+    """How many people these may be about where they are not about the person of a row."""
+    packed: int = 1
+    """How many rows of a governed table may stand together in one cell."""
     placed: frozenset[Leaf] = frozenset()
     """Keys, identifiers and quasi-identifiers that do."""
     bare: bool = False
     """Whether it reads one table and nothing that could make its rows more than there are people."""
+    viewed: bool = False
+    """Whether it reads views, which may leave people out."""
+    once: bool = False
+    """Whether it names one relation, once, so that its conditions are about the rows that it gives."""
+    mixed: bool = False
+    """Whether its conditions may be about many rows at once: HAVING, windows, the least or largest of some."""
+    cut: bool = False
+    """Whether an inner query takes some rows by their place: LIMIT, OFFSET, a sample."""
     ordered: bool = False
     """Whether the order of the rows tells whom they are about."""
     aggregated: bool = False
     whole: bool = False
     """Whether the one group is the whole table."""
+    unconditional: bool = False
+    """Whether each group is everybody who looks like that."""
     counted: bool = False
     """Whether a count beside an average says how many people are in it."""
     projections: tuple[Projection, ...] = ()
@@ -48,6 +64,12 @@ class Reading:
     """All relations that are named: schema, empty if not given, and name."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Names that views give to governed columns, and the names they have in their tables."""
+    misnamed: frozenset[str] = frozenset()
+    """Names of columns of views that say nothing about the governed column of that name."""
+    outside: bool = False
+    """Whether it reads relations that are not governed, which may hold something else next time."""
+    rekeys: bool = False
+    """Whether it gives rows another key."""
     writes: bool = False
     moves: bool = False
     """Whether governed values are put somewhere else, or decide about what is written."""

@@ -48,10 +48,13 @@ class _Look:
         """All of it."""
         if isinstance(self.tree, exp.Create) or self.tree.find(exp.Into):
             return Reading(frozenset(self.catalog.governed), self.text, writes=True, moves=True)
-        self.names = Names.of(self.tree, self.catalog)
+        self.names = Names.of(self.tree, self.text, self.catalog)
+        if self.names.mistaken() or self.names.missed():
+            raise NotUnderstood
         self.rows = Associating(self.names)
         self.projections = Projecting(self.names).projections()
         asked, placed, ordered = self._asked()
+        group = self.rows.group()
         return Reading(
             frozenset(leaf[0] for leaf in self.names.everything()),
             self.text,
@@ -60,13 +63,18 @@ class _Look:
             placed=placed,
             ordered=ordered,
             projections=self.projections,
-            relations=tuple(dict.fromkeys((table.db, table.name) for table in self.tree.find_all(exp.Table))),
+            relations=tuple(dict.fromkeys(map(_place, self.tree.find_all(exp.Table)))),
             renamed=self.names.renamed(),
+            misnamed=self.names.misnamed(),
+            outside=bool(self.names.strangers),
+            rekeys=self._rekeys(),
             writes=self._writes(),
             moves=self._moves(),
             tree=self.tree,
             digest=hashlib.sha256(self.text.encode()).digest(),
-            **self.rows.group(),
+            questions=self._questions(group),
+            packed=self.rows.most_together() if self._uses_of_sensitive() else 1,
+            **group,
         )
 
     def _asked(self) -> tuple[frozenset[Leaf], frozenset[Leaf], bool]:
@@ -85,8 +93,26 @@ class _Look:
             asked |= {leaf for leaf in self.names.everything() if self.names.is_sensitive(leaf)}
         return frozenset(asked), frozenset(placed), ordered or self._hidden_order()
 
+    def _uses_of_sensitive(self) -> list[Node]:
+        """Where sensitive columns stand other than given out as they are."""
+        return [
+            column
+            for column in self.tree.find_all(exp.Column)
+            if not is_plain(column) and any(self.names.is_sensitive(leaf) for leaf in self.names.of_column(column))
+        ]
+
+    def _questions(self, group: dict[str, bool]) -> int:
+        """Each FILTER, CASE or inner query may ask about somebody else; a condition asks about the rows of its query."""
+        uses = self._uses_of_sensitive()
+        if group["once"]:
+            listed = sum(_is_listed(column) for column in uses) if group["aggregated"] else 0
+            return max(1, listed + (listed < len(uses)))
+        return max(1, len(uses))
+
     def _hidden_use(self) -> bool:
-        """Uses of columns that do not name them: NATURAL JOIN, USING, numbers of columns in inner queries."""
+        """Uses of columns that do not name them: NATURAL JOIN, USING, numbers of columns, rows that are compared."""
+        if _compares(self.tree) and any(not isinstance(one.parent, exp.Count) for one in self.tree.find_all(exp.Star)):
+            return True
         for join in self.tree.find_all(exp.Join):
             if str(join.args.get("method") or "").upper() == "NATURAL":
                 return True
@@ -112,6 +138,16 @@ class _Look:
     def _writes(self) -> bool:
         return self.tree.find(*WRITES) is not None
 
+    def _rekeys(self) -> bool:
+        """Whether it changes the key of rows: then others would be taken for somebody who was seen already."""
+        for node in self.tree.find_all(exp.Update, exp.OnConflict):
+            for one in node.args.get("expressions") or ():
+                for column in one.this.find_all(exp.Column) if isinstance(one, exp.EQ) else ():
+                    leaves = self.names.names.get(folded(column.this), set())
+                    if any(leaf[1] in self.catalog.governed[leaf[0]].key for leaf in leaves):
+                        return True
+        return False
+
     def _moves(self) -> bool:
         """Whether a statement that writes takes anything from governed columns, except to return it."""
         if not self._writes():
@@ -130,6 +166,28 @@ class _Look:
             if id(column) not in targets and column.find_ancestor(exp.Returning) is None
             for leaf in self.names.of_column(column)
         )
+
+
+def _is_listed(column: Node) -> bool:
+    """Whether it stands in the list of what a SELECT gives out."""
+    at = column
+    while at.parent is not None and not isinstance(at.parent, exp.Select):
+        at = at.parent
+    return isinstance(at.parent, exp.Select) and at.arg_key == "expressions"
+
+
+def _compares(tree: Node) -> bool:
+    """Whether inner queries compare whole rows: DISTINCT, UNION, INTERSECT, EXCEPT."""
+    return any(
+        isinstance(one, (exp.Intersect, exp.Except)) or (one.parent is not None and one.args.get("distinct"))
+        for one in tree.find_all(exp.Select, exp.SetOperation)
+    )
+
+
+def _place(table: Node) -> tuple[str, str]:
+    schema = table.args.get("db")
+    name = folded(table.this) if isinstance(table.this, exp.Identifier) else ""
+    return folded(schema) if schema is not None else "", name
 
 
 def _targets(tree: Node) -> Iterator[Node]:

@@ -41,6 +41,21 @@ FIXED_SETTINGS = frozenset(
     )
 )
 """Settings that change who somebody is, what runs, or how a text is read."""
+QUIET_SETTINGS = frozenset(
+    [
+        "application_name",
+        "client_min_messages",
+        "statement_timeout",
+        "lock_timeout",
+        "transaction_timeout",
+        "transaction",
+        "characteristics",
+        "idle_in_transaction_session_timeout",
+        "idle_session_timeout",
+        "work_mem",
+    ]
+)
+"""Settings that change nothing of what a text means."""
 STATISTICS = frozenset(
     (
         "pg_statistic",
@@ -68,6 +83,61 @@ _RUNS_TEXT = re.compile(
 """The server's own functions that run texts, or read files, large objects or the log."""
 EFFECTS = frozenset(("random", "setseed", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7"))
 """Functions with effects that may stand beside governed columns."""
+NUMBERING = frozenset(("nextval", "currval", "lastval"))
+"""The same where something is written."""
+
+FORMING = frozenset(
+    [
+        "concat",
+        "concat_ws",
+        "format",
+        "array_to_string",
+        "array_to_json",
+        "to_json",
+        "to_jsonb",
+        "row_to_json",
+        "json_agg",
+        "jsonb_agg",
+        "json_object_agg",
+        "jsonb_object_agg",
+        "json_build_object",
+        "json_build_array",
+        "jsonb_build_object",
+        "jsonb_build_array",
+        "json_object",
+        "jsonb_object",
+        "to_char",
+        "to_date",
+        "to_number",
+        "to_timestamp",
+        "date_part",
+        "date_trunc",
+        "extract",
+        "age",
+        "quote_literal",
+        "quote_nullable",
+        "to_tsvector",
+        "to_tsquery",
+        "plainto_tsquery",
+        "phraseto_tsquery",
+        "websearch_to_tsquery",
+        "timezone",
+        "date",
+        "time",
+        "timestamp",
+        "timestamptz",
+        "interval",
+        "generate_series",
+        "position",
+        "length",
+        "lower",
+        "upper",
+        "substring",
+    ]
+)
+"""Functions whose value depends on their arguments and on settings only."""
+CLOCKS = frozenset(("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"))
+_CLOCKS = re.compile(r"'\s*(now|today|tomorrow|yesterday)\b.*'", re.IGNORECASE | re.DOTALL)
 
 NOT_THIS = "Ask whoever runs the gateway if you need it."
 
@@ -123,6 +193,22 @@ def touches(statement: Statement, catalog: Catalog) -> bool:
     return any(catalog.named(name) for name in statement.names)
 
 
+def shifts(statement: Statement, catalog: Catalog) -> bool:
+    """Whether the same text may be about others next time: by the clock, by chance, by settings of one's own."""
+    return bool(
+        statement.calls & catalog.changing - FORMING
+        or set(statement.words) & CLOCKS
+        or any(token.kind == "string" and _CLOCKS.fullmatch(token.text) for token in statement.tokens)
+    )
+
+
+def sets(statement: Statement) -> bool:
+    """Whether it may change settings, and with them what a text means."""
+    if statement.verb == "set" and set(statement.words[1:3]) & QUIET_SETTINGS:
+        return False
+    return statement.verb in ("set", "reset", "discard") or "set_config" in statement.names
+
+
 def _forbidden(statement: Statement, catalog: Catalog) -> Refuse | None:
     calls = statement.calls
     own = calls & catalog.functions
@@ -138,18 +224,49 @@ def _forbidden(statement: Statement, catalog: Catalog) -> Refuse | None:
         return refused("this relation of the server holds values of governed tables.")
     if statement.operators & catalog.operators:
         return refused("this operator runs code that the gateway does not know.")
+    if _sets_unseen(statement):
+        return refused("this setting stays as it is through the gateway.", hint="Use SET with the name of a setting.")
     if "execute" in statement.words and statement.verb != "execute":
         return refused("a prepared statement can only be run by itself.", hint="Send EXECUTE alone.")
-    if touches(statement, catalog):
-        return _effects(statement, catalog)
-    return None
+    problem = _triggers(statement, catalog)
+    if problem is None and touches(statement, catalog):
+        problem = _effects(statement, catalog)
+    return problem
+
+
+def _triggers(statement: Statement, catalog: Catalog) -> Refuse | None:
+    """Writing to a table that runs code of somebody's own, which may read governed tables."""
+    found = names & catalog.triggered.keys() if (names := statement.names) and catalog.triggered else None
+    if not found or not set(statement.words) & (WRITES | {"copy"}):
+        return None
+    return refused(
+        f"writing to {min(found)} runs {catalog.triggered[min(found)]}, which the gateway does not know.",
+        hint="Whoever runs the gateway can list it under `functions` in [gateway].",
+    )
 
 
 def _effects(statement: Statement, catalog: Catalog) -> Refuse | None:
     found = (statement.calls & catalog.volatile) - EFFECTS
-    if found and statement.verb not in WRITES:
+    if statement.verb in WRITES:
+        found -= NUMBERING
+    if found:
         return refused(f"the function {min(found)} has effects, and may not stand beside governed columns.")
     return None
+
+
+def _sets_unseen(statement: Statement) -> bool:
+    """Whether it sets what SET may not, or something that cannot be told: by set_config, or by writing to pg_settings."""
+    if "pg_settings" in statement.names and set(statement.words) & WRITES:
+        return True
+    tokens = statement.tokens
+    for place, token in enumerate(tokens):
+        if token.name == "set_config":
+            given = tokens[place + 2] if place + 3 < len(tokens) and tokens[place + 1].text == "(" else None
+            if given is None or given.kind != "string" or tokens[place + 3].text != ",":
+                return True
+            if given.text[1:-1].lower() in FIXED_SETTINGS:
+                return True
+    return False
 
 
 def _setting(statement: Statement) -> Kind | Refuse:
@@ -208,6 +325,8 @@ def _definition(statement: Statement, catalog: Catalog) -> Kind | Refuse:
             "governed tables cannot be changed, copied or named anew through the gateway.",
             hint="Read them with SELECT; tables of your own can be made from other tables.",
         )
+    if statement.verb == "alter" and "schema" in statement.words[1:2] and statement.names & catalog.homes:
+        return refused("schemas of governed tables cannot be changed through the gateway.")
     if statement.verb == "alter" and not set(statement.words[1:2]) & MAKES:
         return refused("only tables, views, indexes, sequences and schemas can be altered through the gateway.")
     if statement.verb == "create":

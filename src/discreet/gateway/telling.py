@@ -4,41 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.gateway.catalog import Leaf
-from discreet.gateway.decoding import Decoder, Undecodable, Values
+from discreet.gateway.crowding import Crowding
+from discreet.gateway.decoding import Undecodable
 from discreet.gateway.origin import IDENTIFIER, KEY, PLACE, QUASI, SENSITIVE, Shown, role_of
 from discreet.gateway.publication import SEEN, UNTOLD, Ints, Publication, attribute
-from discreet.gateway.reading import Reading
-from discreet.kernel import Coded
-from discreet.misuse.facts import EVERYTHING
-from discreet.misuse.facts import Values as Fixed
+from discreet.gateway.spelling import spelt
 from discreet.misuse.weighing import Floats, weigh
 
 if TYPE_CHECKING:
-    from discreet.gateway.publishing import Publishing
+    pass
 
 
-class Telling:
+class Telling(Crowding):
     """One result, looked at."""
-
-    def __init__(
-        self,
-        what: Publishing,
-        decoder: Decoder,
-        rows: int,
-        columns: Sequence[Shown],
-        reading: Reading,
-        digest: bytes,
-        fixed: Mapping[str, Fixed],
-        before: int,
-    ) -> None:
-        self.what, self.decoder, self.rows, self.columns, self.reading = what, decoder, rows, columns, reading
-        self.digest, self.fixed, self.before = digest, fixed, before
-        self._values: dict[int, Values] = {}
 
     def publication(self) -> Publication | None:
         """What it tells; None if nothing of anybody."""
@@ -51,6 +34,9 @@ class Telling:
             weights = {SEEN: np.zeros(self.rows)}
         entities, crowds = self._entities(), self._crowds(identity)
         levels = {name: self._levels(name) for name in weights}
+        for name, place in self._repeated(cells).items():
+            weights[name] = self._added_up(entities, place, weights[name])
+            levels[name] = sorted({*levels[name], *np.unique(weights[name]).tolist()})
         reducible = self._divided and not self.reading.aggregated
         told = Publication(entities, weights, crowds, levels, cells, self.rows, self._marks(), unmasks, reducible)
         return self._with_question(self._with_more(told))
@@ -85,7 +71,8 @@ class Telling:
         question = self.what.question(self.reading, digest=self.digest, fixed=self.fixed)
         if question is None or (self.reading.counted and int(told.crowds.min()) >= self.what.smallest_group):
             return told
-        weights = {name: question.weights.get(name, np.full(1, UNTOLD)) for name in told.weights}
+        untold = np.full(len(question.entities), UNTOLD)
+        weights = {name: question.weights.get(name, untold) for name in told.weights}
         return told.joined(question.entities, weights, question.crowds)
 
     def _levels(self, name: str) -> Sequence[float]:
@@ -93,19 +80,6 @@ class Telling:
             return (0.0,)
         levels: Sequence[float] = self.what.sensitivity.weights[name].levels
         return levels
-
-    def _decoded(self, place: int) -> Values:
-        if place not in self._values:
-            self._values[place] = self.decoder.values(place)
-        return self._values[place]
-
-    def _places(self, role: str, table: str | None = None) -> dict[str, int]:
-        """The first column of each name that has this role."""
-        found: dict[str, int] = {}
-        for place, one in enumerate(self.columns):
-            if one.role == role and table in (None, one.table):
-                found.setdefault(one.column, place)
-        return found
 
     # What each row weighs ---------------------------------------------------------------------------------------------
 
@@ -125,9 +99,34 @@ class Telling:
                 found[name] = self._by_condition(leaf)
         return found, cells
 
+    def _repeated(self, cells: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+        """Attributes of which somebody may have several values, with the column that shows them."""
+        if self.rows < 2 or not self._is_attributed():
+            return {}
+        shown = {name: places[0] for name, places in cells.items() if len(places) == 1}
+        unique = self.what.catalog.unique
+        return {
+            name: at for name, at in shown.items() if self.columns[at].role and self.columns[at].table not in unique
+        }
+
+    def _added_up(self, entities: Ints, place: int, weights: Floats) -> Floats:
+        """The weights of each person's distinct values together, up to 1."""
+        try:
+            values = self._decoded(place)
+        except Undecodable:
+            return weights
+        codes = values if isinstance(values, np.ndarray) else values.codes
+        people, whose = np.unique(entities, return_inverse=True)
+        pairs = np.stack([whose.reshape(-1), codes], axis=1)
+        _, first = np.unique(pairs, axis=0, return_index=True)
+        sums = np.zeros(len(people))
+        np.add.at(sums, whose.reshape(-1)[first], weights[first])
+        added: Floats = np.minimum(np.round(sums, 9), 1.0)[whose.reshape(-1)]
+        return added
+
     def _weigh(self, place: int, leaf: Leaf) -> Floats:
         try:
-            return weigh(self._decoded(place), self.what.weights_of(leaf))
+            return weigh(self.decoder.unpadded(place, self._decoded(place)), self.what.weights_of(leaf))
         except Undecodable:
             return self._worst(leaf)
 
@@ -138,10 +137,14 @@ class Telling:
         """What is known of every row because the conditions say so."""
         weights = self.what.weights_of(leaf)
         values = self.fixed.get(leaf[1].casefold())
-        single = len(self.reading.tables) == 1 and len(self.reading.relations) == 1
+        single = len(self.reading.tables) == 1 and self.reading.once
         if values is None or not single or (self.reading.aggregated and not self.reading.counted):
             return np.full(self.rows, weights.worst)
-        return np.full(self.rows, max(map(weights, values), default=weights.worst))
+        kind = self.what.catalog.types.get(leaf, "")
+        try:
+            return np.full(self.rows, max((weights(spelt(one, kind)) for one in values), default=weights.worst))
+        except LookupError:
+            return np.full(self.rows, weights.worst)
 
     def _extra(self) -> int:
         """How many more people a row may tell of than one."""
@@ -150,6 +153,8 @@ class Telling:
         for place, one in enumerate(self.columns):
             if one.kind == "collect" and self._has_sensitive(one):
                 extra += int(np.minimum(np.maximum(self.decoder.sizes(place) - 1, 0), most).sum())
+        if any(self._has_sensitive(one) and not one.role for one in self.columns):
+            extra += self.rows * (min(self.reading.packed, most) - 1)
         if not self.reading.simple:
             times: dict[Leaf, int] = {}
             for one in self.columns:
@@ -157,9 +162,6 @@ class Telling:
                     times[leaf] = times.get(leaf, 0) + 1
             extra += self.rows * (max(times.values(), default=1) - 1)
         return min(extra, most)
-
-    def _has_sensitive(self, one: Shown) -> bool:
-        return any(role_of(leaf, self.what.catalog.governed[leaf[0]]) == SENSITIVE for leaf in one.leaves)
 
     # Whom each row is about -------------------------------------------------------------------------------------------
 
@@ -176,13 +178,24 @@ class Telling:
         key = self._key() if self.reading.simple and not self.reading.aggregated else None
         if key is not None:
             try:
-                return self.what.entities.numbers(key[0], [self._decoded(place) for place in key[1]])
+                named = self.what.entities.numbers(key[0], [self._decoded(place) for place in key[1]])
+                return self._without_nobody(named, key[1])
             except Undecodable:
                 key = None
         fixed = self.what.fixed_entity(self.reading, self.fixed)
         if fixed is not None and self.reading.simple:
             return np.full(self.rows, fixed[0])
+        return self._unnamed()
+
+    def _unnamed(self) -> Ints:
         return self.what.entities.unnamed(self.digest, self.decoder.fingerprints(self.what.entities.factors))
+
+    def _without_nobody(self, named: Ints, key: list[int]) -> Ints:
+        """A key that is NULL, or has a part that is, names nobody: such rows are somebody's each."""
+        nobody = np.zeros(self.rows, dtype=np.bool_)
+        for place in key:
+            nobody |= self.decoder.nulls(place)
+        return np.where(nobody, self._unnamed(), named) if nobody.any() else named
 
     def _identity(self) -> str:
         """What the result says about whom its rows are: somebody, as one of a crowd, or nothing."""
@@ -208,89 +221,3 @@ class Telling:
             if any(len(self.fixed.get(column.casefold()) or ()) == 1 for column in (*table.key, *table.identifiers)):
                 return True
         return any(self.what.known_quasi(name, self.fixed) for name in self.reading.tables)
-
-    def _crowds(self, identity: str) -> Ints:
-        if self.reading.aggregated:
-            return self._crowds_of_groups(identity)
-        if not self.reading.simple or identity == IDENTIFIER or self.reading.ordered or self._names_somebody():
-            return np.ones(self.rows, dtype=np.int64)
-        by_quasi = self._crowds_by_quasi()
-        if by_quasi is not None:
-            return by_quasi
-        return np.full(self.rows, self.rows + self.before if self._hide_each_other() else 1, dtype=np.int64)
-
-    def _hide_each_other(self) -> bool:
-        """Whether rows that do not say whom they are about are about as many people as they are."""
-        people = self.reading.bare and self.reading.tables <= self.what.catalog.unique
-        return people and not self.what.unnamed_alone
-
-    def _names_somebody(self) -> bool:
-        if EVERYTHING in self.fixed:
-            return True
-        tables = (self.what.catalog.governed[name] for name in self.reading.tables)
-        named = (column for table in tables for column in (*table.key, *table.identifiers))
-        values = [self.fixed[name] for name in (column.casefold() for column in named) if name in self.fixed]
-        return any(its is None or len(its) == 1 for its in values)
-
-    def _crowds_by_quasi(self) -> Ints | None:
-        """The least D by the quasi-identifiers that are shown or fixed; None without any."""
-        least: Ints | None = None
-        for name in sorted(self.reading.tables):
-            prepared = self.what.counted(name).prepared
-            places, known = self._places(QUASI, name), self.what.known_quasi(name, self.fixed)
-            quasi = tuple(one for one in self.what.catalog.governed[name].quasi if one in places or one in known)
-            if not quasi:
-                continue
-            if prepared is None:
-                return np.ones(self.rows, dtype=np.int64)
-            its = self._looked_up(prepared, quasi, places, known)
-            least = its if least is None else np.minimum(least, its)
-        return least
-
-    def _looked_up(
-        self, prepared: Any, quasi: tuple[str, ...], places: Mapping[str, int], known: Mapping[str, Any]
-    ) -> Ints:
-        constant = np.zeros(self.rows, dtype=np.int64)
-        try:
-            cells = [self._decoded(places[one]) if one in places else Coded((known[one],), constant) for one in quasi]
-        except Undecodable:
-            return np.ones(self.rows, dtype=np.int64)
-        found: Ints = prepared.crowds(quasi).many(cells, self.rows)
-        return found
-
-    def _crowds_of_groups(self, identity: str) -> Ints:
-        """People in the group that a row stands for, where that is certain; else one."""
-        alone = np.ones(self.rows, dtype=np.int64)
-        kinds = {one.kind for one in self.columns if self._has_sensitive(one) and not one.role}
-        if identity == IDENTIFIER or not self.reading.simple or kinds - {"group"}:
-            return alone
-        if not any(self._has_sensitive(one) for one in self.columns):
-            return self._crowds_of_counts(identity)
-        if self.reading.whole:
-            rows = min((self.what.counted(name).rows for name in self.reading.tables), default=1)
-            return np.full(self.rows, max(rows, 1), dtype=np.int64)
-        by_count = self._sizes_of_groups()
-        by_quasi = self._crowds_by_quasi() if identity == QUASI and not self.reading.asked else None
-        found = alone if by_count is None else by_count
-        return found if by_quasi is None else np.maximum(found, by_quasi)
-
-    def _crowds_of_counts(self, identity: str) -> Ints:
-        """Counts show nobody's values; what is known of the people counted is what the conditions say."""
-        by_quasi = self._crowds_by_quasi() if identity == QUASI else None
-        if by_quasi is None:
-            by_quasi = np.full(self.rows, self.what.crowd_of_question(self.reading, self.fixed), dtype=np.int64)
-        by_count = self._sizes_of_groups()
-        return by_quasi if by_count is None else np.maximum(by_quasi, by_count)
-
-    def _sizes_of_groups(self) -> Ints | None:
-        place = next((place for place, one in enumerate(self.columns) if one.kind == "count"), None)
-        if place is None or not self.reading.counted:
-            return None
-        values = self._decoded(place)
-        numbers = values if isinstance(values, np.ndarray) else _numbers(values)
-        return np.where(numbers >= self.what.smallest_group, numbers, 1)
-
-
-def _numbers(values: Coded) -> Ints:
-    known = np.array([int(one or 0) for one in values.values], dtype=np.int64)
-    return known[values.codes]

@@ -6,7 +6,8 @@ import hashlib
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from discreet.errors import RequestError
@@ -17,7 +18,7 @@ from discreet.gateway.lexing import Statement, Unreadable
 from discreet.gateway.lexing import statements as split
 from discreet.gateway.reading import NotUnderstood, Reading
 from discreet.gateway.shape import look
-from discreet.gateway.statements import Kind, classify, refused, touches
+from discreet.gateway.statements import Kind, classify, refused, sets, shifts, touches
 from discreet.misuse.conditions import Reader
 from discreet.misuse.facts import EVERYTHING, Values
 
@@ -41,6 +42,11 @@ MOVES = refused(
     hint="Read them with SELECT.",
 )
 
+REKEYS = refused(
+    "the key of a governed table says whom a row is about, and stays as it is through the gateway.",
+    hint="Ask whoever runs the gateway to change it.",
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Understood:
@@ -51,6 +57,12 @@ class Understood:
     """Present if it gives out, or asks about, what is in governed tables."""
     copied: Statement | None = None
     """Of COPY to the client: the statement."""
+    shifts: bool = False
+    """Whether the same text may be about other people next time."""
+    written: frozenset[str] = frozenset()
+    """Governed tables that it writes to."""
+    sets: bool = False
+    """Whether it may change settings."""
     _fixed: dict[Any, Mapping[str, Values]] = field(default_factory=dict, repr=False)
 
     def fixed(self, parameters: Mapping[str, Any]) -> Mapping[str, Values]:
@@ -61,8 +73,11 @@ class Understood:
         found = self._fixed.get(key)
         if found is None:
             found = _conditions(self.reading.tree, parameters)
-            renamed = self.reading.renamed
-            found = {**found, **{renamed[name]: its for name, its in found.items() if name in renamed}}
+            renamed, misnamed = self.reading.renamed, self.reading.misnamed
+            known = {name: None if name in misnamed else its for name, its in found.items()}
+            found = {**known, **{renamed[name]: its for name, its in found.items() if name in renamed}}
+            if self.reading.mixed:  # what holds of the least of some does not hold of each
+                found = dict.fromkeys(found)
             if len(self._fixed) >= 64:
                 self._fixed.clear()
             self._fixed[key] = found
@@ -84,7 +99,17 @@ class Text:
     refuse: Refuse | None = None
     digest: bytes = b""
 
-    @property
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """Governed tables that it writes to."""
+        return frozenset().union(*(one.written for one in self.statements))
+
+    @cached_property
+    def sets(self) -> bool:
+        """Whether it may change settings."""
+        return any(one.sets for one in self.statements)
+
+    @cached_property
     def passes(self) -> bool:
         """Whether nothing in it concerns governed tables, cursors or prepared statements."""
         return all(one.kind.what == kinds.PASS for one in self.statements)
@@ -153,7 +178,7 @@ def _understood(statement: Statement, catalog: Catalog) -> Understood:
     if isinstance(kind, Refuse):
         raise _Refused(kind)
     if kind.what == kinds.PASS:
-        return Understood(kind)
+        return Understood(kind, sets=sets(statement))
     if kind.what == kinds.COPY:
         return _copy(statement, kind, catalog)
     if kind.what == kinds.RUN and not kind.body:
@@ -161,21 +186,26 @@ def _understood(statement: Statement, catalog: Catalog) -> Understood:
     body = Statement(statement.tokens[kind.body :])
     if kind.body and body.verb not in kinds.QUERIES | kinds.WRITES:
         raise NotUnderstood
+    unread = Understood(kind if kind.body else Kind(kinds.PASS), sets=sets(statement))
     if not touches(body, catalog):
-        return Understood(kind if kind.body else Kind(kinds.PASS))
+        return unread
     reading = look(body.text, catalog)
     if reading.moves:
         raise _Refused(MOVES)
+    if reading.rekeys:
+        raise _Refused(REKEYS)
     if not reading.tables:
-        return Understood(kind if kind.body else Kind(kinds.PASS))
+        return unread
+    written = reading.tables if reading.writes else frozenset()
     if reading.writes and not reading.projections:
-        return Understood(kind if kind.body else Kind(kinds.PASS))
-    return Understood(kind, reading)
+        return replace(unread, written=written)
+    return Understood(kind, reading, shifts=reading.outside or shifts(body, catalog), written=written)
 
 
 def _copy(statement: Statement, kind: Kind, catalog: Catalog) -> Understood:
     if kind.name == "from" or not touches(statement, catalog):
-        return Understood(Kind(kinds.PASS))
+        written = {root for name in statement.names for one in catalog.named(name) for root in one.roots}
+        return Understood(Kind(kinds.PASS), written=frozenset(written))
     from discreet.gateway.copied import query_of
 
     query = query_of(statement)
@@ -186,4 +216,4 @@ def _copy(statement: Statement, kind: Kind, catalog: Catalog) -> Understood:
         raise _Refused(MOVES)
     if not reading.tables:
         return Understood(Kind(kinds.PASS))
-    return Understood(kind, reading, copied=statement)
+    return Understood(kind, reading, copied=statement, shifts=reading.outside or shifts(query, catalog))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.gateway import statements as kinds
@@ -21,6 +21,8 @@ from discreet.gateway.understanding import Text, Understood
 if TYPE_CHECKING:
     from discreet.gateway.governing import Governor
 
+READ_BY = ("DateStyle", "IntervalStyle", "TimeZone")
+"""Settings with which a session begins and that decide how a text is read."""
 PENDING = 100
 """So many questions of a session may be unanswered at the same time."""
 _NO_FUNCTIONS = refused("functions cannot be called by number.", hint="Call them with SELECT.")
@@ -37,6 +39,10 @@ class Watch:
         self._judging = Judging(governor, who, roles, account)
         self._names = Names()
         self._running: list[Run] = []
+        self._read = False
+        """Whether anything was read of governed tables."""
+        self._settings = digest_of(repr([who.parameters.get(name) for name in READ_BY]).encode())
+        """Stands for the settings of the session, and all that has changed them."""
         self._strings = who.parameters.get("standard_conforming_strings", "on") == "on"
 
     # Statements -------------------------------------------------------------------------------------------------------
@@ -72,7 +78,22 @@ class Watch:
         text = self._understand(request.text)
         if text.refuse is not None:
             return self._would(text.refuse)
-        return Allow() if text.passes else self._run(text.statements, digest_of(text.digest), {})
+        if text.passes:
+            self._passed(text, request.text)
+            return Allow()
+        return self._run(text.statements, self._digest(text, request.text), {})
+
+    def _passed(self, text: Text, written: str) -> None:
+        """What has to be remembered of a text that passes: `written` is it, and not one like it."""
+        if text.written:
+            self._account.wrote |= text.written
+        if text.sets:
+            self._settings = digest_of(self._settings, [written.encode("utf-8", "surrogatepass")])
+
+    def _digest(self, text: Text, written: str, parameters: Sequence[bytes | None] = ()) -> bytes:
+        """Names an execution by text, parameters, and whatever was set before."""
+        self._passed(text, written)
+        return digest_of(text.digest + self._settings, parameters)
 
     def _parse(self, request: Parse) -> Verdict | Awaitable[Verdict]:
         text = self._understand(request.text)
@@ -91,8 +112,9 @@ class Watch:
         if request.portal:
             self._names.give(request.portal, text.statements)
         if text.passes:
+            self._passed(text, request.text)
             return Allow()
-        return self._run(text.statements, digest_of(text.digest, request.parameters), told(request))
+        return self._run(text.statements, self._digest(text, request.text, request.parameters), told(request))
 
     def _bind_name(self, request: Bind) -> Verdict | Awaitable[Verdict]:
         """A statement that was prepared in SQL, or of which the gateway has lost sight."""
@@ -123,8 +145,13 @@ class Watch:
             if isinstance(found, Refuse):
                 return self._would(found)
             behind.append(found)
-        names = any(one.kind.what == kinds.RUN for one in statements)
-        return self._hold(Run(tuple(behind), renewed(digest) if names else digest, parameters))
+        anew = any(self._may_change(one) for one in statements)
+        return self._hold(Run(tuple(behind), renewed(digest) if anew else digest, parameters))
+
+    def _may_change(self, one: Understood) -> bool:
+        """Whether the same text may be about other people next time."""
+        wrote = one.reading is not None and bool(one.reading.tables & self._account.wrote)
+        return one.kind.what == kinds.RUN or one.shifts or wrote
 
     def _behind(self, one: Understood) -> tuple[Understood, ...] | Refuse:
         """What a statement gives out: itself, or what a name stands for."""
@@ -140,8 +167,10 @@ class Watch:
         return found
 
     def _hold(self, run: Run) -> Verdict | Awaitable[Verdict]:
+        self._account.wrote = self._account.wrote.union(*(one.written for some in run.statements for one in some))
         if not run.reads:
             return Allow()
+        self._read = True
         hold = Hold(run, undo=run.writes)
         return self._asking(run, hold) if run.questions() else hold
 
@@ -168,12 +197,13 @@ class Watch:
 
     def _questions(self, run: Run) -> list[Publication]:
         publishing = self._governor.publishing(self._judging.limit())
-        listed = [
-            publishing.question(one.reading, digest=run.digest, fixed=one.fixed(run.parameters))
-            for one in run.questions()
-            if one.reading is not None
-        ]
-        return [one for one in listed if one is not None]
+        found = []
+        for one in run.questions():
+            assert one.reading is not None  # noqa: S101 - questions have a reading
+            question = publishing.question(one.reading, digest=run.digest, fixed=one.fixed(run.parameters))
+            if question is not None:
+                found.append(self._account.as_written(question, one.reading.tables))
+        return found
 
     # Results ----------------------------------------------------------------------------------------------------------
 
@@ -208,7 +238,7 @@ class Watch:
         """An error or notice of the server as the user may see it; an error answers a question, too."""
         if not notice:
             self._failed()
-        return redacted(fields, notice) if self._governor.enforces else fields
+        return redacted(fields, notice, read=self._read) if self._governor.enforces else fields
 
     def _failed(self) -> None:
         asked = [question for run in self._running if run.open for question in self._questions(run)]

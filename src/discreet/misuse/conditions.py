@@ -14,6 +14,7 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.kernel.histogram import text
+from discreet.misuse.casts import CASTS, PREDICATES, WRAPPERS, bare, unwrapped
 from discreet.misuse.facts import EVERYTHING, IMPOSSIBLE, NOTHING, Facts, Values, all_of, any_of, both
 from discreet.misuse.queries import (
     Derived,
@@ -30,8 +31,6 @@ from discreet.misuse.queries import (
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 RAW = (exp.Min, exp.Max, exp.AnyValue, exp.ArrayAgg, exp.GroupConcat, exp.First, exp.Last)
 """Aggregates that give values as they are."""
-PREDICATES = (exp.Predicate, exp.And, exp.Or, exp.Not, exp.Boolean)
-WRAPPERS = (exp.Paren, exp.Cast, exp.TryCast, exp.Collate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +73,8 @@ class Reader:
     def implied(self, condition: Expression, scope: Scope, truth: bool = True) -> Facts:
         """Certain of every row for which a condition is true, or for which it is false."""
         if isinstance(condition, WRAPPERS):
-            return self.implied(condition.this, scope, truth)
+            truths = not isinstance(condition, CASTS) or isinstance(unwrapped(condition), PREDICATES)
+            return self.implied(condition.this, scope, truth) if truths else self.assigned(condition, scope, None)
         if isinstance(condition, exp.Not):
             return self.implied(condition.this, scope, not truth)
         if isinstance(condition, (exp.And, exp.Or)):
@@ -108,7 +108,7 @@ class Reader:
             return self._one_of(condition, scope)
         if isinstance(condition, exp.Between) and condition.args["low"] == condition.args["high"]:
             return self.equal(condition.this, condition.args["low"], scope)
-        if isinstance(condition, exp.Like) and not set(str(condition.expression.this)) & set("%_\\"):
+        if isinstance(condition, exp.Like) and _is_plain_text(condition.expression):
             return self.equal(condition.this, condition.expression, scope)
         if isinstance(condition, exp.ArrayContains) and isinstance(condition.this, exp.Array):
             return self._listed(condition.expression, condition.this.expressions, scope)
@@ -128,11 +128,11 @@ class Reader:
 
     def equal(self, left: Expression, right: Expression, scope: Scope) -> Facts:
         """Certain where two expressions are equal."""
-        left, right = _bare(left), _bare(right)
+        left, right = bare(left), bare(right)
         if isinstance(left, exp.Any):
             left, right = right, left
         if isinstance(right, exp.Any):
-            return self._any(left, _bare(right.this), scope)
+            return self._any(left, bare(right.this), scope)
         if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple):
             pairs = zip(left.expressions, right.expressions, strict=False)
             return all_of(self.equal(one, other, scope) for one, other in pairs)
@@ -168,13 +168,13 @@ class Reader:
         if _is_constant(found):
             return both(facts, self.assigned(left, scope, self.constant(found)))
         inner_scope = scope_of(inner, scope.common, scope)
-        pair = [_plain(left, scope), _plain(_bare(found), inner_scope)]
+        pair = [_plain(left, scope), _plain(bare(found), inner_scope)]
         links = [frozenset(name for name in pair if name)] if all(pair) and pair[0] != pair[1] else []
         return both(facts, Facts(links=frozenset(links))).spread()
 
     def assigned(self, expression: Expression, scope: Scope, values: Values) -> Facts:
         """Certain where an expression has one of some values."""
-        expression = _bare(expression)
+        expression = bare(expression)
         if isinstance(expression, exp.Column):
             return any_of(self._meant(meaning, values) for meaning in meanings(expression, scope))
         if isinstance(expression, exp.Window):
@@ -203,9 +203,9 @@ class Reader:
         return self._result(expression, scope, values)
 
     def _result(self, result: Expression, scope: Scope, values: Values) -> Facts:
-        if not _is_constant(_bare(result)):
+        if not _is_constant(bare(result)):
             return self.assigned(result, scope, values)
-        known = self.constant(_bare(result))
+        known = self.constant(bare(result))
         return NOTHING if known is None or values is None or known & values else IMPOSSIBLE
 
     def _truth(self, predicate: Expression, scope: Scope, values: Values) -> Facts:
@@ -275,10 +275,9 @@ def _rows(listed: Expression) -> list[Expression]:
     return [row.expressions[0] if len(row.expressions) == 1 else row for row in listed.expressions]
 
 
-def _bare(expression: Expression) -> Expression:
-    while isinstance(expression, WRAPPERS):
-        expression = expression.this
-    return expression
+def _is_plain_text(pattern: Expression) -> bool:
+    """Whether a pattern stands for one text: a literal without wildcards; of a parameter that is not known."""
+    return isinstance(pattern, exp.Literal) and not set(str(pattern.this)) & set("%_\\")
 
 
 def _is_constant(expression: Expression) -> bool:
@@ -299,7 +298,7 @@ def _plain(expression: Expression, scope: Scope) -> str | None:
     found = meanings(expression, scope)
     if len(found) != 1:
         return None
-    return found[0] if isinstance(found[0], str) else _plain(_bare(found[0][0]), found[0][1])
+    return found[0] if isinstance(found[0], str) else _plain(bare(found[0][0]), found[0][1])
 
 
 def _number(written: str) -> str | None:
