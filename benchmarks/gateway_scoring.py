@@ -62,11 +62,13 @@ OTHER = r"\set aid random(1, 100000)" + "\nSELECT abalance FROM pgbench_accounts
 
 
 @contextmanager
-def governed(folder: Path, url: str, *, name: str = "governed") -> Iterator[tuple[int, int]]:
+def governed(
+    folder: Path, url: str, *, name: str = "governed", policy: str = POLICY, held: int = 512
+) -> Iterator[tuple[int, int]]:
     """Port and process of a gateway that enforces."""
-    (folder / "policy.toml").write_text(POLICY, encoding="utf-8")
+    (folder / "policy.toml").write_text(policy, encoding="utf-8")
     start = "from discreet.cli import main; main()"
-    words = ["gateway", "--upstream", url, "--own", url, "--listen", "127.0.0.1:0", "--held", "512"]
+    words = ["gateway", "--upstream", url, "--own", url, "--listen", "127.0.0.1:0", "--held", str(held)]
     store = ["--store", str(folder / f"{name}.db"), "--policy", str(folder / "policy.toml"), "--held-in-all", "1024"]
     log = folder / f"{name}.log"
     with started([sys.executable, "-u", "-c", start, *words, *store], log=log) as running:
@@ -229,7 +231,7 @@ def main() -> None:
     with ExitStack() as stack:
         folder, url = server(stack)
         port, pid = stack.enter_context(governed(folder, url))
-        words = [sys.executable, "-m", "benchmarks.gateway", "gateway", url, "open", "asyncio"]
+        words = [sys.executable, "-m", "benchmarks.gateway", "gateway", url, "open", "usual"]
         log = folder / "open.log"
         opened = stack.enter_context(started(words, log=log))
         from benchmarks.gateway import port_of

@@ -94,6 +94,7 @@ def command(
       discreet gateway --upstream postgresql://db.example --upstream-tls verify-full
     """
     from discreet.gateway import Limits, Settings, parse_upstream
+    from discreet.gateway.loops import run
     from discreet.gateway.scram import read_secrets
 
     if key is not None and certificate is None:
@@ -113,7 +114,7 @@ def command(
     )
     if policy is None:
         _refuse_without_policy(mode, own)
-        asyncio.run(_serve(settings, "open"))
+        run(_serve(settings, "open"))
     elif mode == "open":
         raise UsageError("There is a policy, but the mode is open.", remedy="Leave out --policy, or --mode.")
     else:
@@ -129,6 +130,7 @@ def _refuse_without_policy(mode: str | None, own: str | None) -> None:
 
 def _govern(settings: Settings, policy: Path, mode: str | None, own: str | None, store: str | None) -> None:
     from discreet.gateway.governing import Governor
+    from discreet.gateway.loops import run
     from discreet.ledger import Ledger
     from discreet.policy import Policy
 
@@ -140,7 +142,7 @@ def _govern(settings: Settings, policy: Path, mode: str | None, own: str | None,
     read = Policy.load(policy)
     with Ledger.open(store) as ledger:
         governor = Governor(read, own=own, ledger=ledger, mode=mode)
-        asyncio.run(_serve(replace(settings, judge=governor), governor.mode, governor))
+        run(_serve(replace(settings, judge=governor), governor.mode, governor))
 
 
 def _address(listen: str) -> tuple[str, int]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from discreet.gateway import expected as owed
-from discreet.gateway.conversation import IDLE, Conversation, Question, encoding_of
+from discreet.gateway.conversation import Later, encoding_of
 from discreet.gateway.expected import Entry
 from discreet.gateway.holding import Held, Holding, without_cells, without_rows
 from discreet.gateway.judge import STUMBLED, Closed, Decision, Keep, Mask, Refuse, Release
 from discreet.gateway.messages import Column, complete, copy_fail, described, error, parameter_status
+from discreet.gateway.passing import Passing
 from discreet.gateway.wire import ROWS, Frame
 
 _RUNS = (owed.QUERY, owed.EXECUTE)
@@ -20,16 +22,17 @@ _ANSWERS = {  # letter of the answer: what it answers
     ord("V"): owed.CALL,
 }
 _COUNTED = ("SELECT", "FETCH", "COPY")  # tags whose number is that of the rows given out
+_DECISIONS = (Release, Keep, Mask, Refuse)
 _FORGETS = ("DEALLOCATE", "DISCARD ALL")  # after these, names of statements mean nothing
 
 
-class Answering(Conversation):
+class Answering(Passing):
     """The server's half of a session."""
 
     def _advance_upstream(self) -> None:
         while not self._upstream_waits and not self.over:
-            if self._expected and self._expected[0].passes and (raw := self._server.skim()):
-                self.to_client.append(raw)
+            if self._expected:
+                self._pass_unseen()
             frame = self._server.next()
             if frame is None:
                 return
@@ -57,7 +60,11 @@ class Answering(Conversation):
     def _answer(self, frame: Frame, head: Entry) -> None:
         kind = frame.kind
         if kind == 0x5A:  # Z
-            self._ready(frame, head)
+            if head.kind not in owed.ENDS_WITH_READY:
+                self._end("The server was ready before it had answered.")
+                return
+            self._ready(frame.body, head)
+            self.to_client.append(frame.raw)
         elif kind in _ANSWERS and head.kind == _ANSWERS[kind]:
             self._emit(frame.raw)
             if kind != 0x56:  # V: ReadyForQuery follows
@@ -82,19 +89,6 @@ class Answering(Conversation):
         except Exception:
             self.watch = Closed()  # it may have missed that somebody became somebody else
         self._emit(frame.raw)
-
-    def _ready(self, frame: Frame, head: Entry) -> None:
-        if head.kind not in owed.ENDS_WITH_READY:
-            self._end("The server was ready before it had answered.")
-            return
-        self._pop()
-        self.status = frame.raw[5]
-        self._began = self._copying = False
-        self.to_client.append(frame.raw)
-        if self.status == IDLE and self._portals:  # portals do not outlive their transaction
-            gone = [name for name, portal in self._portals.items() if portal.serial < head.serial]
-            for name in gone:
-                del self._portals[name]
 
     def _failed(self, frame: Frame) -> None:
         head = self._expected[0] if self._expected else None
@@ -127,9 +121,9 @@ class Answering(Conversation):
             head.portal.columns = columns
         else:
             head.columns = columns
-        self._ask("described", (hold.token, columns), lambda answer: self._seen(head, answer))
+        self._ask_server("described", self._seen, (hold.token, columns), head)
 
-    def _seen(self, head: Entry, answer: Any) -> None:
+    def _seen(self, answer: Any, head: Entry) -> None:
         if answer is None:
             return
         refused = answer if isinstance(answer, Refuse) else STUMBLED
@@ -196,7 +190,7 @@ class Answering(Conversation):
             self._deny(head, head.refused or STUMBLED)
         else:
             held = self._held(head, tag, complete=frame.kind == 0x43)
-            self._ask("result", (head.hold.token, held), lambda answer: self._decided(head, held, frame, answer))
+            self._ask_server("result", self._decided, (head.hold.token, held), head, held, frame)
 
     @staticmethod
     def _columns(head: Entry) -> tuple[Column, ...] | None:
@@ -217,8 +211,8 @@ class Answering(Conversation):
         columns = None if copy else self._columns(head)
         return Held(data, starts, columns, copy, head.formats, head.number, chunk, complete, tag)
 
-    def _decided(self, head: Entry, held: Held, frame: Frame, answer: Any) -> None:
-        decision = answer if isinstance(answer, Release | Keep | Mask | Refuse) else STUMBLED
+    def _decided(self, answer: Any, head: Entry, held: Held, frame: Frame) -> None:
+        decision = answer if isinstance(answer, _DECISIONS) else STUMBLED
         try:
             sent, rows = self._reduced(held, decision)
         except Exception:
@@ -265,14 +259,19 @@ class Answering(Conversation):
         head.number += 1
         head.columns, head.copying = None, False
 
-    def _ask(self, method: str, arguments: tuple[Any, ...], then: Any) -> None:
+    def _ask_server(self, method: str, then: Callable[..., None], arguments: tuple[Any, ...], *about: Any) -> None:
+        """Ask about what the server said, and go on with the answer: at once, if the watch says it at once."""
+        answer = self._consult(self.watch, method, *arguments)
+        if type(answer) is not Later:
+            then(answer, *about)
+            return
         self._upstream_waits = True
 
         def answered(answer: Any) -> None:
             self._upstream_waits = False
-            then(answer)
+            then(answer, *about)
 
-        self._put(Question(method, arguments, answered))
+        self._remind(answer, answered, method, *arguments)
 
 
 def _ending(frame: Frame, held: Held, rows: int) -> bytes:

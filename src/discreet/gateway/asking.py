@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.gateway import expected as owed
 from discreet.gateway.answering import Answering
-from discreet.gateway.conversation import Question
+from discreet.gateway.conversation import Later
 from discreet.gateway.expected import Entry, Statement
 from discreet.gateway.judge import STUMBLED, Allow, Hold, Refuse, Request
 from discreet.gateway.messages import FLUSH
@@ -16,6 +16,7 @@ from discreet.gateway.wire import Frame
 
 _SHIFTS = re.compile(r"encoding|names|config|reset|discard|execute|u&", re.IGNORECASE)
 """What may change client_encoding, of which the server tells only at the end of a pipeline."""
+_VERDICTS = (Allow, Hold, Refuse)
 UNREADABLE = Refuse(
     "The gateway cannot read the text in this encoding, so it was not run.",
     hint="SET client_encoding TO 'UTF8', and begin a new pipeline before texts beyond ASCII.",
@@ -32,12 +33,13 @@ class Asking(Answering):
             self._barrier.flushed = True
             self.to_upstream.append(FLUSH)
 
-    def _send(self, frame: Frame, kind: int, **details: Any) -> Entry:
+    def _send(self, frame: Frame, kind: int, hold: Hold | None = None) -> Entry:
         self.to_upstream.append(frame.raw)
-        return self._push(kind, **details)
+        return self._push(kind, hold)
 
     def _refuse(self, refuse: Refuse, *, simple: bool = False) -> None:
-        entry = self._push(owed.REFUSAL, refused=refuse, simple=simple)
+        entry = self._push(owed.REFUSAL)
+        entry.refused, entry.simple = refuse, simple
         if not simple:
             self._barrier = entry
         if len(self._expected) > 1:
@@ -87,23 +89,20 @@ class Asking(Answering):
         self._barrier = last
         self._wait(frame)
 
-    def _ask_about(self, text: bytes, request: Callable[[str], Request], then: Callable[[Any], None]) -> None:
-        decoded = self._decode(text)
-        if decoded is None:
-            then(UNREADABLE)
-        else:
-            self._ask_client(request(decoded), then)
-
-    def _ask_client(self, request: Request, then: Callable[[Any], None]) -> None:
+    def _ask_client(self, request: Request, then: Callable[..., None], *about: Any) -> None:
+        """Ask whether it may run, and go on with the verdict: at once, if the watch says it at once."""
+        verdict = self._consult(self.watch, "statement", request)
+        if type(verdict) is not Later:
+            then(verdict if isinstance(verdict, _VERDICTS) else STUMBLED, *about)
+            return
         self._client_waits = True
 
         def answered(verdict: Any) -> None:
             self._client_waits = False
-            if self._skipping:
-                return  # the server has failed meanwhile, and would not look at it
-            then(verdict if isinstance(verdict, Allow | Refuse | Hold) else STUMBLED)
+            if not self._skipping:  # else the server has failed meanwhile, and would not look at it
+                then(verdict if isinstance(verdict, _VERDICTS) else STUMBLED, *about)
 
-        self._put(Question("statement", (request,), answered))
+        self._remind(verdict, answered, "statement", request)
 
 
 def _length(statement: Any) -> int:

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from discreet.gateway import expected as owed
-from discreet.gateway.asking import Asking
+from discreet.gateway.asking import UNREADABLE, Asking
 from discreet.gateway.conversation import IDLE, Limits, Question
 from discreet.gateway.expected import Entry, Portal, Statement
-from discreet.gateway.judge import Allow, Bind, Call, Execute, Hold, Parse, Query, Refuse, Watch
+from discreet.gateway.judge import Allow, Bind, Call, Execute, Hold, Parse, Query, Refuse, Verdict, Watch
 from discreet.gateway.messages import (
     bind_body,
     call_body,
@@ -153,14 +153,18 @@ class Session(Asking):
         if self._unsure_of(text):
             self._wait_until_sure(frame)
             return
-        self._ask_about(text, Query, lambda verdict: self._run_query(frame, verdict))
+        decoded = self._decode(text)
+        if decoded is None:
+            self._refuse(UNREADABLE, simple=True)
+        else:
+            self._ask_client(Query(decoded), self._run_query, frame)
 
-    def _run_query(self, frame: Frame, verdict: Any) -> None:
+    def _run_query(self, verdict: Verdict, frame: Frame) -> None:
         if isinstance(verdict, Refuse):
             self._refuse(verdict, simple=True)
             return
         self._epoch += 1
-        self._send(frame, owed.QUERY, hold=verdict if isinstance(verdict, Hold) else None)
+        self._send(frame, owed.QUERY, verdict if isinstance(verdict, Hold) else None)
 
     def _parse(self, frame: Frame) -> None:
         parse = parse_body(frame.body)
@@ -170,16 +174,19 @@ class Session(Asking):
         if self._remembered + len(parse.text) > self._limits.statements:
             self._refuse(TOO_MANY)
             return
-        name = parse.name.decode("utf-8", "replace")
+        text = self._decode(parse.text)
+        if text is None:
+            self._refuse(UNREADABLE)
+        else:
+            request = Parse(parse.name.decode("utf-8", "replace"), text, parse.types)
+            self._ask_client(request, self._prepare, frame, parse.name, Statement(text, parse.types))
 
-        def prepare(verdict: Any) -> None:
-            if isinstance(verdict, Refuse):
-                self._refuse(verdict)
-                return
-            statement = Statement(self._decode(parse.text) or "", parse.types)
-            self._send(frame, owed.PARSE, undo=self._replace(self._statements, parse.name, statement))
-
-        self._ask_about(parse.text, lambda text: Parse(name, text, parse.types), prepare)
+    def _prepare(self, verdict: Verdict, frame: Frame, name: bytes, statement: Statement) -> None:
+        if isinstance(verdict, Refuse):
+            self._refuse(verdict)
+            return
+        undo = self._replace(self._statements, name, statement)
+        self._send(frame, owed.PARSE).undo = undo
 
     def _bind(self, frame: Frame) -> None:
         body = bind_body(frame.body)
@@ -193,15 +200,15 @@ class Session(Asking):
             body.parameters,
             body.result_formats,
         )
+        self._ask_client(bind, self._open_portal, frame, body.portal, bind)
 
-        def open_portal(verdict: Any) -> None:
-            if isinstance(verdict, Refuse):
-                self._refuse(verdict)
-                return
-            portal = Portal(body.portal, bind, verdict, self._serial + 1, self._epoch)
-            self._send(frame, owed.BIND, undo=self._replace(self._portals, body.portal, portal))
-
-        self._ask_client(bind, open_portal)
+    def _open_portal(self, verdict: Verdict, frame: Frame, name: bytes, bind: Bind) -> None:
+        if isinstance(verdict, Refuse):
+            self._refuse(verdict)
+            return
+        portal = Portal(name, bind, verdict, self._serial + 1, self._epoch)
+        undo = self._replace(self._portals, name, portal)
+        self._send(frame, owed.BIND).undo = undo
 
     def _describe(self, frame: Frame) -> None:
         kind, name = target(frame.body)
@@ -210,7 +217,7 @@ class Session(Asking):
             self._send(frame, owed.DESCRIBE)
             return
         portal.asked = True
-        self._send(frame, owed.DESCRIBE, portal=portal, hold=portal.verdict)
+        self._send(frame, owed.DESCRIBE, portal.verdict).portal = portal
 
     def _execute(self, frame: Frame) -> None:
         name, limit = execute_body(frame.body)
@@ -220,17 +227,16 @@ class Session(Asking):
             return
         token = portal.verdict.token if portal and isinstance(portal.verdict, Hold) else None
         request = Execute(name.decode("utf-8", "replace"), limit, portal.bind if portal else None, token)
+        self._ask_client(request, self._reopen_portal, frame, name, portal)
 
-        def judged(verdict: Any) -> None:
-            if isinstance(verdict, Refuse):
-                self._refuse(verdict)
-                return
-            again = Portal(name, request.bound, verdict, self._serial + 1, self._epoch)
-            again.chunks = portal.chunks if portal else 0
-            self._portals[name] = again
-            self._run_portal(frame, again)
-
-        self._ask_client(request, judged)
+    def _reopen_portal(self, verdict: Verdict, frame: Frame, name: bytes, before: Portal | None) -> None:
+        if isinstance(verdict, Refuse):
+            self._refuse(verdict)
+            return
+        again = Portal(name, before.bind if before else None, verdict, self._serial + 1, self._epoch)
+        again.chunks = before.chunks if before else 0
+        self._portals[name] = again
+        self._run_portal(frame, again)
 
     def _run_portal(self, frame: Frame, portal: Portal) -> None:
         self._executed = True
@@ -243,22 +249,23 @@ class Session(Asking):
         if not portal.asked:
             portal.asked = True
             self.to_upstream.append(describe_portal(portal.name))
-            self._push(owed.DESCRIBE, portal=portal, hold=portal.verdict, silent=True)
-        self._barrier = self._send(frame, owed.EXECUTE, portal=portal, hold=portal.verdict)
+            describing = self._push(owed.DESCRIBE, portal.verdict)
+            describing.portal, describing.silent = portal, True
+        self._barrier = self._send(frame, owed.EXECUTE, portal.verdict)
+        self._barrier.portal = portal
 
     def _close(self, frame: Frame) -> None:
         kind, name = target(frame.body)
         kept: dict[bytes, Any] = self._portals if kind == ord("P") else self._statements
-        self._send(frame, owed.CLOSE, undo=self._replace(kept, name, None))
+        undo = self._replace(kept, name, None)
+        self._send(frame, owed.CLOSE).undo = undo
 
     def _call(self, frame: Frame) -> None:
-        request = Call(*call_body(frame.body))
+        self._ask_client(Call(*call_body(frame.body)), self._run_call, frame)
 
-        def judged(verdict: Any) -> None:
-            if isinstance(verdict, Allow):
-                self._epoch += 1
-                self._send(frame, owed.CALL)
-            else:
-                self._refuse(verdict if isinstance(verdict, Refuse) else NO_FAST_PATH, simple=True)
-
-        self._ask_client(request, judged)
+    def _run_call(self, verdict: Verdict, frame: Frame) -> None:
+        if isinstance(verdict, Allow):
+            self._epoch += 1
+            self._send(frame, owed.CALL)
+        else:
+            self._refuse(verdict if isinstance(verdict, Refuse) else NO_FAST_PATH, simple=True)

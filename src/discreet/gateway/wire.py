@@ -21,15 +21,16 @@ from struct import Struct
 import numpy as np
 from numpy.typing import NDArray
 
-_LENGTH = Struct("!i")
+LENGTH = Struct("!i")
+"""How a length, or any number of four bytes, is written."""
 _HEADER = 5
 _LARGEST = 0x3FFF_FFFF  # PostgreSQL's own limit on what it allocates at once
 ROWS = frozenset(b"Dd")
 """The messages from the server that come in runs: DataRow and CopyData."""
 COPIED = frozenset(b"d")
 """The messages from a client that come in runs: CopyData. (From a client, D is Describe.)"""
-_SKIMMED = frozenset(b"TDCI")
-_BY_HAND = 16  # messages walked one by one before it is asked whether arrays are worth their set-up
+FEW = 16
+"""Messages that are walked one by one before it is asked whether arrays are worth their set-up."""
 _WORTH_ARRAYS = 160  # messages that are likely to follow
 
 Starts = Sequence[int] | NDArray[np.int64]
@@ -117,28 +118,18 @@ class Framer:
             return Frame(kind, data[pos:end], [0], "only")
         return Frame(kind, data if pos == 0 and end == len(data) else data[pos:end])
 
-    def skim(self) -> bytes:
-        """The next few whole messages of a result that need not be looked at one by one, in one piece.
+    def window(self) -> tuple[bytes, int]:
+        """Bytes in which the next message begins, and where; none while a message is not whole."""
+        return (b"", 0) if self._left or self._need else (self._data, self._pos)
 
-        Rows, descriptions and the ends of statements; but not the end of one whose name begins with D, which may forget
-        prepared statements.
-        """
-        data, pos = self._data, self._pos
-        if self._left or self._need:
-            return b""
-        last, size = len(data) - _HEADER, len(data)
-        for _ in range(_BY_HAND):
-            if pos > last or data[pos] not in _SKIMMED:
-                break
-            end = pos + 1 + _LENGTH.unpack_from(data, pos + 1)[0]
-            if end < pos + 5 or end > size or (data[pos] == 0x43 and data[pos + 5 : pos + 6] == b"D"):
-                break
-            pos = end
-        found, self._pos = data[self._pos : pos], pos
-        return found
+    def take(self, end: int) -> bytes:
+        """The whole messages of the window up to a place, in one piece."""
+        data, begin = self._data, self._pos
+        self._pos = end
+        return data if begin == 0 and end == len(data) else data[begin:end]
 
     def _length(self, data: bytes, pos: int) -> int:
-        length: int = _LENGTH.unpack_from(data, pos + 1)[0]
+        length: int = LENGTH.unpack_from(data, pos + 1)[0]
         if length < 4 or length > _LARGEST:
             raise Malformed
         return length
@@ -177,9 +168,9 @@ def walk(data: bytes, pos: int) -> tuple[Starts, int]:
     ([0, 5], 11)
     """
     starts: list[int] = []
-    kind, size, first, enough = data[pos], len(data), pos, _BY_HAND
+    kind, size, first, enough = data[pos], len(data), pos, FEW
     while pos + _HEADER <= size and data[pos] == kind:
-        length = _LENGTH.unpack_from(data, pos + 1)[0]
+        length = LENGTH.unpack_from(data, pos + 1)[0]
         if length < 4 or length > _LARGEST:
             raise Malformed
         if pos + 1 + length > size:
