@@ -50,10 +50,12 @@ class Counting:
 
     def result(self, token: Any, held: Any) -> Any:
         """Find the cells, and let them go."""
+        if held.rows < ROWS:
+            held.cells()
+            return Release()
         begin = time.process_time()
         held.cells()
-        if held.rows == ROWS:
-            print(f"cells {time.process_time() - begin}", flush=True)
+        print(f"cells {time.process_time() - begin}", flush=True)
         return Release()
 
     def delivered(self, token: Any, rows: int) -> None:

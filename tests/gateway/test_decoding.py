@@ -40,6 +40,12 @@ def test_whole_numbers(numbers: list[int]) -> None:
     assert decoded([struct.pack("!i", number) for number in numbers], INT4, binary=True) == expected
 
 
+def test_the_last_cell_is_read_to_its_end() -> None:
+    """Its last word reaches beyond the bytes; it was once taken from before it, and one number for another."""
+    numbers = [b"0"] * FEW + [b"2147483647", b"2147483600"]
+    assert decoded([*numbers], INT4) == [number.decode() for number in numbers]
+
+
 @given(st.lists(st.integers(0, 10**8 - 1), min_size=FEW + 1, max_size=200))
 def test_digits_are_read_eight_at_a_time(numbers: list[int]) -> None:
     found = Decoder(held([(str(number).encode(), b"x") for number in numbers], (INT4, TEXT))).values(0)

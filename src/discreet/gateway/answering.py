@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from discreet.gateway import expected as owed
-from discreet.gateway.conversation import Later, encoding_of
+from discreet.gateway.conversation import encoding_of
 from discreet.gateway.expected import Entry
 from discreet.gateway.holding import Held, Holding, without_cells, without_rows
 from discreet.gateway.judge import STUMBLED, Closed, Decision, Keep, Mask, Refuse, Release
 from discreet.gateway.messages import Column, complete, copy_fail, described, error, parameter_status
 from discreet.gateway.passing import Passing
-from discreet.gateway.wire import ROWS, Frame
+from discreet.gateway.wire import FEW, LENGTH, ROWS, Frame, few_rows
 
-_RUNS = (owed.QUERY, owed.EXECUTE)
+_RUNS = (owed.QUERY, owed.EXECUTE, owed.PIPELINE)
 _ANSWERS = {  # letter of the answer: what it answers
     ord("1"): owed.PARSE,
     ord("2"): owed.BIND,
@@ -32,13 +31,44 @@ class Answering(Passing):
     def _advance_upstream(self) -> None:
         while not self._upstream_waits and not self.over:
             if self._expected:
-                self._pass_unseen()
+                head = self._expected[0]
+                if head.hold is None:
+                    self._pass_unseen()
+                elif self._holding is None and self._judge_few(head):
+                    continue
             frame = self._server.next()
             if frame is None:
                 return
             self._answered(frame)
             if self._expected and self._expected[0].kind == owed.REFUSAL:
                 self._settle()
+
+    def _judge_few(self, head: Entry) -> bool:
+        """A few rows that came together with their end, the usual result: judged where they are, not put aside first."""
+        columns = self._columns(head)
+        if columns is None or head.copying or head.kind not in _RUNS or self._is_refused(head):
+            return False
+        data, begin = self._server.window()
+        places, end = few_rows(data, begin)
+        size = end - begin
+        close = end + 1 + LENGTH.unpack_from(data, end + 1)[0] if places else 0
+        if not end + 5 <= close <= len(data) or size > self._limits.held or size + 8 * FEW > self._room.free:
+            return False
+        frame, chunk = Frame(0x43, data[end:close]), head.portal.chunks if head.portal else 0
+        tag = frame.body[:-1].decode("ascii", "replace")
+        held = Held(data[begin:end], places, columns, False, (), head.number, chunk, True, tag)
+        token = head.hold.token if head.hold else None
+        answer = self._consult(self.watch, "result", token, held)
+        whole = self._server.take(close)
+        if type(answer) is Release and not answer.notice:
+            self.to_client.append(whole)
+            self.deliveries.append((token, len(places)))
+            self._next_result(head)
+        else:
+            self._holding = Holding()
+            self._hold(held.data, places)
+            self._go_on(answer, self._decided, "result", (token, held), head, held, frame)
+        return True
 
     def _answered(self, frame: Frame) -> None:
         kind = frame.kind
@@ -102,6 +132,8 @@ class Answering(Passing):
             self.to_client.append(self._reported(frame, notice=False))
         self._copying = False
         if head is None or head.kind in owed.ENDS_WITH_READY:
+            for undo in reversed(head.steps[head.number :] if head else ()):
+                undo()
             return
         self._abandon()
 
@@ -173,6 +205,8 @@ class Answering(Passing):
             return
         self._copying = True
         self._barrier = None
+        if head.kind == owed.PIPELINE:
+            head.kind, head.unseen = owed.EXECUTE, owed.UNSEEN[owed.EXECUTE]
         while head.kind == owed.EXECUTE and len(self._expected) > 1 and self._expected[1].kind == owed.SYNC:
             del self._expected[1]
         self._emit(frame.raw)
@@ -258,20 +292,6 @@ class Answering(Passing):
             return
         head.number += 1
         head.columns, head.copying = None, False
-
-    def _ask_server(self, method: str, then: Callable[..., None], arguments: tuple[Any, ...], *about: Any) -> None:
-        """Ask about what the server said, and go on with the answer: at once, if the watch says it at once."""
-        answer = self._consult(self.watch, method, *arguments)
-        if type(answer) is not Later:
-            then(answer, *about)
-            return
-        self._upstream_waits = True
-
-        def answered(answer: Any) -> None:
-            self._upstream_waits = False
-            then(answer, *about)
-
-        self._remind(answer, answered, method, *arguments)
 
 
 def _ending(frame: Frame, held: Held, rows: int) -> bytes:

@@ -9,9 +9,9 @@ from typing import Any
 from discreet.gateway import expected as owed
 from discreet.gateway.answering import Answering
 from discreet.gateway.conversation import Later
-from discreet.gateway.expected import Entry, Statement
-from discreet.gateway.judge import STUMBLED, Allow, Hold, Refuse, Request
-from discreet.gateway.messages import FLUSH
+from discreet.gateway.expected import Entry, Portal, Statement
+from discreet.gateway.judge import STUMBLED, Allow, Bind, Hold, Refuse, Request, Verdict
+from discreet.gateway.messages import FLUSH, BindBody
 from discreet.gateway.wire import Frame
 
 _SHIFTS = re.compile(r"encoding|names|config|reset|discard|execute|u&", re.IGNORECASE)
@@ -35,7 +35,10 @@ class Asking(Answering):
 
     def _send(self, frame: Frame, kind: int, hold: Hold | None = None) -> Entry:
         self.to_upstream.append(frame.raw)
-        return self._push(kind, hold)
+        self._serial += 1
+        entry = Entry(kind, self._serial, hold)
+        self._expected.append(entry)
+        return entry
 
     def _refuse(self, refuse: Refuse, *, simple: bool = False) -> None:
         entry = self._push(owed.REFUSAL)
@@ -90,8 +93,11 @@ class Asking(Answering):
         self._wait(frame)
 
     def _ask_client(self, request: Request, then: Callable[..., None], *about: Any) -> None:
-        """Ask whether it may run, and go on with the verdict: at once, if the watch says it at once."""
-        verdict = self._consult(self.watch, "statement", request)
+        """Ask whether it may run, and go on with the verdict."""
+        self._with_verdict(self._consult(self.watch, "statement", request), request, then, *about)
+
+    def _with_verdict(self, verdict: Any, request: Request, then: Callable[..., None], *about: Any) -> None:
+        """Go on with a verdict: at once, if the watch has said it at once."""
         if type(verdict) is not Later:
             then(verdict if isinstance(verdict, _VERDICTS) else STUMBLED, *about)
             return
@@ -103,6 +109,41 @@ class Asking(Answering):
                 then(verdict if isinstance(verdict, _VERDICTS) else STUMBLED, *about)
 
         self._remind(verdict, answered, "statement", request)
+
+    def _run_query(self, verdict: Verdict, frame: Frame) -> None:
+        if isinstance(verdict, Refuse):
+            self._refuse(verdict, simple=True)
+            return
+        self._epoch += 1
+        self._send(frame, owed.QUERY, verdict if isinstance(verdict, Hold) else None)
+
+    def _prepare(self, verdict: Verdict, frame: Frame, name: bytes, statement: Statement) -> None:
+        if isinstance(verdict, Refuse):
+            self._refuse(verdict)
+            return
+        undo = self._replace(self._statements, name, statement)
+        self._send(frame, owed.PARSE).undo = undo
+
+    def _open_portal(self, verdict: Verdict, frame: Frame, name: bytes, bind: Bind) -> None:
+        if isinstance(verdict, Refuse):
+            self._refuse(verdict)
+            return
+        portal = Portal(name, bind, verdict, self._serial + 1, self._epoch)
+        undo = self._replace(self._portals, name, portal)
+        self._send(frame, owed.BIND).undo = undo
+
+
+def bind_of(body: BindBody, statement: Statement | None) -> Bind:
+    """What the watch is told of a Bind."""
+    return Bind(
+        body.portal.decode("utf-8", "replace"),
+        body.statement.decode("utf-8", "replace"),
+        statement.text if statement else None,
+        statement.types if statement else (),
+        body.parameter_formats,
+        body.parameters,
+        body.result_formats,
+    )
 
 
 def _length(statement: Any) -> int:

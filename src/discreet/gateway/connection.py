@@ -88,8 +88,11 @@ class Connection(Arriving):
         if session.over:
             self.close()
             return
-        self.upstream.read(not (self.client.paused or session.upstream_waits))
-        self.client.read(not (self.upstream.paused or session.client_waits))
+        client, upstream = self.client, self.upstream
+        if upstream.reading is (client.paused or session.upstream_waits):
+            upstream.read(not upstream.reading)
+        if client.reading is (upstream.paused or session.client_waits):
+            client.read(not client.reading)
 
     def _send(self, to_client: list[bytes], to_upstream: list[bytes]) -> None:
         if to_upstream:

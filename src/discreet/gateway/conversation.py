@@ -13,7 +13,7 @@ from discreet.gateway.expected import Entry, Portal, Statement
 from discreet.gateway.holding import Holding, Room
 from discreet.gateway.judge import Hold, Refuse, Watch, withheld
 from discreet.gateway.messages import error, execute_nowhere, fields, ready, report
-from discreet.gateway.wire import ROWS, Frame, Framer
+from discreet.gateway.wire import COPIED, ROWS, Frame, Framer
 
 IDLE = ord("I")
 MEBIBYTE = 1 << 20
@@ -94,6 +94,7 @@ class Conversation:
         self._holding: Holding | None = None
         self._barrier: Entry | None = None
         self._waiting: Frame | None = None
+        self._client = Framer(runs=COPIED, largest=limits.message)
         self._server = Framer(runs=ROWS, largest=RUN)
         self._skipping = False
         self._copying = False
@@ -112,6 +113,25 @@ class Conversation:
         """Give back the room that held rows took; called when a side is gone."""
         self.over = True
         self._drop_held()
+
+    def _ask_server(self, method: str, then: Callable[..., None], arguments: tuple[Any, ...], *about: Any) -> None:
+        """Ask about what the server said, and go on with the answer."""
+        self._go_on(self._consult(self.watch, method, *arguments), then, method, arguments, *about)
+
+    def _go_on(
+        self, answer: Any, then: Callable[..., None], method: str, arguments: tuple[Any, ...], *about: Any
+    ) -> None:
+        """Go on with an answer: at once, if the watch has said it at once."""
+        if type(answer) is not Later:
+            then(answer, *about)
+            return
+        self._upstream_waits = True
+
+        def answered(answer: Any) -> None:
+            self._upstream_waits = False
+            then(answer, *about)
+
+        self._remind(answer, answered, method, *arguments)
 
     def _remind(self, later: Later, then: Callable[[Any], None], method: str, *arguments: Any) -> None:
         """Go on when the watch has answered."""

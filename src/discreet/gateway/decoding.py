@@ -141,10 +141,11 @@ class Decoder:
     def _keys(self, column: int, factors: NDArray[np.uint64]) -> NDArray[np.uint64]:
         cells = self._held.cells()
         offsets, lengths = cells.offsets[column], cells.lengths[column]
-        words = self._window("<u8", int(offsets.max()))
+        count = (max(int(lengths.max()), 1) + WORD - 1) // WORD
+        words = self._window("<u8", int(offsets.max()) + (count - 1) * WORD)  # the last word of the last cell is whole
         last = len(words) - 1
         keys: NDArray[np.uint64] = (lengths.astype(np.int64) + 1).astype(np.uint64) * factors[-1]
-        for number in range((max(int(lengths.max()), 1) + WORD - 1) // WORD):
+        for number in range(count):
             rest = np.clip(lengths - number * WORD, 0, WORD)
             word = words[np.minimum(offsets + number * WORD, last)] & _MASKS[rest]
             keys ^= (word ^ (word >> np.uint64(29))) * factors[number]

@@ -13,7 +13,9 @@ REFUSAL = 1
 """Not sent on: what stands before it is answered first, then the client is told no."""
 FAILURE = 2
 """An Execute of ours that fails on purpose, so that the server undoes what is not committed; its error is ours."""
-ENDS_WITH_READY = frozenset((QUERY, SYNC, CALL))
+PIPELINE = 3
+"""One statement from its Parse or Bind to its Sync, sent on as a whole."""
+ENDS_WITH_READY = frozenset((QUERY, SYNC, CALL, PIPELINE))
 
 
 @dataclass(slots=True)
@@ -53,6 +55,8 @@ class Entry:
     """Whether the client did not ask for it, and is not told."""
     undo: Callable[[], None] | None = None
     """Called if the server never comes to it."""
+    steps: tuple[Callable[[], None], ...] = ()
+    """Of a pipeline: the same for its Parse and its Bind; `number` says how many of them the server has done."""
     refused: Refuse | None = None
     """Present once its rows will not be given out."""
     simple = False
@@ -74,8 +78,9 @@ class Entry:
             self.hold = hold
 
 
-MORE, DONE, ENDED, READY = range(4)
-"""What a message that is passed on unseen means: more will follow; the entry is answered; a statement has ended; all is."""
+MORE, STEP, DONE, ENDED, READY = range(5)
+"""What a message that is passed on unseen means: more will follow; a step of a pipeline is done; the entry is answered; a
+statement has ended; everything is answered."""
 _NOTHING: Mapping[int, int] = {}
 UNSEEN: Mapping[int, Mapping[int, int]] = {
     QUERY: {ord("T"): MORE, ord("D"): MORE, ord("I"): MORE, ord("C"): ENDED, ord("Z"): READY},
@@ -85,5 +90,11 @@ UNSEEN: Mapping[int, Mapping[int, int]] = {
     DESCRIBE: {ord("t"): MORE, ord("T"): DONE, ord("n"): DONE},
     EXECUTE: {ord("D"): MORE, ord("I"): DONE, ord("s"): DONE, ord("C"): ENDED},
     SYNC: {ord("Z"): READY},
+    PIPELINE: {
+        **dict.fromkeys(b"12", STEP),
+        **dict.fromkeys(b"nTDI", MORE),
+        ord("C"): ENDED,
+        ord("Z"): READY,
+    },
 }
 """By kind of entry: the letters of answers that need not be looked at where nothing is held."""

@@ -26,10 +26,12 @@ class Passing(Conversation):
                 break
             if meaning == owed.MORE:
                 rows += 1
+            elif meaning == owed.STEP:
+                head.number += 1
             elif meaning == owed.READY:
                 self._ready(data[pos + 5 : end], head)
             elif meaning == owed.DONE or data[pos + 5 : pos + 7] not in _NOTEWORTHY:
-                if head.kind != owed.QUERY:
+                if head.kind not in owed.ENDS_WITH_READY:
                     self._pop()
             else:
                 break

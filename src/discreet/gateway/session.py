@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from discreet.gateway import expected as owed
-from discreet.gateway.asking import UNREADABLE, Asking
+from discreet.gateway.asking import UNREADABLE, bind_of
 from discreet.gateway.conversation import IDLE, Limits, Question
 from discreet.gateway.expected import Entry, Portal, Statement
-from discreet.gateway.judge import Allow, Bind, Call, Execute, Hold, Parse, Query, Refuse, Verdict, Watch
+from discreet.gateway.judge import Allow, Call, Execute, Hold, Parse, Query, Refuse, Verdict, Watch
 from discreet.gateway.messages import (
     bind_body,
     call_body,
@@ -24,22 +24,23 @@ from discreet.gateway.messages import (
     query_text,
     target,
 )
-from discreet.gateway.wire import COPIED, Frame, Framer, Malformed
+from discreet.gateway.straight import Straight
+from discreet.gateway.wire import Frame, Malformed
 
 _SYNC, _TERMINATE, _FLUSH, _DATA, _DONE, _FAIL = (ord(letter) for letter in "SXHdcf")
 _COPY = frozenset((_DATA, _DONE, _FAIL))
 _BEFORE_BARRIER = _COPY | {_TERMINATE, _FLUSH}
+_NO_SENSE = "The gateway cannot make sense of what it received."
 TOO_LONG = Refuse("The message is longer than the gateway reads.", hint="Send it in parts.", sqlstate="54000")
 TOO_MANY = Refuse("There are too many prepared statements.", hint="Close those that are done.", sqlstate="53200")
 NO_FAST_PATH = Refuse("Functions called by number cannot be held back.", hint="Call it with SELECT.")
 
 
-class Session(Asking):
+class Session(Straight):
     """The state machine. Feed it, send what it wants sent, ask what it wants asked."""
 
     def __init__(self, watch: Watch, *, limits: Limits, **more: Any) -> None:
         super().__init__(watch, limits=limits, **more)
-        self._client = Framer(runs=COPIED, largest=limits.message)
         self._actions: dict[int, Callable[[Frame], None]] = {
             owed.QUERY: self._query,
             owed.PARSE: self._parse,
@@ -69,8 +70,13 @@ class Session(Asking):
 
     def client_data(self, data: bytes) -> None:
         """Bytes from the client."""
-        self._client.feed(data)
-        self._advance(self._advance_client)
+        try:
+            if not data or self.over or self._goes_straight(data):
+                return
+            self._client.feed(data)
+            self._advance_client()
+        except Malformed:
+            self._end(_NO_SENSE)
 
     def upstream_data(self, data: bytes) -> None:
         """Bytes from the server."""
@@ -90,7 +96,7 @@ class Session(Asking):
         try:
             direction()
         except Malformed:
-            self._end("The gateway cannot make sense of what it received.")
+            self._end(_NO_SENSE)
 
     def _advance_client(self) -> None:
         while not self._client_waits and not self.over and len(self._expected) < self._limits.owed:
@@ -100,7 +106,11 @@ class Session(Asking):
             if self._barrier is not None and self._must_wait(frame, self._barrier):
                 self._wait(frame)
                 return
-            self._take(frame)
+            action = self._actions.get(frame.kind)
+            if action is None or frame.part or self._skipping:
+                self._take_otherwise(frame)
+            else:
+                action(frame)
 
     def _must_wait(self, frame: Frame, barrier: Entry) -> bool:
         if frame.kind in _BEFORE_BARRIER:
@@ -114,14 +124,13 @@ class Session(Asking):
         owing = any(entry.kind in owed.ENDS_WITH_READY for entry in self._expected if entry is not barrier)
         return not owing and (self.status != IDLE or self._began)
 
-    def _take(self, frame: Frame) -> None:
+    def _take_otherwise(self, frame: Frame) -> None:
         if frame.part:
             self._take_part(frame)
-        elif self._skipping and frame.kind not in (_SYNC, _TERMINATE):
-            return
         elif frame.kind not in self._actions:
-            self._end("The client sent a message of an unknown kind.")
-        else:
+            if not self._skipping:
+                self._end("The client sent a message of an unknown kind.")
+        elif frame.kind in (_SYNC, _TERMINATE):
             self._actions[frame.kind](frame)
 
     def _take_part(self, frame: Frame) -> None:
@@ -159,13 +168,6 @@ class Session(Asking):
         else:
             self._ask_client(Query(decoded), self._run_query, frame)
 
-    def _run_query(self, verdict: Verdict, frame: Frame) -> None:
-        if isinstance(verdict, Refuse):
-            self._refuse(verdict, simple=True)
-            return
-        self._epoch += 1
-        self._send(frame, owed.QUERY, verdict if isinstance(verdict, Hold) else None)
-
     def _parse(self, frame: Frame) -> None:
         parse = parse_body(frame.body)
         if self._unsure_of(parse.text):
@@ -181,34 +183,11 @@ class Session(Asking):
             request = Parse(parse.name.decode("utf-8", "replace"), text, parse.types)
             self._ask_client(request, self._prepare, frame, parse.name, Statement(text, parse.types))
 
-    def _prepare(self, verdict: Verdict, frame: Frame, name: bytes, statement: Statement) -> None:
-        if isinstance(verdict, Refuse):
-            self._refuse(verdict)
-            return
-        undo = self._replace(self._statements, name, statement)
-        self._send(frame, owed.PARSE).undo = undo
-
     def _bind(self, frame: Frame) -> None:
         body = bind_body(frame.body)
         statement = self._statements.get(body.statement)
-        bind = Bind(
-            body.portal.decode("utf-8", "replace"),
-            body.statement.decode("utf-8", "replace"),
-            statement.text if statement else None,
-            statement.types if statement else (),
-            body.parameter_formats,
-            body.parameters,
-            body.result_formats,
-        )
+        bind = bind_of(body, statement)
         self._ask_client(bind, self._open_portal, frame, body.portal, bind)
-
-    def _open_portal(self, verdict: Verdict, frame: Frame, name: bytes, bind: Bind) -> None:
-        if isinstance(verdict, Refuse):
-            self._refuse(verdict)
-            return
-        portal = Portal(name, bind, verdict, self._serial + 1, self._epoch)
-        undo = self._replace(self._portals, name, portal)
-        self._send(frame, owed.BIND).undo = undo
 
     def _describe(self, frame: Frame) -> None:
         kind, name = target(frame.body)

@@ -82,6 +82,11 @@ class Framer:
         """Bytes that were fed and not yet handed out."""
         return self._have if self._need else len(self._data) - self._pos
 
+    @property
+    def empty(self) -> bool:
+        """Whether everything that was fed was handed out, and whole."""
+        return self._pos == len(self._data) and not self._need and not self._left
+
     def feed(self, data: bytes) -> None:
         """Take in bytes as they come from the network."""
         if self._need:
@@ -108,7 +113,10 @@ class Framer:
         if self._need or len(data) - pos < _HEADER:
             return None
         kind = data[pos]
-        end = pos + 1 + self._length(data, pos)
+        length = LENGTH.unpack_from(data, pos + 1)[0]
+        if length < 4 or length > _LARGEST:
+            raise Malformed
+        end = pos + 1 + length
         if end > len(data):
             return self._incomplete(kind, end - pos)
         if kind in self._runs:
@@ -127,12 +135,6 @@ class Framer:
         data, begin = self._data, self._pos
         self._pos = end
         return data if begin == 0 and end == len(data) else data[begin:end]
-
-    def _length(self, data: bytes, pos: int) -> int:
-        length: int = LENGTH.unpack_from(data, pos + 1)[0]
-        if length < 4 or length > _LARGEST:
-            raise Malformed
-        return length
 
     def _incomplete(self, kind: int, size: int) -> Frame | None:
         data, pos = self._data, self._pos
@@ -185,6 +187,26 @@ def walk(data: bytes, pos: int) -> tuple[Starts, int]:
         return starts, pos
     more, end = _chain(np.frombuffer(data, dtype=np.uint8), pos, data[starts[-1] : starts[-1] + 7])
     return (np.concatenate([np.array(starts, dtype=np.int64), more]), end) if len(more) else (starts, end)
+
+
+def few_rows(data: bytes, pos: int) -> tuple[list[int], int]:
+    """Where rows begin, counted from `pos`, and where the end of their statement does; none if it is not there, or far.
+
+    >>> few_rows(b"D\\0\\0\\0\\4D\\0\\0\\0\\5xC\\0\\0\\0\\4", 0)
+    ([0, 5], 11)
+    """
+    places: list[int] = []
+    at, last = pos, len(data) - _HEADER
+    while at <= last and len(places) <= FEW:
+        kind = data[at]
+        if kind == 0x43:  # C
+            return places, at
+        length = LENGTH.unpack_from(data, at + 1)[0]
+        if kind != 0x44 or not 4 <= length <= last + 4 - at:  # D
+            break
+        places.append(at - pos)
+        at += 1 + length
+    return [], pos
 
 
 def _chain(octets: NDArray[np.uint8], pos: int, sample: bytes) -> tuple[NDArray[np.int64], int]:

@@ -1,0 +1,123 @@
+"""The usual request, straight on: one text, or one statement up to its Sync, that comes whole while nothing is owed.
+
+If the watch allows it at once, its bytes are sent on as they came, and one entry stands for all that the server owes: it
+answers a whole pipeline as it answers a text. Anything else takes the way of single messages, with the verdicts that were
+given already.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from discreet.gateway import expected as owed
+from discreet.gateway.asking import Asking, bind_of
+from discreet.gateway.expected import Entry, Portal, Statement
+from discreet.gateway.judge import Allow, Parse, Query
+from discreet.gateway.messages import ParseBody, bind_body, parse_body
+from discreet.gateway.wire import LENGTH, Frame
+
+_UNNAMED = b"\x00\x00\x00\x06P\x00"  # of a Describe: the portal without a name
+_EXECUTE = b"\x00\x00\x00\x09\x00\x00\x00\x00\x00"  # the same, all of its rows
+_SYNC = b"\x00\x00\x00\x04"
+
+
+class Pipeline(NamedTuple):
+    """Where the messages of a pipeline of one statement are."""
+
+    parse: int
+    """Where its Parse ends; 0 without one."""
+    bind: int
+    """Where its Bind ends."""
+
+
+def pipeline_of(data: bytes) -> Pipeline | None:
+    """The places in [Parse] Bind [Describe] Execute Sync, through the portal without a name; None if it is anything else.
+
+    >>> pipeline_of(b"B\\0\\0\\0\\x0c\\0s\\0\\0\\0\\0\\0\\0" + b"E\\0\\0\\0\\x09\\0\\0\\0\\0\\0" + b"S\\0\\0\\0\\4")
+    Pipeline(parse=0, bind=13)
+    """
+    size, parse = len(data), 0
+    if size < 5:
+        return None
+    if data[0] == owed.PARSE:
+        parse = 1 + LENGTH.unpack_from(data, 1)[0]
+    if not 0 <= parse <= size - 6 or data[parse] != owed.BIND or data[parse + 5]:  # a named portal
+        return None
+    bind = parse + 1 + LENGTH.unpack_from(data, parse + 1)[0]
+    place = bind
+    if bind > parse and data[bind : bind + 1] == b"D":
+        if data[bind + 1 : bind + 7] != _UNNAMED:
+            return None
+        place += 7
+    rest = data[place:] if bind > parse else b""
+    return Pipeline(parse, bind) if rest == b"E" + _EXECUTE + b"S" + _SYNC else None
+
+
+class Straight(Asking):
+    """Requests that need not be taken apart."""
+
+    def _goes_straight(self, data: bytes) -> bool:
+        """Whether this was all there was to do about these bytes; else they are taken message by message."""
+        if self._expected or self._client_waits or self._skipping or self._copying or not self._client.empty:
+            return False
+        if self._waiting is not None or self._barrier is not None:
+            return False
+        if data[0] == owed.QUERY:
+            return self._straight_query(data)
+        found = pipeline_of(data)
+        return found is not None and self._straight_pipeline(data, *found)
+
+    def _straight_query(self, data: bytes) -> bool:
+        text = data[5:-1]
+        if len(data) < 6 or LENGTH.unpack_from(data, 1)[0] != len(data) - 1 or data.find(0, 5) != len(data) - 1:
+            return False
+        if len(data) > self._limits.message or not text.isascii():
+            return False
+        request = Query(text.decode("ascii"))
+        verdict = self._consult(self.watch, "statement", request)
+        self._with_verdict(verdict, request, self._run_query, Frame(owed.QUERY, data))
+        return True
+
+    def _straight_pipeline(self, data: bytes, parsed: int, bound: int) -> bool:
+        parse, body = parse_body(data[5:parsed]) if parsed else None, bind_body(data[parsed + 5 : bound])
+        if len(data) > self._limits.message or (parse is not None and not self._is_plain(parse, body.statement)):
+            return False
+        statement = self._statements.get(body.statement)
+        if parse is not None:
+            statement = Statement(parse.text.decode("ascii"), parse.types)
+            about = Frame(owed.PARSE, data[:parsed]), parse.name, statement
+            request = Parse(parse.name.decode("utf-8", "replace"), statement.text, parse.types)
+            verdict = self._consult(self.watch, "statement", request)
+            if type(verdict) is not Allow:
+                self._client.feed(data[parsed:])
+                self._with_verdict(verdict, request, self._prepare, *about)
+                self._advance_client()
+                return True
+        bind = bind_of(body, statement)
+        verdict = self._consult(self.watch, "statement", bind)
+        if type(verdict) is Allow:
+            self._send_pipeline(data, body.statement, statement if parsed else None, Portal(b"", bind, verdict, 0, 0))
+            return True
+        if parsed:
+            self._prepare(Allow(), *about)
+        self._client.feed(data[bound:])
+        self._with_verdict(verdict, bind, self._open_portal, Frame(owed.BIND, data[parsed:bound]), b"", bind)
+        self._advance_client()
+        return True
+
+    def _is_plain(self, parse: ParseBody, bound: bytes) -> bool:
+        enough = self._remembered + len(parse.text) <= self._limits.statements
+        return parse.name == bound and enough and parse.text.isascii()
+
+    def _send_pipeline(self, data: bytes, name: bytes, statement: Statement | None, portal: Portal) -> None:
+        self._serial += 2  # the portal is older than the end of its pipeline, with which it may go
+        self._epoch += 1
+        portal.serial, portal.epoch = self._serial - 1, self._epoch
+        undo = [] if statement is None else [self._replace(self._statements, name, statement)]
+        entry = Entry(owed.PIPELINE, self._serial)
+        entry.steps = (*undo, self._replace(self._portals, b"", portal))
+        self._expected.append(entry)
+        self.to_upstream.append(data)
+
+    def _advance_client(self) -> None:
+        raise NotImplementedError
