@@ -1,15 +1,14 @@
-"""What anybody may send from either end, into everything that reads it: python -m tests.gateway.fuzzing [libFuzzer's options]
+"""What anybody may send from either end, into everything that reads it.
 
 `one_input` turns bytes into one attempt: the first says at what, the others what is sent. Valid messages are among what can be
 chosen, so that attempts get beyond the first message. Nothing may be raised but what is defined for it, no row may pass a watch
-that denies, and no more may be held than the bound. With atheris the bytes are found by coverage; tests/gateway/test_fuzzing.py
-draws some without.
+that denies, and no more may be held than the bound. Hypothesis draws the bytes in test_fuzzing.py;
+`libfuzzer.py` finds them by coverage.
 """
 
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -285,16 +284,3 @@ def one_input(data: bytes) -> None:
     """One attempt."""
     chance = Bytes(data)
     TARGETS[chance.number() % len(TARGETS)](chance)
-
-
-def main() -> None:
-    """For ever, or as long as libFuzzer's options say."""
-    import atheris
-
-    atheris.instrument_all()
-    atheris.Setup(sys.argv, one_input)
-    atheris.Fuzz()
-
-
-if __name__ == "__main__":
-    main()

@@ -35,7 +35,14 @@ def test_with_coverage(tmp_path: Path) -> None:
         "-max_len=600",
         "-print_final_stats=1",
     ]
-    command = [sys.executable, "-m", "tests.gateway.fuzzing", *options, f"-artifact_prefix={tmp_path}/", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.gateway.libfuzzer",
+        *options,
+        f"-artifact_prefix={tmp_path}/",
+        str(tmp_path),
+    ]
     paths = os.pathsep.join(part for part in sys.path if part)
     done = subprocess.run(
         command,

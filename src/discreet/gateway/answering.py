@@ -188,6 +188,8 @@ class Answering(Passing):
     def _copy(self, frame: Frame, head: Entry) -> None:
         if frame.kind == 0x47:  # G: the client gives, nothing is given out
             self._copy_in(frame, head)
+        elif frame.kind == 0x48 and self._holding is not None:
+            self._end("The server began to copy in the middle of a result.")
         elif frame.kind == 0x48:  # H
             head.copying = True
             head.formats = tuple(frame.raw[pos + 1] for pos in range(8, len(frame.raw), 2))

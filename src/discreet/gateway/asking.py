@@ -11,7 +11,7 @@ from discreet.gateway.answering import Answering
 from discreet.gateway.conversation import Later
 from discreet.gateway.expected import Entry, Portal, Statement
 from discreet.gateway.judge import STUMBLED, Allow, Bind, Hold, Refuse, Request, Verdict
-from discreet.gateway.messages import FLUSH, BindBody
+from discreet.gateway.messages import FLUSH
 from discreet.gateway.wire import Frame
 
 _SHIFTS = re.compile(r"encoding|names|config|reset|discard|execute|u&", re.IGNORECASE)
@@ -133,17 +133,10 @@ class Asking(Answering):
         self._send(frame, owed.BIND).undo = undo
 
 
-def bind_of(body: BindBody, statement: Statement | None) -> Bind:
+def bind_of(portal: bytes, name: bytes, statement: Statement | None, body: bytes) -> Bind:
     """What the watch is told of a Bind."""
-    return Bind(
-        body.portal.decode("utf-8", "replace"),
-        body.statement.decode("utf-8", "replace"),
-        statement.text if statement else None,
-        statement.types if statement else (),
-        body.parameter_formats,
-        body.parameters,
-        body.result_formats,
-    )
+    text, types = (statement.text, statement.types) if statement is not None else (None, ())
+    return Bind(portal.decode("utf-8", "replace"), name.decode("utf-8", "replace"), text, types, body)
 
 
 def _length(statement: Any) -> int:

@@ -126,11 +126,9 @@ class ParseBody(NamedTuple):
     types: tuple[int, ...]
 
 
-class BindBody(NamedTuple):
-    """What a Bind message says."""
+class BindValues(NamedTuple):
+    """What a Bind message says behind the names of portal and statement."""
 
-    portal: bytes
-    statement: bytes
     parameter_formats: tuple[int, ...]
     parameters: tuple[bytes | None, ...]
     result_formats: tuple[int, ...]
@@ -202,25 +200,38 @@ def query_text(body: bytes) -> bytes:
 
 def parse_body(body: bytes) -> ParseBody:
     """What a Parse message says."""
-    reader = Reader(body)
-    found = ParseBody(reader.text(), reader.text(), tuple(kind & 0xFFFF_FFFF for kind in reader.numbers(4)))
-    reader.end()
-    return found
-
-
-def bind_body(body: bytes) -> BindBody:
-    """What a Bind message says. The most frequent message of all, so it is read without a Reader."""
     try:
-        portal = body.index(0)
-        statement = body.index(0, portal + 1)
-        formats, pos = _shorts(body, statement + 1)
+        name = body.index(0)
+        text = body.index(0, name + 1)
+        (count,) = _COUNT.unpack_from(body, text + 1)
+        types = struct.unpack_from(f"!{count}I", body, text + 3) if count else ()
+    except (ValueError, struct.error):
+        raise Malformed from None
+    if len(body) != text + 3 + 4 * count:
+        raise Malformed
+    return ParseBody(body[:name], body[name + 1 : text], types)
+
+
+def bind_names(body: bytes) -> tuple[bytes, bytes]:
+    """The portal that a Bind message opens, and the statement that it binds."""
+    portal = body.find(0)
+    statement = body.find(0, portal + 1)
+    if portal < 0 or statement < 0:
+        raise Malformed
+    return body[:portal], body[portal + 1 : statement]
+
+
+def bind_values(body: bytes) -> BindValues:
+    """What a Bind message says behind the names."""
+    try:
+        formats, pos = _shorts(body, body.index(0, body.index(0) + 1) + 1)
         values, pos = _values(body, pos)
         results, pos = _shorts(body, pos)
     except (ValueError, struct.error):
         raise Malformed from None
     if pos != len(body):
         raise Malformed
-    return BindBody(body[:portal], body[portal + 1 : statement], formats, values, results)
+    return BindValues(formats, values, results)
 
 
 def _shorts(body: bytes, pos: int) -> tuple[tuple[int, ...], int]:

@@ -15,13 +15,15 @@ NUMBERS = frozenset((20, 21, 23))
 def told(bind: Bind) -> dict[str, Any]:
     """Numbers of parameters, as $1 is written, with their texts; those that cannot be told are left out.
 
-    >>> told(Bind("", "", "SELECT $1, $2", (23,), (0, 1), (b"7", b"\\x00\\x01"), ()))
+    >>> body = b"\\0\\0" + b"\\0\\2\\0\\0\\0\\1" + b"\\0\\2\\0\\0\\0\\x017\\0\\0\\0\\2\\0\\1" + b"\\0\\0"
+    >>> told(Bind("", "", "SELECT $1, $2", (23,), body))
     {'1': '7'}
     """
     found: dict[str, Any] = {}
-    for place, value in enumerate(bind.parameters):
+    given = bind.values
+    for place, value in enumerate(given.parameters):
         kind = bind.types[place] if place < len(bind.types) else 0
-        known = _told(value, kind, _format(bind.parameter_formats, place))
+        known = _told(value, kind, _format(given.parameter_formats, place))
         if known is not None:
             found[str(place + 1)] = known
     return found

@@ -16,7 +16,7 @@ from discreet.gateway.conversation import IDLE, Limits, Question
 from discreet.gateway.expected import Entry, Portal, Statement
 from discreet.gateway.judge import Allow, Call, Execute, Hold, Parse, Query, Refuse, Verdict, Watch
 from discreet.gateway.messages import (
-    bind_body,
+    bind_names,
     call_body,
     describe_portal,
     execute_body,
@@ -184,10 +184,10 @@ class Session(Straight):
             self._ask_client(request, self._prepare, frame, parse.name, Statement(text, parse.types))
 
     def _bind(self, frame: Frame) -> None:
-        body = bind_body(frame.body)
-        statement = self._statements.get(body.statement)
-        bind = bind_of(body, statement)
-        self._ask_client(bind, self._open_portal, frame, body.portal, bind)
+        body = frame.body
+        portal, name = bind_names(body)
+        bind = bind_of(portal, name, self._statements.get(name), body)
+        self._ask_client(bind, self._open_portal, frame, portal, bind)
 
     def _describe(self, frame: Frame) -> None:
         kind, name = target(frame.body)

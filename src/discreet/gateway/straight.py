@@ -12,8 +12,8 @@ from typing import NamedTuple
 from discreet.gateway import expected as owed
 from discreet.gateway.asking import Asking, bind_of
 from discreet.gateway.expected import Entry, Portal, Statement
-from discreet.gateway.judge import Allow, Parse, Query
-from discreet.gateway.messages import ParseBody, bind_body, parse_body
+from discreet.gateway.judge import Allow, Bind, Parse, Query
+from discreet.gateway.messages import ParseBody, bind_names, parse_body
 from discreet.gateway.wire import LENGTH, Frame
 
 _UNNAMED = b"\x00\x00\x00\x06P\x00"  # of a Describe: the portal without a name
@@ -79,43 +79,55 @@ class Straight(Asking):
         return True
 
     def _straight_pipeline(self, data: bytes, parsed: int, bound: int) -> bool:
-        parse, body = parse_body(data[5:parsed]) if parsed else None, bind_body(data[parsed + 5 : bound])
-        if len(data) > self._limits.message or (parse is not None and not self._is_plain(parse, body.statement)):
+        if len(data) > self._limits.message:
             return False
-        statement = self._statements.get(body.statement)
-        if parse is not None:
-            statement = Statement(parse.text.decode("ascii"), parse.types)
-            about = Frame(owed.PARSE, data[:parsed]), parse.name, statement
-            request = Parse(parse.name.decode("utf-8", "replace"), statement.text, parse.types)
-            verdict = self._consult(self.watch, "statement", request)
-            if type(verdict) is not Allow:
-                self._client.feed(data[parsed:])
-                self._with_verdict(verdict, request, self._prepare, *about)
-                self._advance_client()
-                return True
-        bind = bind_of(body, statement)
+        body = data[parsed + 5 : bound]
+        name = bind_names(body)[1]
+        if not parsed:
+            self._bind_straight(data, 0, bound, bind_of(b"", name, self._statements.get(name), body))
+            return True
+        parse = parse_body(data[5:parsed])
+        if not self._is_plain(parse, name):
+            return False
+        statement = Statement(parse.text.decode("ascii"), parse.types)
+        request = Parse(name.decode("utf-8", "replace"), statement.text, parse.types)
+        verdict = self._consult(self.watch, "statement", request)
+        if type(verdict) is Allow:
+            self._bind_straight(data, parsed, bound, bind_of(b"", name, statement, body), name, statement)
+            return True
+        self._client.feed(data[parsed:])
+        self._with_verdict(verdict, request, self._prepare, Frame(owed.PARSE, data[:parsed]), name, statement)
+        self._advance_client()
+        return True
+
+    def _bind_straight(
+        self, data: bytes, parsed: int, bound: int, bind: Bind, name: bytes = b"", statement: Statement | None = None
+    ) -> None:
+        """Send it all if it is allowed; else what was parsed is sent, and the rest goes message by message."""
         verdict = self._consult(self.watch, "statement", bind)
         if type(verdict) is Allow:
-            self._send_pipeline(data, body.statement, statement if parsed else None, Portal(b"", bind, verdict, 0, 0))
-            return True
-        if parsed:
-            self._prepare(Allow(), *about)
+            self._send_pipeline(data, name, statement, bind, verdict)
+            return
+        if statement is not None:
+            self._prepare(Allow(), Frame(owed.PARSE, data[:parsed]), name, statement)
         self._client.feed(data[bound:])
         self._with_verdict(verdict, bind, self._open_portal, Frame(owed.BIND, data[parsed:bound]), b"", bind)
         self._advance_client()
-        return True
 
     def _is_plain(self, parse: ParseBody, bound: bytes) -> bool:
         enough = self._remembered + len(parse.text) <= self._limits.statements
         return parse.name == bound and enough and parse.text.isascii()
 
-    def _send_pipeline(self, data: bytes, name: bytes, statement: Statement | None, portal: Portal) -> None:
+    def _send_pipeline(self, data: bytes, name: bytes, statement: Statement | None, bind: Bind, verdict: Allow) -> None:
         self._serial += 2  # the portal is older than the end of its pipeline, with which it may go
         self._epoch += 1
-        portal.serial, portal.epoch = self._serial - 1, self._epoch
-        undo = [] if statement is None else [self._replace(self._statements, name, statement)]
+        portal = Portal(b"", bind, verdict, self._serial - 1, self._epoch)
         entry = Entry(owed.PIPELINE, self._serial)
-        entry.steps = (*undo, self._replace(self._portals, b"", portal))
+        if statement is None:
+            entry.steps = (self._replace(self._portals, b"", portal),)
+        else:
+            parsed = self._replace(self._statements, name, statement)
+            entry.steps = (parsed, self._replace(self._portals, b"", portal))
         self._expected.append(entry)
         self.to_upstream.append(data)
 

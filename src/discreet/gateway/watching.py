@@ -93,7 +93,7 @@ class Watch:
             self._names.give(request.portal, text.statements)
         if text.passes:
             return Allow()
-        return self._run(text.statements, digest_of(text.digest, request.parameters), told(request))
+        return self._run(text.statements, digest_of(text.digest, request.values.parameters), told(request))
 
     def _bind_name(self, request: Bind) -> Verdict | Awaitable[Verdict]:
         """A statement that was prepared in SQL, or of which the gateway has lost sight."""
