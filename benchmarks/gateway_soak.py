@@ -13,6 +13,7 @@ import asyncio
 import os
 import random
 import re
+import select
 import signal
 import tempfile
 import threading
@@ -224,7 +225,7 @@ def vanishing(notes: Notes, port: int, seed: int) -> None:
         connection.pgconn.send_query(text.format(low, high).encode())
         connection.pgconn.flush()
         time.sleep(chance.choice([0, 0, 0.01, 0.05]))
-        if chance.random() < 0.5:
+        if chance.random() < 0.5 and select.select([connection.pgconn.socket], [], [], 5)[0]:
             os.read(connection.pgconn.socket, chance.choice([1, 100, 5_000]))
         connection.close()
         notes.count("vanished")
@@ -395,7 +396,7 @@ def settled(port: int, pid: int) -> int:
     import psycopg
 
     with psycopg.connect(f"postgresql://analyst@127.0.0.1:{port}/postgres", autocommit=True) as connection:
-        connection.execute(f"SELECT {SHOWN} FROM people WHERE id = 1")
+        connection.execute("SELECT abalance FROM pgbench_accounts WHERE aid = 7")
     time.sleep(1)
     return descriptors(pid)
 
@@ -440,7 +441,7 @@ def main(words: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(words)
     with ExitStack() as stack:
         keys = stack.enter_context(tempfile.TemporaryDirectory())
-        os.environ["DISCREET_KEYS"] = keys
+        os.environ["DISCREET_KEYS"] = str(Path(keys) / "keys")
         folder, url = server(stack)
         wrong = soak(chosen.minutes * 60, folder, url)
     for one in wrong[:20]:

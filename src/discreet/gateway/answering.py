@@ -9,7 +9,7 @@ from discreet.gateway.conversation import encoding_of
 from discreet.gateway.expected import Entry
 from discreet.gateway.holding import Held, Holding, without_cells, without_rows
 from discreet.gateway.judge import STUMBLED, Closed, Decision, Keep, Mask, Refuse, Release
-from discreet.gateway.messages import Column, complete, copy_fail, described, error, parameter_status
+from discreet.gateway.messages import Column, complete, copy_fail, copy_formats, described, error, parameter_status
 from discreet.gateway.passing import Passing
 from discreet.gateway.wire import FEW, LENGTH, ROWS, Frame, few_rows
 
@@ -192,7 +192,7 @@ class Answering(Passing):
             self._end("The server began to copy in the middle of a result.")
         elif frame.kind == 0x48:  # H
             head.copying = True
-            head.formats = tuple(frame.raw[pos + 1] for pos in range(8, len(frame.raw), 2))
+            head.formats = copy_formats(frame.body)
             if not head.silent:
                 self._emit(frame.raw)
             if head.hold is not None and not self._is_refused(head):

@@ -234,6 +234,21 @@ def bind_values(body: bytes) -> BindValues:
     return BindValues(formats, values, results)
 
 
+def copy_formats(body: bytes) -> tuple[int, ...]:
+    """The formats of the columns that a COPY to the client gives out.
+
+    >>> copy_formats(b"\\0\\0\\2\\0\\0\\0\\1")
+    (0, 1)
+    """
+    try:
+        formats, end = _shorts(body, 1)
+    except struct.error:
+        raise Malformed from None
+    if end != len(body):
+        raise Malformed
+    return formats
+
+
 def _shorts(body: bytes, pos: int) -> tuple[tuple[int, ...], int]:
     (count,) = _COUNT.unpack_from(body, pos)
     return struct.unpack_from(f"!{count}h", body, pos + 2) if count else (), pos + 2 + 2 * count
