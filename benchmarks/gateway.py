@@ -227,7 +227,7 @@ def main() -> None:
     """All figures."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
-        (folder / "server").mkdir()
+        (folder / "server").mkdir(mode=0o700)
         url = stack.enter_context(postgres_server(folder / "server"))
         hurry(url)
         host = url.partition("host=")[2]

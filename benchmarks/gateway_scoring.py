@@ -217,7 +217,7 @@ def server(stack: ExitStack) -> tuple[Path, str]:
     import psycopg
 
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
-    (folder / "server").mkdir()
+    (folder / "server").mkdir(mode=0o700)
     url = stack.enter_context(postgres_server(folder / "server"))
     hurry(url)
     bench_setup(url.partition("host=")[2])

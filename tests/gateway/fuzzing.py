@@ -187,7 +187,7 @@ def conversing(chance: Bytes) -> None:
     if session.over:
         assert b"FATAL" in told
     elif first & 1:
-        assert not {letter for letter in raw.letters(raw.split(told)) if letter in "Dd"}
+        assert not {letter for letter in raw.letters(raw.split(told)) if letter in "Dd"}  # and whole messages only
     session.close()
     assert room.free == ROOM
 

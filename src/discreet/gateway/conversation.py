@@ -95,7 +95,7 @@ class Conversation:
         self._barrier: Entry | None = None
         self._waiting: Frame | None = None
         self._client = Framer(runs=COPIED, largest=limits.message)
-        self._server = Framer(runs=ROWS, largest=RUN)
+        self._server = Framer(runs=ROWS, largest=RUN, parted=ROWS)
         self._skipping = False
         self._copying = False
         self._executed = False

@@ -64,11 +64,15 @@ class Frame:
 class Framer:
     """Cuts a stream of bytes into frames."""
 
-    __slots__ = ("_data", "_have", "_kind", "_largest", "_left", "_need", "_parts", "_pos", "_runs")
+    __slots__ = ("_data", "_have", "_kind", "_largest", "_left", "_need", "_parted", "_parts", "_pos", "_runs")
 
-    def __init__(self, *, runs: frozenset[int] = frozenset(), largest: int = _LARGEST) -> None:
+    def __init__(
+        self, *, runs: frozenset[int] = frozenset(), largest: int = _LARGEST, parted: frozenset[int] | None = None
+    ) -> None:
         self._runs = runs
         self._largest = largest
+        self._parted = parted
+        """The messages that come in parts where they are larger; all, if there is none."""
         self._data = b""
         self._pos = 0
         self._parts: list[bytes] = []
@@ -122,7 +126,7 @@ class Framer:
         if kind in self._runs:
             return self._run(kind)
         self._pos = end
-        if end - pos > self._largest:
+        if end - pos > self._largest and self._comes_in_parts(kind):
             return Frame(kind, data[pos:end], [0], "only")
         return Frame(kind, data if pos == 0 and end == len(data) else data[pos:end])
 
@@ -136,9 +140,12 @@ class Framer:
         self._pos = end
         return data if begin == 0 and end == len(data) else data[begin:end]
 
+    def _comes_in_parts(self, kind: int) -> bool:
+        return self._parted is None or kind in self._parted
+
     def _incomplete(self, kind: int, size: int) -> Frame | None:
         data, pos = self._data, self._pos
-        if size > self._largest:
+        if size > self._largest and self._comes_in_parts(kind):
             self._data, self._pos, self._left, self._kind = b"", 0, size - (len(data) - pos), kind
             return Frame(kind, data[pos:], [0], "first")
         self._parts, self._have, self._need = [data[pos:]], len(data) - pos, size
