@@ -6,7 +6,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-
 from benchmarks.gateway_scoring import server
 from benchmarks.gateway_soak import soak
 

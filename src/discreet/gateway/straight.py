@@ -1,8 +1,8 @@
 """The usual request, straight on: one text, or one statement up to its Sync, that comes whole while nothing is owed.
 
 If the watch allows it at once, its bytes are sent on as they came, and one entry stands for all that the server owes: it
-answers a whole pipeline as it answers a text. Anything else takes the way of single messages, with the verdicts that were
-given already.
+answers a whole pipeline as it answers a text. If rows are to be held, the bytes go as they came, too, with what is owed entry
+by entry. Anything else takes the way of single messages, with the verdicts that were given already.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import NamedTuple
 from discreet.gateway import expected as owed
 from discreet.gateway.asking import Asking, bind_of
 from discreet.gateway.expected import Entry, Portal, Statement
-from discreet.gateway.judge import Allow, Bind, Parse, Query
-from discreet.gateway.messages import ParseBody, bind_names, parse_body
+from discreet.gateway.judge import Allow, Bind, Hold, Parse, Query
+from discreet.gateway.messages import ParseBody, bind_names, describe_portal, parse_body
 from discreet.gateway.wire import LENGTH, Frame
 
 _UNNAMED = b"\x00\x00\x00\x06P\x00"  # of a Describe: the portal without a name
@@ -110,9 +110,27 @@ class Straight(Asking):
             return
         if statement is not None:
             self._prepare(Allow(), Frame(owed.PARSE, data[:parsed]), name, statement)
+        if type(verdict) is Hold and not verdict.undo:
+            self._send_held(data[parsed:], bound - parsed, bind, verdict)
+            return
         self._client.feed(data[bound:])
         self._with_verdict(verdict, bind, self._open_portal, Frame(owed.BIND, data[parsed:bound]), b"", bind)
         self._advance_client()
+
+    def _send_held(self, data: bytes, bound: int, bind: Bind, hold: Hold) -> None:
+        """Rows will be held, and nothing has to be undone if they are denied: the Sync need not wait for that."""
+        self._epoch += 1
+        portal = Portal(b"", bind, hold, self._serial + 1, self._epoch, asked=True)
+        undo = self._replace(self._portals, b"", portal)
+        self._push(owed.BIND).undo = undo
+        describing = self._push(owed.DESCRIBE, hold)
+        describing.portal, describing.silent = portal, data[bound] != owed.DESCRIBE
+        self._barrier = self._push(owed.EXECUTE, hold)
+        self._barrier.portal = portal
+        self._push(owed.SYNC)
+        if describing.silent:
+            data = data[:bound] + describe_portal(b"") + data[bound:]
+        self.to_upstream.append(data)
 
     def _is_plain(self, parse: ParseBody, bound: bytes) -> bool:
         enough = self._remembered + len(parse.text) <= self._limits.statements
