@@ -81,20 +81,20 @@ class Session(Straight):
     def upstream_data(self, data: bytes) -> None:
         """Bytes from the server."""
         self._server.feed(data)
-        self._advance(self._advance_upstream)
-        if self._waiting is not None or self._client.waiting:
-            self._advance(self._advance_client)
+        try:
+            self._advance_upstream()
+            if self._waiting is not None or not self._client.empty:
+                self._advance_client()
+        except Malformed:
+            self._end(_NO_SENSE)
 
     def answer(self, question: Question, value: Any) -> None:
         """What the watch says to a question."""
-        question.then(value)
-        if question.method != "statement":
-            self._advance(self._advance_upstream)
-        self._advance(self._advance_client)
-
-    def _advance(self, direction: Callable[[], None]) -> None:
         try:
-            direction()
+            question.then(value)
+            if question.method != "statement":
+                self._advance_upstream()
+            self._advance_client()
         except Malformed:
             self._end(_NO_SENSE)
 

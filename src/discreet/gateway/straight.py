@@ -75,7 +75,12 @@ class Straight(Asking):
             return False
         request = Query(text.decode("ascii"))
         verdict = self._consult(self.watch, "statement", request)
-        self._with_verdict(verdict, request, self._run_query, Frame(owed.QUERY, data))
+        if type(verdict) is Allow:
+            self._epoch += 1
+            self._push(owed.QUERY)
+            self.to_upstream.append(data)
+        else:
+            self._with_verdict(verdict, request, self._run_query, Frame(owed.QUERY, data))
         return True
 
     def _straight_pipeline(self, data: bytes, parsed: int, bound: int) -> bool:
