@@ -59,16 +59,19 @@ class Bind:
     cannot be read, looking raises, which is a refusal like everything that a watch raises.
     """
 
-    __slots__ = ("_body", "portal", "statement", "text", "types")
+    __slots__ = ("_body", "_values", "portal", "statement", "text", "types")
 
     def __init__(self, portal: str, statement: str, text: str | None, types: tuple[int, ...], body: bytes) -> None:
         self.portal, self.statement, self.text, self.types = portal, statement, text, types
         self._body = body
+        self._values: BindValues | None = None
 
     @property
     def values(self) -> BindValues:
         """Formats of the parameters, parameters, formats of the result."""
-        return bind_values(self._body)
+        if self._values is None:
+            self._values = bind_values(self._body)
+        return self._values
 
     def __repr__(self) -> str:
         return f"Bind({self.portal!r}, {self.statement!r}, {self.text!r}, {self.types!r})"

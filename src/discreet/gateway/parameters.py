@@ -10,6 +10,7 @@ from discreet.kernel.histogram import text
 
 TEXTS = frozenset((0, 25, 1043, 1042, 19, 705))
 NUMBERS = frozenset((20, 21, 23))
+_AS_TEXT, _AS_BYTES = TEXTS | NUMBERS, NUMBERS | (TEXTS - {0})
 
 
 def told(bind: Bind) -> dict[str, Any]:
@@ -40,7 +41,7 @@ def _told(value: bytes | None, kind: int, form: int) -> str | None:
         return None
     try:
         if form == 0:
-            return value.decode() if kind in TEXTS | NUMBERS else None
-        return text(loader(kind, 1)(value)) if kind in NUMBERS | (TEXTS - {0}) else None
+            return value.decode() if kind in _AS_TEXT else None
+        return text(loader(kind, 1)(value)) if kind in _AS_BYTES else None
     except (Undecodable, UnicodeDecodeError, ValueError):
         return None
