@@ -13,12 +13,13 @@ from discreet.gateway import expected as owed
 from discreet.gateway.asking import Asking, bind_of
 from discreet.gateway.expected import Entry, Portal, Statement
 from discreet.gateway.judge import Allow, Bind, Hold, Parse, Query
-from discreet.gateway.messages import ParseBody, bind_names, describe_portal, parse_body
+from discreet.gateway.messages import bind_names, describe_portal, parse_body
 from discreet.gateway.wire import LENGTH, Frame
 
 _UNNAMED = b"\x00\x00\x00\x06P\x00"  # of a Describe: the portal without a name
 _EXECUTE = b"\x00\x00\x00\x09\x00\x00\x00\x00\x00"  # the same, all of its rows
 _SYNC = b"\x00\x00\x00\x04"
+_SHORT = 4096  # bytes of a Parse that is remembered in case that it comes again
 
 
 class Pipeline(NamedTuple):
@@ -56,6 +57,9 @@ def pipeline_of(data: bytes) -> Pipeline | None:
 class Straight(Asking):
     """Requests that need not be taken apart."""
 
+    _before: tuple[bytes, bytes, Statement, Parse] | None = None
+    """The last Parse that went straight on: its bytes, its name, and what it says."""
+
     def _goes_straight(self, data: bytes) -> bool:
         """Whether this was all there was to do about these bytes; else they are taken message by message."""
         if self._expected or self._client_waits or self._skipping or self._copying or not self._client.empty:
@@ -91,11 +95,9 @@ class Straight(Asking):
         if not parsed:
             self._bind_straight(data, 0, bound, bind_of(b"", name, self._statements.get(name), body))
             return True
-        parse = parse_body(data[5:parsed])
-        if not self._is_plain(parse, name):
+        if (found := self._parsed(data[:parsed], name)) is None:
             return False
-        statement = Statement(parse.text.decode("ascii"), parse.types)
-        request = Parse(name.decode("utf-8", "replace"), statement.text, parse.types)
+        statement, request = found
         verdict = self._consult(self.watch, "statement", request)
         if type(verdict) is Allow:
             self._bind_straight(data, parsed, bound, bind_of(b"", name, statement, body), name, statement)
@@ -137,9 +139,24 @@ class Straight(Asking):
             data = data[:bound] + describe_portal(b"") + data[bound:]
         self.to_upstream.append(data)
 
-    def _is_plain(self, parse: ParseBody, bound: bytes) -> bool:
-        enough = self._remembered + len(parse.text) <= self._limits.statements
-        return parse.name == bound and enough and parse.text.isascii()
+    def _parsed(self, raw: bytes, bound: bytes) -> tuple[Statement, Parse] | None:
+        """What a Parse says, and how the watch is asked; None if it is not one to go straight on.
+
+        Many drivers send the same again with every execution; that is not read again.
+        """
+        found = self._before
+        if found is None or found[0] != raw:
+            parse = parse_body(raw[5:])
+            if not parse.text.isascii():
+                return None
+            statement = Statement(parse.text.decode("ascii"), parse.types)
+            request = Parse(parse.name.decode("utf-8", "replace"), statement.text, parse.types)
+            found = raw, parse.name, statement, request
+            self._before = found if len(raw) <= _SHORT else None
+        _, name, statement, request = found
+        if name != bound or self._remembered + len(statement.text) > self._limits.statements:
+            return None
+        return statement, request
 
     def _send_pipeline(self, data: bytes, name: bytes, statement: Statement | None, bind: Bind, verdict: Allow) -> None:
         self._serial += 2  # the portal is older than the end of its pipeline, with which it may go
