@@ -134,6 +134,8 @@ listen_port = {port}
 unix_socket_dir =
 auth_type = any
 pool_mode = session
+default_pool_size = 60
+server_idle_timeout = 1
 logfile =
 """
     (place / "pgbouncer.ini").write_text(settings, encoding="utf-8")

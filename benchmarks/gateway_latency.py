@@ -8,6 +8,7 @@ before). Printed are the median and the 99th percentile of all transactions, and
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -36,6 +37,8 @@ def measured(places: dict[str, tuple[int | str, str]], folder: Path, *, kind: st
         for name, (port, user) in places.items():
             benched(port, [*words, "-T", str(seconds)], user)
             found[name] = percentiles(folder)
+            if name == "pgbouncer" and sessions > 1:
+                time.sleep(2)  # until it has let its connections to the server go
     floor = found["directly"]
     for name, (median, late) in found.items():
         added = f"{median - floor[0]:+7.0f} {late - floor[1]:+7.0f}"
