@@ -54,8 +54,8 @@ class Answering(Passing):
         close = end + 1 + LENGTH.unpack_from(data, end + 1)[0] if places else 0
         if not end + 5 <= close <= len(data) or size > self._limits.held or size + 8 * FEW > self._room.free:
             return False
-        frame, chunk = Frame(0x43, data[end:close]), head.portal.chunks if head.portal else 0
-        tag = frame.body[:-1].decode("ascii", "replace")
+        chunk = head.portal.chunks if head.portal else 0
+        tag = data[end + 5 : close - 1].decode("ascii", "replace")
         held = Held(data[begin:end], places, columns, False, (), head.number, chunk, True, tag)
         token = head.hold.token if head.hold else None
         answer = self._consult(self.watch, "result", token, held)
@@ -67,12 +67,14 @@ class Answering(Passing):
         else:
             self._holding = Holding()
             self._hold(held.data, places)
-            self._go_on(answer, self._decided, "result", (token, held), head, held, frame)
+            self._go_on(answer, self._decided, "result", (token, held), head, held, Frame(0x43, data[end:close]))
         return True
 
     def _answered(self, frame: Frame) -> None:
         kind = frame.kind
-        if kind == 0x4E:  # N
+        if kind == 0x54 and self._expected:  # T, the first that comes where rows will be held
+            self._description(frame, self._expected[0])
+        elif kind == 0x4E:  # N
             self._emit(self._reported(frame, notice=True))
         elif kind == 0x41:  # A: a notification comes whenever it likes
             self._emit(frame.raw)
@@ -99,8 +101,6 @@ class Answering(Passing):
             self._emit(frame.raw)
             if kind != 0x56:  # V: ReadyForQuery follows
                 self._pop()
-        elif kind == 0x54:  # T
-            self._description(frame, head)
         elif kind in (0x6E, 0x74) and head.kind == owed.DESCRIBE:  # n, t
             self._no_rows(frame, head)
         elif head.kind in _RUNS and kind in (0x43, 0x49, 0x73):  # C, I, s
@@ -153,7 +153,9 @@ class Answering(Passing):
             head.portal.columns = columns
         else:
             head.columns = columns
-        self._ask_server("described", self._seen, (hold.token, columns), head)
+        answer = self._consult(self.watch, "described", hold.token, columns)
+        if answer is not None:
+            self._go_on(answer, self._seen, "described", (hold.token, columns), head)
 
     def _seen(self, answer: Any, head: Entry) -> None:
         if answer is None:
