@@ -82,6 +82,13 @@ def test_large_errors_and_notices(direct: tuple[str, int] | str, gateway: Runnin
             assert through.ask(sent) == plain.ask(sent)
 
 
+def test_rows_behind_a_copy_in_one_text(direct: tuple[str, int] | str, gateway: Running) -> None:
+    """The rows are more than are walked by hand, so that it matters that the COPY is over."""
+    sent = raw.query("COPY (SELECT generate_series(1, 50)) TO STDOUT; SELECT generate_series(1, 100)")
+    with Raw(direct) as plain, Raw(gateway.address) as through:
+        assert through.ask(sent) == plain.ask(sent)
+
+
 def test_copy_in(direct: tuple[str, int] | str, gateway: Running) -> None:
     good = [raw.message(b"d", f"{n}\tx\n".encode()) for n in range(100)]
     create = raw.query("CREATE TEMP TABLE t (a int, b text)")
