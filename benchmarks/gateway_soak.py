@@ -199,8 +199,9 @@ def cancelled(notes: Notes, port: int, seed: int) -> None:
     while notes.on:
         with psycopg.connect(f"postgresql://analyst@127.0.0.1:{port}/postgres", autocommit=True) as connection:
             for _ in range(5):
-                timer = threading.Timer(0.05 + 0.1 * chance.random(), connection.cancel)
-                timer.start()
+                done = threading.Event()
+                impatient = threading.Thread(target=_cancel_until, args=(notes, connection, done, chance.random()))
+                impatient.start()
                 try:
                     connection.execute(
                         "SELECT count(*) FROM pgbench_accounts a, pgbench_accounts b WHERE a.bid <> b.aid"
@@ -208,9 +209,22 @@ def cancelled(notes: Notes, port: int, seed: int) -> None:
                     notes.failed("cancelling", AssertionError("it was not cancelled"))
                 except psycopg.errors.QueryCanceled:
                     notes.count("cancelled")
-                timer.join()
+                finally:
+                    done.set()
+                    impatient.join()
                 _expect_equal(notes, connection.execute("SELECT 1").fetchone(), (1,))
                 time.sleep(0.2)
+
+
+def _cancel_until(notes: Notes, connection: Any, done: threading.Event, chance: float) -> None:
+    """Cancel, and again if that came before the statement: then there was nothing to cancel yet."""
+    time.sleep(0.05 + 0.1 * chance)
+    again = False
+    while not done.is_set():
+        if again:
+            notes.count("cancelled too early")
+        connection.cancel()
+        again = not done.wait(1)
 
 
 def vanishing(notes: Notes, port: int, seed: int) -> None:
