@@ -171,6 +171,7 @@ def transactions(proxies: dict[str, tuple[int, int]]) -> None:
     kinds = {
         "one select, simple": ["-S", "-t", "1500"],
         "one select, extended": ["-S", "-M", "extended", "-t", "1500"],
+        "one select, prepared": ["-S", "-M", "prepared", "-t", "1500"],
         "TPC-B like, simple": ["-t", "250"],
     }
     for kind, words in kinds.items():
