@@ -3,8 +3,6 @@
 Beside a gateway that only passes on and, where it is installed, pgbouncer, in the same run. Bars: a result of 100,000 rows by
 10 columns held and scored at most 130 ms CPU; a one-row result that tells nothing new at most 100 microseconds longer than
 directly; a simple transaction of a governed user that touches no governed table at most twice pgbouncer's CPU.
-
-`python -m benchmarks.gateway_scoring soak SECONDS` lets sessions ask for as long as that and says what became of memory.
 """
 
 from __future__ import annotations
@@ -13,19 +11,17 @@ import os
 import re
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 from tests.servers import hurry, postgres_server
 
 from benchmarks.gateway import ROUNDS, bench, bench_setup, bouncer, cpu, started
 
 ROWS = 100_000
-SECONDS = 2
+SECONDS = 1
 SETUP = f"""
 CREATE TABLE people (id int PRIMARY KEY, zip text, born int, sex text, diagnosis text, income int,
   a text, b int, c numeric, d date);
@@ -62,11 +58,13 @@ OTHER = r"\set aid random(1, 100000)" + "\nSELECT abalance FROM pgbench_accounts
 
 
 @contextmanager
-def governed(folder: Path, url: str, *, name: str = "governed") -> Iterator[tuple[int, int]]:
+def governed(
+    folder: Path, url: str, *, name: str = "governed", policy: str = POLICY, held: int = 512
+) -> Iterator[tuple[int, int]]:
     """Port and process of a gateway that enforces."""
-    (folder / "policy.toml").write_text(POLICY, encoding="utf-8")
+    (folder / "policy.toml").write_text(policy, encoding="utf-8")
     start = "from discreet.cli import main; main()"
-    words = ["gateway", "--upstream", url, "--own", url, "--listen", "127.0.0.1:0", "--held", "512"]
+    words = ["gateway", "--upstream", url, "--own", url, "--listen", "127.0.0.1:0", "--held", str(held)]
     store = ["--store", str(folder / f"{name}.db"), "--policy", str(folder / "policy.toml"), "--held-in-all", "1024"]
     log = folder / f"{name}.log"
     with started([sys.executable, "-u", "-c", start, *words, *store], log=log) as running:
@@ -94,9 +92,9 @@ def big(port: int, pid: int, *, binary: bool, user: str) -> float:
 
 
 def threads_cpu(pid: int) -> float:
-    """Seconds that all threads of a process have been on a CPU."""
-    times = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+    """Seconds that all threads of a process have been on a CPU, to the nanosecond."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(one.read_text(encoding="ascii").split()[0]) for one in tasks) / 1e9
 
 
 def big_results(places: dict[str, tuple[int, int, str]]) -> None:
@@ -171,51 +169,12 @@ def resident(pid: int) -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
-def soak(seconds: float) -> None:
-    """Sessions come and go and ask all sorts of things; memory, descriptors and answers are looked at."""
-    import psycopg
-
-    with ExitStack() as stack:
-        folder, url = server(stack)
-        port, pid = stack.enter_context(governed(folder, url))
-        end, asked, failed = time.monotonic() + seconds, [0], [0]
-
-        def ask(number: int) -> None:
-            turn = 0
-            while time.monotonic() < end:
-                with psycopg.connect(f"postgresql://analyst@127.0.0.1:{port}/postgres", autocommit=True) as connection:
-                    for _ in range(50):
-                        turn += 1
-                        key = (number * 7919 + turn * 31) % ROWS + 1
-                        try:
-                            connection.execute(
-                                f"SELECT id, zip, diagnosis FROM people WHERE id BETWEEN {key} AND {key + 50}"
-                            )
-                            connection.execute("SELECT count(*) FROM people WHERE born = %s", [1930 + turn % 80])
-                            connection.execute("SELECT abalance FROM pgbench_accounts WHERE aid = %s", [key])
-                            asked[0] += 3
-                        except psycopg.Error:
-                            failed[0] += 1
-
-        sessions: list[Any] = [threading.Thread(target=ask, args=(number,)) for number in range(6)]
-        for one in sessions:
-            one.start()
-        while time.monotonic() < end:
-            time.sleep(min(15, max(end - time.monotonic(), 0.1)))
-            files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
-            print(
-                f"{asked[0]:8} answers, {failed[0]} refused, {resident(pid):7.0f} MiB, {files} descriptors", flush=True
-            )
-        for one in sessions:
-            one.join()
-
-
 def server(stack: ExitStack) -> tuple[Path, str]:
     """A server with people, and a folder."""
     import psycopg
 
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
-    (folder / "server").mkdir()
+    (folder / "server").mkdir(mode=0o700)
     url = stack.enter_context(postgres_server(folder / "server"))
     hurry(url)
     bench_setup(url.partition("host=")[2])
@@ -229,7 +188,7 @@ def main() -> None:
     with ExitStack() as stack:
         folder, url = server(stack)
         port, pid = stack.enter_context(governed(folder, url))
-        words = [sys.executable, "-m", "benchmarks.gateway", "gateway", url, "open", "asyncio"]
+        words = [sys.executable, "-m", "benchmarks.gateway", "gateway", url, "open", "usual"]
         log = folder / "open.log"
         opened = stack.enter_context(started(words, log=log))
         from benchmarks.gateway import port_of
@@ -246,7 +205,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["soak"]:
-        soak(float(sys.argv[2]) if len(sys.argv) > 2 else 600.0)
-    else:
-        main()
+    main()

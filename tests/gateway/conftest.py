@@ -47,7 +47,8 @@ JUDGES = {"open": lambda: None, "allowing": Watching, "holding": Slowly}
 @pytest.fixture(scope="module", params=list(JUDGES))
 def gateway(request: pytest.FixtureRequest, upstream: Upstream) -> Iterator[Running]:
     """A gateway whose users are not governed, allowed everything, or have everything held, looked at and released."""
-    with Running(Settings(upstream, judge=By(JUDGES[request.param]), grace=0.5)) as running:
+    loop = {"factory": None} if request.param == "allowing" else {}  # Python's own; the others the command's
+    with Running(Settings(upstream, judge=By(JUDGES[request.param]), grace=0.5), **loop) as running:
         yield running
 
 

@@ -10,15 +10,20 @@ from types import TracebackType
 from typing import Any
 
 from discreet.gateway import Gateway, Settings
+from discreet.gateway.loops import loop_factory
+
+DEFAULT = object()
+"""The event loop that the command uses."""
 
 
 class Running:
     """Starts with the `with` block and ends with it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, factory: Any = DEFAULT) -> None:
         self._settings = settings
+        self._factory = loop_factory() if factory is DEFAULT else factory
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
 
     def __enter__(self) -> Running:
         self._thread.start()
@@ -31,6 +36,10 @@ class Running:
         self.loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(30)
         assert not self._thread.is_alive()
+
+    def _serve(self) -> None:
+        with asyncio.Runner(loop_factory=self._factory) as runner:
+            runner.run(self._run())
 
     async def _run(self) -> None:
         self.loop, self._stop = asyncio.get_running_loop(), asyncio.Event()

@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from discreet.gateway import Limits, Release, Upstream, parse_upstream
+from discreet.gateway import Bind, Limits, Release, Upstream, parse_upstream
 from tests.conftest import scratch
 from tests.gateway import raw
 from tests.gateway.raw import SYNC, Raw, at_once, error, letters, query, rows, startup
@@ -251,7 +251,7 @@ def test_a_client_that_speaks_too_early_waits(start: Start) -> None:
         b"P\xff\xff\xff\xff",
         raw.message(b"Q", b"no zero at the end"),
         raw.message(b"P", b"name\0text\0\0\5"),
-        raw.message(b"B", b"\0\0\0\1\0"),
+        raw.message(b"B", b"no zero"),
         raw.message(b"D", b"Xname\0"),
         raw.message(b"E", b"p\0"),
         raw.message(b"?", b""),
@@ -266,6 +266,24 @@ def test_hostile_messages_end_the_session_and_no_other(start: Start, hostile: by
         assert b"08P01" in bad.rest()
         assert rows(good.ask(query("SELECT 1"))) == [[b"1"]]
     wait_for(lambda: running.gateway.sessions == 0)
+
+
+class Looking(Holding):
+    """Looks at the parameters of every Bind."""
+
+    def statement(self, request: Any) -> Any:
+        if isinstance(request, Bind):
+            assert request.values.parameters is not None
+        return super().statement(request)
+
+
+@pytest.mark.parametrize(("watch", "sqlstate"), [(Watching, "08P01"), (Looking, "42501")])
+def test_parameters_that_cannot_be_read(start: Start, watch: Any, sqlstate: str) -> None:
+    """Where nobody looks at them the server refuses them; where somebody does, that is a refusal."""
+    with Raw(start(By(watch)).address) as session:
+        found = session.ask(raw.parse("SELECT $1::int") + raw.message(b"B", b"\0\0\0\1\0") + raw.SYNC)
+        assert raw.error(found)["C"] == sqlstate
+        assert rows(session.ask(query("SELECT 1"))) == [[b"1"]]
 
 
 def test_no_more_sessions_than_allowed(start: Start) -> None:

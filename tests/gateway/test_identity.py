@@ -73,6 +73,22 @@ def test_large_values(direct: tuple[str, int] | str, gateway: Running, size: int
         assert through.ask(sent) == plain.ask(sent)
 
 
+@pytest.mark.parametrize("size", [10, 1_500_000])
+def test_large_errors_and_notices(direct: tuple[str, int] | str, gateway: Running, size: int) -> None:
+    wrong = raw.query(f"SELECT '{'x' * size}'::int")
+    said = raw.query(f"DO $$ BEGIN RAISE NOTICE '%', repeat('y', {size}); END $$")
+    with Raw(direct) as plain, Raw(gateway.address) as through:
+        for sent in (wrong, said, raw.query("SELECT 1"), raw.at_once(f"SELECT '{'x' * size}'::int") + raw.SYNC):
+            assert through.ask(sent) == plain.ask(sent)
+
+
+def test_rows_behind_a_copy_in_one_text(direct: tuple[str, int] | str, gateway: Running) -> None:
+    """The rows are more than are walked by hand, so that it matters that the COPY is over."""
+    sent = raw.query("COPY (SELECT generate_series(1, 50)) TO STDOUT; SELECT generate_series(1, 100)")
+    with Raw(direct) as plain, Raw(gateway.address) as through:
+        assert through.ask(sent) == plain.ask(sent)
+
+
 def test_copy_in(direct: tuple[str, int] | str, gateway: Running) -> None:
     good = [raw.message(b"d", f"{n}\tx\n".encode()) for n in range(100)]
     create = raw.query("CREATE TEMP TABLE t (a int, b text)")

@@ -192,6 +192,26 @@ def test_rows_are_held_until_the_answer() -> None:
     assert session.deliveries == [(1, 1)]
 
 
+def test_a_large_error_is_reported_as_a_whole() -> None:
+    """In parts, each of them would be taken for an error of its own, and what stands in it for its fields."""
+    seen = []
+
+    class Redacting(Holding):
+        def report(self, fields: Any, notice: bool) -> Any:
+            seen.append(fields)
+            return {"S": "ERROR", "C": fields["C"], "M": "withheld"}
+
+    session = session_of(Redacting())
+    session.client_data(raw.query("SELECT 1"))
+    serve(session)
+    error = message(b"E", b"SERROR\0C22P02\0M" + b"M" * 3_000_000 + b"secret\0\0")
+    for begin in range(0, len(error), 100_000):
+        session.upstream_data(error[begin : begin + 100_000])
+    assert [sorted(fields) for fields in seen] == [["C", "M", "S"]]
+    assert b"secret" not in b"".join(session.to_client)
+    assert raw.letters(raw.split(b"".join(session.to_client))) == "E"
+
+
 def test_a_session_that_ends_gives_back_its_room() -> None:
     room = Room(1000)
     session = Session(Holding(), limits=Limits(), room=room, parameters={})

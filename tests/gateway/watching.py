@@ -66,21 +66,29 @@ class Holding(Watching):
 
 
 class Slowly(Holding):
-    """Holds everything, looks at every cell, and answers only after others had their turn."""
+    """Holds everything, looks at every cell, and answers only after others had their turn; every third time at once."""
 
-    async def statement(self, request: Any) -> Any:  # type: ignore[override]
-        await asyncio.sleep(0)
-        return super().statement(request)
+    _turn = 0
 
-    async def described(self, token: Any, columns: tuple[Column, ...]) -> Any:  # type: ignore[override]
-        await asyncio.sleep(0)
-        return super().described(token, columns)
+    def statement(self, request: Any) -> Any:
+        return self._later(super().statement(request))
 
-    async def result(self, token: Any, held: Held) -> Any:  # type: ignore[override]
-        await asyncio.sleep(0)
+    def described(self, token: Any, columns: tuple[Column, ...]) -> Any:
+        return self._later(super().described(token, columns))
+
+    def result(self, token: Any, held: Held) -> Any:
         if not held.copy:
             held.cells()
-        return super().result(token, held)
+        return self._later(super().result(token, held))
+
+    def _later(self, answer: Any) -> Any:
+        self._turn += 1
+        return self._wait(answer) if self._turn % 3 else answer
+
+    @staticmethod
+    async def _wait(answer: Any) -> Any:
+        await asyncio.sleep(0)
+        return answer
 
 
 class Denying(Holding):

@@ -97,6 +97,7 @@ def command(
       discreet gateway --upstream postgresql://db.example --upstream-tls verify-full
     """
     from discreet.gateway import Limits, Settings, parse_upstream
+    from discreet.gateway.loops import run
     from discreet.gateway.scram import read_secrets
 
     if key is not None and certificate is None:
@@ -116,7 +117,7 @@ def command(
     )
     if policy is None:
         _refuse_without_policy(mode, own)
-        asyncio.run(_serve(settings, "open"))
+        run(_serve(settings, "open"))
     elif mode == "open":
         raise UsageError("There is a policy, but the mode is open.", remedy="Leave out --policy, or --mode.")
     else:
@@ -132,13 +133,14 @@ def _refuse_without_policy(mode: str | None, own: str | None) -> None:
 
 def _govern(settings: Settings, policy: Path, mode: str | None, own: str, store: str | None) -> None:
     from discreet.gateway.governing import Governor
+    from discreet.gateway.loops import run
     from discreet.ledger import Ledger
     from discreet.policy import Policy
 
     read = Policy.load(policy)
     with Ledger.open(store) as ledger:
         governor = Governor(read, own=own, ledger=ledger, mode=mode)
-        asyncio.run(_serve(replace(settings, judge=governor), governor.mode, governor))
+        run(_serve(replace(settings, judge=governor), governor.mode, governor))
 
 
 def _address(listen: str) -> tuple[str, int]:

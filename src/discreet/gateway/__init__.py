@@ -1,9 +1,9 @@
 """The PostgreSQL gateway: clients connect to it as if it were the server.
 
 `wire`, `messages`, `startup`: the protocol, without I/O. `entrance` (with `scram`) and `session` (on `asking`, `answering`,
-`conversation` and `expected`): state machines of one connection, without I/O. `holding`: rows that wait for a decision.
-`judge`: the seam to whoever decides. `sides`, `arriving`, `connection`, `upstream`, `server`: the thin part that talks to
-the network.
+`passing`, `conversation` and `expected`): state machines of one connection, without I/O. `holding`: rows that wait for a
+decision. `judge`: the seam to whoever decides. `sides`, `arriving`, `connection`, `upstream`, `server`, `loops`: the thin part
+that talks to the network.
 
 The judge that governs is `governing.Governor`. What a text may do: `lexing`, `statements`, `understanding`. What it reads:
 `shape` with `naming`, `projecting`, `associating`, giving a `reading`. What the database is: `own`, `catalog`, `views`,

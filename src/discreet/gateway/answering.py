@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.gateway import expected as owed
-from discreet.gateway.conversation import IDLE, Conversation, Question, encoding_of
+from discreet.gateway.conversation import encoding_of
 from discreet.gateway.expected import Entry
 from discreet.gateway.holding import Held, Holding, without_cells, without_rows
 from discreet.gateway.judge import STUMBLED, Closed, Decision, Keep, Mask, Refuse, Release
-from discreet.gateway.messages import Column, complete, copy_fail, described, error, parameter_status
-from discreet.gateway.wire import ROWS, Frame
+from discreet.gateway.messages import Column, complete, copy_fail, copy_formats, described, error, parameter_status
+from discreet.gateway.passing import Passing
+from discreet.gateway.wire import FEW, LENGTH, ROWS, Frame, few_rows
 
-_RUNS = (owed.QUERY, owed.EXECUTE)
+_RUNS = (owed.QUERY, owed.EXECUTE, owed.PIPELINE)
 _ANSWERS = {  # letter of the answer: what it answers
     ord("1"): owed.PARSE,
     ord("2"): owed.BIND,
@@ -20,16 +21,21 @@ _ANSWERS = {  # letter of the answer: what it answers
     ord("V"): owed.CALL,
 }
 _COUNTED = ("SELECT", "FETCH", "COPY")  # tags whose number is that of the rows given out
+_DECISIONS = (Release, Keep, Mask, Refuse)
 _FORGETS = ("DEALLOCATE", "DISCARD ALL")  # after these, names of statements mean nothing
 
 
-class Answering(Conversation):
+class Answering(Passing):
     """The server's half of a session."""
 
     def _advance_upstream(self) -> None:
         while not self._upstream_waits and not self.over:
-            if self._expected and self._expected[0].passes and (raw := self._server.skim()):
-                self.to_client.append(raw)
+            if self._expected:
+                head = self._expected[0]
+                if head.hold is None:
+                    self._pass_unseen()
+                elif self._holding is None and self._judge_few(head):
+                    continue
             frame = self._server.next()
             if frame is None:
                 return
@@ -37,9 +43,38 @@ class Answering(Conversation):
             if self._expected and self._expected[0].kind == owed.REFUSAL:
                 self._settle()
 
+    def _judge_few(self, head: Entry) -> bool:
+        """A few rows that came together with their end, the usual result: judged where they are, not put aside first."""
+        columns = self._columns(head)
+        if columns is None or head.copying or head.kind not in _RUNS or self._is_refused(head):
+            return False
+        data, begin = self._server.window()
+        places, end = few_rows(data, begin)
+        size = end - begin
+        close = end + 1 + LENGTH.unpack_from(data, end + 1)[0] if places else 0
+        if not end + 5 <= close <= len(data) or size > self._limits.held or size + 8 * FEW > self._room.free:
+            return False
+        chunk = head.portal.chunks if head.portal else 0
+        tag = data[end + 5 : close - 1].decode("ascii", "replace")
+        held = Held(data[begin:end], places, columns, False, (), head.number, chunk, True, tag)
+        token = head.hold.token if head.hold else None
+        answer = self._consult(self.watch, "result", token, held)
+        whole = self._server.take(close)
+        if type(answer) is Release and not answer.notice:
+            self.to_client.append(whole)
+            self.deliveries.append((token, len(places)))
+            self._next_result(head)
+        else:
+            self._holding = Holding()
+            self._hold(held.data, places)
+            self._go_on(answer, self._decided, "result", (token, held), head, held, Frame(0x43, data[end:close]))
+        return True
+
     def _answered(self, frame: Frame) -> None:
         kind = frame.kind
-        if kind == 0x4E:  # N
+        if kind == 0x54 and self._expected:  # T, the first that comes where rows will be held
+            self._description(frame, self._expected[0])
+        elif kind == 0x4E:  # N
             self._emit(self._reported(frame, notice=True))
         elif kind == 0x41:  # A: a notification comes whenever it likes
             self._emit(frame.raw)
@@ -57,13 +92,15 @@ class Answering(Conversation):
     def _answer(self, frame: Frame, head: Entry) -> None:
         kind = frame.kind
         if kind == 0x5A:  # Z
-            self._ready(frame, head)
+            if head.kind not in owed.ENDS_WITH_READY:
+                self._end("The server was ready before it had answered.")
+                return
+            self._ready(frame.body, head)
+            self.to_client.append(frame.raw)
         elif kind in _ANSWERS and head.kind == _ANSWERS[kind]:
             self._emit(frame.raw)
             if kind != 0x56:  # V: ReadyForQuery follows
                 self._pop()
-        elif kind == 0x54:  # T
-            self._description(frame, head)
         elif kind in (0x6E, 0x74) and head.kind == owed.DESCRIBE:  # n, t
             self._no_rows(frame, head)
         elif head.kind in _RUNS and kind in (0x43, 0x49, 0x73):  # C, I, s
@@ -83,19 +120,6 @@ class Answering(Conversation):
             self.watch = Closed()  # it may have missed that somebody became somebody else
         self._emit(frame.raw)
 
-    def _ready(self, frame: Frame, head: Entry) -> None:
-        if head.kind not in owed.ENDS_WITH_READY:
-            self._end("The server was ready before it had answered.")
-            return
-        self._pop()
-        self.status = frame.raw[5]
-        self._began = self._copying = False
-        self.to_client.append(frame.raw)
-        if self.status == IDLE and self._portals:  # portals do not outlive their transaction
-            gone = [name for name, portal in self._portals.items() if portal.serial < head.serial]
-            for name in gone:
-                del self._portals[name]
-
     def _failed(self, frame: Frame) -> None:
         head = self._expected[0] if self._expected else None
         held = self._drop_held()
@@ -108,6 +132,8 @@ class Answering(Conversation):
             self.to_client.append(self._reported(frame, notice=False))
         self._copying = False
         if head is None or head.kind in owed.ENDS_WITH_READY:
+            for undo in reversed(head.steps[head.number :] if head else ()):
+                undo()
             return
         self._abandon()
 
@@ -127,9 +153,11 @@ class Answering(Conversation):
             head.portal.columns = columns
         else:
             head.columns = columns
-        self._ask("described", (hold.token, columns), lambda answer: self._seen(head, answer))
+        answer = self._consult(self.watch, "described", hold.token, columns)
+        if answer is not None:
+            self._go_on(answer, self._seen, "described", (hold.token, columns), head)
 
-    def _seen(self, head: Entry, answer: Any) -> None:
+    def _seen(self, answer: Any, head: Entry) -> None:
         if answer is None:
             return
         refused = answer if isinstance(answer, Refuse) else STUMBLED
@@ -162,9 +190,11 @@ class Answering(Conversation):
     def _copy(self, frame: Frame, head: Entry) -> None:
         if frame.kind == 0x47:  # G: the client gives, nothing is given out
             self._copy_in(frame, head)
+        elif frame.kind == 0x48 and self._holding is not None:
+            self._end("The server began to copy in the middle of a result.")
         elif frame.kind == 0x48:  # H
             head.copying = True
-            head.formats = tuple(frame.raw[pos + 1] for pos in range(8, len(frame.raw), 2))
+            head.formats = copy_formats(frame.body)
             if not head.silent:
                 self._emit(frame.raw)
             if head.hold is not None and not self._is_refused(head):
@@ -179,6 +209,8 @@ class Answering(Conversation):
             return
         self._copying = True
         self._barrier = None
+        if head.kind == owed.PIPELINE:
+            head.kind, head.unseen = owed.EXECUTE, owed.UNSEEN[owed.EXECUTE]
         while head.kind == owed.EXECUTE and len(self._expected) > 1 and self._expected[1].kind == owed.SYNC:
             del self._expected[1]
         self._emit(frame.raw)
@@ -196,7 +228,7 @@ class Answering(Conversation):
             self._deny(head, head.refused or STUMBLED)
         else:
             held = self._held(head, tag, complete=frame.kind == 0x43)
-            self._ask("result", (head.hold.token, held), lambda answer: self._decided(head, held, frame, answer))
+            self._ask_server("result", self._decided, (head.hold.token, held), head, held, frame)
 
     @staticmethod
     def _columns(head: Entry) -> tuple[Column, ...] | None:
@@ -217,8 +249,8 @@ class Answering(Conversation):
         columns = None if copy else self._columns(head)
         return Held(data, starts, columns, copy, head.formats, head.number, chunk, complete, tag)
 
-    def _decided(self, head: Entry, held: Held, frame: Frame, answer: Any) -> None:
-        decision = answer if isinstance(answer, Release | Keep | Mask | Refuse) else STUMBLED
+    def _decided(self, answer: Any, head: Entry, held: Held, frame: Frame) -> None:
+        decision = answer if isinstance(answer, _DECISIONS) else STUMBLED
         try:
             sent, rows = self._reduced(held, decision)
         except Exception:
@@ -264,15 +296,6 @@ class Answering(Conversation):
             return
         head.number += 1
         head.columns, head.copying = None, False
-
-    def _ask(self, method: str, arguments: tuple[Any, ...], then: Any) -> None:
-        self._upstream_waits = True
-
-        def answered(answer: Any) -> None:
-            self._upstream_waits = False
-            then(answer)
-
-        self._put(Question(method, arguments, answered))
 
 
 def _ending(frame: Frame, held: Held, rows: int) -> bytes:

@@ -8,14 +8,15 @@ from typing import Any
 
 from discreet.gateway import expected as owed
 from discreet.gateway.answering import Answering
-from discreet.gateway.conversation import Question
-from discreet.gateway.expected import Entry, Statement
-from discreet.gateway.judge import STUMBLED, Allow, Hold, Refuse, Request
+from discreet.gateway.conversation import Later
+from discreet.gateway.expected import Entry, Portal, Statement
+from discreet.gateway.judge import STUMBLED, Allow, Bind, Hold, Refuse, Request, Verdict
 from discreet.gateway.messages import FLUSH
 from discreet.gateway.wire import Frame
 
 _SHIFTS = re.compile(r"encoding|names|config|settings|reset|discard|execute|u&", re.IGNORECASE)
 """What may change client_encoding, of which the server tells only at the end of a pipeline."""
+_VERDICTS = (Allow, Hold, Refuse)
 UNREADABLE = Refuse(
     "The gateway cannot read the text in this encoding, so it was not run.",
     hint="SET client_encoding TO 'UTF8', and begin a new pipeline before texts beyond ASCII.",
@@ -32,12 +33,16 @@ class Asking(Answering):
             self._barrier.flushed = True
             self.to_upstream.append(FLUSH)
 
-    def _send(self, frame: Frame, kind: int, **details: Any) -> Entry:
+    def _send(self, frame: Frame, kind: int, hold: Hold | None = None) -> Entry:
         self.to_upstream.append(frame.raw)
-        return self._push(kind, **details)
+        self._serial += 1
+        entry = Entry(kind, self._serial, hold)
+        self._expected.append(entry)
+        return entry
 
     def _refuse(self, refuse: Refuse, *, simple: bool = False) -> None:
-        entry = self._push(owed.REFUSAL, refused=refuse, simple=simple)
+        entry = self._push(owed.REFUSAL)
+        entry.refused, entry.simple = refuse, simple
         if not simple:
             self._barrier = entry
         if len(self._expected) > 1:
@@ -87,23 +92,51 @@ class Asking(Answering):
         self._barrier = last
         self._wait(frame)
 
-    def _ask_about(self, text: bytes, request: Callable[[str], Request], then: Callable[[Any], None]) -> None:
-        decoded = self._decode(text)
-        if decoded is None:
-            then(UNREADABLE)
-        else:
-            self._ask_client(request(decoded), then)
+    def _ask_client(self, request: Request, then: Callable[..., None], *about: Any) -> None:
+        """Ask whether it may run, and go on with the verdict."""
+        self._with_verdict(self._consult(self.watch, "statement", request), request, then, *about)
 
-    def _ask_client(self, request: Request, then: Callable[[Any], None]) -> None:
+    def _with_verdict(self, verdict: Any, request: Request, then: Callable[..., None], *about: Any) -> None:
+        """Go on with a verdict: at once, if the watch has said it at once."""
+        if type(verdict) is not Later:
+            then(verdict if isinstance(verdict, _VERDICTS) else STUMBLED, *about)
+            return
         self._client_waits = True
 
         def answered(verdict: Any) -> None:
             self._client_waits = False
-            if self._skipping:
-                return  # the server has failed meanwhile, and would not look at it
-            then(verdict if isinstance(verdict, Allow | Refuse | Hold) else STUMBLED)
+            if not self._skipping:  # else the server has failed meanwhile, and would not look at it
+                then(verdict if isinstance(verdict, _VERDICTS) else STUMBLED, *about)
 
-        self._put(Question("statement", (request,), answered))
+        self._remind(verdict, answered, "statement", request)
+
+    def _run_query(self, verdict: Verdict, frame: Frame) -> None:
+        if isinstance(verdict, Refuse):
+            self._refuse(verdict, simple=True)
+            return
+        self._epoch += 1
+        self._send(frame, owed.QUERY, verdict if isinstance(verdict, Hold) else None)
+
+    def _prepare(self, verdict: Verdict, frame: Frame, name: bytes, statement: Statement) -> None:
+        if isinstance(verdict, Refuse):
+            self._refuse(verdict)
+            return
+        undo = self._replace(self._statements, name, statement)
+        self._send(frame, owed.PARSE).undo = undo
+
+    def _open_portal(self, verdict: Verdict, frame: Frame, name: bytes, bind: Bind) -> None:
+        if isinstance(verdict, Refuse):
+            self._refuse(verdict)
+            return
+        portal = Portal(name, bind, verdict, self._serial + 1, self._epoch)
+        undo = self._replace(self._portals, name, portal)
+        self._send(frame, owed.BIND).undo = undo
+
+
+def bind_of(portal: bytes, name: bytes, statement: Statement | None, body: bytes) -> Bind:
+    """What the watch is told of a Bind."""
+    text, types = (statement.text, statement.types) if statement is not None else (None, ())
+    return Bind(portal.decode("utf-8", "replace"), name.decode("utf-8", "replace"), text, types, body)
 
 
 def _length(statement: Any) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from discreet.gateway.arriving import Arriving
-from discreet.gateway.conversation import LATER, Question
+from discreet.gateway.conversation import Later, Question
 from discreet.gateway.entrance import Entrance
 from discreet.gateway.judge import STUMBLED, Allow, Hold, Keep, Mask, Refuse, Release, Watch
 from discreet.gateway.messages import error
@@ -67,25 +67,32 @@ class Connection(Arriving):
     # Session ----------------------------------------------------------------------------------------------------------
 
     def _client_session(self, data: bytes) -> None:
-        if self._session is not None and data:
-            self._session.client_data(data)
-            self._pump(self._session)
+        session = self._session
+        if session is not None and data:
+            session.client_data(data)
+            self._pump(session)
 
     def _upstream_session(self, data: bytes) -> None:
-        if self._session is not None and data:
-            self._session.upstream_data(data)
-            self._pump(self._session)
+        session = self._session
+        if session is not None and data:
+            session.upstream_data(data)
+            self._pump(session)
 
     def _pump(self, session: Session) -> None:
-        """Send what is to be sent, and read accordingly."""
+        """Send what is to be sent, await what is to be awaited, and read accordingly."""
         self._send(session.to_client, session.to_upstream)
+        if session.questions:
+            self._await(session.questions)
         if session.deliveries:
             self._delivered(session)
         if session.over:
             self.close()
             return
-        self.upstream.read(not (self.client.paused or session.upstream_waits))
-        self.client.read(not (self.upstream.paused or session.client_waits))
+        client, upstream = self.client, self.upstream
+        if upstream.reading is (client.paused or session.upstream_waits):
+            upstream.read(not upstream.reading)
+        if client.reading is (upstream.paused or session.client_waits):
+            client.read(not client.reading)
 
     def _send(self, to_client: list[bytes], to_upstream: list[bytes]) -> None:
         if to_upstream:
@@ -95,16 +102,21 @@ class Connection(Arriving):
             self.client.write(to_client[0] if len(to_client) == 1 else b"".join(to_client))
             to_client.clear()
 
-    def _consult(self, watch: Watch, question: Question) -> Any:
+    @staticmethod
+    def _consult(watch: Watch, method: str, *arguments: Any) -> Any:
+        """What the watch answers, or that it will; whatever it raises is a refusal."""
         try:
-            answer = getattr(watch, question.method)(*question.arguments)
+            answer = getattr(watch, method)(*arguments)
         except Exception:
             return STUMBLED
-        if type(answer) in _AT_ONCE or not isinstance(answer, Awaitable):
-            return answer
-        self._thinking += 1
-        self._start(self._later(question, answer))
-        return LATER
+        return answer if type(answer) in _AT_ONCE or not isinstance(answer, Awaitable) else Later(answer)
+
+    def _await(self, questions: list[Question]) -> None:
+        for question in questions:
+            awaited, question.awaited = question.awaited, None
+            if awaited is not None:
+                self._thinking += 1
+                self._start(self._later(question, awaited))
 
     async def _later(self, question: Question, answer: Awaitable[Any]) -> None:
         try:

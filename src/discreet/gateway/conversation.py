@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import codecs
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from discreet.gateway import expected as owed
 from discreet.gateway.expected import Entry, Portal, Statement
 from discreet.gateway.holding import Holding, Room
-from discreet.gateway.judge import Refuse, Watch, withheld
+from discreet.gateway.judge import Hold, Refuse, Watch, withheld
 from discreet.gateway.messages import error, execute_nowhere, fields, ready, report
-from discreet.gateway.wire import ROWS, Frame, Framer
+from discreet.gateway.wire import COPIED, ROWS, Frame, Framer
 
 IDLE = ord("I")
 MEBIBYTE = 1 << 20
@@ -37,20 +37,25 @@ class Limits:
 
 @dataclass(eq=False, slots=True)
 class Question:
-    """Something to ask the watch: which method, with what. Answered through `Session.answer`."""
+    """Something the watch was asked and did not answer at once. Answered through `Session.answer`."""
 
     method: str
     arguments: tuple[Any, ...]
     then: Callable[[Any], None]
+    awaited: Awaitable[Any] | None = None
+    """What the watch gave in place of the answer."""
 
 
-LATER = object()
-"""In place of an answer that takes its time."""
+@dataclass(eq=False, slots=True)
+class Later:
+    """In place of an answer that takes its time."""
+
+    awaited: Awaitable[Any] | None = None
 
 
-def always_later(watch: Watch, question: Question) -> Any:
+def always_later(watch: Watch, method: str, *arguments: Any) -> Any:
     """For who asks the questions by himself."""
-    return LATER
+    return Later()
 
 
 class Conversation:
@@ -63,7 +68,7 @@ class Conversation:
         limits: Limits,
         room: Room,
         parameters: Mapping[str, str],
-        consult: Callable[[Watch, Question], Any] = always_later,
+        consult: Callable[..., Any] = always_later,
     ) -> None:
         self.to_client: list[bytes] = []
         self.to_upstream: list[bytes] = []
@@ -89,7 +94,8 @@ class Conversation:
         self._holding: Holding | None = None
         self._barrier: Entry | None = None
         self._waiting: Frame | None = None
-        self._server = Framer(runs=ROWS, largest=RUN)
+        self._client = Framer(runs=COPIED, largest=limits.message)
+        self._server = Framer(runs=ROWS, largest=RUN, parted=ROWS)
         self._skipping = False
         self._copying = False
         self._executed = False
@@ -108,18 +114,32 @@ class Conversation:
         self.over = True
         self._drop_held()
 
-    def _put(self, question: Question) -> bool:
-        """Ask; if it is not answered at once, remember that, and go on when it is."""
-        answer = self._consult(self.watch, question)
-        if answer is LATER:
-            self.questions.append(question)
-            return False
-        question.then(answer)
-        return True
+    def _ask_server(self, method: str, then: Callable[..., None], arguments: tuple[Any, ...], *about: Any) -> None:
+        """Ask about what the server said, and go on with the answer."""
+        self._go_on(self._consult(self.watch, method, *arguments), then, method, arguments, *about)
 
-    def _push(self, kind: int, **details: Any) -> Entry:
+    def _go_on(
+        self, answer: Any, then: Callable[..., None], method: str, arguments: tuple[Any, ...], *about: Any
+    ) -> None:
+        """Go on with an answer: at once, if the watch has said it at once."""
+        if type(answer) is not Later:
+            then(answer, *about)
+            return
+        self._upstream_waits = True
+
+        def answered(answer: Any) -> None:
+            self._upstream_waits = False
+            then(answer, *about)
+
+        self._remind(answer, answered, method, *arguments)
+
+    def _remind(self, later: Later, then: Callable[[Any], None], method: str, *arguments: Any) -> None:
+        """Go on when the watch has answered."""
+        self.questions.append(Question(method, arguments, then, later.awaited))
+
+    def _push(self, kind: int, hold: Hold | None = None) -> Entry:
         self._serial += 1
-        entry = Entry(kind, self._serial, **details)
+        entry = Entry(kind, self._serial, hold)
         self._expected.append(entry)
         return entry
 
@@ -182,7 +202,7 @@ class Conversation:
         self._skipping = True
         if undo and self.status == IDLE and not self._began:
             self.to_upstream.append(execute_nowhere())
-            self._push(owed.FAILURE, silent=True)
+            self._push(owed.FAILURE).silent = True
 
     def _abandon(self) -> None:
         """The server skips everything up to the next Sync: what it was sent before that is not answered."""

@@ -95,7 +95,10 @@ def _rows(held: Held, style: Style) -> Iterator[list[bytes | None]]:
     if style.comma:
         text = b"".join(held.data[begin + _LINE : end] for begin, end in zip(starts, ends, strict=True))
         reader = csv.reader(io.StringIO(text.decode("utf-8"), newline=""), strict=True)
-        found: list[list[bytes | None]] = [[cell.encode() for cell in row] for row in reader]
+        try:
+            found: list[list[bytes | None]] = [[cell.encode() for cell in row] for row in reader]
+        except csv.Error:
+            raise NotUnderstood from None
         if len(found) != len(starts):
             raise NotUnderstood
         yield from found

@@ -54,6 +54,7 @@ class Held:
     """False if more may be fetched from the portal."""
     tag: str = ""
     """What the server says it did, such as SELECT 3; empty for a chunk."""
+    _found: Cells | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> int:
@@ -82,18 +83,17 @@ class Held:
         >>> held.cells().lengths.tolist(), held.cell(held.cells().offsets[0, 0], 1)
         ([[1], [-1]], b'x')
         """
-        return self._cells
+        if self._found is None:
+            self._found = self._few() if self.rows <= _BY_HAND and not self.copy else self._many()
+        return self._found
 
     def cell(self, offset: int, length: int) -> bytes | None:
         """The bytes of one cell; None for NULL."""
         return None if length < 0 else self.data[offset : offset + length]
 
-    @cached_property
-    def _cells(self) -> Cells:
+    def _many(self) -> Cells:
         if self.copy:
             raise Malformed
-        if self.rows <= _BY_HAND:
-            return self._few()
         width = self._width()
         offsets = np.empty((width, self.rows), dtype=np.int64)
         lengths = np.empty((width, self.rows), dtype=np.int32)

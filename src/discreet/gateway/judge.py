@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.gateway.holding import Held
-from discreet.gateway.messages import Column
+from discreet.gateway.messages import BindValues, Column, bind_values
 
 Token = Any
 """What a watch calls a publication: everything that one portal or statement gives out. The gateway only hands it back."""
@@ -52,17 +52,29 @@ class Parse:
     types: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Bind:
-    """A prepared statement gets its parameters. `text` is None where it was not prepared by a Parse seen here."""
+    """A prepared statement gets its parameters. `text` is None where it was not prepared by a Parse seen here.
 
-    portal: str
-    statement: str
-    text: str | None
-    types: tuple[int, ...]
-    parameter_formats: tuple[int, ...]
-    parameters: tuple[bytes | None, ...] = field(repr=False)
-    result_formats: tuple[int, ...]
+    Parameters and formats are read when somebody looks at them: most statements are judged by their text alone. If they
+    cannot be read, looking raises, which is a refusal like everything that a watch raises.
+    """
+
+    __slots__ = ("_body", "_values", "portal", "statement", "text", "types")
+
+    def __init__(self, portal: str, statement: str, text: str | None, types: tuple[int, ...], body: bytes) -> None:
+        self.portal, self.statement, self.text, self.types = portal, statement, text, types
+        self._body = body
+        self._values: BindValues | None = None
+
+    @property
+    def values(self) -> BindValues:
+        """Formats of the parameters, parameters, formats of the result."""
+        if self._values is None:
+            self._values = bind_values(self._body)
+        return self._values
+
+    def __repr__(self) -> str:
+        return f"Bind({self.portal!r}, {self.statement!r}, {self.text!r}, {self.types!r})"
 
 
 @dataclass(frozen=True, slots=True)

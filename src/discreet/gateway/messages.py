@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from struct import Struct, pack
+from typing import NamedTuple
 
-from discreet.gateway.wire import Malformed
+from discreet.gateway.wire import LENGTH, Malformed
 
 _COLUMN = Struct("!ihihih")
+_COUNT = Struct("!H")
 
 FLUSH = b"H\x00\x00\x00\x04"
 SYNC = b"S\x00\x00\x00\x04"
@@ -116,8 +118,7 @@ def _unsigned(numbers: tuple[int, ...]) -> tuple[int, ...]:
     return (table & 0xFFFF_FFFF, number, kind & 0xFFFF_FFFF, *rest)
 
 
-@dataclass(frozen=True, slots=True)
-class ParseBody:
+class ParseBody(NamedTuple):
     """What a Parse message says."""
 
     name: bytes
@@ -125,12 +126,9 @@ class ParseBody:
     types: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BindBody:
-    """What a Bind message says."""
+class BindValues(NamedTuple):
+    """What a Bind message says behind the names of portal and statement."""
 
-    portal: bytes
-    statement: bytes
     parameter_formats: tuple[int, ...]
     parameters: tuple[bytes | None, ...]
     result_formats: tuple[int, ...]
@@ -195,43 +193,94 @@ class Reader:
 
 def query_text(body: bytes) -> bytes:
     """The text of a Query."""
-    if body.find(b"\0") != len(body) - 1:
+    if not body or body.find(0) != len(body) - 1:
         raise Malformed
     return body[:-1]
 
 
 def parse_body(body: bytes) -> ParseBody:
     """What a Parse message says."""
-    reader = Reader(body)
-    found = ParseBody(reader.text(), reader.text(), tuple(kind & 0xFFFF_FFFF for kind in reader.numbers(4)))
-    reader.end()
-    return found
+    try:
+        name = body.index(0)
+        text = body.index(0, name + 1)
+        (count,) = _COUNT.unpack_from(body, text + 1)
+        types = struct.unpack_from(f"!{count}I", body, text + 3) if count else ()
+    except (ValueError, struct.error):
+        raise Malformed from None
+    if len(body) != text + 3 + 4 * count:
+        raise Malformed
+    return ParseBody(body[:name], body[name + 1 : text], types)
 
 
-def bind_body(body: bytes) -> BindBody:
-    """What a Bind message says."""
-    reader = Reader(body)
-    found = BindBody(reader.text(), reader.text(), reader.numbers(2), reader.values(), reader.numbers(2))
-    reader.end()
-    return found
+def bind_names(body: bytes) -> tuple[bytes, bytes]:
+    """The portal that a Bind message opens, and the statement that it binds."""
+    portal = body.find(0)
+    statement = body.find(0, portal + 1)
+    if portal < 0 or statement < 0:
+        raise Malformed
+    return body[:portal], body[portal + 1 : statement]
+
+
+def bind_values(body: bytes) -> BindValues:
+    """What a Bind message says behind the names."""
+    try:
+        formats, pos = _shorts(body, body.index(0, body.index(0) + 1) + 1)
+        values, pos = _values(body, pos)
+        results, pos = _shorts(body, pos)
+    except (ValueError, struct.error):
+        raise Malformed from None
+    if pos != len(body):
+        raise Malformed
+    return BindValues(formats, values, results)
+
+
+def copy_formats(body: bytes) -> tuple[int, ...]:
+    """The formats of the columns that a COPY to the client gives out.
+
+    >>> copy_formats(b"\\0\\0\\2\\0\\0\\0\\1")
+    (0, 1)
+    """
+    try:
+        formats, end = _shorts(body, 1)
+    except struct.error:
+        raise Malformed from None
+    if end != len(body):
+        raise Malformed
+    return formats
+
+
+def _shorts(body: bytes, pos: int) -> tuple[tuple[int, ...], int]:
+    (count,) = _COUNT.unpack_from(body, pos)
+    return struct.unpack_from(f"!{count}h", body, pos + 2) if count else (), pos + 2 + 2 * count
+
+
+def _values(body: bytes, pos: int) -> tuple[tuple[bytes | None, ...], int]:
+    (count,) = _COUNT.unpack_from(body, pos)
+    pos += 2
+    found: list[bytes | None] = []
+    for _ in range(count):
+        (size,) = LENGTH.unpack_from(body, pos)
+        pos += 4
+        if size < -1 or pos + size > len(body):
+            raise Malformed
+        found.append(None if size < 0 else body[pos : pos + size])
+        pos += max(size, 0)
+    return tuple(found), pos
 
 
 def execute_body(body: bytes) -> tuple[bytes, int]:
     """The portal of an Execute, and how many rows are wanted at most; 0 for all."""
-    reader = Reader(body)
-    found = reader.text(), reader.number(4)
-    reader.end()
-    return found
+    end = body.find(0)
+    if end < 0 or len(body) != end + 5:
+        raise Malformed
+    return body[:end], LENGTH.unpack_from(body, end + 1)[0]
 
 
 def target(body: bytes) -> tuple[int, bytes]:
     """What a Describe or Close is about: S or P, and a name."""
-    reader = Reader(body)
-    found = reader.take(1)[0], reader.text()
-    reader.end()
-    if found[0] not in b"SP":
+    if body[:1] not in (b"S", b"P") or body.find(0) != len(body) - 1:
         raise Malformed
-    return found
+    return body[0], body[1:-1]
 
 
 def call_body(body: bytes) -> tuple[int, tuple[int, ...], tuple[bytes | None, ...], int]:

@@ -10,18 +10,21 @@ from discreet.kernel.histogram import text
 
 TEXTS = frozenset((0, 25, 1043, 1042, 19, 705))
 NUMBERS = frozenset((20, 21, 23))
+_AS_TEXT, _AS_BYTES = TEXTS | NUMBERS, NUMBERS | (TEXTS - {0})
 
 
 def told(bind: Bind) -> dict[str, Any]:
     """Numbers of parameters, as $1 is written, with their texts; those that cannot be told are left out.
 
-    >>> told(Bind("", "", "SELECT $1, $2", (23,), (0, 1), (b"7", b"\\x00\\x01"), ()))
+    >>> body = b"\\0\\0" + b"\\0\\2\\0\\0\\0\\1" + b"\\0\\2\\0\\0\\0\\x017\\0\\0\\0\\2\\0\\1" + b"\\0\\0"
+    >>> told(Bind("", "", "SELECT $1, $2", (23,), body))
     {'1': '7'}
     """
     found: dict[str, Any] = {}
-    for place, value in enumerate(bind.parameters):
+    given = bind.values
+    for place, value in enumerate(given.parameters):
         kind = bind.types[place] if place < len(bind.types) else 0
-        known = _told(value, kind, _format(bind.parameter_formats, place))
+        known = _told(value, kind, _format(given.parameter_formats, place))
         if known is not None:
             found[str(place + 1)] = known
     return found
@@ -38,7 +41,7 @@ def _told(value: bytes | None, kind: int, form: int) -> str | None:
         return None
     try:
         if form == 0:
-            return value.decode() if kind in TEXTS | NUMBERS else None
-        return text(loader(kind, 1)(value)) if kind in NUMBERS | (TEXTS - {0}) else None
+            return value.decode() if kind in _AS_TEXT else None
+        return text(loader(kind, 1)(value)) if kind in _AS_BYTES else None
     except (Undecodable, UnicodeDecodeError, ValueError):
         return None

@@ -6,7 +6,8 @@ import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from discreet.gateway.accounts import Granted
 from discreet.gateway.judge import Refuse
@@ -36,19 +37,35 @@ class Run:
     open: bool = True
     """Whether nothing has come back yet."""
 
-    def questions(self) -> list[Understood]:
+    def questions(self) -> tuple[Understood, ...]:
         """Statements that ask about sensitive columns."""
-        return [one for some in self.statements for one in some if one.reading is not None and one.reading.asked]
+        return traits_of(self.statements).questions
 
     @property
     def reads(self) -> bool:
         """Whether it gives out anything of governed tables."""
-        return any(one.reading is not None for some in self.statements for one in some)
+        return traits_of(self.statements).reads
 
     @property
     def writes(self) -> bool:
         """Whether it changes anything, which a denial has to undo."""
-        return any(one.reading is not None and one.reading.writes for some in self.statements for one in some)
+        return traits_of(self.statements).writes
+
+
+class Traits(NamedTuple):
+    """What statements do, whatever they are executed with."""
+
+    reads: bool
+    writes: bool
+    questions: tuple[Understood, ...]
+
+
+@lru_cache(256)
+def traits_of(statements: tuple[tuple[Understood, ...], ...]) -> Traits:
+    """Looked at once: the same statements are executed again and again."""
+    readings = [one for some in statements for one in some if one.reading is not None]
+    asking = tuple(one for one in readings if one.reading is not None and one.reading.asked)
+    return Traits(bool(readings), any(one.reading is not None and one.reading.writes for one in readings), asking)
 
 
 class Names:

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from discreet.gateway import expected as owed
-from discreet.gateway.asking import Asking
+from discreet.gateway.asking import UNREADABLE, bind_of
 from discreet.gateway.conversation import IDLE, Limits, Question
 from discreet.gateway.expected import Entry, Portal, Statement
-from discreet.gateway.judge import Allow, Bind, Call, Execute, Hold, Parse, Query, Refuse, Watch
+from discreet.gateway.judge import Allow, Call, Execute, Hold, Parse, Query, Refuse, Verdict, Watch
 from discreet.gateway.messages import (
-    bind_body,
+    bind_names,
     call_body,
     describe_portal,
     execute_body,
@@ -24,22 +24,23 @@ from discreet.gateway.messages import (
     query_text,
     target,
 )
-from discreet.gateway.wire import COPIED, Frame, Framer, Malformed
+from discreet.gateway.straight import Straight
+from discreet.gateway.wire import Frame, Malformed
 
 _SYNC, _TERMINATE, _FLUSH, _DATA, _DONE, _FAIL = (ord(letter) for letter in "SXHdcf")
 _COPY = frozenset((_DATA, _DONE, _FAIL))
 _BEFORE_BARRIER = _COPY | {_TERMINATE, _FLUSH}
+_NO_SENSE = "The gateway cannot make sense of what it received."
 TOO_LONG = Refuse("The message is longer than the gateway reads.", hint="Send it in parts.", sqlstate="54000")
 TOO_MANY = Refuse("There are too many prepared statements.", hint="Close those that are done.", sqlstate="53200")
 NO_FAST_PATH = Refuse("Functions called by number cannot be held back.", hint="Call it with SELECT.")
 
 
-class Session(Asking):
+class Session(Straight):
     """The state machine. Feed it, send what it wants sent, ask what it wants asked."""
 
     def __init__(self, watch: Watch, *, limits: Limits, **more: Any) -> None:
         super().__init__(watch, limits=limits, **more)
-        self._client = Framer(runs=COPIED, largest=limits.message)
         self._actions: dict[int, Callable[[Frame], None]] = {
             owed.QUERY: self._query,
             owed.PARSE: self._parse,
@@ -69,28 +70,33 @@ class Session(Asking):
 
     def client_data(self, data: bytes) -> None:
         """Bytes from the client."""
-        self._client.feed(data)
-        self._advance(self._advance_client)
+        try:
+            if not data or self.over or self._goes_straight(data):
+                return
+            self._client.feed(data)
+            self._advance_client()
+        except Malformed:
+            self._end(_NO_SENSE)
 
     def upstream_data(self, data: bytes) -> None:
         """Bytes from the server."""
         self._server.feed(data)
-        self._advance(self._advance_upstream)
-        if self._waiting is not None or self._client.waiting:
-            self._advance(self._advance_client)
+        try:
+            self._advance_upstream()
+            if self._waiting is not None or not self._client.empty:
+                self._advance_client()
+        except Malformed:
+            self._end(_NO_SENSE)
 
     def answer(self, question: Question, value: Any) -> None:
         """What the watch says to a question."""
-        question.then(value)
-        if question.method != "statement":
-            self._advance(self._advance_upstream)
-        self._advance(self._advance_client)
-
-    def _advance(self, direction: Callable[[], None]) -> None:
         try:
-            direction()
+            question.then(value)
+            if question.method != "statement":
+                self._advance_upstream()
+            self._advance_client()
         except Malformed:
-            self._end("The gateway cannot make sense of what it received.")
+            self._end(_NO_SENSE)
 
     def _advance_client(self) -> None:
         while not self._client_waits and not self.over and len(self._expected) < self._limits.owed:
@@ -100,7 +106,11 @@ class Session(Asking):
             if self._barrier is not None and self._must_wait(frame, self._barrier):
                 self._wait(frame)
                 return
-            self._take(frame)
+            action = self._actions.get(frame.kind)
+            if action is None or frame.part or self._skipping:
+                self._take_otherwise(frame)
+            else:
+                action(frame)
 
     def _must_wait(self, frame: Frame, barrier: Entry) -> bool:
         if frame.kind in _BEFORE_BARRIER:
@@ -114,14 +124,13 @@ class Session(Asking):
         owing = any(entry.kind in owed.ENDS_WITH_READY for entry in self._expected if entry is not barrier)
         return not owing and (self.status != IDLE or self._began)
 
-    def _take(self, frame: Frame) -> None:
+    def _take_otherwise(self, frame: Frame) -> None:
         if frame.part:
             self._take_part(frame)
-        elif self._skipping and frame.kind not in (_SYNC, _TERMINATE):
-            return
         elif frame.kind not in self._actions:
-            self._end("The client sent a message of an unknown kind.")
-        else:
+            if not self._skipping:
+                self._end("The client sent a message of an unknown kind.")
+        elif frame.kind in (_SYNC, _TERMINATE):
             self._actions[frame.kind](frame)
 
     def _take_part(self, frame: Frame) -> None:
@@ -153,14 +162,11 @@ class Session(Asking):
         if self._unsure_of(text):
             self._wait_until_sure(frame)
             return
-        self._ask_about(text, Query, lambda verdict: self._run_query(frame, verdict))
-
-    def _run_query(self, frame: Frame, verdict: Any) -> None:
-        if isinstance(verdict, Refuse):
-            self._refuse(verdict, simple=True)
-            return
-        self._epoch += 1
-        self._send(frame, owed.QUERY, hold=verdict if isinstance(verdict, Hold) else None)
+        decoded = self._decode(text)
+        if decoded is None:
+            self._refuse(UNREADABLE, simple=True)
+        else:
+            self._ask_client(Query(decoded), self._run_query, frame)
 
     def _parse(self, frame: Frame) -> None:
         parse = parse_body(frame.body)
@@ -170,38 +176,18 @@ class Session(Asking):
         if self._remembered + len(parse.text) > self._limits.statements:
             self._refuse(TOO_MANY)
             return
-        name = parse.name.decode("utf-8", "replace")
-
-        def prepare(verdict: Any) -> None:
-            if isinstance(verdict, Refuse):
-                self._refuse(verdict)
-                return
-            statement = Statement(self._decode(parse.text) or "", parse.types)
-            self._send(frame, owed.PARSE, undo=self._replace(self._statements, parse.name, statement))
-
-        self._ask_about(parse.text, lambda text: Parse(name, text, parse.types), prepare)
+        text = self._decode(parse.text)
+        if text is None:
+            self._refuse(UNREADABLE)
+        else:
+            request = Parse(parse.name.decode("utf-8", "replace"), text, parse.types)
+            self._ask_client(request, self._prepare, frame, parse.name, Statement(text, parse.types))
 
     def _bind(self, frame: Frame) -> None:
-        body = bind_body(frame.body)
-        statement = self._statements.get(body.statement)
-        bind = Bind(
-            body.portal.decode("utf-8", "replace"),
-            body.statement.decode("utf-8", "replace"),
-            statement.text if statement else None,
-            statement.types if statement else (),
-            body.parameter_formats,
-            body.parameters,
-            body.result_formats,
-        )
-
-        def open_portal(verdict: Any) -> None:
-            if isinstance(verdict, Refuse):
-                self._refuse(verdict)
-                return
-            portal = Portal(body.portal, bind, verdict, self._serial + 1, self._epoch)
-            self._send(frame, owed.BIND, undo=self._replace(self._portals, body.portal, portal))
-
-        self._ask_client(bind, open_portal)
+        body = frame.body
+        portal, name = bind_names(body)
+        bind = bind_of(portal, name, self._statements.get(name), body)
+        self._ask_client(bind, self._open_portal, frame, portal, bind)
 
     def _describe(self, frame: Frame) -> None:
         kind, name = target(frame.body)
@@ -210,7 +196,7 @@ class Session(Asking):
             self._send(frame, owed.DESCRIBE)
             return
         portal.asked = True
-        self._send(frame, owed.DESCRIBE, portal=portal, hold=portal.verdict)
+        self._send(frame, owed.DESCRIBE, portal.verdict).portal = portal
 
     def _execute(self, frame: Frame) -> None:
         name, limit = execute_body(frame.body)
@@ -220,17 +206,16 @@ class Session(Asking):
             return
         token = portal.verdict.token if portal and isinstance(portal.verdict, Hold) else None
         request = Execute(name.decode("utf-8", "replace"), limit, portal.bind if portal else None, token)
+        self._ask_client(request, self._reopen_portal, frame, name, portal)
 
-        def judged(verdict: Any) -> None:
-            if isinstance(verdict, Refuse):
-                self._refuse(verdict)
-                return
-            again = Portal(name, request.bound, verdict, self._serial + 1, self._epoch)
-            again.chunks = portal.chunks if portal else 0
-            self._portals[name] = again
-            self._run_portal(frame, again)
-
-        self._ask_client(request, judged)
+    def _reopen_portal(self, verdict: Verdict, frame: Frame, name: bytes, before: Portal | None) -> None:
+        if isinstance(verdict, Refuse):
+            self._refuse(verdict)
+            return
+        again = Portal(name, before.bind if before else None, verdict, self._serial + 1, self._epoch)
+        again.chunks = before.chunks if before else 0
+        self._portals[name] = again
+        self._run_portal(frame, again)
 
     def _run_portal(self, frame: Frame, portal: Portal) -> None:
         self._executed = True
@@ -243,22 +228,23 @@ class Session(Asking):
         if not portal.asked:
             portal.asked = True
             self.to_upstream.append(describe_portal(portal.name))
-            self._push(owed.DESCRIBE, portal=portal, hold=portal.verdict, silent=True)
-        self._barrier = self._send(frame, owed.EXECUTE, portal=portal, hold=portal.verdict)
+            describing = self._push(owed.DESCRIBE, portal.verdict)
+            describing.portal, describing.silent = portal, True
+        self._barrier = self._send(frame, owed.EXECUTE, portal.verdict)
+        self._barrier.portal = portal
 
     def _close(self, frame: Frame) -> None:
         kind, name = target(frame.body)
         kept: dict[bytes, Any] = self._portals if kind == ord("P") else self._statements
-        self._send(frame, owed.CLOSE, undo=self._replace(kept, name, None))
+        undo = self._replace(kept, name, None)
+        self._send(frame, owed.CLOSE).undo = undo
 
     def _call(self, frame: Frame) -> None:
-        request = Call(*call_body(frame.body))
+        self._ask_client(Call(*call_body(frame.body)), self._run_call, frame)
 
-        def judged(verdict: Any) -> None:
-            if isinstance(verdict, Allow):
-                self._epoch += 1
-                self._send(frame, owed.CALL)
-            else:
-                self._refuse(verdict if isinstance(verdict, Refuse) else NO_FAST_PATH, simple=True)
-
-        self._ask_client(request, judged)
+    def _run_call(self, verdict: Verdict, frame: Frame) -> None:
+        if isinstance(verdict, Allow):
+            self._epoch += 1
+            self._send(frame, owed.CALL)
+        else:
+            self._refuse(verdict if isinstance(verdict, Refuse) else NO_FAST_PATH, simple=True)

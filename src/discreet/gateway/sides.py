@@ -26,7 +26,8 @@ class Side(asyncio.Protocol):
         self._lost = lost
         self._tell_paused = paused
         self._transport: asyncio.Transport | None = None
-        self._reading = True
+        self.reading = True
+        """Whether it is read."""
         self._before: list[bytes] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -68,7 +69,7 @@ class Side(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         self._before = []  # what comes before we know that the handshake is over
         encrypted = await loop.start_tls(self._transport, self, context, server_side=True, ssl_handshake_timeout=30)
-        self._reading = True
+        self.reading = True
         if encrypted is None:
             raise ConnectionResetError
         self.connection_made(encrypted)
@@ -94,9 +95,9 @@ class Side(asyncio.Protocol):
 
     def read(self, wanted: bool) -> None:
         """Read on, or not for now."""
-        if wanted == self._reading or self._transport is None or self._transport.is_closing():
+        if wanted == self.reading or self._transport is None or self._transport.is_closing():
             return
-        self._reading = wanted
+        self.reading = wanted
         if wanted:
             self._transport.resume_reading()
         else:

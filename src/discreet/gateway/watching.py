@@ -114,7 +114,7 @@ class Watch:
         if text.passes:
             self._passed(text, request.text)
             return Allow()
-        return self._run(text.statements, self._digest(text, request.text, request.parameters), told(request))
+        return self._run(text.statements, self._digest(text, request.text, request.values.parameters), told(request))
 
     def _bind_name(self, request: Bind) -> Verdict | Awaitable[Verdict]:
         """A statement that was prepared in SQL, or of which the gateway has lost sight."""

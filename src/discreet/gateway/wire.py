@@ -21,15 +21,16 @@ from struct import Struct
 import numpy as np
 from numpy.typing import NDArray
 
-_LENGTH = Struct("!i")
+LENGTH = Struct("!i")
+"""How a length, or any number of four bytes, is written."""
 _HEADER = 5
 _LARGEST = 0x3FFF_FFFF  # PostgreSQL's own limit on what it allocates at once
 ROWS = frozenset(b"Dd")
 """The messages from the server that come in runs: DataRow and CopyData."""
 COPIED = frozenset(b"d")
 """The messages from a client that come in runs: CopyData. (From a client, D is Describe.)"""
-_SKIMMED = frozenset(b"TDCI")
-_BY_HAND = 16  # messages walked one by one before it is asked whether arrays are worth their set-up
+FEW = 16
+"""Messages that are walked one by one before it is asked whether arrays are worth their set-up."""
 _WORTH_ARRAYS = 160  # messages that are likely to follow
 
 Starts = Sequence[int] | NDArray[np.int64]
@@ -63,11 +64,15 @@ class Frame:
 class Framer:
     """Cuts a stream of bytes into frames."""
 
-    __slots__ = ("_data", "_have", "_kind", "_largest", "_left", "_need", "_parts", "_pos", "_runs")
+    __slots__ = ("_data", "_have", "_kind", "_largest", "_left", "_need", "_parted", "_parts", "_pos", "_runs")
 
-    def __init__(self, *, runs: frozenset[int] = frozenset(), largest: int = _LARGEST) -> None:
+    def __init__(
+        self, *, runs: frozenset[int] = frozenset(), largest: int = _LARGEST, parted: frozenset[int] | None = None
+    ) -> None:
         self._runs = runs
         self._largest = largest
+        self._parted = parted
+        """The messages that come in parts where they are larger; all, if there is none."""
         self._data = b""
         self._pos = 0
         self._parts: list[bytes] = []
@@ -80,6 +85,11 @@ class Framer:
     def waiting(self) -> int:
         """Bytes that were fed and not yet handed out."""
         return self._have if self._need else len(self._data) - self._pos
+
+    @property
+    def empty(self) -> bool:
+        """Whether everything that was fed was handed out, and whole."""
+        return self._pos == len(self._data) and not self._need and not self._left
 
     def feed(self, data: bytes) -> None:
         """Take in bytes as they come from the network."""
@@ -107,45 +117,35 @@ class Framer:
         if self._need or len(data) - pos < _HEADER:
             return None
         kind = data[pos]
-        end = pos + 1 + self._length(data, pos)
+        length = LENGTH.unpack_from(data, pos + 1)[0]
+        if length < 4 or length > _LARGEST:
+            raise Malformed
+        end = pos + 1 + length
         if end > len(data):
             return self._incomplete(kind, end - pos)
         if kind in self._runs:
             return self._run(kind)
         self._pos = end
-        if end - pos > self._largest:
+        if end - pos > self._largest and self._comes_in_parts(kind):
             return Frame(kind, data[pos:end], [0], "only")
         return Frame(kind, data if pos == 0 and end == len(data) else data[pos:end])
 
-    def skim(self) -> bytes:
-        """The next few whole messages of a result that need not be looked at one by one, in one piece.
+    def window(self) -> tuple[bytes, int]:
+        """Bytes in which the next message begins, and where; none while a message is not whole."""
+        return (b"", 0) if self._left or self._need else (self._data, self._pos)
 
-        Rows, descriptions and the ends of statements; but not the end of one whose name begins with D, which may forget
-        prepared statements.
-        """
-        data, pos = self._data, self._pos
-        if self._left or self._need:
-            return b""
-        last, size = len(data) - _HEADER, len(data)
-        for _ in range(_BY_HAND):
-            if pos > last or data[pos] not in _SKIMMED:
-                break
-            end = pos + 1 + _LENGTH.unpack_from(data, pos + 1)[0]
-            if end < pos + 5 or end > size or (data[pos] == 0x43 and data[pos + 5 : pos + 6] == b"D"):
-                break
-            pos = end
-        found, self._pos = data[self._pos : pos], pos
-        return found
+    def take(self, end: int) -> bytes:
+        """The whole messages of the window up to a place, in one piece."""
+        data, begin = self._data, self._pos
+        self._pos = end
+        return data if begin == 0 and end == len(data) else data[begin:end]
 
-    def _length(self, data: bytes, pos: int) -> int:
-        length: int = _LENGTH.unpack_from(data, pos + 1)[0]
-        if length < 4 or length > _LARGEST:
-            raise Malformed
-        return length
+    def _comes_in_parts(self, kind: int) -> bool:
+        return self._parted is None or kind in self._parted
 
     def _incomplete(self, kind: int, size: int) -> Frame | None:
         data, pos = self._data, self._pos
-        if size > self._largest:
+        if size > self._largest and self._comes_in_parts(kind):
             self._data, self._pos, self._left, self._kind = b"", 0, size - (len(data) - pos), kind
             return Frame(kind, data[pos:], [0], "first")
         self._parts, self._have, self._need = [data[pos:]], len(data) - pos, size
@@ -177,9 +177,9 @@ def walk(data: bytes, pos: int) -> tuple[Starts, int]:
     ([0, 5], 11)
     """
     starts: list[int] = []
-    kind, size, first, enough = data[pos], len(data), pos, _BY_HAND
+    kind, size, first, enough = data[pos], len(data), pos, FEW
     while pos + _HEADER <= size and data[pos] == kind:
-        length = _LENGTH.unpack_from(data, pos + 1)[0]
+        length = LENGTH.unpack_from(data, pos + 1)[0]
         if length < 4 or length > _LARGEST:
             raise Malformed
         if pos + 1 + length > size:
@@ -194,6 +194,26 @@ def walk(data: bytes, pos: int) -> tuple[Starts, int]:
         return starts, pos
     more, end = _chain(np.frombuffer(data, dtype=np.uint8), pos, data[starts[-1] : starts[-1] + 7])
     return (np.concatenate([np.array(starts, dtype=np.int64), more]), end) if len(more) else (starts, end)
+
+
+def few_rows(data: bytes, pos: int) -> tuple[list[int], int]:
+    """Where rows begin, counted from `pos`, and where the end of their statement does; none if it is not there, or far.
+
+    >>> few_rows(b"D\\0\\0\\0\\4D\\0\\0\\0\\5xC\\0\\0\\0\\4", 0)
+    ([0, 5], 11)
+    """
+    places: list[int] = []
+    at, last = pos, len(data) - _HEADER
+    while at <= last and len(places) <= FEW:
+        kind = data[at]
+        if kind == 0x43:  # C
+            return places, at
+        length = LENGTH.unpack_from(data, at + 1)[0]
+        if kind != 0x44 or not 4 <= length <= last + 4 - at:  # D
+            break
+        places.append(at - pos)
+        at += 1 + length
+    return [], pos
 
 
 def _chain(octets: NDArray[np.uint8], pos: int, sample: bytes) -> tuple[NDArray[np.int64], int]:

@@ -1,0 +1,286 @@
+"""What anybody may send from either end, into everything that reads it.
+
+`one_input` turns bytes into one attempt: the first says at what, the others what is sent. Valid messages are among what can be
+chosen, so that attempts get beyond the first message. Nothing may be raised but what is defined for it, no row may pass a watch
+that denies, and no more may be held than the bound. Hypothesis draws the bytes in test_fuzzing.py;
+`libfuzzer.py` finds them by coverage.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from discreet.gateway import Allow, Hold, Limits, Refuse, Release, startup
+from discreet.gateway.catalog import Catalog, Origin, Relation
+from discreet.gateway.copied import Style, as_rows
+from discreet.gateway.decoding import Decoder, Undecodable
+from discreet.gateway.entrance import Channels, Entrance
+from discreet.gateway.holding import Held, Room
+from discreet.gateway.lexing import Unreadable, lexed
+from discreet.gateway.messages import Column
+from discreet.gateway.reading import NotUnderstood
+from discreet.gateway.session import Session
+from discreet.gateway.understanding import understood
+from discreet.gateway.wire import Malformed, walk
+from discreet.policy.gateway import GovernedTable
+from tests.gateway import raw
+from tests.gateway.raw import message, row
+from tests.gateway.watching import Holding
+
+HELD, ROOM = 4_000, 8_000
+STEPS = 64
+ERROR = message(b"E", b"SERROR\0C22012\0Mwrong\0\0")
+DESCRIPTION = message(b"T", b"\0\1secret\0" + bytes.fromhex("00000007000100000019ffffffffffff0000"))
+CLIENT = (
+    raw.query("SELECT 1"),
+    raw.query("é"),
+    raw.parse("SELECT $1", "s", [23]),
+    raw.parse("SELECT 1"),
+    raw.bind(),
+    raw.bind("p", "s", [b"1", None], [1]),
+    raw.describe("P"),
+    raw.describe("S", "s"),
+    raw.execute(),
+    raw.execute("p", 2),
+    raw.close("P", "p"),
+    raw.close("S", "s"),
+    raw.SYNC,
+    raw.FLUSH,
+    raw.TERMINATE,
+    message(b"d", b"1\n"),
+    message(b"c"),
+    message(b"f", b"no\0"),
+    message(b"F", bytes(10)),
+    raw.query("x" * 3_000),
+)
+SERVER = (
+    message(b"1"),
+    message(b"2"),
+    message(b"3"),
+    message(b"n"),
+    message(b"s"),
+    message(b"I"),
+    message(b"t", b"\0\1\0\0\0\x17"),
+    DESCRIPTION,
+    row(b"value") * 3,
+    row(b"value") * 40,
+    row(b"v" * 900) * 3,
+    message(b"C", b"SELECT 3\0"),
+    message(b"C", b"DEALLOCATE ALL\0"),
+    message(b"C", b"BEGIN\0"),
+    message(b"Z", b"I"),
+    message(b"Z", b"T"),
+    ERROR,
+    message(b"N", b"SNOTICE\0C00000\0Mhello\0\0"),
+    message(b"A", b"\0\0\0\1x\0y\0"),
+    message(b"S", b"client_encoding\0LATIN1\0"),
+    message(b"H", b"\0\0\1\0\0"),
+    message(b"G", b"\0\0\1\0\0"),
+    message(b"d", b"1\tvalue\n"),
+    message(b"c"),
+    message(b"V", b"\0\0\0\1x"),
+    message(b"R", b"\0\0\0\0"),
+    message(b"R", b"\0\0\0\x0aSCRAM-SHA-256\0SCRAM-SHA-256-PLUS\0\0"),
+)
+SPOKEN = (
+    "SELECT FROM WHERE AND OR NOT IN EXISTS WITH AS UNION ORDER BY GROUP CASE WHEN THEN END JOIN ON USING LATERAL OVER FILTER "
+    "INTO COPY TO STDOUT CSV HEADER PREPARE EXECUTE DECLARE CURSOR FOR FETCH INSERT UPDATE SET DELETE RETURNING BEGIN DISCARD ALL "
+    "id diagnosis patients name public own random pg_sleep text count(*) avg min . , * ( ) [ ] { } = :: ; 5 10 1.5e3 $1 "
+    "'x' 'x \" E'\\x41' U&'d' $$ $a$ -- /* */ \\ é"
+)
+WORDS = tuple(SPOKEN.split())
+
+
+def _catalog() -> Catalog:
+    name, names = "public.patients", ("id", "zip", "diagnosis", "name")
+    table = GovernedTable(name, ("id",), name, ("name",), ("zip",), ("diagnosis",))
+    columns = {place: (one, Origin(frozenset({(name, one)}), True)) for place, one in enumerate(names, 1)}
+    relation = Relation(7, "public", "patients", "r", frozenset({name}), columns)
+    return Catalog({name: table}, {7: relation}, {"patients": ("public",)}, frozenset({"own"}), frozenset({"random"}))
+
+
+CATALOG = _catalog()
+
+
+class Bytes:
+    """Takes what is wanted from the front of some bytes; zeros where they are at an end."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._pos = data, 0
+
+    def __bool__(self) -> bool:
+        return self._pos < len(self._data)
+
+    def number(self) -> int:
+        """The next byte."""
+        self._pos += 1
+        return self._data[self._pos - 1] if self._pos <= len(self._data) else 0
+
+    def some(self, size: int) -> bytes:
+        """So many bytes, or what there is."""
+        found = self._data[self._pos : self._pos + size]
+        self._pos += size
+        return found
+
+    def said(self, known: tuple[bytes, ...]) -> bytes:
+        """Something that is known, as it is or with some bytes changed or cut off; or anything."""
+        chosen = self.number()
+        if chosen >= 250:
+            return self.some(self.number())
+        found = bytearray(known[chosen % len(known)])
+        for _ in range(max(0, chosen // len(known) - 4)):
+            place, value = (self.number() << 8 | self.number()) % (len(found) + 1), self.number()
+            if place == len(found):
+                del found[value % (len(found) + 1) :]
+            else:
+                found[place] = value
+            if not found:
+                break
+        return bytes(found)
+
+
+class Choosing(Holding):
+    """Allows, refuses or holds as the bytes say; denies every result if that is what it is for."""
+
+    def __init__(self, chance: Bytes, *, denies: bool) -> None:
+        super().__init__()
+        self._chance, self._denies = chance, denies
+
+    def statement(self, request: Any) -> Any:
+        chosen = self._chance.number() % 8
+        if chosen == 7:
+            raise RuntimeError
+        if chosen == 6:
+            return Refuse("No.")
+        return Allow() if chosen > 3 and not self._denies else Hold(chosen, undo=chosen > 1)
+
+    def result(self, token: Any, held: Held) -> Any:
+        if not held.copy:
+            held.cells()
+        return Refuse("No.") if self._denies else Release()
+
+
+def conversing(chance: Bytes) -> None:
+    """A session, from both sides; the watch answers at once, or after some more was said."""
+    first = chance.number()
+    watch, room = Choosing(chance, denies=bool(first & 1)), Room(ROOM)
+    session = Session(watch, limits=Limits(held=HELD, message=2_000, owed=20), room=room, parameters={})
+    told = b""
+    for _ in range(STEPS):
+        if not chance or session.over:
+            break
+        side = chance.number()
+        if side & 1:
+            session.client_data(chance.said(CLIENT))
+        else:
+            session.upstream_data(chance.said(SERVER))
+        if not side & 2:
+            answer_all(session)
+        told += b"".join(session.to_client)
+        session.to_client.clear()
+        session.to_upstream.clear()
+        assert ROOM - HELD <= room.free <= ROOM
+    if session.over:
+        assert b"FATAL" in told
+    elif first & 1:
+        assert not {letter for letter in raw.letters(raw.split(told)) if letter in "Dd"}  # and whole messages only
+    session.close()
+    assert room.free == ROOM
+
+
+def answer_all(session: Session) -> None:
+    """Answer what was asked."""
+    while session.questions:
+        question = session.questions.pop(0)
+        try:
+            answer = getattr(session.watch, question.method)(*question.arguments)
+        except Exception:
+            answer = Refuse("failed")
+        session.answer(question, answer)
+
+
+def entering(chance: Bytes) -> None:
+    """A login, from both sides."""
+    entrance = Entrance("ada", Channels(bool(chance.number() & 1), bool(chance.number() & 1)))
+    try:
+        for _ in range(STEPS):
+            if not chance or entrance.over or entrance.ready is not None:
+                break
+            if chance.number() & 1:
+                entrance.client_data(chance.said((message(b"p", b"secret\0"), *CLIENT)))
+            else:
+                entrance.upstream_data(chance.said(SERVER))
+    except Malformed:
+        pass
+
+
+def arriving(chance: Bytes) -> None:
+    """A first packet."""
+    packet = chance.said(
+        (raw.startup(), bytes.fromhex("0000000804d2162f"), bytes.fromhex("0000001004d2162e0000000100000002"))
+    )
+    try:
+        if (found := startup.read(packet)) is not None and found[0].name == "SESSION":
+            startup.parameters(packet[: found[1]])
+    except Malformed:
+        pass
+
+
+def reading(chance: Bytes) -> None:
+    """A text."""
+    words = []
+    while chance and len(words) < 80:
+        chosen = chance.number()
+        words.append(
+            chance.some(chosen - 240).decode("utf-8", "ignore") if chosen > 240 else WORDS[chosen % len(WORDS)]
+        )
+    text = " ".join(words)
+    with contextlib.suppress(Unreadable):
+        lexed(text)
+    understood(text, CATALOG)
+
+
+def decoding(chance: Bytes) -> None:
+    """Rows and their columns."""
+    times = 1 + chance.number() % 100
+    kinds = [(21, 23, 20, 25, 1043, 16, 700, 701, 1700, 1082, 1114, 1184, 2950, 17, 1007, 3802)[chance.number() % 16]]
+    kinds += [25] * (chance.number() % 2)
+    columns = tuple(Column("c", 7, 1, kind, -1, -1, chance.number() & 1) for kind in kinds)
+    one = row(*(None if (size := chance.number()) > 200 else chance.some(size) for _ in columns))
+    data = bytearray(one * times)
+    if chance.number() & 1:
+        data[chance.number() % len(data)] = chance.number()
+    try:
+        places, end = walk(bytes(data), 0) if data[0] == ord("D") else ([], 0)
+        held = Held(bytes(data[:end]), np.asarray(places, dtype=np.int64), columns)
+        if held.rows:
+            for place in range(len(columns)):
+                Decoder(held).values(place)
+    except (Malformed, Undecodable):
+        pass
+
+
+def copying(chance: Bytes) -> None:
+    """Lines of a COPY."""
+    style = Style(bool(chance.number() & 1), bool(chance.number() & 1))
+    lines, places, at = [], [], 0
+    while chance and len(lines) < 20:
+        lines.append(message(b"d", chance.some(chance.number()) + b"\n"))
+        places.append(at)
+        at += len(lines[-1])
+    held = Held(b"".join(lines), np.array(places, dtype=np.int64), None, copy=True)
+    with contextlib.suppress(NotUnderstood, ValueError):
+        as_rows(held, (Column("c", 7, 1, 25, -1, -1, 0),), style)
+
+
+TARGETS: tuple[Callable[[Bytes], None], ...] = (conversing, entering, arriving, reading, decoding, copying)
+
+
+def one_input(data: bytes) -> None:
+    """One attempt."""
+    chance = Bytes(data)
+    TARGETS[chance.number() % len(TARGETS)](chance)
