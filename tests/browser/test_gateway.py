@@ -7,13 +7,12 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.walking import Place, barriers, photograph, press, sideways, tab_to, type_into
+from tests.browser.walking import Look, Place, barriers, every_look, photograph, press, sideways, tab_to, type_into
 from tests.web.client import make_accounts
 from tests.web.gateway_data import answered, not_run, proposed, refused, started
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., Page]
-LOOKS = (("dark", 1280, "dark"), ("narrow", 400, "light"))
 
 
 def furnish(place: Place) -> str:
@@ -56,15 +55,15 @@ def test_from_the_meter_to_a_limit_in_force_by_keyboard(place: Place, visit: Vis
     expect(other.get_by_role("status")).to_contain_text("The limit is withdrawn")
 
 
-@pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
-def test_every_page_fits_and_has_no_barriers(place: Place, visit: Visit, name: str, width: int, scheme: str) -> None:
+@every_look
+def test_every_page_fits_and_has_no_barriers(place: Place, visit: Visit, look: Look) -> None:
     reference = furnish(place)
     number = proposed(place.app, "auditor")
-    page = visit("custodian", viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = visit("custodian", **look.window)
     paths = ["", "/users/2", "/refusals", "/incidents", f"/why?reference={reference}", "/why?reference=0", "/limits"]
     for path in [*paths, f"/limits/{number}"]:
         page.goto(f"/gateway{path}")
-        photograph(page, f"gateway{path.partition('?')[0].replace('/', '-')}-{name}")
+        photograph(page, f"gateway{path.partition('?')[0].replace('/', '-')}-{look.name}")
         assert barriers(page) == [], path
         assert sideways(page) == 0, path
     tab_to(page, page.get_by_role("button", name="Approve"))

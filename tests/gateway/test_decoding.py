@@ -49,6 +49,8 @@ def test_the_end_of_the_last_cell_is_read(words: int, rest: int) -> None:
     like = begin + last[-8:][:rest]
     found = decoded([like, *[b"0"] * FEW, last], TEXT)
     assert (found[0], found[-1]) == (like.decode(), last.decode())
+
+
 def test_the_last_cell_is_read_to_its_end() -> None:
     """Its last word reaches beyond the bytes; it was once taken from before it, and one number for another."""
     numbers = [b"0"] * FEW + [b"2147483647", b"2147483600"]

@@ -82,12 +82,14 @@ def requirements(lines: list[str]) -> dict[str, list[tuple[str, str]]]:
 
     >>> requirements(["numpy>=2.0", "fastapi>=0.115 ; extra == 'web'", "discreet[web] ; extra == 'all'"])
     {'': [('numpy', '2.0')], 'web': [('fastapi', '0.115')], 'all': [('fastapi', '0.115')]}
+    >>> requirements(["uvloop>=0.19 ; sys_platform == 'plan9' and extra == 'gateway'"])
+    {}
     """
     plain: dict[str, list[tuple[str, str]]] = {}
     others: dict[str, list[str]] = {}
     for line in lines:
         parts = _REQUIREMENT.match(line)
-        if parts is None:
+        if parts is None or not _for_this_platform(parts["when"] or ""):
             continue
         named = re.search(r"extra\s*==\s*['\"]([^'\"]+)", parts["when"] or "")
         extra = named[1] if named else ""
@@ -100,6 +102,11 @@ def requirements(lines: list[str]) -> dict[str, list[tuple[str, str]]]:
     return {
         extra: _with_others(extra, plain, others) for extra in (*plain, *(one for one in others if one not in plain))
     }
+
+
+def _for_this_platform(when: str) -> bool:
+    said = re.search(r"sys_platform\s*(==|!=)\s*['\"]([^'\"]+)", when)
+    return said is None or (sys.platform == said[2]) == (said[1] == "==")
 
 
 def _with_others(
