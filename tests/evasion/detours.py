@@ -160,7 +160,7 @@ WORDS = {
 """Expressions that fail, with the value in the server's words although they seem to be about the statement."""
 
 HONEST = {
-    "there is": "SELECT EXISTS (SELECT 1 FROM patients WHERE id = 3)",
+    "there is": "SELECT zip, avg(income), count(*) FROM patients GROUP BY zip\n--\nSELECT EXISTS (SELECT 1 FROM patients WHERE id = 3)",
     "pages": "SELECT id, zip, row_number() OVER (ORDER BY id) FROM patients LIMIT 10",
     "json of groups": "SELECT json_agg(row_to_json(t)) FROM (SELECT zip, count(*) FROM patients GROUP BY zip) t",
     "groups": "SELECT zip, avg(income), count(*) FROM patients GROUP BY zip",

@@ -191,11 +191,12 @@ class Names:
         return found
 
     def literally(self, node: Node) -> frozenset[Leaf]:
-        """The governed columns that an expression names as they are called in their relations."""
+        """The governed columns that an expression names as they are called in their relations, not in conditions."""
         found: set[Leaf] = set()
         for column in node.find_all(exp.Column):
             table = folded(column.args["table"]) if column.args.get("table") else ""
-            if table not in self.others or table in self.rows:
+            given = column.find_ancestor(exp.Where, exp.Exists) is None
+            if given and (table not in self.others or table in self.rows):
                 found |= self.columns.get(folded(column.this), set())
         return frozenset(found)
 
