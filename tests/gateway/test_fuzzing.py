@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import os
 import subprocess
@@ -22,6 +23,20 @@ SECONDS = 120
 @given(st.binary(max_size=300))
 def test_nothing_is_raised_but_what_is_defined(target: int, data: bytes) -> None:
     one_input(bytes([target]) + data)
+
+
+FOUND = {
+    "rows, then a copy": "qAEBAQQAJ251bQFiZXIBAA==",
+    "a copy of half a column": "AEA9AAtAC1paWlpaWnF1b3RlZFpaQEhAPQALQECbmpyTYXJlQD0LLypYWigw",
+    "a tree that no statement has": "eyUBAVVVVVVVVVVVVVVVVf//VVVVVVVVVVV6VVUuLuEu",
+    "CSV that does not end": "BQEAASI=",
+}
+"""What was found once, and mended."""
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found(name: str) -> None:
+    one_input(base64.b64decode(FOUND[name]))
 
 
 @pytest.mark.slow

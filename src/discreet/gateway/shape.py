@@ -22,7 +22,10 @@ Node = Any
 def look(text: str, catalog: Catalog) -> Reading:
     """Look into a statement, written plainly."""
     tree = parsed(text)
-    return _Look(tree, text, catalog).reading()
+    try:
+        return _Look(tree, text, catalog).reading()
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError):  # a shape that no valid statement has
+        raise NotUnderstood from None
 
 
 def parsed(text: str) -> Node:
