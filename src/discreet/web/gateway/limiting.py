@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Annotated
@@ -9,8 +10,6 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from sqlalchemy import Connection
 
-from discreet.errors import UsageError
-from discreet.kernel import exact
 from discreet.ledger.entry import timestamp
 from discreet.store import limits
 from discreet.store.limits import EVERYBODY, PARTS, Action, Agreed
@@ -23,6 +22,8 @@ from discreet.web.problems import Problem, not_found
 LONGEST_NAME = 63
 """Bytes, and so letters, of a name in PostgreSQL."""
 LARGEST = 10**9
+WRITTEN = re.compile(r"[0-9]{1,10}(\.[0-9]{1,6})?")
+"""A limit as people write it; nothing that could stand for a number of a million digits."""
 LONGEST_REASON = 400
 
 
@@ -82,11 +83,8 @@ def propose(context: Context, wanted: NewLimit) -> int:
 
 def amount_of(text: str) -> Fraction:
     """A limit as somebody typed it, to the millionth."""
-    try:
-        amount = exact(text.strip())
-    except (UsageError, ValueError):
-        amount = Fraction(-1)
-    if not 0 <= amount <= LARGEST or (amount * PARTS).denominator != 1:
+    amount = Fraction(text.strip()) if WRITTEN.fullmatch(text.strip()) else Fraction(-1)
+    if not 0 <= amount <= LARGEST:
         raise Problem(
             422,
             f"A limit is a number from 0 to {LARGEST:,}, with at most six decimals.",

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from discreet.errors import UsageError
-from discreet.kernel import exact
 from discreet.ledger import Entry
 from discreet.report.words import plural
 from discreet.store.limits import PARTS
 
 ANSWERED = "gateway.answered"
+_AMOUNT = re.compile(r"[0-9]{1,40}(/[0-9]{1,40}|\.[0-9]{1,40})?|[0-9](\.[0-9]{1,20})?e[+-][0-9]{1,3}")
 MOST = 9 * 10**17
 """Millionths that every database can keep."""
 REDUCING = ("deny", "subset", "mask")
@@ -112,13 +111,13 @@ def millionths(written: object) -> int | None:
     >>> millionths("2.5"), millionths("1/4"), millionths(None), millionths("1e+300") == MOST
     (2500000, 250000, None, True)
     """
-    if not isinstance(written, str):
+    if not isinstance(written, str) or not _AMOUNT.fullmatch(written):
         return None
-    try:
-        amount = Fraction(Decimal(written)) if "e" in written else exact(written)
-    except (InvalidOperation, OverflowError, ValueError, UsageError):
-        return None
-    return max(0, min(MOST, round(amount * PARTS)))
+    if "e" in written:
+        number = float(written)
+        return MOST if number * PARTS >= MOST else round(Fraction(number) * PARTS)
+    whole, _, parts = written.partition("/")
+    return min(MOST, round(Fraction(whole) / int(parts or 1) * PARTS)) if int(parts or 1) else None
 
 
 def _whole(value: object) -> int:
