@@ -38,3 +38,10 @@ def test_what_is_no_number_is_refused(wrong: object) -> None:
 def test_numbers_with_thousands_of_digits_are_not_written() -> None:
     with pytest.raises(UsageError, match="digits"):
         written(Fraction(1, 7**3000))
+
+
+@pytest.mark.parametrize("text", ["1e999999999", "1E+9999999999", "1e-999999999", "1e9_999_999"])
+def test_a_short_text_does_not_stand_for_a_number_that_fills_the_memory(text: str) -> None:
+    with pytest.raises(UsageError, match="digits"):
+        exact(text)
+    assert exact("1e100") == 10**100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -13,6 +14,8 @@ Amount = int | Fraction | Decimal | float | str
 
 LONGEST = 2_000
 """Most characters of a written quantity."""
+_HUGE = re.compile(r"[eE][+-]?[0-9_]{4,}")
+"""A short text that stands for a number of too many digits, such as 1e999999999."""
 
 
 def exact(value: Amount) -> Fraction:
@@ -26,7 +29,7 @@ def exact(value: Amount) -> Fraction:
             f"An amount is a number, not {type(value).__name__}.",
             remedy="Give an int, a Fraction or a text like 31/432.",
         )
-    if isinstance(value, str) and len(value) > LONGEST:
+    if isinstance(value, str) and (len(value) > LONGEST or _HUGE.search(value)):
         raise _too_long()
     try:
         return Fraction(value)
