@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PEOPLE, REVIEWED = 400, 36
 CLERK = "clerk"
+NAME = "clinic and registry"
 LIMIT = "0.12"
 
 
@@ -49,7 +50,7 @@ def _play(place: Path, home: ProjectFolder, ledger: Ledger, truth: Path) -> None
 
     found = likely_pairs(home, review=REVIEWED)
     found.save(home)
-    project = register_project(ledger, home.path, actor="manager")
+    project = register_project(ledger, home.path, actor="manager", name=NAME)
     bring_pairs(ledger, project)
     assign(ledger, project, [CLERK], actor="manager", limits=Limits.of(LIMIT))
     looks = _review(ledger, project)

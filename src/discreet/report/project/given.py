@@ -14,7 +14,7 @@ from discreet.report.svg import Bar, Group
 from discreet.report.words import brief_percent, listed, measure, plural
 
 if TYPE_CHECKING:
-    from discreet.linkage.progress import Progress, WorkerProgress
+    from discreet.linkage.progress import Progress
 
 ROOM = 1.15
 """A scale goes beyond its limits, so that they can be seen."""
@@ -71,23 +71,24 @@ def the_linkage(projects: Iterable[Progress]) -> Content:
         "Reviewers decide whether two records are one person and see masked values; each look costs. The privacy risk is what "
         "they learned, as a share of all that is before their eyes."
     )
-    shown = [table(_reviewers(project)) for project in found]
-    return [*paragraphs([lead]), *shown], [_looks(found)] if any(project.workers for project in found) else []
+    figures = [_looks(found)] if any(project.workers for project in found) else []
+    return [*paragraphs([lead]), *([] if figures else [table(_reviewers(found))])], figures
 
 
-def _reviewers(project: Progress) -> Table:
+def _reviewers(projects: list[Progress]) -> Table:
+    head = ("Reviewer", "Project", "Pairs", "Decided", "Characters seen", "Limit", "Privacy risk", "Limit")
+    rows = tuple(row for project in projects for row in _rows(project))
+    return Table("What reviewers saw, and how much they may see", head, rows, (2, 3, 4, 5, 6, 7))
+
+
+def _rows(project: Progress) -> Iterator[tuple[Any, ...]]:
+    name = join(project.project.name)
+    for worker in project.workers:
+        counts = (f"{worker.pairs:,}", f"{worker.decided:,}")
+        yield (join(worker.worker), name, *counts, *_gauge(worker.characters), *_gauge(worker.risk))
     decided = project.pairs - project.verdicts.get("open", 0)
-    caption = f"Linkage project {project.project.name}: {decided:,} of {plural(project.pairs, 'pair', 'pairs')} decided"
-    head = ("Reviewer", "Pairs", "Decided", "Characters seen", "Limit", "Privacy risk", "Limit")
-    rows = [_reviewer(worker) for worker in project.workers]
     both = (*_gauge(project.characters), *_gauge(project.risk))
-    rows.append(("All together", f"{project.pairs:,}", f"{decided:,}", *both))
-    return Table(caption, head, tuple(rows), (1, 2, 3, 4, 5, 6))
-
-
-def _reviewer(worker: WorkerProgress) -> tuple[Any, ...]:
-    counts = (f"{worker.pairs:,}", f"{worker.decided:,}")
-    return (join(worker.worker), *counts, *_gauge(worker.characters), *_gauge(worker.risk))
+    yield ("All together", name, f"{project.pairs:,}", f"{decided:,}", *both)
 
 
 def _gauge(gauge: Any) -> tuple[str, str]:
@@ -98,7 +99,6 @@ def _looks(projects: list[Progress]) -> Figure:
     people = [(project, worker) for project in projects for worker in project.workers]
     gauges = [gauge for _, worker in people for gauge in (worker.risk, worker.characters)]
     most = ROOM * max(float(max(gauge.used, gauge.limit or 0)) for gauge in gauges) or 1.0
-    several = len(projects) > 1
     return Figure(
         key="looks",
         title="What reviewers have seen",
@@ -110,17 +110,12 @@ def _looks(projects: list[Progress]) -> Figure:
         groups=tuple(
             Group(
                 (_meter("Privacy risk", worker.risk, most), _meter("Characters seen", worker.characters, most)),
-                f"{worker.worker}, {project.project.name}" if several else worker.worker,
+                f"{worker.worker}, {project.project.name}",
                 plural(worker.pairs, "pair", "pairs"),
             )
             for project, worker in people
         ),
-        table=Table(
-            "The same in numbers",
-            ("Reviewer", "Privacy risk", "Limit", "Characters", "Limit"),
-            tuple((join(worker.worker), *_gauge(worker.risk), *_gauge(worker.characters)) for _, worker in people),
-            (1, 2, 3, 4),
-        ),
+        table=_reviewers(projects),
     )
 
 
@@ -139,7 +134,7 @@ def the_queries(users: Iterable[GatewayUser]) -> Content:
         "Exposure is the misuse score of everything a user has seen taken together: the more she could single people out and learn "
         "about them, the larger. It is as the gateway weighed it after the last result."
     )
-    return [*paragraphs([lead]), table(_users(found))], [_exposures(found)]
+    return list(paragraphs([lead])), [_exposures(found)]
 
 
 def _users(users: list[GatewayUser]) -> Table:

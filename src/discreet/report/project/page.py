@@ -16,7 +16,7 @@ from discreet.report.project.facts import Content, the_anonymisation, the_attack
 from discreet.report.project.given import listed_events, the_linkage, the_queries, the_recipients
 from discreet.report.project.story import Story
 from discreet.report.project.told import STANDINGS, Standing, Statement, statements
-from discreet.report.words import moment, people, plural
+from discreet.report.words import agree, moment, people, plural
 
 SIGNS: dict[Standing, str] = {"above": "▲", "attention": "●", "unmeasured": "○", "within": "✓"}
 KINDS = {"above": "danger", "attention": "plain", "unmeasured": "plain", "within": "good"}
@@ -68,7 +68,7 @@ def _pills(said: Sequence[Statement]) -> Iterator[Pill]:
     for standing, words in STANDINGS.items():
         number = sum(one.standing == standing for one in said)
         if number:
-            yield Pill(SIGNS[standing], f"{number} {words}", KINDS[standing])  # type: ignore[arg-type]
+            yield Pill(SIGNS[standing], f"{number} {agree(number, *words)}", KINDS[standing])  # type: ignore[arg-type]
 
 
 def _counted(said: Sequence[Statement]) -> Markup:
@@ -87,7 +87,7 @@ def _cards(said: Sequence[Statement]) -> Markup:
 
 def _card(one: Statement) -> Markup:
     sign = element("span", SIGNS[one.standing], aria_hidden="true")
-    words = STANDINGS[one.standing]
+    words = STANDINGS[one.standing][0]
     tag = element("p", sign, f" {words[:1].upper()}{words[1:]}", class_=f"tag {KINDS[one.standing]}")
     headline = element("p", prose(one.finding.headline), class_="headline")
     step = element("p", element("b", "Next "), prose(one.finding.next_step), class_="next")

@@ -13,20 +13,20 @@ from discreet.report.project.measuring import Measured
 from discreet.report.project.queries import GatewayUser
 from discreet.report.project.recipients import Released
 from discreet.report.project.story import Story, gauges
-from discreet.report.words import agree, listed, lowered, measure, one_in, part, percent, plural
+from discreet.report.words import agree, crowd, listed, lowered, measure, one_in, part, percent, plural
 
 if TYPE_CHECKING:
     from discreet.linkage.progress import Progress
     from discreet.report.project.disclosed import LedgerState
 
 Standing = Literal["above", "attention", "unmeasured", "within"]
-STANDINGS: dict[Standing, str] = {
-    "above": "above a limit",
-    "attention": "needs attention",
-    "unmeasured": "not measured",
-    "within": "in order",
+STANDINGS: dict[Standing, tuple[str, str]] = {
+    "above": ("above a limit", "above a limit"),
+    "attention": ("needs attention", "need attention"),
+    "unmeasured": ("not measured", "not measured"),
+    "within": ("in order", "in order"),
 }
-"""The worst first."""
+"""In words, of one and of several; the worst first."""
 NEAR = 0.8
 """From this share of a limit on somebody should know."""
 
@@ -69,6 +69,7 @@ def _statements(story: Story) -> Iterator[Statement]:
         return
     for release in story.disclosed.releases:
         yield _release(release)
+        yield from _small_classes(release, story.measured)
     for project in story.disclosed.linkage:
         yield _linkage(project)
     for database in dict.fromkeys(user.database for user in story.disclosed.users):
@@ -179,6 +180,19 @@ def _release(release: Released) -> Statement:
     return Statement("recipients", "within", Finding(f"{holders} of release {release.name}{k}. {traced}", step))
 
 
+def _small_classes(release: Released, measured: Measured) -> Iterator[Statement]:
+    """Copies were made under a k of their own, which the policy's threshold may not allow."""
+    needed = crowd(measured.leaving.threshold)
+    if release.k is None or release.k >= needed or not release.holders:
+        return
+    headline = (
+        f"Copies of release {release.name} may show as few as {plural(release.k, 'person', 'people')} who look alike; the threshold "
+        f"of {one_in(measured.leaving.threshold)} asks for {needed:,} unless the population hides them."
+    )
+    step = "Measure a copy as `published`, or make the next version with a larger k."
+    yield Statement("recipients", "attention", Finding(headline, step))
+
+
 def _traced(number: int) -> str:
     if not number:
         return "No leak was traced."
@@ -202,7 +216,9 @@ def _linkage(project: Progress) -> Statement:
         return Statement("linkage", "unmeasured", Finding(f"{headline}; nobody set a limit.", step))
     standing: Standing = "above" if fullest > 1 else "attention" if fullest >= NEAR else "within"
     step = _undecided(project)
-    return Statement("linkage", standing, Finding(f"{headline}: {percent(fullest)} of a limit.", step))
+    return Statement(
+        "linkage", standing, Finding(f"{headline}; of no limit more than {percent(fullest)} is used.", step)
+    )
 
 
 def _undecided(project: Progress) -> str:
