@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.kernel.cards import card
 from discreet.report.project.disclosed import Disclosed, disclosed
 from discreet.report.project.measuring import Measured, measure
 from discreet.report.project.projectfile import ProjectFile
@@ -29,6 +30,15 @@ class Story:
         reviewed = (gauge for one in found.linkage for gauge in gauges(one))
         beyond = any(gauge.limit is not None and gauge.used > gauge.limit for gauge in reviewed)
         return self.measured.exceeded or beyond or any(user.exceeded for user in found.users)
+
+    def __repr__(self) -> str:
+        return f"Story({self.project.title}, {'above a limit' if self.exceeded else 'within limits'})"
+
+    def _repr_html_(self) -> str:
+        from discreet.report.project.told import STANDINGS, statements
+
+        rows = [(STANDINGS[one.standing][0], one.finding.headline) for one in statements(self)]
+        return card(self.project.title, rows, head=("standing", "finding"))
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; the keys are stable."""
