@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from discreet.report.attack.case import Case
 from discreet.report.attack.strip import strip
+from discreet.report.charts.combinations import combinations
 from discreet.report.charts.reidentification import adversaries, crowds
 from discreet.report.components import Figure, Table, paragraphs, table
 from discreet.report.findings.reidentification import allowed, at_risk
 from discreet.report.markup import Child, Markup, element, join
 from discreet.report.project.measuring import Measured
 from discreet.report.project.published import Published
-from discreet.report.words import brief_percent, decimal, listed, one_in, people, plural
+from discreet.report.words import brief_percent, crowd, decimal, listed, one_in, people, plural
 from discreet.risk import Assessment
 
 ROLES = {
@@ -33,7 +34,8 @@ def the_data(measured: Measured) -> Content:
         "each column is to an adversary:"
     )
     policy = element("p", "Policy digest (SHA-256): ", element("code", measured.policy.digest, class_="digest"))
-    return [*paragraphs([lead]), table(_roles(measured)), policy], []
+    drawn = [combinations(measured.profile)] if measured.profile is not None and measured.profile.telling else []
+    return [*paragraphs([lead]), table(_roles(measured)), policy], drawn
 
 
 def _roles(measured: Measured) -> Table:
@@ -49,7 +51,7 @@ def the_risk(measured: Measured) -> Content:
     """The measures before and after, and the pictures of what leaves the house."""
     found = measured.leaving
     lead = (
-        f"A person is at risk when fewer than {_alike(found)} people look alike on the quasi-identifiers: somebody who guesses is then "
+        f"A person is at risk when fewer than {crowd(found.threshold):,} people look alike on the quasi-identifiers: somebody who guesses is then "
         f"right more often than {one_in(found.threshold)}. The limit allows {allowed(found)} at risk."
     )
     whose = f"The figures are about {measured.leaving_name}, which leaves the house." if measured.published else ""
@@ -57,12 +59,6 @@ def the_risk(measured: Measured) -> Content:
         crowds(found),
         adversaries(found),
     ]
-
-
-def _alike(found: Assessment) -> str:
-    from discreet.report.words import crowd
-
-    return f"{crowd(found.threshold):,}"
 
 
 def _before_and_after(measured: Measured) -> Table:

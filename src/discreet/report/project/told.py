@@ -217,7 +217,7 @@ def _linkage(project: Progress) -> Statement:
     standing: Standing = "above" if fullest > 1 else "attention" if fullest >= NEAR else "within"
     step = _undecided(project)
     return Statement(
-        "linkage", standing, Finding(f"{headline}; of no limit more than {percent(fullest)} is used.", step)
+        "linkage", standing, Finding(f"{headline}; at most {percent(fullest)} of any limit is used.", step)
     )
 
 
