@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from discreet.anonymity import anonymise
@@ -31,8 +32,9 @@ def furnish(folder: Path) -> Path:
     with contextlib.redirect_stdout(io.StringIO()):
         demo_release.play(folder, files, store)
         demo_linkage.play(folder, store, seed=1)
-    with open_ledger(store) as ledger:
-        asyncio.run(_ask(ledger, Policy.load(files.policy)))
+    # In a thread of its own: where a browser is driven, this one has a loop already.
+    with open_ledger(store) as ledger, ThreadPoolExecutor(1) as apart:
+        apart.submit(lambda: asyncio.run(_ask(ledger, Policy.load(files.policy)))).result()
     given = {"population": "population.parquet", "attack": "attack.toml", "published": "safe.csv", "store": "store.db"}
     text = draft_project(title="A whole story", data="hospital.csv", policy="policy.toml", **given)
     (folder / "project.toml").write_text(text, encoding="utf-8")
