@@ -232,6 +232,6 @@ def _css(text: str) -> str:
     """A text as a string of CSS, whatever is in it.
 
     >>> print(_css('a"b</style>'))
-    "a\\\\22 b\\\\3c \\\\2f style\\\\3e "
+    "a\\22 b\\3c \\2f style\\3e "
     """
     return '"' + re.sub(r"[^A-Za-z0-9 .,:]", lambda found: f"\\{ord(found[0]):x} ", text) + '"'
