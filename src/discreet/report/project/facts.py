@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from discreet.report.attack.case import Case
 from discreet.report.attack.strip import strip
@@ -14,7 +15,7 @@ from discreet.report.markup import Child, Markup, element, join
 from discreet.report.project.measuring import Measured
 from discreet.report.project.published import Published
 from discreet.report.words import brief_percent, crowd, decimal, listed, one_in, people, plural
-from discreet.risk import Assessment
+from discreet.risk import Assessment, Profile
 
 ROLES = {
     "identifier": ("Identifiers", "name a person; they never leave the house"),
@@ -34,8 +35,18 @@ def the_data(measured: Measured) -> Content:
         "each column is to an adversary:"
     )
     policy = element("p", "Policy digest (SHA-256): ", element("code", measured.policy.digest, class_="digest"))
-    drawn = [combinations(measured.profile)] if measured.profile is not None and measured.profile.telling else []
-    return [*paragraphs([lead]), table(_roles(measured)), policy], drawn
+    return [*paragraphs([lead]), table(_roles(measured)), policy], list(_telling(measured))
+
+
+def _telling(measured: Measured) -> Iterator[Figure]:
+    found = measured.singling_out
+    seen = Profile(measured.source, measured.assessment.records, (), found, ())
+    if seen.telling:
+        reading = (
+            "Of all combinations of one, two or more quasi-identifiers, the one of each size that singles out most people.",
+            f"Combinations of up to {plural(found.largest, 'column', 'columns')} were tried, in the data as they are.",
+        )
+        yield replace(combinations(seen), reading=reading)
 
 
 def _roles(measured: Measured) -> Table:

@@ -12,11 +12,12 @@ from discreet.kernel import Classes
 from discreet.policy import Policy
 from discreet.report.project.projectfile import ProjectFile
 from discreet.report.project.published import Published, place, published_policy
-from discreet.risk import Assessment, Profile, assess, profile
+from discreet.risk import Assessment, assess, singling_out
+from discreet.risk.combinations import SinglingOut
 from discreet.sources import Table, read
 
-PROFILED = 500_000
-"""Larger tables are reported without a profile of every column."""
+MOST_COLUMNS = 3
+"""Combinations of up to so many quasi-identifiers are looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,8 @@ class Measured:
     source: str
     columns: int
     policy: Policy
-    profile: Profile | None
+    singling_out: SinglingOut
+    """Which few quasi-identifiers single people out."""
     assessment: Assessment
     """Of the data as they are."""
     published: Published | None
@@ -89,7 +91,7 @@ def measure(project: ProjectFile) -> Measured:
         source=table.name,
         columns=len(table.columns),
         policy=policy,
-        profile=profile(table, largest=3) if assessment.records <= PROFILED else None,
+        singling_out=singling_out(table.classes(), largest=MOST_COLUMNS),
         assessment=assessment,
         published=shown,
         remaining=None if shown is None else _remaining(shown, crowd, attack),
