@@ -135,3 +135,19 @@ def test_reading_needs_no_keys_and_writes_nothing(mine: Path) -> None:
     before = read_again(mine).ledger.head
     assert read_again(mine).ledger.head == before
     assert not (mine.parent / "store.db.keys").exists()
+
+
+def test_either_database_tells_the_same(store_url: str, whole: Path) -> None:
+    with Ledger.open(store_url) as ledger:
+        ledger.record(actor="gateway", event="gateway.started", subject="database:clinic", details={"mode": "shadow"})
+        ledger.record(actor="ann", event="web.shown")
+        subject, told = "database:clinic/user:ann", {"reason": "x", "enforced": False}
+        ledger.refuse(actor="ann", event="gateway.answered", subject=subject)
+        ledger.record(actor="ann", event="gateway.answered", subject=subject, details=told)
+        head = ledger.head()
+    found = disclosed(ProjectFile.load(whole), store_url, heads=[head])
+    assert (found.releases, found.linkage) == ((), ())
+    assert [(user.user, user.refused, user.overlooked) for user in found.users] == [("ann", 1, 1)]
+    assert (found.ledger.size, found.ledger.refused) == (5, 1)
+    assert found.ledger.events["gateway.answered"] == 2
+    assert found.ledger.head == head

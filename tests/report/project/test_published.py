@@ -106,3 +106,12 @@ def test_names_that_were_left_in_and_columns_that_were_left_out_are_seen(tmp_pat
     assert (found.published.identifiers, found.published.dropped) == (("name",), ("age",))
     assert not found.leaving.exceeded
     assert found.exceeded
+
+
+def test_a_table_without_any_quasi_identifier_is_one_crowd(tmp_path: Path) -> None:
+    measured(tmp_path, [("11", 1, "flu")] * 6)
+    write(tmp_path / "safe.csv", ("illness",), [("flu",)] * 6)
+    text = 'title = "x"\ndata = "data.csv"\npolicy = "policy.toml"\npopulation = "all.csv"\npublished = "safe.csv"\n'
+    found = measure(ProjectFile.parse(text, folder=tmp_path))
+    assert found.remaining is not None
+    assert (found.remaining.k, found.exceeded) == (6, False)
