@@ -47,3 +47,11 @@ def test_classes_show_counts_and_names_but_no_value() -> None:
     assert HOSTILE not in shown
     assert [text for _, text in Outline(shown).texts][-1] == "4"
     assert "look alike on nothing" in Classes.of([], [()], [3])._repr_html_()
+
+
+def test_numbers_stand_to_the_right_and_words_to_the_left() -> None:
+    shown = card(
+        "x", [("a", 1, "as it was"), ("b", "none", "2 of 3"), ("c", 3, "gone")], head=("name", "rows", "level")
+    )
+    looks = [attributes["style"] for attributes in Outline(shown).all("td")]
+    assert looks == ["text-align:right", "text-align:left"] * 3

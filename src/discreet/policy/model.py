@@ -147,8 +147,8 @@ class Policy:
     def _repr_html_(self) -> str:
         roles: tuple[Role, ...] = ("identifier", "quasi", "sensitive", "other")
         rows = [(role, ", ".join(self.named(role)) or "none") for role in roles]
-        allowed = f"{self.limits.at_risk:.1%}" if self.limits.at_risk else "nobody"
-        return card(f"At a risk above {self.limits.threshold:g} may be {allowed}; what the columns are:", rows)
+        allowed = f"Up to {self.limits.at_risk:.1%} of people" if self.limits.at_risk else "Nobody"
+        return card(f"{allowed} may be at a risk above {self.limits.threshold:g}. What the columns are:", rows)
 
 
 def _read(path: Path) -> str:
