@@ -239,6 +239,14 @@ def test_the_demo_names_the_leaker_and_leaves_the_users_own_store_alone(tmp_path
     assert {path.name for path in tmp_path.glob("store.db*")} >= {"store.db", "store.db.keys"}
 
 
+def test_the_demo_does_not_replace_a_store_that_is_not_its_own(tmp_path: Path) -> None:
+    (tmp_path / "store.db").write_bytes(b"somebody's ledger")
+    done = run("demo", "--people", "100000", "--out", tmp_path)
+    assert done.returncode == 2
+    assert "was not made by a demo" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["store.db"]
+
+
 def test_a_reader_that_goes_away_is_no_error(files: tuple[Path, Path]) -> None:
     command = f"{DISCREET} profile {files[0]} --json | head -c 1"
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)

@@ -222,8 +222,9 @@ def command(people: int, seed: int, out: Path) -> None:
     Example:
       discreet demo --out demo
     """
+    store = fresh_store(out)
     with console.working(f"Generating {people:,} people"):
-        stage = Stage(out, people, seed, write_demo(out, people=people, seed=seed), fresh_store(out))
+        stage = Stage(out, people, seed, write_demo(out, people=people, seed=seed), store)
     for number, chapter in enumerate(CHAPTERS, start=1):
         click.echo()
         console.heading(f"{number}. {chapter.__doc__}")
