@@ -11,8 +11,6 @@ from discreet import __version__
 from discreet.cli import console
 from discreet.cli.ledger import head_option, read_head_file
 
-SIGNS = {"above": "▲", "attention": "●", "unmeasured": "○", "within": "✓"}
-
 
 @click.command(name="project", short_help="Tell a whole project (the default).")
 @click.argument("project", metavar="PROJECT", type=click.Path(path_type=Path))
@@ -42,9 +40,8 @@ def command(project: Path, out: Path | None, address: str | None, head_files: tu
         console.data(story.to_dict())
     else:
         console.heading(story.project.title)
-        console.findings(
-            [one.finding for one in statements(story)], signs=[SIGNS[one.standing] for one in statements(story)]
-        )
+        said = statements(story)
+        console.findings([one.finding for one in said], signs=[one.sign for one in said])
     if out is not None:
         now = datetime.datetime.now(datetime.UTC)
         page = project_page(story, created=now, command=console.command_line(), version=__version__)

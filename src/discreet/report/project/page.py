@@ -15,10 +15,9 @@ from discreet.report.project.disclosed import LedgerState
 from discreet.report.project.facts import Content, the_anonymisation, the_attacker, the_data, the_risk
 from discreet.report.project.given import listed_events, the_linkage, the_queries, the_recipients
 from discreet.report.project.story import Story
-from discreet.report.project.told import STANDINGS, Standing, Statement, statements
+from discreet.report.project.told import SIGNS, STANDINGS, Statement, statements
 from discreet.report.words import agree, moment, people, plural
 
-SIGNS: dict[Standing, str] = {"above": "▲", "attention": "●", "unmeasured": "○", "within": "✓"}
 KINDS = {"above": "danger", "attention": "plain", "unmeasured": "plain", "within": "good"}
 REMAINS = (
     "The risk holds for the quasi-identifiers of the policy. Whoever knows more of a person than these columns finds more.",
@@ -86,7 +85,7 @@ def _cards(said: Sequence[Statement]) -> Markup:
 
 
 def _card(one: Statement) -> Markup:
-    sign = element("span", SIGNS[one.standing], aria_hidden="true")
+    sign = element("span", one.sign, aria_hidden="true")
     words = STANDINGS[one.standing][0]
     tag = element("p", sign, f" {words[:1].upper()}{words[1:]}", class_=f"tag {KINDS[one.standing]}")
     headline = element("p", prose(one.finding.headline), class_="headline")

@@ -27,6 +27,8 @@ STANDINGS: dict[Standing, tuple[str, str]] = {
     "within": ("in order", "in order"),
 }
 """In words, of one and of several; the worst first."""
+SIGNS: dict[Standing, str] = {"above": "▲", "attention": "●", "unmeasured": "○", "within": "✓"}
+"""For those who do not see colours."""
 NEAR = 0.8
 """From this share of a limit on somebody should know."""
 
@@ -38,6 +40,11 @@ class Statement:
     topic: str
     standing: Standing
     finding: Finding
+
+    @property
+    def sign(self) -> str:
+        """How it stands, in one character."""
+        return SIGNS[self.standing]
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
