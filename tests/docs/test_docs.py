@@ -84,7 +84,7 @@ def test_every_public_name_of_the_linkage_room_is_documented(name: str) -> None:
     assert any(re.search(rf"`{name}[`(]", page.read_text(encoding="utf-8")) for page in pages)
 
 
-@pytest.mark.parametrize("key", ProjectFile.__dataclass_fields__.keys() - {"file"})
+@pytest.mark.parametrize("key", sorted(ProjectFile.__dataclass_fields__.keys() - {"file"}))
 def test_every_key_of_a_project_file_is_documented(key: str) -> None:
     assert f"| `{key}` |" in (DOCS / "reference" / "project-file.md").read_text(encoding="utf-8")
 
