@@ -18,6 +18,8 @@ from discreet.cli.main import cli
 from discreet.linkage.linkfile import link_schema
 from discreet.misuse import Sensitivity
 from discreet.policy import json_schema
+from discreet.report import project
+from discreet.report.project import ProjectFile
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -80,6 +82,16 @@ def test_every_setting_of_a_link_file_is_documented(setting: str) -> None:
 def test_every_public_name_of_the_linkage_room_is_documented(name: str) -> None:
     pages = [DOCS / "reference" / "python.md", *sorted((DOCS / "how-to").glob("*.md"))]
     assert any(re.search(rf"`{name}[`(]", page.read_text(encoding="utf-8")) for page in pages)
+
+
+@pytest.mark.parametrize("key", sorted(ProjectFile.__dataclass_fields__.keys() - {"file"}))
+def test_every_key_of_a_project_file_is_documented(key: str) -> None:
+    assert f"| `{key}` |" in (DOCS / "reference" / "project-file.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", project.__all__)
+def test_every_public_name_of_a_project_report_is_documented(name: str) -> None:
+    assert re.search(rf"`{name}[`(]", (DOCS / "reference" / "python.md").read_text(encoding="utf-8"))
 
 
 def test_the_settings_were_really_found() -> None:
@@ -182,7 +194,10 @@ def test_python_examples_run(page: str, block: str, playground: Path) -> None:
 
 
 @pytest.mark.parametrize(("page", "block"), blocks("toml"))
-def test_toml_examples_are_policies_or_link_files(page: str, block: str, tmp_path: Path) -> None:
+def test_toml_examples_are_policies_link_or_project_files(page: str, block: str, tmp_path: Path) -> None:
+    if block.startswith("title"):
+        assert ProjectFile.parse(block).title
+        return
     if block.startswith("[linkage]"):
         assert linkage.LinkageSpec.parse(block).names
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +12,7 @@ from discreet.anonymity.certificate import Certificate
 from discreet.anonymity.lost import column_loss
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Recoding
+from discreet.kernel.cards import card
 from discreet.risk import Assessment, assess
 
 
@@ -104,6 +104,11 @@ class Anonymised:
         )
 
     def _repr_html_(self) -> str:
-        rows: list[tuple[str, object]] = [*self.levels.items()] or [("recoded", "class by class")]
-        cells = "".join(f"<tr><th scope='row'>{html.escape(name)}</th><td>{level}</td></tr>" for name, level in rows)
-        return f"<table><caption>{html.escape(repr(self))}</caption>{cells}</table>"
+        kept = {name: f"{share:.1%}" for name, share in self.utility().items()}
+        levels = [(name, self.levels.get(name, "class by class"), share) for name, share in kept.items()]
+        proof = "" if self.certificate is None else f" {self.certificate.words()}"
+        words = (
+            f"{self.records - self.suppressed:,} of {self.records:,} people in {self.classes:,} classes; "
+            f"{'; '.join(self.requirements)}.{proof}"
+        )
+        return card(words, levels, head=("column", "level", "kept"))

@@ -23,6 +23,7 @@ from discreet.attacker.parameters import Floats, Parameters
 from discreet.attacker.plan import Baseline, Gamble, Plan, Thresholds
 from discreet.errors import UsageError
 from discreet.kernel import Classes
+from discreet.kernel.cards import card
 from discreet.kernel.hierarchy import Ints
 
 if TYPE_CHECKING:
@@ -63,6 +64,14 @@ class Attack(Parameters):
             )
         most = given.get("max_penalties")
         return cls(**{**given, "max_penalties": None if most == "unlimited" else most})
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.name, "unlimited" if getattr(self, one.name) is None else f"{getattr(self, one.name):g}")
+            for one in fields(self)
+        ]
+        words = f"An adversary who can gain {self.gain:,.0f} and risks a fine of {self.penalty:,.0f}."
+        return card(words, rows)
 
     def on(
         self, sample: Classes, external: Classes, *, population: Classes | None = None, loss: float | str = 1.0

@@ -12,6 +12,7 @@ from discreet.attacker.parameters import Floats
 from discreet.attacker.plan import Baseline, Gamble, Marks, Plan, Thresholds
 from discreet.errors import EmptySource
 from discreet.kernel import Classes
+from discreet.kernel.cards import card
 from discreet.kernel.hierarchy import Ints, Label
 
 if TYPE_CHECKING:
@@ -163,6 +164,19 @@ class Attacked:
     def people(self) -> Ints:
         """People in the data per class."""
         return self.known.people
+
+    def _repr_html_(self) -> str:
+        words = (
+            f"An adversary who can gain {self.attack.gain:,.0f} and risks a fine of {self.attack.penalty:,.0f} would attack "
+            f"{self.known.attacked:,} of {int(self.people.sum()):,} people, and is expected to re-identify "
+            f"{self.known.reidentified:,.1f} of them."
+        )
+        told = (("Attacked to the last candidate", "in_full", 0), ("Attacked in part", "in_part", 0),
+                ("Left alone", "not_at_all", 0), ("Re-identified, expected", "reidentified", 1),
+                ("Innocent people exploited, expected", "harmed", 1))  # fmt: skip
+        both = (self.known, self.unknown)
+        rows = [(name, *(f"{getattr(one, key):,.{digits}f}" for one in both)) for name, key, digits in told]
+        return card(words, rows, head=("people", "he knows the groups", "he does not"))
 
     def exceeds(self, threshold: float, allowed: float) -> bool:
         """Whether he, knowing the groups, puts a larger share of the people at risk than is allowed."""

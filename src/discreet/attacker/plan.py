@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacker.parameters import Floats
+from discreet.kernel.cards import card
 from discreet.kernel.hierarchy import Ints
 
 Marks = NDArray[np.bool_]
+SHOWN = 20
+"""Groups that a notebook lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,13 @@ class Plan:
     def value(self) -> Floats:
         """What the attack is worth to him."""
         return np.maximum(self.value_raw, 0)
+
+    def _repr_html_(self) -> str:
+        columns = (self.sizes, self.exploits, self.reidentification, self.value)
+        listed = zip(*(np.atleast_1d(column)[:SHOWN].tolist() for column in columns), strict=True)
+        rows = [(f"{size:,}", tried, f"{found:.1%}", f"{worth:,.0f}") for size, tried, found, worth in listed]
+        head = ("people who look alike", "candidates he tries", "re-identified", "worth to him")
+        return card("What the adversary plans, by the size of the group.", rows, head=head)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +80,12 @@ class Thresholds:
     """The smallest group for which he does not buy the external table."""
     no_exploit: int | None
     """The smallest group which he leaves alone even if he has the table."""
+
+    def _repr_html_(self) -> str:
+        told = (("He stops early from", self.stops_early), ("He does not buy the list from", self.no_access),
+                ("He does not even start from", self.no_exploit))  # fmt: skip
+        rows = [(words, "never" if size is None else f"{size:,}") for words, size in told]
+        return card("How many people must look alike for the adversary to change his mind:", rows)
 
 
 @dataclass(frozen=True, eq=False)

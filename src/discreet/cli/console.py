@@ -42,11 +42,12 @@ def heading(text: str) -> None:
     click.secho(plain(text), bold=True)
 
 
-def findings(found: Sequence[Finding]) -> None:
-    """Findings in words, each with its next step."""
-    for finding in found:
+def findings(found: Sequence[Finding], *, signs: Sequence[str] = ()) -> None:
+    """Findings in words, each with its next step; `signs` stand before them in place of bullets."""
+    for finding, sign in zip(found, signs or ["•"] * len(found), strict=True):
         click.echo()
-        click.echo(click.wrap_text(plain(finding.headline), width=96, initial_indent="• ", subsequent_indent="  "))
+        text = plain(finding.headline)
+        click.echo(click.wrap_text(text, width=96, initial_indent=f"{sign} ", subsequent_indent="  "))
         if finding.next_step:
             click.secho(
                 click.wrap_text(plain(finding.next_step), width=96, initial_indent="  → ", subsequent_indent="    "),

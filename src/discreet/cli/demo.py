@@ -15,6 +15,7 @@ from discreet import __version__
 from discreet.anonymity import anonymise
 from discreet.attacker.case_study import HIS
 from discreet.cli import console
+from discreet.cli.demo_store import fresh_store
 from discreet.misuse import Sensitivity, prepare, reduce_rows, score
 from discreet.people import DemoFiles, write_demo
 from discreet.policy import Policy
@@ -33,6 +34,8 @@ class Stage:
     people: int
     seed: int
     files: DemoFiles
+    store: Path
+    """Where the last chapters write down what they disclose."""
 
 
 def the_data(stage: Stage) -> None:
@@ -151,7 +154,7 @@ def who_leaked_it(stage: Stage) -> None:
     """Who leaked it"""
     from discreet.cli.demo_release import play
 
-    play(stage.folder, stage.files)
+    play(stage.folder, stage.files, stage.store)
     _yours("discreet release plan YOUR.csv --policy policy.toml --population REGISTER --recipients 20")
 
 
@@ -159,7 +162,7 @@ def what_it_costs_to_link(stage: Stage) -> None:
     """What it costs to link"""
     from discreet.cli.demo_linkage import play
 
-    play(stage.folder, seed=stage.seed)
+    play(stage.folder, stage.store, seed=stage.seed)
     _yours("discreet link init A.csv B.csv --spec link.toml --out project")
 
 
@@ -167,8 +170,17 @@ def who_may_ask(stage: Stage) -> None:
     """Who may ask"""
     from discreet.cli.demo_gateway import play
 
-    play(stage.folder, stage.files)
+    play(stage.files, stage.store)
     _yours("discreet gateway --upstream postgresql://USER@HOST/DATABASE --policy policy.toml --mode shadow")
+
+
+def the_whole_story(stage: Stage) -> None:
+    """The whole story in one report"""
+    from discreet.cli.demo_project import play
+
+    report = play(stage.folder, stage.files, stage.store)
+    _wrote(stage.folder / "project.toml", report)
+    _yours("discreet report init YOUR.csv --policy policy.toml --store store.db --out project.toml")
 
 
 CHAPTERS: tuple[Callable[[Stage], None], ...] = (
@@ -180,6 +192,7 @@ CHAPTERS: tuple[Callable[[Stage], None], ...] = (
     who_leaked_it,
     what_it_costs_to_link,
     who_may_ask,
+    the_whole_story,
 )
 
 
@@ -209,15 +222,16 @@ def command(people: int, seed: int, out: Path) -> None:
     Example:
       discreet demo --out demo
     """
+    store = fresh_store(out)
     with console.working(f"Generating {people:,} people"):
-        stage = Stage(out, people, seed, write_demo(out, people=people, seed=seed))
+        stage = Stage(out, people, seed, write_demo(out, people=people, seed=seed), store)
     for number, chapter in enumerate(CHAPTERS, start=1):
         click.echo()
         console.heading(f"{number}. {chapter.__doc__}")
         chapter(stage)
     click.echo()
     console.heading("Next")
-    click.echo(f"Open {out / 'report.html'} in a browser, then try your own data:")
+    click.echo(f"Open {out / 'project.html'} in a browser, which tells all of it, then try your own data:")
     click.echo("  discreet policy init YOUR.csv --out policy.toml")
     click.echo("or look around in the web application (extra `web`): discreet serve --demo")
 

@@ -39,17 +39,14 @@ WAYS_AROUND = (
 )
 
 
-def play(folder: Path, files: DemoFiles) -> None:
-    """A server, a gateway before it and two users. All of it ends with the chapter."""
-    place = folder / "gateway"
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
+def play(files: DemoFiles, store: Path) -> None:
+    """A server, a gateway before it and two users. All of it ends with the chapter, but for what stands in the store."""
     try:
         with ExitStack() as stack:
             with console.working("Starting a PostgreSQL server and the gateway"):
                 server = stack.enter_context(_server())
                 told = _fill(server, files.hospital)
-                port = stack.enter_context(_gateway(server, files.policy, place))
+                port = stack.enter_context(_gateway(server, files.policy, store))
             _play(port, *told)
     except MissingExtra as error:
         click.echo(f"{error.problem} {error.remedy}")
@@ -177,12 +174,13 @@ def _fill(server: str, hospital: Path) -> tuple[int, frozenset[str]]:
 
 
 @contextmanager
-def _gateway(server: str, policy: Path, place: Path) -> Iterator[int]:
-    """The gateway as anybody would start it, with a store of its own; gives its port."""
+def _gateway(server: str, policy: Path, store: Path) -> Iterator[int]:
+    """The gateway as anybody would start it, on the store of the demo; gives its port."""
     words = ["gateway", "--upstream", server, "--policy", str(policy), "--mode", "enforce"]
-    where = ["--listen", "127.0.0.1:0", "--store", str(place / "store.db"), "--grace", "1"]
+    where = ["--listen", "127.0.0.1:0", "--store", str(store), "--grace", "1"]
     command = [sys.executable, "-m", "discreet", *words, *where]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
+    own = {name: value for name, value in os.environ.items() if name != "DISCREET_KEYS"}  # the keys beside the store
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=own) as running:
         try:
             said = running.stdout.readline() if running.stdout else ""
             listening = said.partition("127.0.0.1:")[2].split()

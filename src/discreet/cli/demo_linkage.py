@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from discreet.cli.demo_store import open_ledger
 from discreet.errors import MissingExtra, Refused
 from discreet.people import write_extracts
 
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 
 PEOPLE, REVIEWED = 400, 36
 CLERK = "clerk"
+NAME = "clinic and registry"
 LIMIT = "0.12"
 
 
-def play(folder: Path, *, seed: int) -> None:
+def play(folder: Path, store: Path, *, seed: int) -> None:
     """Import, give out, review, count. The store and its keys are in the folder of the demo, never the user's own."""
     from discreet.linkage import LinkageSpec, start_project
 
@@ -32,17 +34,10 @@ def play(folder: Path, *, seed: int) -> None:
     files = write_extracts(place / "data", people=PEOPLE, seed=seed)
     try:
         home = start_project(place / "project", files.first, files.second, spec=LinkageSpec.load(files.link))
-        with _ledger(place) as ledger:
+        with open_ledger(store) as ledger:
             _play(place, home, ledger, files.truth)
     except MissingExtra as error:
         click.echo(f"{error.problem} {error.remedy}")
-
-
-def _ledger(place: Path) -> Ledger:
-    from discreet.ledger import Keys, Ledger
-    from discreet.store import Store  # first: says in words if the extra is missing
-
-    return Ledger(Store.open(place / "store.db"), keys=Keys.make(place / "store.db.keys"))
 
 
 def _play(place: Path, home: ProjectFolder, ledger: Ledger, truth: Path) -> None:
@@ -55,7 +50,7 @@ def _play(place: Path, home: ProjectFolder, ledger: Ledger, truth: Path) -> None
 
     found = likely_pairs(home, review=REVIEWED)
     found.save(home)
-    project = register_project(ledger, home.path, actor="manager")
+    project = register_project(ledger, home.path, actor="manager", name=NAME)
     bring_pairs(ledger, project)
     assign(ledger, project, [CLERK], actor="manager", limits=Limits.of(LIMIT))
     looks = _review(ledger, project)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from discreet.cli import console
+from discreet.cli.demo_store import open_ledger
 from discreet.errors import MissingExtra, Refused
 from discreet.people import DemoFiles
 from discreet.policy import Policy
@@ -27,23 +28,16 @@ SIZES = (5, 3, 2)
 """Small states have too few classes of doubtful size for the first of these."""
 
 
-def play(folder: Path, files: DemoFiles) -> None:
+def play(folder: Path, files: DemoFiles, store: Path) -> None:
     """Release, leak, trace. The store and its keys are in the folder of the demo, never the user's own."""
     place = folder / "releases"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     try:
-        with _ledger(place) as ledger:
+        with open_ledger(store) as ledger:
             _play(place, files, ledger)
     except (MissingExtra, Refused) as error:
         click.echo(f"{error.problem} {error.remedy}")
-
-
-def _ledger(place: Path) -> Ledger:
-    from discreet.ledger import Keys, Ledger
-    from discreet.store import Store  # first: says in words if the extra is missing
-
-    return Ledger(Store.open(place / "store.db"), keys=Keys.make(place / "store.db.keys"))
 
 
 def _play(place: Path, files: DemoFiles, ledger: Ledger) -> None:

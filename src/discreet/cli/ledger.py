@@ -101,7 +101,7 @@ def verify(export_file: Path | None, address: str | None, head_files: tuple[Path
     """
     if export_file is not None and address is not None:
         raise UsageError("An export is checked without a store.", remedy="Give EXPORT or --store, not both.")
-    heads = [_read_head(file) for file in head_files]
+    heads = [read_head_file(file) for file in head_files]
     verdict = _check_store(address, heads) if export_file is None else _check_export(export_file, heads)
     if as_json:
         console.data({"holds": verdict.holds, "entries": verdict.size, "root": verdict.root, "heads": verdict.heads,
@@ -163,7 +163,8 @@ def _check_export(file: Path, heads: list[Mapping[str, Any]]) -> verifier.Verdic
         raise MissingExtra("store", needed_for="Checking signatures") from None
 
 
-def _read_head(file: Path) -> Mapping[str, Any]:
+def read_head_file(file: Path) -> Mapping[str, Any]:
+    """A head from its file; an error in words if it is none."""
     try:
         return verifier.read_head(file)
     except (OSError, ValueError) as error:

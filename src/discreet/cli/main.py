@@ -34,6 +34,7 @@ VERBS = {
     "policy": "Draft, check and describe policy files.",
     "profile": "See what is in a table and what its columns may be.",
     "release": "Give every recipient a copy that can be traced.",
+    "report": "Tell a whole data-sharing project in one report.",
     "serve": "Run the web application.",
     "trace": "Find out from whose copy people or rows came.",
 }

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ColumnError, OutsideHierarchy, UsageError
+from discreet.kernel.cards import card
 from discreet.kernel.hierarchy import Hierarchy, Ints, Label, read_only
 from discreet.kernel.histogram import Coded, Histogram, text
 from discreet.kernel.keys import group, pack, total
@@ -203,6 +204,14 @@ class Classes:
     def __repr__(self) -> str:
         levels = [f"{column.name}:{column.level}" if column.level else column.name for column in self.columns]
         return f"Classes({self.records} people in {len(self)} classes by {', '.join(levels)})"
+
+    def _repr_html_(self) -> str:
+        rows = [("People", f"{self.records:,}"), ("Classes", f"{len(self):,}")]
+        if len(self):
+            alone = int((self.sizes == 1).sum())
+            rows += [("People alone in their class", f"{alone:,}"), ("Smallest class", f"{int(self.sizes.min()):,}")]
+            rows += [("Largest class", f"{int(self.sizes.max()):,}")]
+        return card(f"People who look alike on {', '.join(self.names) or 'nothing'}, counted.", rows)
 
     def regrouped(self) -> Classes:
         """The same people with equal tuples counted as one class, in the order of their values."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from discreet.errors import UsageError
+from discreet.kernel.cards import card
 from discreet.linkage.comparing import DateSwap
 from discreet.linkage.comparison import Comparison, Kind
 from discreet.linkage.dates import FORMATS
@@ -166,6 +167,11 @@ class Display:
 
     def __len__(self) -> int:
         return len(self._shown)
+
+    def _repr_html_(self) -> str:
+        rows = [("Pairs", len(self)), ("Base records", f"{len(self.index):,}"), ("Privacy risk (KAPR)", f"{float(self.score):.2%}"),
+                ("Characters shown", f"{float(self.characters):.1%}"), ("Least compatible records", min(self.anonymity, default=0))]  # fmt: skip
+        return card("What the display of these pairs discloses; values are shown by opening cells, not here.", rows)
 
     def __repr__(self) -> str:
         pairs, attributes = len(self), len(self.index.columns)

@@ -19,6 +19,7 @@ from discreet.linkage.meter import PARTS
 from discreet.linkage.outcomes import Answered, read_answers
 from discreet.linkage.project import Project
 from discreet.linkage.views import CHOICES, Gauge
+from discreet.store import Store
 from discreet.store.linkage_tables import ASSIGNMENT, CELL, DECISION, PROJECT, WORKER
 from discreet.store.tables import BUDGET
 
@@ -95,7 +96,12 @@ class Progress:
 
 def progress(ledger: Ledger, project: Project) -> Progress:
     """How far a project is, in one state of the store."""
-    with ledger.store.reading() as connection:
+    return progress_in(ledger.store, project)
+
+
+def progress_in(store: Store, project: Project) -> Progress:
+    """The same from the store alone, which needs no keys."""
+    with store.reading() as connection:
         answers = read_answers(connection, project)
         row = connection.execute(select(PROJECT).where(PROJECT.c.id == project.id)).one()
         workers = tuple(_workers(connection, project))

@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.errors import DataError, UsageError
 from discreet.kernel import Coded
+from discreet.kernel.cards import card
 from discreet.kernel.histogram import text
 from discreet.misuse.cells import as_cells, labels
 from discreet.misuse.ensembles import Ensembles
@@ -167,6 +168,11 @@ class Exposure:
     def _end(self, start: float) -> float:
         """The first moment after a bucket; without buckets each moment is one of its own."""
         return math.nextafter(start, math.inf) if self.bucket is None else start + seconds(self.bucket)
+
+    def _repr_html_(self) -> str:
+        return card(
+            "What somebody has learned, taken together.", [("Exposure", f"{self.value:.4g}"), ("x", f"{self.x:g}")]
+        )
 
     def __repr__(self) -> str:
         entities, attributes = len(self.knowledge.entities()), len(self.knowledge.weights)

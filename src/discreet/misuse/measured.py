@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.kernel.cards import card
 from discreet.misuse.prepared import Plan
 from discreet.misuse.sensitivity import Sensitivity
 
@@ -116,13 +116,14 @@ class Score:
         return f"Score({self.value:.6g}, {self.rows} rows, record score {self.record_score:.6g}, x={self.x:g})"
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th scope='col'>{name}</th>" for name in ("row", "score", "people alike", "columns"))
-        rows = "".join(
-            f"<tr><td>{heavy.row}</td><td>{heavy.record_score:.4g}</td><td>{heavy.crowd:,}</td>"
-            f"<td>{html.escape(', '.join(heavy.columns))}</td></tr>"
-            for heavy in self.top
+        rows = [
+            (heavy.row, f"{heavy.record_score:.4g}", f"{heavy.crowd:,}", ", ".join(heavy.columns)) for heavy in self.top
+        ]
+        share = "" if self.normalised is None else f", {self.normalised:.1%} of what the whole source would score"
+        words = (
+            f"A misuse score of {self.value:.4g} for {self.rows:,} rows{share}. The rows that weigh most, by position:"
         )
-        return f"<table><caption>{html.escape(repr(self))}</caption><tr>{head}</tr>{rows}</table>"
+        return card(words, rows, head=("row", "score", "people alike", "columns"))
 
 
 def power(rows: int, x: float) -> float:

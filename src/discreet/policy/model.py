@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from discreet.errors import HierarchyError, PolicyError
 from discreet.kernel import AnyValue, Dates, Flat, Mask, Rule, Widths
+from discreet.kernel.cards import card
 from discreet.policy.complaints import shape_error, syntax_error
 from discreet.policy.gateway import GatewayPolicy, gateway_policy
 from discreet.policy.hierarchies import read_tree
@@ -142,6 +143,12 @@ class Policy:
     def __repr__(self) -> str:
         roles = ", ".join(f"{len(self.named(role))} {role}" for role in ("identifier", "quasi", "sensitive", "other"))
         return f"Policy({roles})"
+
+    def _repr_html_(self) -> str:
+        roles: tuple[Role, ...] = ("identifier", "quasi", "sensitive", "other")
+        rows = [(role, ", ".join(self.named(role)) or "none") for role in roles]
+        allowed = f"Up to {self.limits.at_risk:.1%} of people" if self.limits.at_risk else "Nobody"
+        return card(f"{allowed} may be at a risk above {self.limits.threshold:g}. What the columns are:", rows)
 
 
 def _read(path: Path) -> str:

@@ -5,7 +5,6 @@ After AnonTokens (Antonatos, Braghin, Holohan, MacAonghusa), Section 5 and Algor
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 from discreet.anonymity import anonymise
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable
+from discreet.kernel.cards import card
 from discreet.releases.linked import Floats, Linked
 
 
@@ -143,8 +143,7 @@ class Feasibility:
         )
 
     def _repr_html_(self) -> str:
-        cells = "".join(f"<tr><th scope='row'>{name}</th><td>{value}</td></tr>" for name, value in self._rows())
-        return f"<table><caption>{html.escape(self.words())}</caption>{cells}</table>"
+        return card(self.words(), self._rows())
 
     def _rows(self) -> list[tuple[str, str]]:
         return [

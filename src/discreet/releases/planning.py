@@ -10,6 +10,7 @@ from typing import Any
 from discreet.anonymity import anonymise
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
+from discreet.kernel.cards import card
 from discreet.kernel.classes import Levels
 from discreet.releases.laws import Law
 from discreet.releases.linked import Linked
@@ -142,6 +143,11 @@ class Plan:
 
     def __repr__(self) -> str:
         return f"Plan({len(self.marking.marks)} marks for {self.preflight.recipients} recipients)"
+
+    def _repr_html_(self) -> str:
+        return card(
+            "What this release would be:", [(number, said) for number, said in enumerate(self.words(), start=1)]
+        )
 
 
 def plan(

@@ -9,6 +9,7 @@ from typing import Any
 
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
+from discreet.kernel.cards import card
 from discreet.kernel.classes import Levels
 from discreet.releases.copies import Copying, Delivered, Format, Watch, recoded
 from discreet.releases.drafting import draft
@@ -147,6 +148,11 @@ class Release:
 
     def __repr__(self) -> str:
         return f"Release({self.name} version {self.version}, {len(self.recipients)} recipients)"
+
+    def _repr_html_(self) -> str:
+        rows = [(copy.recipient, copy.state, "none" if copy.rows is None else f"{copy.rows:,}") for copy in self.copies]
+        words = f"Release {self.name}, version {self.version}: {self.manifest.released.records:,} people."
+        return card(words, rows, head=("recipient", "state", "rows"))
 
 
 def release(

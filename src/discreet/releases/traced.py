@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from discreet.kernel.cards import card
 from discreet.releases.origin import Origin
 
 ALPHA = 1e-3
@@ -117,6 +118,14 @@ class Trace:
             "notes": list(self.notes),
             "words": self.words(),
         }
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.recipient, f"{one.hits:,}", f"{one.misses:,}", "yes" if one.accused else "no")
+            for one in self.standings
+        ]
+        head = ("recipient", "marks for", "marks against", "accused")
+        return card(self.words(), rows, head=head)
 
     def __repr__(self) -> str:
         who = ", ".join(self.accused) or "nobody"

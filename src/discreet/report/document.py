@@ -49,8 +49,9 @@ def document(
     pills: Sequence[Pill],
     created: datetime.datetime,
     version: str,
+    style: str = "",
 ) -> str:
-    """The whole file; `about` begins with the data set."""
+    """The whole file; `about` begins with the data set, `style` comes after the style sheet of all reports."""
     shown = [part for part in parts if part.content is not None]
     body = [
         _header(kicker, title, about, pills, created),
@@ -58,10 +59,12 @@ def document(
         element("main", [part.content for part in shown]),
         _footer(version, created),
     ]
-    return str(join(Markup("<!doctype html>\n"), element("html", _head(title), element("body", body), lang="en-GB")))
+    return str(
+        join(Markup("<!doctype html>\n"), element("html", _head(title, style), element("body", body), lang="en-GB"))
+    )
 
 
-def _head(title: str) -> Markup:
+def _head(title: str, style: str) -> Markup:
     return element(
         "head",
         element("meta", charset="utf-8"),
@@ -69,7 +72,7 @@ def _head(title: str) -> Markup:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("title", title),
-        element("style", Markup(stylesheet())),
+        element("style", Markup(stylesheet() + style)),
     )
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from discreet.kernel.cards import escape
 
 Child: TypeAlias = "Markup | str | Sequence[Child] | None"
 Attribute: TypeAlias = str | int | bool | None
 
 VOID = frozenset({"br", "meta"})
 BLOCKS = frozenset({"div", "figure", "g", "li", "meta", "p", "section", "style", "svg", "table", "title", "tr", "ul"})
-# Control characters and lone surrogates break a document; direction overrides let a name rewrite the text around it.
-UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -29,15 +27,6 @@ class Markup:
 
     def __str__(self) -> str:
         return self.text
-
-
-def escape(text: str) -> str:
-    """Text as it may stand between tags and in quoted attributes.
-
-    >>> escape('<b>"&')
-    '&lt;b&gt;&quot;&amp;'
-    """
-    return html.escape(UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def element(name: str, /, *children: Child, **attributes: Attribute) -> Markup:

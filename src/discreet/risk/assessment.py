@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any, Protocol, SupportsIndex, runtime_checkable
 
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Classes, Countable
+from discreet.kernel.cards import card
 from discreet.policy import Limits, Policy
 from discreet.risk.adversary import Adversary, UnderAttack
 from discreet.risk.economics import Economics, Payoffs
@@ -105,11 +105,9 @@ class Assessment:
         return f"Assessment({self.records} people, {self.uniques} unique, k={self.k}, average risk {self.average_risk:.4f})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th scope='row' style='text-align:left'>{html.escape(name)}</th><td style='text-align:right'>{value}</td></tr>"
-            for name, value in self._rows()
-        )
-        return f"<table><caption>Risk by {html.escape(', '.join(self.columns))}</caption>{rows}</table>"
+        verdict = "above" if self.exceeded else "within"
+        words = f"Risk by {', '.join(self.columns)}: {self.binding.at_risk:.1%} of people are at risk, which is {verdict} the limit."
+        return card(words, self._rows())
 
     def _rows(self) -> list[tuple[str, str]]:
         return [

@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable
+from discreet.kernel.cards import card
 from discreet.kernel.hierarchy import Ints
 from discreet.policy import Draft, Role
 from discreet.risk.combinations import Combination, SinglingOut, singling_out
@@ -117,6 +118,15 @@ class Profile:
 
     def __repr__(self) -> str:
         return f"Profile({self.records} people, {len(self.columns)} columns)"
+
+    def _repr_html_(self) -> str:
+        best = max(self.telling, key=lambda one: one.unique, default=None)
+        alone = "" if best is None else f" {', '.join(best.columns)} single out {best.unique:,} of them."
+        rows = [
+            (one.name, one.role, f"{one.distinct:,}", f"{one.share_unique:.1%}", one.reason) for one in self.columns
+        ]
+        head = ("column", "may be", "distinct", "people alone", "because")
+        return card(f"{self.source} holds {self.records:,} people.{alone}", rows, head=head)
 
 
 def profile(table: Tabular, *, largest: int = 4) -> Profile:

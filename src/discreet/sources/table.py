@@ -11,6 +11,7 @@ from pathlib import Path
 
 from discreet.errors import ColumnError, EmptySource, UsageError
 from discreet.kernel import Classes, Recoding
+from discreet.kernel.cards import card
 from discreet.policy import Policy
 from discreet.sources.engine import Engine, Field
 
@@ -131,6 +132,12 @@ class Table:
 
     def __repr__(self) -> str:
         return f"Table({self.name}, {len(self.fields)} columns)"
+
+    def _repr_html_(self) -> str:
+        roles = {} if self.policy is None else self.policy.roles
+        rows = [(field.name, field.kind, roles.get(field.name, "not declared")) for field in self.fields]
+        words = f"{self.name}: {len(rows)} columns. No row was read for this."
+        return card(words, rows, head=("column", "kind", "role"))
 
 
 def missing_column(name: str, columns: Sequence[str], source: str) -> ColumnError:

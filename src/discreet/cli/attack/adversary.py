@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,9 +9,10 @@ from typing import Any, TypeVar
 import click
 
 from discreet.attacker import Attack
+from discreet.attacker.attackfile import read_attack
 from discreet.attacker.case_study import PUBLISHED
 from discreet.cli import console
-from discreet.errors import PolicyError, UsageError
+from discreet.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -38,7 +38,7 @@ def options(function: Function) -> Function:
 
 def adversary(file: Path | None, changes: Sequence[str] = ()) -> Attack:
     """The adversary in a file, with some parameters changed."""
-    given: dict[str, Any] = dict(PUBLISHED) if file is None else _loaded(file)
+    given: dict[str, Any] = dict(PUBLISHED) if file is None else read_attack(file)
     if file is None:
         console.say("Note: no --attack file, so the adversary is that of a published case study (Xia et al. 2015).")
     for change in changes:
@@ -61,21 +61,3 @@ def parsed(text: str, name: str) -> float | int | str:
         raise UsageError(
             f"'{name}' needs a number.", remedy="For example --set penalty=20000, or max_penalties=unlimited."
         ) from None
-
-
-def _loaded(file: Path) -> dict[str, Any]:
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise PolicyError(
-            f"{file} cannot be read ({type(error).__name__}).", remedy=f"discreet attack init --out {file} writes one."
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PolicyError(f"{file} is not TOML: {error}", remedy="discreet attack init writes a correct one.") from None
-    section = content.pop("attack", None)
-    if not isinstance(section, dict) or content:
-        extra = f"; '{next(iter(content))}' does not belong there" if content else ""
-        raise PolicyError(
-            f"{file} needs one section [attack]{extra}.", remedy="discreet attack init writes a correct one."
-        )
-    return dict(section)
