@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 import traceback
@@ -16,6 +15,7 @@ from typing import NoReturn
 import click
 
 from discreet import __version__
+from discreet.cli.verbs import Verbs
 from discreet.errors import DiscreetError
 
 VERBS = {
@@ -42,28 +42,12 @@ INTERRUPTED = 130
 BUG = 70
 
 
-class Verbs(click.Group):
-    """Imports a verb only when it is asked for, so that help is instant."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The verbs, in order."""
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb's command object."""
-        if cmd_name not in VERBS:
-            return None
-        module = importlib.import_module(f"discreet.cli.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of verbs without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
-
-
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(
+    cls=Verbs,
+    package="discreet.cli",
+    verbs=VERBS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="discreet")
 def cli() -> None:
     """Share person-level data knowing what every disclosure risks.

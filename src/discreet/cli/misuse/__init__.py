@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
+
+from discreet.cli.verbs import Verbs
 
 VERBS = {
     "anomalies": "Find unusual days in a log.",
@@ -17,27 +17,13 @@ VERBS = {
 """The verbs; `discreet misuse VERB` is `command` in `discreet/cli/misuse/VERB.py`."""
 
 
-class Verbs(click.Group):
-    """Imports a verb only when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The verbs, in order."""
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb's command object."""
-        if cmd_name not in VERBS:
-            return None
-        command: click.Command = importlib.import_module(f"{__name__}.{cmd_name}").command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of verbs without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
-
-
-@click.group(name="misuse", cls=Verbs, short_help="Measure what query results could do in the wrong hands.")
+@click.group(
+    name="misuse",
+    cls=Verbs,
+    package=__name__,
+    verbs=VERBS,
+    short_help="Measure what query results could do in the wrong hands.",
+)
 def command() -> None:
     """Measure what query results could do in the wrong hands.
 
