@@ -67,6 +67,16 @@ def spark() -> Iterator[Any]:
         yield session
 
 
+@pytest.fixture(autouse=True)
+def quick_stores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty stores cost little, except where stores themselves are tested."""
+    if "/tests/store/" not in request.node.path.as_posix():
+        from discreet.store import migrating
+        from tests.quickly import recorded
+
+        monkeypatch.setattr(migrating, "migrate", recorded(migrating.migrate))
+
+
 STORES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
@@ -73,13 +74,18 @@ def _assemble(site: Site, routes: Sequence[Route]) -> FastAPI:
     )
     app.state.site = site
     site.app = app
-    for route in routes:
-        app.router.routes.append(GuardedRoute(route, site, **_options(route)))
+    app.router.routes.extend(_guarded(tuple(routes)))
     app.add_middleware(middleware.Hosts, settings=site.settings, answer=answers.problem)
     app.add_middleware(middleware.Shield, answer=answers.problem)
     app.add_middleware(middleware.Headers, settings=site.settings)
     refuse_undeclared(app, routes)
     return app
+
+
+@cache
+def _guarded(routes: tuple[Route, ...]) -> tuple[GuardedRoute, ...]:
+    """The table as FastAPI serves it: looked into once, and shared by all applications of a process."""
+    return tuple(GuardedRoute(route, **_options(route)) for route in routes)
 
 
 def _options(route: Route) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from discreet.web.middleware import CONTENT_POLICY, LIVE
 from discreet.web.permissions import ANYONE, GRANTED
 from discreet.web.problems import Problem, not_allowed, not_found
 from discreet.web.route import Route
-from discreet.web.site import Site
 
 Answer = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -25,9 +24,8 @@ Answer = Callable[[Request], Coroutine[Any, Any, Response]]
 class GuardedRoute(APIRoute):
     """A route of the table, as FastAPI serves it: nothing of the request is looked at before the guard has agreed."""
 
-    def __init__(self, declared: Route, site: Site, **options: Any) -> None:
+    def __init__(self, declared: Route, **options: Any) -> None:
         self.declared = declared
-        self.site = site
         super().__init__(declared.path, declared.handler, methods=[declared.method], **options)
 
     def get_route_handler(self) -> Answer:
@@ -35,7 +33,7 @@ class GuardedRoute(APIRoute):
         answer = super().get_route_handler()
 
         async def guarded(request: Request) -> Response:
-            context = Context(request, self.site, self.declared)
+            context = Context(request, request.app.state.site, self.declared)
             request.state.context = context
             await run_in_threadpool(enter, context)
             try:

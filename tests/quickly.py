@@ -1,0 +1,48 @@
+"""New stores without the time that migrations take: what the first one ran is run again for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection, event, text
+
+from discreet.store import migrating
+
+READS = ("SELECT", "PRAGMA", "SHOW")
+_RAN: dict[str, list[tuple[str, Any]]] = {}
+"""Per kind of database, what bringing an empty store up to date runs."""
+
+
+def recorded(real: Callable[[Connection], None]) -> Callable[[Connection], None]:
+    """Migrations that are run for the first empty store of a kind, and repeated for the others."""
+
+    def migrate(connection: Connection) -> None:
+        kind = connection.dialect.name
+        if kind == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": migrating.ADVISORY_LOCK})
+        if migrating.revision(connection) != 0:
+            real(connection)
+        elif kind in _RAN:
+            for statement, values in _RAN[kind]:
+                connection.exec_driver_sql(statement, values)
+        else:
+            _RAN[kind] = _watched(real, connection)
+
+    return migrate
+
+
+def _watched(real: Callable[[Connection], None], connection: Connection) -> list[tuple[str, Any]]:
+    ran: list[tuple[str, Any]] = []
+
+    def note(_: Any, __: Any, statement: str, values: Any, ___: Any, many: bool) -> None:
+        if not statement.lstrip().upper().startswith(READS):
+            assert not many, statement
+            ran.append((statement, values or None))
+
+    event.listen(connection, "before_cursor_execute", note)
+    try:
+        real(connection)
+    finally:
+        event.remove(connection, "before_cursor_execute", note)
+    return ran
