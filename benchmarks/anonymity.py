@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import tables
-from benchmarks.measure import Cost, alone, best_of, cpu_seconds, report
+from benchmarks.measure import Cost, alone, best_of, cpu_seconds, report, run_parts
 
 PEERS = Path(__file__).parents[1] / ".peers" / "bin" / "python"
 JAVA = {
@@ -288,9 +288,7 @@ PARTS = {
 
 def main(parts: list[str] | None = None) -> None:
     """Run the named parts, or all."""
-    for part in parts or list(PARTS):
-        print(f"-- {part}", flush=True)
-        PARTS[part]()
+    run_parts(PARTS, parts)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import sys
 
 import numpy as np
 
+from benchmarks.measure import run_parts
 from discreet.misuse.elicitation import Item, SimulatedExpert, kendall_tau
 
 SEEDS = range(30)
@@ -102,9 +103,7 @@ PARTS = {"questions": by_questions, "noise": by_noise}
 
 def main(parts: list[str] | None = None) -> None:
     """Run the named parts, or all."""
-    for part in parts or list(PARTS):
-        print(f"-- {part}", flush=True)
-        PARTS[part]()
+    run_parts(PARTS, parts)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,13 @@ class Cost:
     wall: float
     peak_mb: float
     answer: object
+
+
+def run_parts(parts: Mapping[str, Callable[[], object]], names: Sequence[str] | None) -> None:
+    """Run the named parts of a benchmark, or all."""
+    for name in names or list(parts):
+        print(f"-- {name}", flush=True)
+        parts[name]()
 
 
 def cpu_seconds() -> float:

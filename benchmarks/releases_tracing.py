@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.measure import best_of
+from benchmarks.measure import best_of, run_parts
 from benchmarks.releases_world import World, world
 from discreet.kernel import Classes
 from discreet.kernel.hierarchy import Ints
@@ -233,9 +233,7 @@ PARTS = {"speed": speed, "innocents": innocents, "claims": claims, "files": file
 
 def main(parts: list[str] | None = None) -> None:
     """Run the named parts, or all."""
-    for part in parts or list(PARTS):
-        print(f"-- {part}", flush=True)
-        PARTS[part]()
+    run_parts(PARTS, parts)
 
 
 if __name__ == "__main__":

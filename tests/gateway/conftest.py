@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from discreet.gateway import Open, Settings, Upstream, parse_upstream
+from tests.gateway.governed import Guarding, furnish, policy
 from tests.gateway.running import Running
 from tests.gateway.watching import By, Slowly, Watching
 
@@ -72,6 +73,28 @@ def make_certificate(folder: Path) -> tuple[Path, Path]:
     made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *names, *files]
     subprocess.run(made, check=True, capture_output=True)
     return folder / "cert.pem", folder / "key.pem"
+
+
+@pytest.fixture(scope="module")
+def clinic(postgres_url: str) -> str:
+    """A server with a clinic."""
+    furnish(postgres_url)
+    return postgres_url
+
+
+@pytest.fixture
+def guard(clinic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Guarding]]:
+    """Starts governed gateways that end with the test and share a store."""
+    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
+    with ExitStack() as stack:
+
+        def begin(**chosen: Any) -> Guarding:
+            settings = chosen.pop("settings", {})
+            return stack.enter_context(
+                Guarding(parse_upstream(clinic), clinic, tmp_path / "store.db", policy(**chosen), **settings)
+            )
+
+        yield begin
 
 
 def host_of(url: str) -> str:

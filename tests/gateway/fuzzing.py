@@ -29,7 +29,7 @@ from discreet.gateway.wire import Malformed, walk
 from discreet.policy.gateway import GovernedTable
 from tests.gateway import raw
 from tests.gateway.raw import message, row
-from tests.gateway.watching import Holding
+from tests.gateway.watching import Holding, answer_all
 
 HELD, ROOM = 4_000, 8_000
 STEPS = 64
@@ -190,17 +190,6 @@ def conversing(chance: Bytes) -> None:
         assert not {letter for letter in raw.letters(raw.split(told)) if letter in "Dd"}  # and whole messages only
     session.close()
     assert room.free == ROOM
-
-
-def answer_all(session: Session) -> None:
-    """Answer what was asked."""
-    while session.questions:
-        question = session.questions.pop(0)
-        try:
-            answer = getattr(session.watch, question.method)(*question.arguments)
-        except Exception:
-            answer = Refuse("failed")
-        session.answer(question, answer)
 
 
 def entering(chance: Bytes) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -15,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import StoreError
-from discreet.gateway import parse_upstream
 from discreet.gateway.agreed import AgreedLimits
 from discreet.gateway.judge import Who
 from discreet.gateway.limits import Limit, Limits
@@ -23,7 +21,7 @@ from discreet.ledger.entry import timestamp
 from discreet.store import Store, limits
 from discreet.store.limits import PARTS, Agreed
 from discreet.web import accounts
-from tests.gateway.governed import Guarding, connected, furnish, policy
+from tests.gateway.governed import Guarding, connected, policy
 from tests.gateway.running import wait_for
 
 NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)
@@ -120,25 +118,6 @@ def agree(store: Store, name: str, allowed: float, **more: Any) -> Agreed:
 def end(store: Store, limit: Agreed) -> None:
     with store.writing() as connection:
         limits.withdraw(connection, limit, now=timestamp(datetime.now(UTC)))
-
-
-@pytest.fixture(scope="module")
-def clinic(postgres_url: str) -> str:
-    furnish(postgres_url)
-    return postgres_url
-
-
-@pytest.fixture
-def guard(clinic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Guarding]]:
-    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
-    with ExitStack() as stack:
-
-        def begin(**chosen: Any) -> Guarding:
-            return stack.enter_context(
-                Guarding(parse_upstream(clinic), clinic, tmp_path / "store.db", policy(**chosen))
-            )
-
-        yield begin
 
 
 def sees(connection: Any, key: int) -> bool:

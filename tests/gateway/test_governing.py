@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
 import pytest
 
 from discreet.errors import PolicyError, SourceNotFound
-from discreet.gateway import parse_upstream
 from discreet.gateway.own import Own
-from tests.gateway.governed import Guarding, connected, furnish, policy
+from tests.gateway.governed import Guarding, connected
 from tests.gateway.running import wait_for
 
 pytestmark = pytest.mark.postgres
-
-
-@pytest.fixture(scope="module")
-def clinic(postgres_url: str) -> str:
-    furnish(postgres_url)
-    return postgres_url
-
-
-@pytest.fixture
-def guard(clinic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Guarding]]:
-    """Starts governed gateways that end with the test and share a store."""
-    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
-    with ExitStack() as stack:
-
-        def begin(**chosen: Any) -> Guarding:
-            settings = chosen.pop("settings", {})
-            return stack.enter_context(
-                Guarding(parse_upstream(clinic), clinic, tmp_path / "store.db", policy(**chosen), **settings)
-            )
-
-        yield begin
 
 
 def refused(connection: Any, statement: str) -> str:

@@ -17,7 +17,7 @@ from discreet.gateway.holding import Room
 from discreet.gateway.session import Session
 from tests.gateway import raw
 from tests.gateway.raw import SYNC, message, row
-from tests.gateway.watching import Holding, Watching
+from tests.gateway.watching import Holding, Watching, answer_all
 
 READY = message(b"Z", b"I")
 DESCRIPTION = message(b"T", b"\0\1secret\0" + struct.pack("!ihihih", 7, 1, 25, -1, -1, 0))
@@ -26,17 +26,6 @@ HELD = 4_000
 
 def session_of(watch: Any, *, held: int = HELD) -> Session:
     return Session(watch, limits=Limits(held=held, message=2_000), room=Room(1 << 20), parameters={})
-
-
-def serve(session: Session) -> None:
-    """Answer every question at once."""
-    while session.questions:
-        question = session.questions.pop(0)
-        try:
-            answer = getattr(session.watch, question.method)(*question.arguments)
-        except Exception:
-            answer = Refuse("failed")
-        session.answer(question, answer)
 
 
 class Server:
@@ -111,7 +100,7 @@ def converse(steps: Sequence[bytes], client_cuts: int, server_cuts: int) -> tupl
     to_client, to_server = b"", b""
     said, answered = b"".join(steps), b""
     while True:
-        serve(session)
+        answer_all(session)
         to_client += b"".join(session.to_client)
         sent = b"".join(session.to_upstream)
         session.to_client, session.to_upstream = [], []
@@ -158,11 +147,11 @@ def _counted(steps: list[bytes]) -> list[bytes]:
 def test_no_bytes_make_it_fail_otherwise_than_in_order(data: bytes, from_client: bool, size: int) -> None:
     session = session_of(Choosing())
     session.client_data(raw.at_once("good"))
-    serve(session)
+    answer_all(session)
     for begin in range(0, len(data), size):
         take = session.client_data if from_client else session.upstream_data
         take(data[begin : begin + size])
-        serve(session)
+        answer_all(session)
         if session.over:
             assert b"FATAL" in b"".join(session.to_client)
             break
@@ -180,14 +169,14 @@ def test_what_nobody_asked_for_ends_the_session(letter: bytes) -> None:
 def test_rows_are_held_until_the_answer() -> None:
     session = session_of(Holding())
     session.client_data(raw.query("SELECT 1"))
-    serve(session)
+    answer_all(session)
     session.upstream_data(DESCRIPTION)
     assert session.upstream_waits
-    serve(session)
+    answer_all(session)
     assert session.to_client == [DESCRIPTION]
     session.upstream_data(row(b"x") + message(b"C", b"SELECT 1\0") + READY)
     assert session.to_client == [DESCRIPTION]
-    serve(session)
+    answer_all(session)
     assert b"".join(session.to_client) == DESCRIPTION + row(b"x") + message(b"C", b"SELECT 1\0") + READY
     assert session.deliveries == [(1, 1)]
 
@@ -203,7 +192,7 @@ def test_a_large_error_is_reported_as_a_whole() -> None:
 
     session = session_of(Redacting())
     session.client_data(raw.query("SELECT 1"))
-    serve(session)
+    answer_all(session)
     error = message(b"E", b"SERROR\0C22P02\0M" + b"M" * 3_000_000 + b"secret\0\0")
     for begin in range(0, len(error), 100_000):
         session.upstream_data(error[begin : begin + 100_000])
@@ -216,9 +205,9 @@ def test_a_session_that_ends_gives_back_its_room() -> None:
     room = Room(1000)
     session = Session(Holding(), limits=Limits(), room=room, parameters={})
     session.client_data(raw.query("SELECT 1"))
-    serve(session)
+    answer_all(session)
     session.upstream_data(DESCRIPTION)
-    serve(session)
+    answer_all(session)
     session.upstream_data(row(b"x" * 100))
     assert room.free < 1000
     session.close()
@@ -228,7 +217,7 @@ def test_a_session_that_ends_gives_back_its_room() -> None:
 def test_a_client_that_sends_without_end_is_made_to_wait() -> None:
     session = Session(Watching(), limits=Limits(owed=10), room=Room(1), parameters={})
     session.client_data(raw.at_once("SELECT 1") * 100)
-    serve(session)
+    answer_all(session)
     assert session.client_waits
     assert len(b"".join(session.to_upstream)) < 300
     assert isinstance(session, Conversation)

@@ -21,19 +21,13 @@ import pytest
 from discreet.ledger import Ledger
 from discreet.misuse import Exposure
 from discreet.store import Exposures
-from tests.gateway.governed import POLICY, connected, furnish
+from tests.gateway.governed import POLICY, connected
 from tests.servers import fresh_schema
 
 pytestmark = pytest.mark.postgres
 LIMIT = 3.0
 MOST = 9
 """Patients that a limit of 3 allows at x = 2."""
-
-
-@pytest.fixture(scope="module")
-def clinic(postgres_url: str) -> str:
-    furnish(postgres_url)
-    return postgres_url
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from discreet.gateway.session import Session
 from discreet.gateway.straight import pipeline_of
 from tests.gateway import raw
 from tests.gateway.raw import SYNC, message, row
-from tests.gateway.test_session import DESCRIPTION, serve, session_of
-from tests.gateway.watching import Holding
+from tests.gateway.test_session import DESCRIPTION, session_of
+from tests.gateway.watching import Holding, answer_all
 
 ERROR = message(b"E", b"SERROR\0C22012\0Mwrong\0\0")
 
@@ -114,12 +114,12 @@ def talk(steps: list[bytes], consult: Any, *, whole: bool) -> tuple[bytes, bytes
     for step in steps:
         for piece in [step] if whole else [bytes([one]) for one in step]:
             session.client_data(piece)
-            serve(session)
+            answer_all(session)
         while sent := b"".join(session.to_upstream):
             session.to_upstream.clear()
             to_server += sent
             session.upstream_data(server.answer(sent))
-            serve(session)
+            answer_all(session)
         to_client += b"".join(session.to_client)
         session.to_client.clear()
     return to_client, to_server, session

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.gateway import Allow, Column, Held, Hold, Refuse, Release, Watch, Who
+from discreet.gateway.session import Session
 
 
 class Watching:
@@ -121,3 +122,14 @@ class By:
     @property
     def last(self) -> Any:
         return self.watches[-1]
+
+
+def answer_all(session: Session) -> None:
+    """Answer every question of a session at once; a watch that raises has refused."""
+    while session.questions:
+        question = session.questions.pop(0)
+        try:
+            answer = getattr(session.watch, question.method)(*question.arguments)
+        except Exception:
+            answer = Refuse("failed")
+        session.answer(question, answer)

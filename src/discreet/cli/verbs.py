@@ -10,11 +10,21 @@ import click
 
 
 class Verbs(click.Group):
-    """`verbs` says what each does; a verb is `command` in the module of that name in `package`."""
+    """`verbs` says what each does; a verb is `command` in the module of that name in `package`.
 
-    def __init__(self, *, package: str, verbs: Mapping[str, str], **settings: Any) -> None:
+    With a `default` the group takes what that verb is about where a verb would stand: `discreet attack DATA` is `discreet
+    attack table DATA`.
+    """
+
+    def __init__(self, *, package: str, verbs: Mapping[str, str], default: str | None = None, **settings: Any) -> None:
         super().__init__(**settings)
-        self._package, self._verbs = package, verbs
+        self._package, self._verbs, self._default = package, verbs, default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Anything that is neither a verb nor an option of the group is about the default."""
+        if self._default and args and args[0] not in (*self._verbs, *self.get_help_option_names(ctx)):
+            args = [self._default, *args]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The verbs, in order."""

@@ -16,7 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from discreet.store.tables import Number, metadata
+from discreet.store.tables import Number, metadata, queued
 
 PROJECT = Table(
     "linkage_project",
@@ -152,18 +152,7 @@ WORK = Table(
     Column("name", Text, nullable=False),
     Column("account", Number, ForeignKey("web_account.id"), nullable=False),
     Column("project", Number, ForeignKey("linkage_project.id"), nullable=True),
-    Column("asked", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("made", BigInteger, nullable=False),
-    Column("started", BigInteger, nullable=True),
-    Column("ended", BigInteger, nullable=True),
-    Column("attempts", BigInteger, nullable=False),
-    Column("claim", Text, nullable=True),
-    Column("lease", BigInteger, nullable=True),
-    Column("step", Text, nullable=False),
-    Column("progress", BigInteger, nullable=True),
-    Column("problem", Text, nullable=True),
-    Column("remedy", Text, nullable=True),
+    *queued(),
     CheckConstraint("kind IN ('make', 'retrain')", name="linkage_work_kind"),
     CheckConstraint(
         "state IN ('declared', 'queued', 'running', 'done', 'failed', 'cancelled')", name="linkage_work_state"

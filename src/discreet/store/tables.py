@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -207,6 +209,25 @@ HIERARCHY = Table(
 )
 """Files of hierarchies that the policy of a data set names."""
 
+
+def queued() -> list[Column[Any]]:
+    """The columns of work that waits, is claimed for a while, goes on and ends."""
+    return [
+        Column("asked", Text, nullable=False),
+        Column("state", Text, nullable=False),
+        Column("made", BigInteger, nullable=False),
+        Column("started", BigInteger, nullable=True),
+        Column("ended", BigInteger, nullable=True),
+        Column("attempts", BigInteger, nullable=False),
+        Column("claim", Text, nullable=True),
+        Column("lease", BigInteger, nullable=True),
+        Column("step", Text, nullable=False),
+        Column("progress", BigInteger, nullable=True),
+        Column("problem", Text, nullable=True),
+        Column("remedy", Text, nullable=True),
+    ]
+
+
 JOB = Table(
     "web_job",
     metadata,
@@ -214,18 +235,7 @@ JOB = Table(
     Column("kind", Text, nullable=False),
     Column("dataset", Number, ForeignKey("web_dataset.id"), nullable=False),
     Column("account", Number, ForeignKey("web_account.id"), nullable=False),
-    Column("asked", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("made", BigInteger, nullable=False),
-    Column("started", BigInteger, nullable=True),
-    Column("ended", BigInteger, nullable=True),
-    Column("attempts", BigInteger, nullable=False),
-    Column("claim", Text, nullable=True),
-    Column("lease", BigInteger, nullable=True),
-    Column("step", Text, nullable=False),
-    Column("progress", BigInteger, nullable=True),
-    Column("problem", Text, nullable=True),
-    Column("remedy", Text, nullable=True),
+    *queued(),
     CheckConstraint("state IN ('queued', 'running', 'done', 'failed', 'cancelled')", name="web_job_state"),
     Index("web_job_waiting", "state", "id"),
     Index("web_job_dataset", "dataset", "id"),

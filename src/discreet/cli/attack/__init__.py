@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
 
-TABLE = "table"
-COMMANDS = ("case-study", "init", "sweep", TABLE, "thresholds")
+from discreet.cli.verbs import Verbs
+
+VERBS = {
+    "case-study": "Redo the published case study, figures and findings.",
+    "init": "Draft a file with his gain, costs and risks.",
+    "sweep": "See how his decisions move with one parameter.",
+    "table": "See what he would do to a table (the default).",
+    "thresholds": "Show the group sizes at which he changes his mind.",
+}
 
 
-class Attacks(click.Group):
-    """A group that takes a table where another command would stand: `discreet attack DATA` is `attack table DATA`."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, in order."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, imported when it is asked for."""
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"{__name__}.{cmd_name.replace('-', '_')}")
-        found: click.Command = module.command
-        return found
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Anything that is neither a command nor an option of the group is about a table."""
-        if args and args[0] not in (*COMMANDS, *self.get_help_option_names(ctx)):
-            args = [TABLE, *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(name="attack", cls=Attacks, short_help="See what a planning adversary would do, and what deters him.")
+@click.group(
+    name="attack",
+    cls=Verbs,
+    package=__name__,
+    verbs=VERBS,
+    default="table",
+    short_help="See what a planning adversary would do, and what deters him.",
+)
 def command() -> None:
     """See what a planning adversary would do to a table, and what deters him.
 

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
 
-COMMANDS = ("init", "pairs", "assign", "review", "status", "export")
+from discreet.cli.verbs import Verbs
+
+VERBS = {
+    "init": "Import tables into a linkage project.",
+    "pairs": "Find candidate pairs, and say who decides which.",
+    "assign": "Give pairs to reviewers, within limits.",
+    "review": "Review pairs in the terminal.",
+    "status": "See how far projects are, without any value.",
+    "export": "Write the linked, de-identified table and the disclosure log.",
+}
 
 
-class Links(click.Group):
-    """Imports a command when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, in order."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, imported when it is asked for."""
-        if cmd_name not in COMMANDS:
-            return None
-        found: click.Command = importlib.import_module(f"{__name__}.{cmd_name}").command
-        return found
-
-
-@click.group(name="link", cls=Links, short_help="Find records of one person, and pairs that people must decide.")
+@click.group(
+    name="link",
+    cls=Verbs,
+    package=__name__,
+    verbs=VERBS,
+    short_help="Find records of one person, and pairs that people must decide.",
+)
 def command() -> None:
     """Find records of one person in two tables, or duplicates in one.
 

@@ -8,6 +8,7 @@ import click
 
 from discreet.cli import console
 from discreet.cli.ledger import store_option
+from discreet.cli.release.asked import delivery_options
 from discreet.cli.release.telling import tell_delivered
 from discreet.policy import Policy
 from discreet.sources import read
@@ -19,15 +20,7 @@ from discreet.sources import read
 @click.option("--policy", "policy_file", metavar="FILE", required=True, help="The policy of the release.")
 @click.option("--recipient", "recipients", metavar="NAME", multiple=True, required=True, help="Who; once for each.")
 @click.option("--out", metavar="DIR", required=True, help="Folder that gets a folder per recipient.")
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(["parquet", "csv", "csv.gz"]),
-    default="parquet",
-    show_default=True,
-    help="How copies are written.",
-)
-@click.option("--actor", metavar="NAME", help="Who does this, for the ledger; the user of this machine.")
+@delivery_options
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def command(

@@ -1,13 +1,14 @@
-"""What `release plan` and `release make` are asked in the same words."""
+"""What the commands of `discreet release` are asked in the same words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 
+from discreet.anonymity import LOSSES
 from discreet.policy import Policy
 from discreet.sources import Table, read
 
@@ -39,9 +40,62 @@ OPTIONS = (
 
 def node_options(command: Command) -> Command:
     """The options that both commands have."""
-    for option in reversed(OPTIONS):
+    return _with(OPTIONS, command)
+
+
+def _with(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
+    for option in reversed(options):
         command = option(command)
     return command
+
+
+def search_options(*, smallest_k: int) -> Callable[[Command], Command]:
+    """The options of commands that look for levels only to show what decoys would be like."""
+    options = (
+        click.option(
+            "--population", metavar="POP", required=True, help="The people from whom the data were drawn: a table."
+        ),
+        click.option(
+            "--policy", "policy_file", metavar="FILE", required=True, help="Policy with roles and hierarchies."
+        ),
+        click.option(
+            "--k",
+            type=click.IntRange(smallest_k),
+            default=5,
+            show_default=True,
+            metavar="K",
+            help="At least K look alike.",
+        ),
+        click.option(
+            "--suppression",
+            type=float,
+            default=0.1,
+            show_default=True,
+            metavar="S",
+            help="Largest share of people left out.",
+        ),
+        click.option(
+            "--loss", type=click.Choice(list(LOSSES)), default="dm_star", show_default=True, help="What to keep small."
+        ),
+    )
+    return lambda command: _with(options, command)
+
+
+def delivery_options(command: Command) -> Command:
+    """How copies are written, and by whom; for commands that write some."""
+    formats = click.Choice(["parquet", "csv", "csv.gz"])
+    options = (
+        click.option(
+            "--format",
+            "file_format",
+            type=formats,
+            default="parquet",
+            show_default=True,
+            help="How copies are written.",
+        ),
+        click.option("--actor", metavar="NAME", help="Who does this, for the ledger; the user of this machine."),
+    )
+    return _with(options, command)
 
 
 @dataclass(frozen=True)

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import click
 
-from discreet.anonymity import LOSSES, anonymise
+from discreet.anonymity import anonymise
 from discreet.cli import console
+from discreet.cli.release.asked import search_options
 from discreet.policy import Policy
 from discreet.sources import read
 
 
 @click.command(name="attack", short_help="Play recipients who try to find the decoys.")
 @click.argument("source", metavar="DATA")
-@click.option("--population", metavar="POP", required=True, help="The people from whom the data were drawn: a table.")
-@click.option("--policy", "policy_file", metavar="FILE", required=True, help="Policy with roles and hierarchies.")
-@click.option("--k", type=click.IntRange(2), default=5, show_default=True, metavar="K", help="At least K look alike.")
-@click.option(
-    "--suppression", type=float, default=0.1, show_default=True, metavar="S", help="Largest share of people left out."
-)
-@click.option(
-    "--loss", type=click.Choice(list(LOSSES)), default="dm_star", show_default=True, help="What to keep small."
-)
+@search_options(smallest_k=2)
 @click.option("--law", default="0.2/0.5", show_default=True, metavar="LAW", help="How often a mark is in a copy.")
 @click.option(
     "--mode",

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from discreet import __version__
-from discreet.anonymity import LOSSES
 from discreet.cli import console
+from discreet.cli.release.asked import search_options
 from discreet.policy import Policy
 from discreet.releases import Cell, Feasibility, FeasibilityGrid, feasibility, feasibility_grid
 from discreet.sources import Table, read
@@ -17,15 +17,7 @@ from discreet.sources import Table, read
 
 @click.command(name="feasibility", short_help="See whether decoys can be put into a table.")
 @click.argument("source", metavar="DATA")
-@click.option("--population", metavar="POP", required=True, help="The people from whom the data were drawn: a table.")
-@click.option("--policy", "policy_file", metavar="FILE", required=True, help="Policy with roles and hierarchies.")
-@click.option("--k", type=click.IntRange(1), default=5, show_default=True, metavar="K", help="At least K look alike.")
-@click.option(
-    "--suppression", type=float, default=0.1, show_default=True, metavar="S", help="Largest share of people left out."
-)
-@click.option(
-    "--loss", type=click.Choice(list(LOSSES)), default="dm_star", show_default=True, help="What to keep small."
-)
+@search_options(smallest_k=1)
 @click.option("--grid", is_flag=True, help="Also for k = 2, 5, 10, 20, 50 and 0, 2, 5, 10, 15 % left out.")
 @click.option(
     "--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a report (HTML)."

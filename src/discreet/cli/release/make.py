@@ -9,7 +9,7 @@ import click
 
 from discreet.cli import console
 from discreet.cli.ledger import store_option
-from discreet.cli.release.asked import Tables, node_options
+from discreet.cli.release.asked import Tables, delivery_options, node_options
 from discreet.cli.release.telling import tell_delivered
 from discreet.errors import UsageError
 
@@ -32,17 +32,9 @@ from discreet.errors import UsageError
     metavar="FILE",
     help="Data-use agreement of your own; it must say that the copy contains control records.",
 )
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(["parquet", "csv", "csv.gz"]),
-    default="parquet",
-    show_default=True,
-    help="How copies are written.",
-)
+@delivery_options
 @click.option("--row-ids", metavar="NAME", default="row", show_default=True, help="Column of fresh row numbers.")
 @click.option("--no-row-ids", is_flag=True, help="Write no row numbers.")
-@click.option("--actor", metavar="NAME", help="Who does this, for the ledger; the user of this machine.")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def command(

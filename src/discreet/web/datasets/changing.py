@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from discreet.errors import PolicyError
 from discreet.web.context import Context
 from discreet.web.datasets import dataset as datasets
 from discreet.web.datasets import policies
@@ -22,12 +21,7 @@ def change_policy(context: Context, dataset: Dataset, text: str, *, version: int
         raise Problem(
             413, f"A policy has at most {LONGEST_POLICY:,} characters here.", remedy="Leave out what it can do without."
         )
-    with context.site.store.reading() as connection:
-        hierarchies = datasets.hierarchies(connection, dataset.id)
-    try:
-        policy = policies.parse(text, hierarchies, dataset.columns)
-    except PolicyError as error:
-        raise policies.in_words(error) from None
+    policy = policies.checked(context.site.store, dataset, text)
 
     def along(connection: Connection) -> None:
         datasets.set_policy(connection, dataset.id, text, version=version)

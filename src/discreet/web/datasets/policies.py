@@ -15,7 +15,8 @@ from discreet.errors import HierarchyError, PolicyError
 from discreet.policy import Policy
 from discreet.policy.edit import value
 from discreet.policy.locate import line_of
-from discreet.web.datasets.dataset import Dataset
+from discreet.store import Store
+from discreet.web.datasets.dataset import Dataset, hierarchies
 from discreet.web.problems import Problem
 
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}\.(csv|txt)")
@@ -178,3 +179,27 @@ def needed(dataset: Dataset) -> str:
             remedy="Have its columns looked at first: that drafts one.",
         )
     return dataset.policy
+
+
+def checked(store: Store, dataset: Dataset, text: str) -> Policy:
+    """A text as the policy of a data set, with the hierarchies that came with it; what is wrong is told to people."""
+    with store.reading() as connection:
+        files = hierarchies(connection, dataset.id)
+    try:
+        return parse(text, files, dataset.columns)
+    except PolicyError as error:
+        raise in_words(error) from None
+
+
+def with_quasi(store: Store, dataset: Dataset, *, otherwise: str) -> tuple[str, Policy]:
+    """The policy of a data set, as text and as it is meant, where a column must be a quasi-identifier."""
+    text = needed(dataset)
+    policy = checked(store, dataset, text)
+    if not policy.quasi:
+        raise Problem(
+            409,
+            otherwise,
+            remedy="Give the columns that an adversary may know from elsewhere the role 'quasi'.",
+            title="The policy is not complete",
+        )
+    return text, policy

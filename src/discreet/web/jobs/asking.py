@@ -9,11 +9,9 @@ from sqlalchemy import func, select
 
 from discreet.anonymity import LOSSES, SEARCHES
 from discreet.attacker import Attack
-from discreet.errors import PolicyError
 from discreet.store.tables import JOB
 from discreet.web.api.models import Strict
 from discreet.web.context import Context
-from discreet.web.datasets import dataset as datasets
 from discreet.web.datasets import policies
 from discreet.web.datasets.dataset import Dataset
 from discreet.web.jobs import queue
@@ -67,7 +65,8 @@ def ask(context: Context, dataset: Dataset, kind: str, wanted: Strict) -> int:
     asked: dict[str, Any] = {key: value for key, value in wanted.model_dump().items() if value is not None}
     _refuse_nonsense(kind, asked, dataset)
     if kind != "profile":
-        asked["policy"] = _policy(context, dataset)
+        lacking = "No column is a quasi-identifier, so there is nothing to measure."
+        asked["policy"], _ = policies.with_quasi(context.site.store, dataset, otherwise=lacking)
     elif dataset.policy is not None:
         asked["policy"] = dataset.policy
     if (population := _population(dataset)) and kind != "profile":
@@ -113,24 +112,6 @@ def _refuse_nonsense(kind: str, asked: dict[str, Any], dataset: Dataset) -> None
         )
     if kind == "attack" and "attack" in asked:
         Attack.from_dict(asked["attack"])
-
-
-def _policy(context: Context, dataset: Dataset) -> str:
-    text = policies.needed(dataset)
-    with context.site.store.reading() as connection:
-        hierarchies = datasets.hierarchies(connection, dataset.id)
-    try:
-        policy = policies.parse(text, hierarchies, dataset.columns)
-    except PolicyError as error:
-        raise policies.in_words(error) from None
-    if not policy.quasi:
-        raise Problem(
-            409,
-            "No column is a quasi-identifier, so there is nothing to measure.",
-            remedy="Give the columns that an adversary may know from elsewhere the role 'quasi'.",
-            title="The policy is not complete",
-        )
-    return text
 
 
 def _population(dataset: Dataset) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from discreet.errors import DiscreetError, PolicyError
+from discreet.errors import DiscreetError
 from discreet.releases.gates import AGREEMENT, Gates
 from discreet.releases.laws import Law
 from discreet.releases.names import check_names
@@ -78,7 +78,8 @@ def content_of(context: Context, wanted: NewPlan) -> dict[str, Any]:
     data, population = _dataset(context, wanted.dataset), _dataset(context, wanted.population)
     if data.id == population.id:
         raise Problem(422, "The population is another data set than the data.", remedy="Choose one of the list.")
-    text, digest = _policy(context, data)
+    lacking = "No column of the data is a quasi-identifier, so there is nobody to hide decoys among."
+    text, policy = policies.with_quasi(context.site.store, data, otherwise=lacking)
     return {
         **wanted.model_dump(exclude={"name", "dataset", "population"}),
         "release": wanted.name,
@@ -87,7 +88,7 @@ def content_of(context: Context, wanted: NewPlan) -> dict[str, Any]:
         "population": population.id,
         "population_name": population.name,
         "policy": text,
-        "policy_digest": digest,
+        "policy_digest": policy.digest,
     }
 
 
@@ -97,24 +98,6 @@ def _dataset(context: Context, number: int) -> Dataset:
     if found is None:
         raise Problem(422, "There is no such data set.", remedy="Choose the data and their population from the list.")
     return found
-
-
-def _policy(context: Context, dataset: Dataset) -> tuple[str, str]:
-    text = policies.needed(dataset)
-    with context.site.store.reading() as connection:
-        hierarchies = datasets.hierarchies(connection, dataset.id)
-    try:
-        policy = policies.parse(text, hierarchies, dataset.columns)
-    except PolicyError as error:
-        raise policies.in_words(error) from None
-    if not policy.quasi:
-        raise Problem(
-            409,
-            "No column of the data is a quasi-identifier, so there is nobody to hide decoys among.",
-            remedy="Give the columns that an adversary may know from elsewhere the role 'quasi'.",
-            title="The policy is not complete",
-        )
-    return text, policy.digest
 
 
 def digest_of(content: dict[str, Any]) -> str:
