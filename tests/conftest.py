@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,27 @@ settings.load_profile(os.environ.get("DISCREET_TEST_EXAMPLES", "daily"))
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """All tests on Spark go to one worker, so that one cluster is started; the others are dealt out one by one."""
+    """Tests that share something costly go to one worker; the others are dealt out one by one."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class OneCluster(LoadScopeScheduling):
+    class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if "spark" in nodeid else nodeid
+            return together(nodeid, config.rootpath)
 
-    return OneCluster(config, log)
+    return Together(config, log)
+
+
+def together(nodeid: str, root: Path) -> str:
+    """What a test shares: the one Spark cluster, what its file makes once, or nothing. Browsers stay last."""
+    if "spark" in nodeid:
+        return "spark"
+    file = nodeid.partition("::")[0]
+    return file if "browser/" not in nodeid and _makes_once(root / file) else nodeid
+
+
+@cache
+def _makes_once(file: Path) -> bool:
+    return 'scope="module"' in file.read_text(encoding="utf-8")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -203,50 +203,6 @@ def test_demo_data_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
     assert done.returncode == 1
 
 
-def test_the_demo_tells_its_story(tmp_path: Path) -> None:
-    done = run("demo", "--people", "100000", "--out", tmp_path / "demo")
-    assert done.returncode == 0
-    assert "1. The data" in done.stdout
-    assert "2. Who can be singled out" in done.stdout
-    assert "6. Who leaked it" in done.stdout
-    assert "9. The whole story in one report" in done.stdout
-    assert done.stderr == ""
-    for report in ("report.html", "project.html"):
-        assert (tmp_path / "demo" / report).stat().st_size < 2_000_000
-    again = run("report", tmp_path / "demo", "--json")
-    assert again.returncode == 0, again.stderr
-    assert all(json.loads(again.stdout)[part] for part in ("published", "releases", "linkage", "queries", "ledger"))
-
-
-def test_the_demo_names_the_leaker_and_leaves_the_users_own_store_alone(tmp_path: Path) -> None:
-    """A leak of half of one of three copies, played with secrets drawn anew."""
-    import contextlib
-    import io
-
-    from discreet.cli.demo_release import LEAKER, play
-    from discreet.cli.demo_store import fresh_store
-    from discreet.people import write_demo
-
-    files = write_demo(tmp_path, people=1_000_000, seed=1)
-    told = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(told):
-        for name in ("DISCREET_STORE", "DISCREET_KEYS"):
-            patch.setenv(name, str(tmp_path / "own" / name))
-        for _ in range(2):
-            play(tmp_path, files, fresh_store(tmp_path))
-    assert told.getvalue().count(f"The trace accuses {LEAKER}:") == 2
-    assert not (tmp_path / "own").exists()
-    assert {path.name for path in tmp_path.glob("store.db*")} >= {"store.db", "store.db.keys"}
-
-
-def test_the_demo_does_not_replace_a_store_that_is_not_its_own(tmp_path: Path) -> None:
-    (tmp_path / "store.db").write_bytes(b"somebody's ledger")
-    done = run("demo", "--people", "100000", "--out", tmp_path)
-    assert done.returncode == 2
-    assert "was not made by a demo" in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["store.db"]
-
-
 def test_a_reader_that_goes_away_is_no_error(files: tuple[Path, Path]) -> None:
     command = f"{DISCREET} profile {files[0]} --json | head -c 1"
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 from discreet.anonymity import anonymise
 from discreet.cli import demo_linkage, demo_release
 from discreet.cli.attack.init import DRAFT
-from discreet.cli.demo_store import fresh_store, open_ledger
+from discreet.cli.demo.store import fresh_store, open_ledger
 from discreet.gateway.accounts import Account, Books, with_seen
 from discreet.ledger import Ledger
 from discreet.people import write_demo

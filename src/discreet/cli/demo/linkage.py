@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.demo_store import open_ledger
+from discreet.cli.demo.store import open_ledger
 from discreet.errors import MissingExtra, Refused
 from discreet.people import write_extracts
+from discreet.report.contrast import Contrast, Side
+from discreet.report.words import brief_percent
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
@@ -24,7 +26,7 @@ NAME = "clinic and registry"
 LIMIT = "0.12"
 
 
-def play(folder: Path, store: Path, *, seed: int) -> None:
+def play(folder: Path, store: Path, *, seed: int) -> tuple[Contrast, ...]:
     """Import, give out, review, count. The store and its keys are in the folder of the demo, never the user's own."""
     from discreet.linkage import LinkageSpec, start_project
 
@@ -35,12 +37,13 @@ def play(folder: Path, store: Path, *, seed: int) -> None:
     try:
         home = start_project(place / "project", files.first, files.second, spec=LinkageSpec.load(files.link))
         with open_ledger(store) as ledger:
-            _play(place, home, ledger, files.truth)
+            return (_play(place, home, ledger, files.truth),)
     except MissingExtra as error:
         click.echo(f"{error.problem} {error.remedy}")
+        return ()
 
 
-def _play(place: Path, home: ProjectFolder, ledger: Ledger, truth: Path) -> None:
+def _play(place: Path, home: ProjectFolder, ledger: Ledger, truth: Path) -> Contrast:
     from discreet.linkage.allotting import Limits
     from discreet.linkage.dispatch import assign, bring_pairs
     from discreet.linkage.exporting import export
@@ -61,14 +64,17 @@ def _play(place: Path, home: ProjectFolder, ledger: Ledger, truth: Path) -> None
         f"{found.counts['same']} pairs; {seen.pairs} look alike and go to a clerk."
     )
     click.echo(
-        f"She decides them all after {looks} looks into cells: {float(seen.characters.used):.1%} of the characters shown, "
-        f"a privacy risk of {float(seen.risk.used):.1%}; her limit is {float(LIMIT):.0%}."
+        f"She decides them all after {looks} looks into cells: {brief_percent(float(seen.characters.used))} of the characters shown, "
+        f"a privacy risk of {brief_percent(float(seen.risk.used))}; her limit is {brief_percent(float(LIMIT))}."
     )
     click.echo(
         f"The linked table has {taken.linked.rows} rows and no name; who saw which cell stands in the ledger "
         f"({_right(ledger, project, home, truth)} of {seen.pairs} decisions are right)."
     )
     click.secho(f"  wrote    {taken.folder}", dim=True)
+    shown = float(seen.characters.used)
+    label = f"Characters that a clerk reads to decide on {seen.pairs} pairs of records"
+    return Contrast(label, Side(1.0, "all"), Side(shown, brief_percent(shown)), by="discreet link")
 
 
 def _review(ledger: Ledger, project: Project) -> int:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from discreet.cli import console
-from discreet.cli.demo_store import open_ledger
+from discreet.cli.demo.store import open_ledger
 from discreet.errors import MissingExtra, Refused
 from discreet.people import DemoFiles
 from discreet.policy import Policy
+from discreet.report.contrast import Contrast, Side
+from discreet.report.words import brief_percent
 from discreet.sources import Table, read
 from discreet.sources.rows import fetch
 
@@ -28,19 +30,20 @@ SIZES = (5, 3, 2)
 """Small states have too few classes of doubtful size for the first of these."""
 
 
-def play(folder: Path, files: DemoFiles, store: Path) -> None:
+def play(folder: Path, files: DemoFiles, store: Path) -> tuple[Contrast, ...]:
     """Release, leak, trace. The store and its keys are in the folder of the demo, never the user's own."""
     place = folder / "releases"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     try:
         with open_ledger(store) as ledger:
-            _play(place, files, ledger)
+            return (_play(place, files, ledger),)
     except (MissingExtra, Refused) as error:
         click.echo(f"{error.problem} {error.remedy}")
+        return ()
 
 
-def _play(place: Path, files: DemoFiles, ledger: Ledger) -> None:
+def _play(place: Path, files: DemoFiles, ledger: Ledger) -> Contrast:
     from discreet.releases import trace
 
     policy = Policy.load(files.policy)
@@ -52,7 +55,7 @@ def _play(place: Path, files: DemoFiles, ledger: Ledger) -> None:
     lost = spring.preflight["rows_lost"]
     click.echo(
         f"Three recipients get a copy each: {', '.join(f'{copy.rows:,}' for copy in copies)} rows. Of {marks} small classes, "
-        f"half real and half\nmade up, a secret decides who has which; a copy lacks {lost:.1%} of the rows. Their sealed list "
+        f"half real and half\nmade up, a secret decides who has which; a copy lacks {brief_percent(lost)} of the rows. Their sealed list "
         "stands in the ledger."
     )
     leak = _leaked(place)
@@ -63,9 +66,12 @@ def _play(place: Path, files: DemoFiles, ledger: Ledger) -> None:
     first = found.standings[0]
     click.echo(
         f"The trace accuses {who}: {first.hits} of the {first.hits + first.misses} marks that show are in that copy. It was "
-        f"{LEAKER}.\nWere all innocent, anybody would be accused in at most {found.alpha:.1%} of releases."
+        f"{LEAKER}.\nWere all innocent, anybody would be accused in at most {brief_percent(found.alpha)} of releases."
     )
     click.secho(f"  wrote    {place / 'copies'}, {leak}", dim=True)
+    suspects, all_of_them = len(found.accused) or len(RECIPIENTS), len(RECIPIENTS)
+    before, after = (Side(many / all_of_them, f"{many} of {all_of_them}") for many in (all_of_them, suspects))
+    return Contrast("Recipients who may have leaked a copy that turns up", before, after, by="discreet release, discreet trace")
 
 
 def _released(hospital: Table, register: Table, ledger: Ledger) -> Release:

@@ -1,4 +1,4 @@
-"""`discreet demo`: the whole story on generated people, one chapter per capability."""
+"""The chapters of the demo, one per capability; each tells its part and gives what goes into the picture."""
 
 from __future__ import annotations
 
@@ -8,22 +8,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 
 from discreet import __version__
-from discreet.anonymity import anonymise
+from discreet.anonymity import Anonymised, anonymise
 from discreet.attacker.case_study import HIS
 from discreet.cli import console
-from discreet.cli.demo_store import fresh_store
 from discreet.misuse import Sensitivity, prepare, reduce_rows, score
-from discreet.people import DemoFiles, write_demo
+from discreet.people import DemoFiles
 from discreet.policy import Policy
 from discreet.risk import assess, profile, singling_out
-from discreet.sources import read
+from discreet.report.contrast import Contrast, Side
+from discreet.report.words import brief_percent
+from discreet.sources import Table, read
 
 ASKED = 200
 """Patients that a clerk asks for."""
+
+
+Told: TypeAlias = tuple[Contrast, ...]
+"""What a chapter adds to the picture."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ class Stage:
     """Where the last chapters write down what they disclose."""
 
 
-def the_data(stage: Stage) -> None:
+def the_data(stage: Stage) -> Told:
     """The data"""
     hospital = read(stage.files.hospital, policy=Policy.load(stage.files.policy))
     best = singling_out(hospital.classes(), largest=3).combinations[0]
@@ -49,13 +55,14 @@ def the_data(stage: Stage) -> None:
         f"A hospital wants to share the records of {hospital.records:,} of them: {len(hospital.columns)} columns."
     )
     click.echo(
-        f"Nothing but {', '.join(best.columns[:-1])} and {best.columns[-1]} is needed to single out {best.unique:,} of them ({best.share:.0%})."
+        f"Nothing but {', '.join(best.columns[:-1])} and {best.columns[-1]} is needed to single out {best.unique:,} of them ({brief_percent(best.share)})."
     )
     _wrote(stage.files.hospital, stage.files.population)
     _yours("discreet profile YOUR.csv")
+    return ()
 
 
-def who_can_be_singled_out(stage: Stage) -> None:
+def who_can_be_singled_out(stage: Stage) -> Told:
     """Who can be singled out"""
     from discreet.report import assessment_page, findings
 
@@ -79,9 +86,10 @@ def who_can_be_singled_out(stage: Stage) -> None:
     console.write_text(report, page)
     _wrote(report)
     _yours("discreet assess YOUR.csv --policy policy.toml --population REGISTER --out report.html")
+    return ()
 
 
-def what_an_adversary_would_do(stage: Stage) -> None:
+def what_an_adversary_would_do(stage: Stage) -> Told:
     """What an adversary would do"""
     from discreet.report import attack_findings, attack_page
 
@@ -107,19 +115,21 @@ def what_an_adversary_would_do(stage: Stage) -> None:
     console.write_text(report, page)
     _wrote(report)
     _yours("discreet attack YOUR.csv --policy policy.toml --external REGISTER --attack attack.toml --out attack.html")
+    return ()
 
 
-def what_we_release(stage: Stage) -> None:
+def what_we_release(stage: Stage) -> Told:
     """What we release"""
     policy = Policy.load(stage.files.policy)
     hospital = read(stage.files.hospital, policy=policy)
+    register = read(stage.files.population, policy=policy.for_population())
     safe = anonymise(hospital, k=5, suppression=0.05)
     target = stage.folder / "safe.csv"
     rows = safe.write(target, overwrite=True)
     kept = safe.utility()
     most, least = max(kept, key=kept.__getitem__), min(kept, key=kept.__getitem__)
     click.echo(f"{rows:,} of {hospital.records:,} patients, nobody with fewer than four others who look the same.")
-    click.echo(f"{most} keeps {kept[most]:.0%} of its detail, {least} {kept[least]:.0%}.")
+    click.echo(f"{most} keeps {brief_percent(kept[most])} of its detail, {least} {brief_percent(kept[least])}.")
     click.echo(safe.certificate.words() if safe.certificate else "")
     local = anonymise(hospital, k=5, search="local")
     click.echo(
@@ -127,9 +137,10 @@ def what_we_release(stage: Stage) -> None:
     )
     _wrote(target)
     _yours("discreet anonymise YOUR.csv --policy policy.toml --k 5 --suppression 0.05 --out safe.csv")
+    return _singled_out(hospital, safe), _attacked(hospital, register, safe)
 
 
-def what_a_query_gives_away(stage: Stage) -> None:
+def what_a_query_gives_away(stage: Stage) -> Told:
     """What a query gives away"""
     policy = Policy.load(stage.files.policy)
     f, limit = Sensitivity.from_policy(policy), policy.misuse.limit or 0.0
@@ -148,42 +159,68 @@ def what_a_query_gives_away(stage: Stage) -> None:
     click.echo(f"The same with sex and diagnosis only scores {coarse.value:.4f}: by sex alone nobody stands out.")
     click.echo(f"Of what she asked for, {len(kept)} rows stay within the limit; they are the largest set that does.")
     _yours("discreet misuse score RESULT.csv --source YOUR.csv --policy policy.toml --limit 2")
+    return ()
 
 
-def who_leaked_it(stage: Stage) -> None:
+def who_leaked_it(stage: Stage) -> Told:
     """Who leaked it"""
-    from discreet.cli.demo_release import play
+    from discreet.cli.demo.release import play
 
-    play(stage.folder, stage.files, stage.store)
+    told = play(stage.folder, stage.files, stage.store)
     _yours("discreet release plan YOUR.csv --policy policy.toml --population REGISTER --recipients 20")
+    return told
 
 
-def what_it_costs_to_link(stage: Stage) -> None:
+def what_it_costs_to_link(stage: Stage) -> Told:
     """What it costs to link"""
-    from discreet.cli.demo_linkage import play
+    from discreet.cli.demo.linkage import play
 
-    play(stage.folder, stage.store, seed=stage.seed)
+    told = play(stage.folder, stage.store, seed=stage.seed)
     _yours("discreet link init A.csv B.csv --spec link.toml --out project")
+    return told
 
 
-def who_may_ask(stage: Stage) -> None:
+def who_may_ask(stage: Stage) -> Told:
     """Who may ask"""
-    from discreet.cli.demo_gateway import play
+    from discreet.cli.demo.gateway import play
 
-    play(stage.files, stage.store)
+    told = play(stage.files, stage.store)
     _yours("discreet gateway --upstream postgresql://USER@HOST/DATABASE --policy policy.toml --mode shadow")
+    return told
 
 
-def the_whole_story(stage: Stage) -> None:
+def the_whole_story(stage: Stage) -> Told:
     """The whole story in one report"""
-    from discreet.cli.demo_project import play
+    from discreet.cli.demo.project import play
 
     report = play(stage.folder, stage.files, stage.store)
     _wrote(stage.folder / "project.toml", report)
     _yours("discreet report init YOUR.csv --policy policy.toml --store store.db --out project.toml")
+    return ()
 
 
-CHAPTERS: tuple[Callable[[Stage], None], ...] = (
+def _singled_out(hospital: Table, safe: Anonymised) -> Contrast:
+    alone, published = assess(hospital).uniques, safe.assess()
+    return Contrast(
+        "Patients who can be singled out",
+        _of(alone, hospital.records),
+        _of(published.uniques, published.records),
+        by="discreet anonymise",
+    )
+
+
+def _attacked(hospital: Table, register: Table, safe: Anonymised) -> Contrast:
+    external = register.classes(hospital.classes().names)
+    before, after = (HIS.on(classes, external).known.attacked for classes in (hospital.classes(), safe.published))
+    label = f"Patients whom an adversary would attack who can gain {HIS.gain:,} and risks {HIS.penalty:,}"
+    return Contrast(label, _of(before, hospital.records), _of(after, safe.published.records), by="discreet attack")
+
+
+def _of(number: int, whole: int) -> Side:
+    return Side(number / whole, f"{number:,} of {whole:,}")
+
+
+CHAPTERS: tuple[Callable[[Stage], Told], ...] = (
     the_data,
     who_can_be_singled_out,
     what_an_adversary_would_do,
@@ -194,46 +231,6 @@ CHAPTERS: tuple[Callable[[Stage], None], ...] = (
     who_may_ask,
     the_whole_story,
 )
-
-
-@click.command(name="demo", short_help="Tell the whole story on generated people.")
-@click.option(
-    "--people",
-    type=click.IntRange(100_000, 50_000_000),
-    default=1_000_000,
-    show_default=True,
-    help="People in the state.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, help="The same seed gives the same people."
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("demo"),
-    show_default=True,
-    metavar="DIR",
-    help="Folder to write to.",
-)
-def command(people: int, seed: int, out: Path) -> None:
-    """Tell the whole story on people who do not exist: generate, profile, assess, report.
-
-    \b
-    Example:
-      discreet demo --out demo
-    """
-    store = fresh_store(out)
-    with console.working(f"Generating {people:,} people"):
-        stage = Stage(out, people, seed, write_demo(out, people=people, seed=seed), store)
-    for number, chapter in enumerate(CHAPTERS, start=1):
-        click.echo()
-        console.heading(f"{number}. {chapter.__doc__}")
-        chapter(stage)
-    click.echo()
-    console.heading("Next")
-    click.echo(f"Open {out / 'project.html'} in a browser, which tells all of it, then try your own data:")
-    click.echo("  discreet policy init YOUR.csv --out policy.toml")
-    click.echo("or look around in the web application (extra `web`): discreet serve --demo")
 
 
 def _wrote(*paths: Path) -> None:

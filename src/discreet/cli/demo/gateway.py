@@ -19,6 +19,7 @@ import click
 from discreet.cli import console
 from discreet.errors import MissingExtra
 from discreet.people import DemoFiles
+from discreet.report.contrast import Contrast, Side
 
 ANALYST, HOARDER = "ann", "eve"
 STATISTICS = (
@@ -39,7 +40,7 @@ WAYS_AROUND = (
 )
 
 
-def play(files: DemoFiles, store: Path) -> None:
+def play(files: DemoFiles, store: Path) -> tuple[Contrast, ...]:
     """A server, a gateway before it and two users. All of it ends with the chapter, but for what stands in the store."""
     try:
         with ExitStack() as stack:
@@ -47,12 +48,13 @@ def play(files: DemoFiles, store: Path) -> None:
                 server = stack.enter_context(_server())
                 told = _fill(server, files.hospital)
                 port = stack.enter_context(_gateway(server, files.policy, store))
-            _play(port, *told)
+            return (_play(port, *told),)
     except MissingExtra as error:
         click.echo(f"{error.problem} {error.remedy}")
+        return ()
 
 
-def _play(port: int, patients: int, diagnoses: frozenset[str]) -> None:
+def _play(port: int, patients: int, diagnoses: frozenset[str]) -> Contrast:
     click.echo(f"A PostgreSQL server holds the {patients:,} patients; clients reach it through the gateway, unchanged.")
     with _client(port, ANALYST) as client:
         answered = sum(_ask(client, question) is not None for question in STATISTICS)
@@ -72,6 +74,8 @@ def _play(port: int, patients: int, diagnoses: frozenset[str]) -> None:
         f"She tries COPY, a cursor, a table of her own, an error that prints a value: {silent} of {len(WAYS_AROUND)} ways tell her "
         "nothing."
     )
+    everybody, her = Side(1.0, f"{patients:,} of {patients:,}"), Side(rows / patients, f"{rows:,} of {patients:,}")
+    return Contrast("Patients whom one user of the database can read one by one", everybody, her, by="discreet gateway")
 
 
 def _hoard(client: Any) -> tuple[int, str]:
