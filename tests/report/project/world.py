@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from discreet.anonymity import anonymise
-from discreet.cli import demo_linkage, demo_release
 from discreet.cli.attack.init import DRAFT
+from discreet.cli.demo import linkage as demo_linkage
+from discreet.cli.demo import release as demo_release
 from discreet.cli.demo.store import fresh_store, open_ledger
 from discreet.gateway.accounts import Account, Books, with_seen
 from discreet.ledger import Ledger
