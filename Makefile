@@ -7,6 +7,8 @@ export UV_PYTHON_DOWNLOADS = never
 # Trust what the machine trusts, as pip does: behind a company proxy that is more than a built-in list.
 export UV_SYSTEM_CERTS = 1
 export PYTHONUTF8 = 1
+# Compiled files are kept, whatever the machine's habit: tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE =
 
 # The browser of tests/browser: Debian's chromium, without its windows where there is a choice, or the one that DISCREET_TEST_CHROMIUM names.
 HAS_BROWSER = { test -n "$$DISCREET_TEST_CHROMIUM" || command -v chromium-headless-shell || command -v chromium || command -v chromium-browser; } >/dev/null 2>&1

@@ -15,13 +15,16 @@ from discreet.report.components import Figure, figure
 from tests.report.attack.samples import KINDS, case_of
 from tests.report.samples import Outline
 
-FIGURES = [(kind, shown) for kind in KINDS for shown in pictures(case_of(kind))]
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_chart_can_be_read_aloud_has_its_table_and_stays_inside(kind: str) -> None:
+    for shown in pictures(case_of(kind)):
+        outline = Outline(str(figure(shown, 1)))
+        _check_that_it_can_be_read_aloud(shown, outline)
+        _check_that_everything_drawn_lies_inside(outline)
 
 
-@pytest.mark.parametrize(("kind", "shown"), FIGURES, ids=lambda value: getattr(value, "key", value))
-def test_a_chart_can_be_read_aloud_and_has_its_table(kind: str, shown: Figure) -> None:
-    markup = str(figure(shown, 1))
-    outline = Outline(markup)
+def _check_that_it_can_be_read_aloud(shown: Figure, outline: Outline) -> None:
     image = outline.all("svg")[0]
     assert image["role"] == "img"
     named = [attributes["id"] for attributes in outline.all("title", "desc")]
@@ -31,9 +34,7 @@ def test_a_chart_can_be_read_aloud_and_has_its_table(kind: str, shown: Figure) -
     assert re.search(r"\d", shown.about)
 
 
-@pytest.mark.parametrize(("kind", "shown"), FIGURES, ids=lambda value: getattr(value, "key", value))
-def test_everything_drawn_lies_inside(kind: str, shown: Figure) -> None:
-    outline = Outline(str(figure(shown, 1)))
+def _check_that_everything_drawn_lies_inside(outline: Outline) -> None:
     for attributes in outline.all("rect", "line", "text"):
         for name in ("x", "x1", "x2"):
             value = attributes.get(name) or "0"
