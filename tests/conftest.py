@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.servers import fresh_schema, hurry, postgres_server, spark_session
+from tests.servers import fresh_schema, hurry, postgres_server, roomy_memory, spark_session
+
+if room := roomy_memory():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", room)  # where pytest makes its temporary folders
 
 settings.register_profile("daily", max_examples=40, deadline=None, derandomize=True, database=None)
 settings.register_profile("thorough", max_examples=1_000, deadline=None)
@@ -61,7 +64,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @contextmanager
 def scratch() -> Iterator[Path]:
     """A folder for a server. Not one of pytest's: other runs on the machine clear those while a server still uses them."""
-    with tempfile.TemporaryDirectory(prefix="discreet-tests-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="discreet-tests-", dir=roomy_memory(), ignore_cleanup_errors=True
+    ) as folder:
         yield Path(folder)
 
 
