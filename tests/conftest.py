@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tests.servers import fresh_schema, hurry, postgres_server, roomy_memory, spark_session
+from tests.swift import waiting
 
 if room := roomy_memory():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", room)  # where pytest makes its temporary folders
@@ -84,6 +85,13 @@ def spark() -> Iterator[Any]:
     """A session on a real standalone Spark cluster with two workers on loopback."""
     with scratch() as folder, spark_session(folder) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def swift() -> Iterator[None]:
+    """Commands start at once; see tests/swift.py."""
+    with waiting():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-DISCREET = str(Path(sys.executable).parent / "discreet")
+from tests.swift import SHIM
+
 POLICY = """\
 [columns.name]
 role = "identifier"
@@ -23,7 +23,7 @@ ROWS = "name,sex,zip\n" + "".join(f"Zaphod-{i},{'FM'[i % 2]},1011{i * i % 7}\n" 
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [DISCREET, "attack", "case-study", *words]
+    command = [SHIM, "attack", "case-study", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-DISCREET = str(Path(sys.executable).parent / "discreet")
+from tests.swift import REAL, SHIM
+
 CANARY = "Zaphod-1952"
 POLICY = """\
 [columns.name]
@@ -29,7 +30,7 @@ CROWD = HEADER + "".join(f"n{i},{'FM'[i % 2]},1011{i % 3},flu{i % 4}\n" for i in
 
 
 def run(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([DISCREET, *map(str, words)], capture_output=True, text=True, check=False, **options)
+    return subprocess.run([SHIM, *map(str, words)], capture_output=True, text=True, check=False, **options)
 
 
 @pytest.fixture
@@ -149,7 +150,9 @@ def test_a_bug_is_reported_by_its_place_only(files: tuple[Path, Path], tmp_path:
         f"import discreet.risk\ndef assess(*a, **k): raise KeyError('{CANARY}')\ndiscreet.risk.assess = assess\n",
         encoding="utf-8",
     )
-    done = run("assess", files[0], "--policy", files[1], env={"PYTHONPATH": str(tmp_path), "PATH": ""})
+    command = [REAL, "assess", str(files[0]), "--policy", str(files[1])]
+    own = {"PYTHONPATH": str(tmp_path), "PATH": ""}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=own)
     assert done.returncode == 70
     assert "KeyError at sitecustomize.py:2" in done.stderr
     assert CANARY not in done.stderr
@@ -204,7 +207,7 @@ def test_demo_data_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error(files: tuple[Path, Path]) -> None:
-    command = f"{DISCREET} profile {files[0]} --json | head -c 1"
+    command = f"{SHIM} profile {files[0]} --json | head -c 1"
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""
 
@@ -216,7 +219,8 @@ def test_help_is_instant_and_starts_with_examples() -> None:
 
 
 def test_output_in_an_empty_locale(files: tuple[Path, Path]) -> None:
-    done = run("assess", files[0], "--policy", files[1], env={"LC_ALL": "C", "PATH": ""})
+    command = [REAL, "assess", str(files[0]), "--policy", str(files[1])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={"LC_ALL": "C", "PATH": ""})
     assert done.returncode == 0
 
 
@@ -309,6 +313,6 @@ def test_anonymise_reports(files: tuple[Path, Path], tmp_path: Path) -> None:
 def test_python_m_discreet_is_discreet() -> None:
     found, same = (
         subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
-        for command in ([sys.executable, "-m", "discreet"], [DISCREET])
+        for command in ([sys.executable, "-m", "discreet"], [REAL])
     )
     assert found.stdout == same.stdout

@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 
 from discreet.ledger import Ledger
-
-DISCREET = str(Path(sys.executable).parent / "discreet")
+from tests.swift import SHIM
 
 
 def run(*words: str | Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DISCREET_")} | (env or {})
-    command = [DISCREET, "ledger", *map(str, words)]
+    command = [SHIM, "ledger", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from discreet.people import LinkFiles, write_extracts
+from tests.swift import SHIM
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "discreet", *words], cwd=folder, capture_output=True, text=True, check=False
-    )
+    return subprocess.run([SHIM, *words], cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

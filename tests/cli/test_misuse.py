@@ -18,7 +18,8 @@ import pytest
 from discreet.misuse import Sensitivity
 from discreet.misuse.elicitation import Compare, Interview
 from discreet.policy import Policy
-from tests.cli.test_commands import CANARY, CROWD, DISCREET, POLICY, run
+from tests.cli.test_commands import CANARY, CROWD, POLICY, run
+from tests.swift import REAL
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 
@@ -29,7 +30,7 @@ class Terminal:
     def __init__(self, *words: str | Path) -> None:
         self.main, other = pty.openpty()
         self.process = subprocess.Popen(
-            [DISCREET, *map(str, words)], stdin=other, stdout=subprocess.PIPE, stderr=other, close_fds=True
+            [REAL, *map(str, words)], stdin=other, stdout=subprocess.PIPE, stderr=other, close_fds=True
         )
         os.close(other)
         self.seen = self.unread = ""

@@ -6,15 +6,14 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from tests.releases.world import known_keys, town
+from tests.swift import SHIM
 
-DISCREET = str(Path(sys.executable).parent / "discreet")
 POLICY = """
 [columns.name]
 role = "identifier"
@@ -62,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*words: str | Path, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DISCREET_")} | (env or {})
-    command = [DISCREET, "release", *map(str, words)]
+    command = [SHIM, "release", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=cwd)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from discreet.people import State, generate
+from tests.swift import SHIM
 
 POLICY = """
 [columns]
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def attack(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "discreet", "release", "attack", "people.parquet"]
+    command = [SHIM, "release", "attack", "people.parquet"]
     options = ["--population", "register.parquet", "--policy", "policy.toml", "--recipients", "2", *words]
     return subprocess.run([*command, *options], capture_output=True, text=True, check=False, cwd=folder)
 

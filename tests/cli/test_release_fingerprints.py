@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-DISCREET = str(Path(sys.executable).parent / "discreet")
+from tests.swift import SHIM
+
 POLICY = """\
 [columns.name]
 role = "identifier"
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [DISCREET, "release", "fingerprints", "people.csv", "--policy", "policy.toml", *words]
+    command = [SHIM, "release", "fingerprints", "people.csv", "--policy", "policy.toml", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
 
 

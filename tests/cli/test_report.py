@@ -6,14 +6,13 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from discreet.ledger import Ledger
+from tests.swift import SHIM
 
-DISCREET = str(Path(sys.executable).parent / "discreet")
 POLICY = """
 [columns.name]
 role = "identifier"
@@ -27,7 +26,7 @@ hierarchy = { mask = 2 }
 
 def run(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DISCREET_")}
-    command = [DISCREET, "report", *map(str, words)]
+    command = [SHIM, "report", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=folder)
 
 
