@@ -99,7 +99,7 @@ class Terminal:
         done = subprocess.run(
             self._shell(step.command), cwd=self.folder, capture_output=True, text=True, check=False, env=self.known
         )
-        return done.returncode, done.stdout + done.stderr
+        return done.returncode, self._told(done.stdout + done.stderr)
 
     @contextmanager
     def running(self, step: Step) -> Iterator[str]:
@@ -109,9 +109,14 @@ class Terminal:
             words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.known
         ) as process:
             try:
-                yield process.stdout.readline() if process.stdout else ""
+                yield self._told(process.stdout.readline() if process.stdout else "")
             finally:
                 os.kill(process.pid, signal.SIGTERM)
+
+    def _told(self, output: str) -> str:
+        for said, free in self.ports.items():
+            output = output.replace(free, said)
+        return output
 
     def _shell(self, command: str) -> list[str]:
         for said, free in self.ports.items():
