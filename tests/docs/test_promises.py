@@ -12,7 +12,19 @@ from tests.docs.pages import DOCS, PAGES, ROOT, name
 PROMISE = DOCS / "explain" / "promise.md"
 LINKED = re.compile(r"\[`(test_\w+)`\]\(([^)#]+)\)")
 NAMED = re.compile(r"`(tests/[\w/]+(?:\.py|/)?)`")
-ROOMS = {"kernel", "risk", "attacker", "anonymity", "releases", "linkage", "misuse", "gateway", "ledger", "web", "report"}
+ROOMS = {
+    "kernel",
+    "risk",
+    "attacker",
+    "anonymity",
+    "releases",
+    "linkage",
+    "misuse",
+    "gateway",
+    "ledger",
+    "web",
+    "report",
+}
 
 
 def rows() -> list[list[str]]:

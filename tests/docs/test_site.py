@@ -13,7 +13,15 @@ import pytest
 from tests.docs.pages import DOCS, ROOT
 
 PAGES = sorted(page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md"))
-LOADS = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data", "use": "href"}
+LOADS = {
+    "link": "href",
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "source": "src",
+    "object": "data",
+    "use": "href",
+}
 
 
 class Seen(HTMLParser):
@@ -45,7 +53,7 @@ class Seen(HTMLParser):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site as `make docs` builds it; a warning, a page outside the navigation or a dead link or anchor ends the build."""
     folder: Path = tmp_path_factory.mktemp("site")
-    build = [sys.executable, "-m", "properdocs", "build", "--strict", "-f", str(ROOT / "site" / "properdocs.yml")]
+    build = [sys.executable, "-m", "properdocs", "build", "--strict", "-f", str(ROOT / "handbook" / "properdocs.yml")]
     done = subprocess.run([*build, "-d", str(folder)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr
@@ -82,9 +90,9 @@ def test_lists_tables_and_code_are_recognised_as_such(site: Path) -> None:
 def test_a_dead_link_ends_the_build(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text("# A\n\n[b](index.md#nowhere)\n", encoding="utf-8")
-    told = (ROOT / "site" / "properdocs.yml").read_text(encoding="utf-8")
+    told = (ROOT / "handbook" / "properdocs.yml").read_text(encoding="utf-8")
     told = re.sub(r"nav:\n  - .*", "nav: [index.md]", told, flags=re.DOTALL)
-    told = told.replace("../docs", "docs").replace("custom_dir: theme", f"custom_dir: {ROOT / 'site' / 'theme'}")
+    told = told.replace("../docs", "docs").replace("custom_dir: theme", f"custom_dir: {ROOT / 'handbook' / 'theme'}")
     told = told.replace("[outside.py]", "[]").replace("../build/docs", "built")
     (tmp_path / "properdocs.yml").write_text(told, encoding="utf-8")
     build = [sys.executable, "-m", "properdocs", "build", "-f", str(tmp_path / "properdocs.yml")]
