@@ -174,7 +174,7 @@ def _setting(name: str, setting: dict[str, Any], model: dict[str, Any], kept: Ro
     return [f"`{name}`", words, before[2] if len(before) > 2 else "none"]
 
 
-def _number(given: float) -> str:
+def _number(given: int | float) -> str:
     return f"{given:g}" if isinstance(given, float) else str(given)
 
 

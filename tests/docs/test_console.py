@@ -13,7 +13,7 @@ from discreet.people import write_demo
 from tests.conftest import scratch
 from tests.docs.console import PORTS, Step, Terminal, shows, steps
 from tests.docs.pages import blocks_of, name, stories
-from tests.servers import fresh_database, free_port, postgres_server
+from tests.servers import free_port, fresh_database, postgres_server
 
 
 @pytest.fixture(scope="module")
