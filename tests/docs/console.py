@@ -1,7 +1,7 @@
 """Runs what a page shows in a terminal, and looks whether it prints what the page says.
 
 A line that begins with `$` is a command; `# exit 1` behind it says how it ends, `# not run here` leaves it out, and `&` lets it run
-on until the story is over. Lines below it are what is seen: they must be in its output, in this order; `...` stands for anything.
+on until the story is over; `\\` at the end of a line goes on with the next one. Lines below it are what is seen: they must be in its output, in this order; `...` stands for anything.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Step:
 def steps(block: str) -> Iterator[Step]:
     """The commands of a block."""
     step: Step | None = None
-    for line in block.splitlines():
+    for line in re.sub(r" \\\n +", " ", block).splitlines():
         if line.startswith("$ "):
             if step:
                 yield step
