@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE =
 # The browser of tests/browser: Debian's chromium, without its windows where there is a choice, or the one that DISCREET_TEST_CHROMIUM names.
 HAS_BROWSER = { test -n "$$DISCREET_TEST_CHROMIUM" || command -v chromium-headless-shell || command -v chromium || command -v chromium-browser; } >/dev/null 2>&1
 
-.PHONY: help demo setup test check bench pins clean browser
+.PHONY: help demo setup test check bench docs reference pins clean browser
 
 help:
 	@echo "make demo    the main job on generated people: installs what it needs, tells the story, writes demo/report.html"
@@ -21,6 +21,7 @@ help:
 	@echo "make setup   installs everything into .venv"
 	@echo "make check   lint, types, layers"
 	@echo "make bench   the benchmarks; each prints its ratio against a peer or a floor"
+	@echo "make docs    the documentation as a site, in build/docs"
 	@echo "make pins    renews the hashed requirement files"
 
 demo: .venv/.core
@@ -48,6 +49,14 @@ check: .venv/.all
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+
+docs: .venv/.all
+	@$(BIN)/properdocs --quiet build --config-file handbook/properdocs.yml
+	@echo "build/docs/index.html"
+
+# The tables of docs/reference that come from code; a test fails where they are stale.
+reference: .venv/.all
+	@$(BIN)/python -m handbook.reference
 
 bench: .venv/.all .peers/.ready
 	@$(BIN)/python -m benchmarks

@@ -71,11 +71,11 @@ def fresh_schema(url: str) -> str:
 
 
 @contextmanager
-def fresh_database(url: str) -> Iterator[str]:
+def fresh_database(url: str, *, name: str = "") -> Iterator[str]:
     """A new database on a server, dropped at the end."""
     import psycopg
 
-    name = f"discreet_{secrets.token_hex(6)}"
+    name = name or f"discreet_{secrets.token_hex(6)}"
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
         try:

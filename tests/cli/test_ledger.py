@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -181,3 +182,11 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
         ledger.record(actor="ann", event="web.shown", subject="project:ü")
     found: Any = run("show", "--store", tmp_path / "store.db", env={"PYTHONUTF8": "1"})
     assert "project:ü" in found.stdout
+
+
+def test_amounts_are_shown_as_people_write_them(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "store.db") as ledger:
+        ledger.set_budget("ann", limit=2_000, parts=125_000, actor="custodian")
+        ledger.spend("ann", Fraction(24_631, 125_000), key="a", actor="ann", event="linkage.revealed")
+    shown = run("show", "--store", tmp_path / "store.db").stdout.splitlines()[-1].split()
+    assert shown[-2:] == ["0.197", "1,999.803"]

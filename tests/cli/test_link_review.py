@@ -73,6 +73,16 @@ def test_a_whole_project(place: Path) -> None:
     assert "linkage.exported" in shown.stdout
 
 
+def test_the_next_step_is_on_the_same_store() -> None:
+    given = done("assign", "project", "--worker", "ann", "--store", "another one.db")
+    assert "discreet link status project --store 'another one.db'" in given.output
+    done("review", "project", "--worker", "ann", "--store", "another one.db", typed="6 6 6 6 6 6 6")
+    assert (
+        "discreet link export project --out FOLDER --store 'another one.db'"
+        in done("status", "project", "--store", "another one.db").output
+    )
+
+
 def test_keys_open_answer_take_back_and_move() -> None:
     done("assign", "project", "--worker", "ann", "--characters", "0.9")
     screen = done("review", "project", "--worker", "ann", typed="d\n? x\n6\nz\nn p\n1 0\nq\n5\n").stdout

@@ -123,3 +123,10 @@ def test_a_result_without_rows_or_quasi_identifiers(files: list[Any], tmp_path: 
     assert json.loads(run(*files, "--json").stdout)["value"] == 0.0
     (tmp_path / "result.csv").write_text("account\nGold\nWhite\n", encoding="utf-8")
     assert "hides among the 2 of the result" in run(*files).stdout
+
+
+def test_only_columns_of_the_result_are_said_to_weigh_nothing(files: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text(POLICY.replace("[sensitivity.bill]", "[sensitivity.other]"), encoding="utf-8")
+    assert "bill, which weighed nothing" in run(*files).stderr
+    polars.DataFrame(PUBLISHED).drop("bill").write_csv(tmp_path / "result.csv")
+    assert "weighed nothing" not in run(*files).stderr

@@ -20,10 +20,8 @@ from discreet.misuse import Sensitivity
 from discreet.policy import json_schema
 from discreet.report import project
 from discreet.report.project import ProjectFile
+from tests.docs.pages import DOCS, PAGES, ROOT, blocks
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
 COMMANDS = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
 POLICY = (DOCS / "reference" / "policy-file.md").read_text(encoding="utf-8")
 
@@ -157,11 +155,6 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
-def blocks(language: str) -> list[tuple[str, str]]:
-    pattern = re.compile(rf"```{language}\n(.*?)```", re.DOTALL)
-    return [(page.name, block) for page in PAGES for block in pattern.findall(page.read_text(encoding="utf-8"))]
-
-
 @pytest.fixture(scope="module")
 def playground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the demo data that examples speak of."""
@@ -174,18 +167,6 @@ def run(folder: Path, command: str) -> int:
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
     shell = ["/bin/sh", "-c", command]
     return subprocess.run(shell, cwd=folder, capture_output=True, check=False, env={"PATH": path}).returncode
-
-
-@pytest.mark.parametrize("page", sorted({page for page, _ in blocks("console")}))
-def test_console_examples_run(page: str, playground: Path) -> None:
-    """All of a page in one go: an example may use what an earlier one wrote."""
-    told = "\n".join(block for name, block in blocks("console") if name == page)
-    for line in re.findall(r"^\$ (.*)$", told, re.MULTILINE):
-        command, _, remark = line.partition("  # ")
-        if "not run here" in line or command.startswith(("make", "git")):
-            continue
-        expected = int(remark.removeprefix("exit ")) if remark.startswith("exit ") else 0
-        assert run(playground, command) == expected, f"{page}: {command}"
 
 
 @pytest.mark.parametrize(("page", "block"), blocks("python"))

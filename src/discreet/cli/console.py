@@ -84,6 +84,11 @@ def command_line() -> str:
     return shlex.join(["discreet", *sys.argv[1:]])
 
 
+def next_step(*words: str, store: str | None) -> str:
+    """The command to go on with, on the same store."""
+    return shlex.join(["discreet", *words, *([] if store is None else ["--store", store])])
+
+
 def refuse_other_than_html(report: Path) -> None:
     """A report is an HTML file and is named so."""
     if report.suffix.lower() not in (".html", ".htm"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -194,15 +195,16 @@ def _tell_entries(entries: list[Entry], *, as_json: bool) -> None:
 
 def _row(entry: Entry) -> list[str]:
     charge = entry.budget
-    amount, left = ("", "") if charge is None else (_parts(charge.amount, charge.parts), str(charge.left))
+    amount, left = (
+        ("", "") if charge is None else (_number(Fraction(charge.amount, charge.parts)), _number(charge.left))
+    )
     moment = entry.time[:19].replace("T", " ")
     return [str(entry.sequence), moment, entry.actor, entry.event, entry.outcome, entry.subject, amount, left]
 
 
-def _parts(amount: int, parts: int) -> str:
-    from fractions import Fraction
-
-    return str(Fraction(amount, parts))
+def _number(exact: Fraction) -> str:
+    """An amount for people, to four places; exactly it is in the JSON."""
+    return f"{float(exact):,.4f}".rstrip("0").rstrip(".")
 
 
 def _tell_budgets(budgets: list[Budget], *, as_json: bool) -> None:

@@ -279,7 +279,8 @@ def _bound(name: str, coded: Coded, counts: Ints, rule: Rule) -> Hierarchy:
         raise OutsideHierarchy(
             f"Column '{name}': {len(strangers)} of {len(coded.values)} distinct values (in {people} records) are outside "
             f"the hierarchy of that column, which expects {rule.expects}.",
-            remedy="Correct those values in the data or add them to the hierarchy; nothing is generalised by guesswork.",
+            remedy="Correct those values in the data or add them to the hierarchy; nothing is generalised by guesswork. "
+            "A table that was anonymised already is measured by `discreet report`, as `published` beside its data.",
         )
     return hierarchy
 

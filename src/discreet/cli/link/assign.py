@@ -57,7 +57,7 @@ def command(project: str, address: str | None, actor: str | None, as_json: bool,
         console.data(answer)
         return
     _tell(answer)
-    console.say(f"\nNext: discreet link status {found.name!r}")
+    console.say(f"\nNext: {console.next_step('link', 'status', found.name, store=address)}")
 
 
 def _project(ledger: Ledger, name: str, actor: str, asked: dict[str, Any]) -> Project:

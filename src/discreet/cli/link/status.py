@@ -34,7 +34,7 @@ def command(project: str | None, address: str | None, as_json: bool) -> None:
     with opened(address) as ledger:
         if project is not None:
             found = progress(ledger, project_called(ledger, project))
-            console.data(found.to_dict()) if as_json else _tell(found)
+            console.data(found.to_dict()) if as_json else _tell(found, address)
             return
         listed = list_projects(ledger.store)
         rows = [progress(ledger, one) for one in listed]
@@ -51,7 +51,7 @@ def command(project: str | None, address: str | None, as_json: bool) -> None:
     )  # fmt: skip
 
 
-def _tell(found: Progress) -> None:
+def _tell(found: Progress, address: str | None) -> None:
     console.heading(f"{found.project.name}: {found.pairs:,} pairs for people")
     console.table(["verdict", "pairs"], [(name, f"{n:,}") for name, n in found.verdicts.items()], numeric=(1,))
     click.echo()
@@ -63,11 +63,11 @@ def _tell(found: Progress) -> None:
     for one, other, pairs, kappa in found.between:
         click.echo(console.plain(f"  {one} and {other} (Cohen's kappa, {pairs:,} pairs): {_kappa(kappa)}"))
     if found.to_adjudicate:
-        console.say(
-            f"Next: discreet link assign {found.project.name!r} --adjudicator NAME   ({found.to_adjudicate:,} disputed)"
-        )
+        step = console.next_step("link", "assign", found.project.name, "--adjudicator", "NAME", store=address)
+        console.say(f"Next: {step}   ({found.to_adjudicate:,} disputed)")
     elif found.pairs and not found.verdicts["open"]:
-        console.say(f"Next: discreet link export {found.project.name!r} --out FOLDER")
+        step = console.next_step("link", "export", found.project.name, "--out", "FOLDER", store=address)
+        console.say(f"Next: {step}")
 
 
 def _row(worker: WorkerProgress) -> list[str]:

@@ -77,7 +77,7 @@ def command(
         console.data({**found.to_dict(), "limit": {"value": _finite(limit), "exceeded": exceeded}})
     else:
         _tell(found, given, people, limit)
-    _warn(policy, sensitivity)
+    _warn([name for name in policy.sensitive if name in given.columns], sensitivity)
     return int(exceeded)
 
 
@@ -90,8 +90,8 @@ def _finite(limit: float | None) -> float | str | None:
     return "inf" if limit == math.inf else limit
 
 
-def _warn(policy: Policy, sensitivity: Sensitivity) -> None:
-    weightless = [name for name in policy.sensitive if name not in sensitivity.weights]
+def _warn(sensitive: list[str], sensitivity: Sensitivity) -> None:
+    weightless = [name for name in sensitive if name not in sensitivity.weights]
     if weightless:
         console.say(f"Note: no [sensitivity.COLUMN] for {', '.join(weightless)}, which weighed nothing.")
 

@@ -1,0 +1,1 @@
+"""The documentation as a site, and the parts of the reference that are made from code."""
