@@ -20,8 +20,10 @@ from discreet.web import accounts, recent, words
 from discreet.web.context import Context, Here
 from discreet.web.gateway import users
 from discreet.web.gateway.following import follow
+from discreet.web.linkage import projects
 from discreet.web.releasing import plan as plans
 from discreet.web.releasing.plan import Plan
+from discreet.web.sensitivity import study as studies
 
 OLD = timedelta(days=7)
 """A verification older than this is worth a reminder."""
@@ -203,10 +205,45 @@ def near_limits(context: Context, connection: Connection) -> list[Notice]:
     return [Notice(headline, step, f"/gateway/users/{first.id}", f"See {first.name}")]
 
 
+def waiting_pairs(context: Context, connection: Connection) -> list[Notice]:
+    """Pairs that were given to oneself and are not decided."""
+    if not context.may("linkage.review"):
+        return []
+    tasks = projects.tasks_of(connection, context.owner.name)
+    waiting = [task for task in tasks if task.project.state == "open" and task.decided < task.pairs]
+    return [
+        Notice(
+            f"{plural(task.pairs - task.decided, 'pair waits', 'pairs wait')} for you in {task.project.name}.",
+            "Decide whether two records are one person; opening a cell costs, and the price stands beside it.",
+            f"/linkage/{task.project.id}/review",
+            f"Go on with {task.project.name}" if task.decided else f"Begin {task.project.name}",
+        )
+        for task in waiting
+    ]
+
+
+def waiting_questions(context: Context, connection: Connection) -> list[Notice]:
+    """Studies in which oneself is asked how sensitive values are."""
+    if not context.may("sensitivity.answer"):
+        return []
+    return [
+        Notice(
+            f"You are asked how sensitive values are: {study.name}, about {plural(kept.talk.left, 'question', 'questions')} to go.",
+            "Answer them; you can stop at any time and go on later.",
+            f"/sensitivity/{study.id}/question",
+            "Go on answering" if kept.talk.answers else "Begin to answer",
+        )
+        for study, kept in studies.of_expert(connection, context.owner.id)
+        if not kept.finished
+    ]
+
+
 NOTICES: tuple[Callable[[Context, Connection], list[Notice]], ...] = (
     verification,
     waiting_releases,
     waiting_limits,
+    waiting_pairs,
+    waiting_questions,
     near_limits,
     low_budgets,
     refused_lately,
