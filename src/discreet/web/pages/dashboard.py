@@ -20,9 +20,11 @@ from discreet.web import accounts, recent, words
 from discreet.web.context import Context, Here
 from discreet.web.gateway import users
 from discreet.web.gateway.following import follow
+from discreet.web.guide import guide_of
 from discreet.web.linkage import projects
 from discreet.web.releasing import plan as plans
 from discreet.web.releasing.plan import Plan
+from discreet.web.remarks import remark
 from discreet.web.sensitivity import study as studies
 
 OLD = timedelta(days=7)
@@ -38,14 +40,16 @@ class Notice(Finding):
     danger: bool = False
 
 
-def dashboard_page(context: Here) -> Response:
+def dashboard_page(context: Here, said: str = "") -> Response:
     """What this account can see of it all; what it may not see is left out."""
     if context.may("gateway.read"):
         follow(context.site.store)
     with context.site.store.reading() as connection:
         notices = [notice for finder in NOTICES for notice in finder(context, connection)]
         state = _ledger_state(context, connection) if context.may("ledger.read") else None
-    return context.page("dashboard.html", notices=notices, ledger=state)
+        shown = context.owner.guided and context.may("datasets.change")
+        guide = guide_of(connection, context.owner) if shown else None
+    return context.page("dashboard.html", notices=notices, ledger=state, guide=guide, said=remark(said))
 
 
 def _ledger_state(context: Context, connection: Connection) -> dict[str, object]:
