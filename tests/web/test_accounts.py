@@ -42,7 +42,8 @@ def test_the_first_link_makes_a_custodian_once(empty_app: FastAPI) -> None:
     link, browser = first_link(empty_app), Browser(empty_app)
     assert "Make the first account" in browser.get(link).text
     assert browser.get(link).status_code == 200  # looking does not use it up
-    assert browser.post(link, {"name": "Ann.Lee", **NEW}).headers["location"] == "/sign-in?said=welcome"
+    assert browser.post(link, {"name": "Ann.Lee", **NEW}).headers["location"] == "/?said=welcome"
+    assert "Your password is set, and you are signed in." in browser.get("/?said=welcome").text
     assert browser.post(link, {"name": "bob", **NEW}).status_code == 404
     assert browser.get(link).status_code == 404
     assert signed_in(empty_app, "ann.lee").get("/accounts").status_code == 200
