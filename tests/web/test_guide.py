@@ -57,11 +57,13 @@ def test_the_next_step_leads_through_the_pages(app: FastAPI) -> None:
     browser = signed_in(app, "custodian")
     assert 'href="/datasets/new">Add a data set</a>' in browser.get("/").text
     strip = re.compile(r'<aside class="next-step".*?</aside>', re.S)
+    assert not strip.findall(browser.get("/datasets").text)  # the page itself says what to do
+    number = make_dataset(app, "custodian")
     (above,) = strip.findall(browser.get("/datasets").text)
-    assert "step 2 of 5" in above
-    assert 'href="/datasets/new"' in above
-    (there,) = strip.findall(browser.get("/datasets/new").text)
-    assert 'href="/datasets/new"' not in there  # one is there already
+    assert "step 3 of 5" in above
+    assert f'href="/datasets/{number}"' in above
+    (there,) = strip.findall(browser.get(f"/datasets/{number}").text)
+    assert f'href="/datasets/{number}"' not in there  # one is there already
     assert not strip.findall(browser.get("/ledger").text)
 
 

@@ -19,6 +19,8 @@ LOOKED_AT = 50
 """So many of the newest assessments are asked whether somebody has read their report."""
 ALONG = ("datasets", "jobs", "reports")
 """Where the next step stands above the page, by the first word of the path."""
+BROUGHT = 2
+"""The step that brings a data set; up to there the pages themselves say what to do."""
 
 
 @dataclass(frozen=True)
