@@ -67,7 +67,7 @@ def test_from_the_choice_to_the_report(app: FastAPI) -> None:
     assert app.state.site.ledger.head()["root"] not in file  # reading and taking were written down since
     written = [entry for entry in entries(app) if entry["key"] == f"job:{number}"]
     assert [entry["event"] for entry in written] == ["risk.assessed"]
-    assert "Whole project" in browser.get("/reports").text
+    assert f"Spring, report {number}</a>" in browser.get("/reports").text
 
 
 def test_what_belongs_to_it_is_chosen(app: FastAPI) -> None:

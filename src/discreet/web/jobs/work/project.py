@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,6 @@ from discreet.web.jobs import job as jobs
 from discreet.web.jobs.task import Outcome, Task
 from discreet.web.jobs.work.assess import facts
 
-COMMAND = "discreet report project.toml --out report.html"
-
 
 def tell_project(task: Task) -> Outcome:
     """The ledger first: it is quick, and nothing is told beside one that was tampered with."""
@@ -28,11 +27,12 @@ def tell_project(task: Task) -> Outcome:
     found = disclosed_in(task.ledger.store, project)
     story = Story(project, _measured(task), found)
     task.tell("Writing the report", 0.95)
-    page = project_page(story, created=task.now(), command=COMMAND, version=__version__)
+    command = _command(task)
+    page = project_page(story, created=task.now(), command=command, version=__version__)
     return Outcome(
         event="risk.assessed",
         numbers=story.to_dict(),
-        parts=project_parts(story, command=COMMAND),
+        parts=project_parts(story, command=command),
         report=page,
         policy=task.policy,
         risk_before=Fraction(1, story.measured.assessment.k),
@@ -44,6 +44,12 @@ def _project(task: Task) -> ProjectFile:
     """What was chosen, as the file that the command line would read."""
     chosen: dict[str, Any] = {name: tuple(task.asked.get(name, ())) for name in ("releases", "linkage", "databases")}
     return ProjectFile(task.asked["title"], task.dataset.name, "policy.toml", **chosen)
+
+
+def _command(task: Task) -> str:
+    """The project file that the form stands for, and the report on it."""
+    drafted = task.command("report init", f"--title {shlex.quote(task.asked['title'])}", "--out project.toml")
+    return f"{drafted}\ndiscreet report project.toml --store ADDRESS --out report.html"
 
 
 def _measured(task: Task) -> Measured:
