@@ -29,7 +29,10 @@ def test_steps_are_ticked_by_what_was_done(app: FastAPI) -> None:
     browser = signed_in(app, "custodian")
     number = make_dataset(app, "custodian", policy=None)
     assert ticked(app) == [True, True, False, False, False]
-    form = {"version": "0", "role-0": "quasi", "role-1": "quasi", "rule-0": "", "rule-1": ""}
+    nothing = {"version": "0", "role-0": "other", "role-1": "sensitive", "rule-0": "", "rule-1": ""}
+    assert browser.post(f"/datasets/{number}/roles", nothing).status_code == 303
+    assert ticked(app) == [True, True, False, False, False]  # there is nothing that could be measured
+    form = {"version": "1", "role-0": "quasi", "role-1": "quasi", "rule-0": "", "rule-1": ""}
     assert browser.post(f"/datasets/{number}/roles", form).status_code == 303
     assert ticked(app) == [True, True, True, False, False]
     assert guide(app).steps[3].words == "It is being measured now."

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Select, select, update
 
 from discreet.store.tables import ACCOUNT, DATASET, ENTRY, JOB
 from discreet.web.accounts import Account
+from discreet.web.datasets.policies import rules
 from discreet.web.jobs.job import ACTIVE
 
 LOOKED_AT = 50
@@ -125,11 +126,13 @@ def _found(connection: Connection, reader: str) -> Found:
     asked = connection.execute(_assessments(*ACTIVE, "failed").limit(1)).first()
     if asked is not None:
         return Found(asked.dataset, asked.name, confirmed=True, measuring=asked.state in ACTIVE)
-    last = connection.execute(select(DATASET.c.id, DATASET.c.name).order_by(DATASET.c.made.desc()).limit(1)).first()
+    named = select(DATASET.c.id, DATASET.c.name, DATASET.c.policy)
+    last = connection.execute(named.order_by(DATASET.c.made.desc()).limit(1)).first()
     if last is None:
         return Found()
     saved = select(ENTRY.c.sequence).where(ENTRY.c.subject == f"dataset:{last.id}", ENTRY.c.event == "web.policy")
-    return Found(last.id, last.name, confirmed=connection.execute(saved.limit(1)).first() is not None)
+    measurable = any(role == "quasi" for role, _ in rules(last.policy).values())
+    return Found(last.id, last.name, confirmed=measurable and connection.execute(saved.limit(1)).first() is not None)
 
 
 def _assessments(*states: str) -> Select[Any]:
