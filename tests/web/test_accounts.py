@@ -269,3 +269,14 @@ def test_without_a_ledger_nothing_happens(app: FastAPI, monkeypatch: pytest.Monk
     assert (snapshot(app), len(entries(app))) == (before, known)
     with app.state.site.store.reading() as connection:
         assert connection.execute(select(LINK)).all() == []
+
+
+def test_a_link_signs_in_its_own_account_and_nobody_else(app: FastAPI) -> None:
+    custodian, browser = signed_in(app, "custodian"), signed_in(app, "auditor")
+    before = dict(browser.cookies)
+    shown = custodian.post(f"/accounts/{account_number(app, 'worker')}/link").text
+    answer = browser.post(link_on(shown), NEW)
+    assert answer.headers["location"] == "/?said=welcome"
+    assert 'href="/account">worker</a>' in browser.get("/").text
+    stale = Browser(app, cookies=before)
+    assert stale.get("/account").headers["location"].startswith("/sign-in")  # the session that the browser had is over
