@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.walking import Look, Place, barriers, every_look, photograph, press, sideways, type_into
+from tests.browser.walking import LOOKS, Look, Place, barriers, photograph, press, sideways, type_into
 from tests.web.samples import make_dataset, make_job
 
 pytestmark = pytest.mark.browser
@@ -35,7 +35,10 @@ def test_the_steps_are_followed_put_away_and_taken_out_again_by_keyboard(place: 
     expect(page.get_by_role("status")).to_contain_text("on the dashboard again")
 
 
-@every_look
+@pytest.mark.parametrize(
+    "look",
+    [LOOKS[1], *(pytest.param(*one.values, id=one.id, marks=pytest.mark.slow) for one in (LOOKS[0], *LOOKS[2:]))],
+)
 def test_a_report_on_a_project_is_made_and_read(place: Place, visit: Visit, look: Look) -> None:
     make_dataset(place.app, "custodian")
     page = visit("custodian", **look.window)
