@@ -7,8 +7,6 @@ policy, an error of a script, or a request to anywhere else fails the test.
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,23 +16,17 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from discreet.web import Settings, create_app
 from discreet.web.serving import Server, configuration, listen
-from tests.browser.walking import Place, Watch, sign_in_by_keyboard
+from tests.browser.walking import Place, Watch, launched, sign_in_by_keyboard
 from tests.web.client import CHEAP, make_accounts
 
 expect.set_options(timeout=20_000)  # machines that run tests are busy
-MISSING = "chromium is missing: apt-get install chromium, or name one in DISCREET_TEST_CHROMIUM"
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """The browser of this machine."""
-    names = ("chromium-headless-shell", "chromium", "chromium-browser")
-    path = os.environ.get("DISCREET_TEST_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        pytest.fail(MISSING)
-    options = ["--no-sandbox"] if os.geteuid() == 0 else []  # its sandbox does not work for root
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=options)
+        browser = launched(playwright)
         yield browser
         browser.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -10,13 +11,14 @@ from typing import Any, Literal
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from fastapi import FastAPI
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Browser, Locator, Page, Playwright
 
 from tests.web.client import PASSWORD
 
 SCREENSHOTS = "DISCREET_SCREENSHOTS"
 """The environment variable that names a folder for screenshots; without it none are kept."""
 MOST_TABS = 150
+MISSING = "chromium is missing: apt-get install chromium, or name one in DISCREET_TEST_CHROMIUM"
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,16 @@ class Watch:
         local = self.origin.replace("127.0.0.1", "localhost")
         if not address.startswith((f"{self.origin}/", f"{local}/", "data:")):
             self.found.append(f"request to {address}")
+
+
+def launched(playwright: Playwright) -> Browser:
+    """Debian's chromium, or the one that the environment names; a test without one fails."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    path = os.environ.get("DISCREET_TEST_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        pytest.fail(MISSING)
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []  # its sandbox does not work for root
+    return playwright.chromium.launch(executable_path=path, args=options)
 
 
 def tab_to(page: Page, wanted: Locator) -> None:

@@ -42,7 +42,8 @@ def test_the_first_link_makes_a_custodian_once(empty_app: FastAPI) -> None:
     link, browser = first_link(empty_app), Browser(empty_app)
     assert "Make the first account" in browser.get(link).text
     assert browser.get(link).status_code == 200  # looking does not use it up
-    assert browser.post(link, {"name": "Ann.Lee", **NEW}).headers["location"] == "/sign-in?said=welcome"
+    assert browser.post(link, {"name": "Ann.Lee", **NEW}).headers["location"] == "/?said=welcome"
+    assert "Your password is set, and you are signed in." in browser.get("/?said=welcome").text
     assert browser.post(link, {"name": "bob", **NEW}).status_code == 404
     assert browser.get(link).status_code == 404
     assert signed_in(empty_app, "ann.lee").get("/accounts").status_code == 200
@@ -268,3 +269,14 @@ def test_without_a_ledger_nothing_happens(app: FastAPI, monkeypatch: pytest.Monk
     assert (snapshot(app), len(entries(app))) == (before, known)
     with app.state.site.store.reading() as connection:
         assert connection.execute(select(LINK)).all() == []
+
+
+def test_a_link_signs_in_its_own_account_and_nobody_else(app: FastAPI) -> None:
+    custodian, browser = signed_in(app, "custodian"), signed_in(app, "auditor")
+    before = dict(browser.cookies)
+    shown = custodian.post(f"/accounts/{account_number(app, 'worker')}/link").text
+    answer = browser.post(link_on(shown), NEW)
+    assert answer.headers["location"] == "/?said=welcome"
+    assert 'href="/account">worker</a>' in browser.get("/").text
+    stale = Browser(app, cookies=before)
+    assert stale.get("/account").headers["location"].startswith("/sign-in")  # the session that the browser had is over

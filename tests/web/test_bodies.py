@@ -69,6 +69,7 @@ def test_a_file_arrives_as_it_was_sent(worker: Browser, size: int) -> None:
 
 def test_a_file_that_is_too_large_is_refused_announced_or_not(worker: Browser) -> None:
     assert send(worker, b"a" * LIMIT).status_code == 413
+    assert "Send less, or register the file where it is" in send(worker, b"a" * LIMIT).text
 
     async def pieces() -> AsyncIterator[bytes]:
         yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
@@ -142,3 +143,9 @@ def test_fields_are_checked() -> None:
     ):
         with pytest.raises(Problem):
             wrong()
+
+
+def test_a_form_that_is_too_large_is_not_lost(app: FastAPI) -> None:
+    answer = signed_in(app, "custodian").post("/tokens", {"name": "a" * 10**6})
+    assert answer.status_code == 413
+    assert "where what you typed still stands" in answer.text

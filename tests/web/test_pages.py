@@ -14,7 +14,8 @@ from sqlalchemy import text
 from discreet.ledger import merkle
 from discreet.ledger.verifier import verify_export
 from discreet.web import recent
-from tests.web.client import Browser, Clock, signed_in
+from tests.web.client import Browser, Clock, make_accounts, signed_in
+from tests.web.samples import SAMPLES, make_linkage
 from tests.web.snapshot import entries
 
 
@@ -185,3 +186,44 @@ def test_whoever_is_signed_in_need_not_sign_in_again(app: FastAPI) -> None:
     answer: Any = signed_in(app, "worker").get("/sign-in")
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     assert Browser(app).get("/sign-in?said=<script>").text.count("<script>") == 0
+
+
+def test_an_empty_dashboard_offers_each_role_its_next_step(app: FastAPI) -> None:
+    steps = {"custodian": "/datasets/new", "manager": "/linkage", "worker": "/about", "auditor": "/ledger#verify"}
+    for role, path in steps.items():
+        shown = signed_in(app, role).get("/").text.partition("<main")[2].partition("</main>")[0]
+        assert f'href="{path}"' in shown, role
+
+
+def test_lists_without_entries_say_what_will_be_there_and_offer_what_the_role_may_do(app: FastAPI) -> None:
+    custodian, auditor = signed_in(app, "custodian"), signed_in(app, "auditor")
+    for path, words, offered in (
+        ("/datasets", "No data set yet", "/datasets/new"),
+        ("/jobs", "No job yet", "/datasets/new"),
+        ("/reports", "No report yet", "/datasets"),
+        ("/releases", "No release yet", "/releases/new"),
+        ("/sensitivity", "No study yet", "/sensitivity/new"),
+    ):
+        shown = custodian.get(path).text.partition("<main")[2]
+        assert words in shown
+        assert f'class="button" href="{offered}"' in shown
+    for path, words in (("/reports", "a custodian has that done"), ("/releases", "A custodian plans one")):
+        shown = auditor.get(path).text.partition("<main")[2].partition("</main>")[0]
+        assert words in shown
+        assert 'class="button"' not in shown
+
+
+def test_whoever_comes_before_the_first_account_is_told_where_its_link_is(empty_app: FastAPI) -> None:
+    assert "There is no account yet" in Browser(empty_app).get("/sign-in").text
+    make_accounts(empty_app, "custodian")
+    assert "There is no account yet" not in Browser(empty_app).get("/sign-in").text
+
+
+def test_what_waits_for_oneself_stands_on_the_dashboard(app: FastAPI) -> None:
+    project = make_linkage(app, "worker")
+    SAMPLES["interview"](app, "worker")
+    shown = signed_in(app, "worker").get("/").text
+    assert re.search(rf"\d+ pairs? waits? for you in {re.escape(project.name)}", shown)
+    assert f'href="/linkage/{project.id}/review"' in shown
+    assert "You are asked how sensitive values are" in shown
+    assert "for you in" not in signed_in(app, "manager").get("/").text

@@ -131,6 +131,7 @@ def _tell(site: Site) -> None:
 
     console.say(f"Discreet runs at {site.settings.origin}  (store {site.store.address}; stop with Ctrl-C)")
     if site.settings.demo:
+        console.say("Preparing people who do not exist; who can sign in follows in a moment.")
         for visitor in demo.furnish(site):
             console.say(f"  sign in as {visitor.name:<10} password {visitor.password}")
     elif link := links.first_link(site):

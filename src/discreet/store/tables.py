@@ -109,9 +109,12 @@ ACCOUNT = Table(
     Column("disabled", Boolean, nullable=False),
     Column("made", Text, nullable=False),
     Column("seen", Text, nullable=True),
+    Column("guide_left", Text, nullable=True),
     UniqueConstraint("name", name="web_account_name"),
 )
-"""A person. `password` is an argon2id hash, none until the invitation is taken up; `seen` the last time of signing in."""
+"""A person. `password` is an argon2id hash, none until the invitation is taken up; `seen` the last time of signing in;
+`guide_left` when the first steps were put away, none while they are shown.
+"""
 
 SESSION = Table(
     "web_session",

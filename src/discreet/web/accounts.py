@@ -29,6 +29,8 @@ class Account:
     seen: str | None
     invited: bool
     """Is the invitation still to be taken up?"""
+    guided: bool = True
+    """Are the first steps shown?"""
 
     @property
     def state(self) -> str:
@@ -38,7 +40,9 @@ class Account:
 
 def account_of(row: Row[Any]) -> Account:
     """From a row of the table."""
-    return Account(row.id, row.name, row.role, row.disabled, row.made, row.seen, row.password is None)
+    return Account(
+        row.id, row.name, row.role, row.disabled, row.made, row.seen, row.password is None, row.guide_left is None
+    )
 
 
 def find(connection: Connection, number: int) -> Account | None:

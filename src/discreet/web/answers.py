@@ -48,6 +48,7 @@ class Answers:
             "now": self.site.now(),
             "demo": self.site.settings.demo,
             "at_the_door": context is None,  # no route, so that nobody looked who it is
+            "next_step": None,
         }
         return self.site.templates.page("problem.html", values)
 

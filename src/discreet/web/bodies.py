@@ -38,7 +38,7 @@ async def read_body(context: Context) -> Form:
 def _refuse_announced(context: Context, limit: int) -> None:
     announced = context.request.headers.get("content-length", "0")
     if announced.isdigit() and int(announced) > limit:
-        raise _too_large(limit)
+        raise _too_large(context, limit)
 
 
 async def _read(context: Context, limit: int) -> bytes:
@@ -47,7 +47,7 @@ async def _read(context: Context, limit: int) -> bytes:
         async for piece in context.request.stream():
             size += len(piece)
             if size > limit:
-                raise _too_large(limit)
+                raise _too_large(context, limit)
             pieces.append(piece)
     except ClientDisconnect:
         raise Problem(400, "The request ended in the middle.", remedy="Send it again.") from None
@@ -65,7 +65,7 @@ async def _upload(context: Context, limit: int) -> Form:
         found = await request.form(max_files=4, max_fields=100, max_part_size=context.site.settings.largest_form)
     except (MultiPartException, HTTPException, ClientDisconnect):
         if counter.size > limit:
-            raise _too_large(limit) from None
+            raise _too_large(context, limit) from None
         raise Problem(
             400, "The upload cannot be read.", remedy="Choose the file again and send the form again."
         ) from None
@@ -99,5 +99,10 @@ def _not_this_type(kind: str) -> Problem:
     return Problem(415, "The form was sent in a way that cannot be read.", remedy=f"Send it as {kind}.")
 
 
-def _too_large(limit: int) -> Problem:
-    return Problem(413, f"This is larger than {limit:,} bytes.", remedy="Send less, or register a file where it is.")
+def _too_large(context: Context, limit: int) -> Problem:
+    remedies = {
+        "upload": "Send less, or register the file where it is, if whoever runs this server has opened its folder.",
+        "form": "Go back, where what you typed still stands, and send less.",
+    }
+    remedy = remedies.get(context.route.body, "Send less.")
+    return Problem(413, f"This is larger than {limit:,} bytes.", remedy=remedy)

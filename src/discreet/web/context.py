@@ -15,6 +15,7 @@ from discreet.ledger import Receipt
 from discreet.ledger.entry import Detail
 from discreet.web.accounts import Account
 from discreet.web.forms import Form
+from discreet.web.guide import ALONG, BROUGHT, Guide, guide_of
 from discreet.web.navigation import menu
 from discreet.web.problems import Problem
 from discreet.web.route import Route
@@ -88,7 +89,18 @@ class Context:
             "demo": self.site.settings.demo,
             "problem": None,
             "at_the_door": self.route.path in AT_THE_DOOR,
+            "next_step": self._next_step(),
+            "path": self.request.url.path,
         }
+
+    def _next_step(self) -> Guide | None:
+        """What stands above the pages that lead from a data set to its report, until that is read or the steps put away."""
+        along = self.route.path.split("/")[1] in ALONG and self.may("datasets.change")
+        if self.account is None or not self.account.guided or not along:
+            return None
+        with self.site.store.reading() as connection:
+            guide = guide_of(connection, self.account)
+        return None if guide.complete or guide.number <= BROUGHT else guide
 
 
 def go(path: str, *, said: str = "") -> Response:

@@ -9,6 +9,7 @@ from discreet.web.api import datasets as api
 from discreet.web.api import jobs as jobs_api
 from discreet.web.pages import dataset, datasets, jobs, reports
 from discreet.web.pages import dataset_changes as changes
+from discreet.web.pages import project_reports as projects
 from discreet.web.route import Route
 
 _DATASET: dict[str, Any] = {"loads": dataset.DATASET}
@@ -51,6 +52,8 @@ PAGES: tuple[Route, ...] = (
     _send("/jobs/{number}/cancel", "datasets.change", jobs.cancel, body="form", **_JOB),
     _send("/jobs/{number}/file", "datasets.take", jobs.take_file, body="form", **_JOB),
     _read("/reports", "reports.read", reports.reports_page),
+    _read("/reports/new", "datasets.change", projects.new_page),
+    _send("/reports/new", "datasets.change", projects.make, body="form"),
     _read("/reports/{number}", "reports.read", reports.report_page, records="web.shown", **_REPORT),
     _send("/reports/{number}/file", "reports.read", reports.take_report, body="form", **_REPORT),
 )

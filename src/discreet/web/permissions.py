@@ -1,4 +1,4 @@
-"""Who may do what: permissions are named verbs, a role is a set of them, and whatever is not listed is denied."""
+"""Who may do what: permissions are named verbs, a role is a set of them, and whatever is not listed is refused."""
 
 from __future__ import annotations
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 REMARKS = {
     "signed-out": "You are signed out.",
     "signed-out-idle": "You were signed out: a session ends after 15 minutes without use, and 8 hours after signing in. Nothing is lost.",
-    "welcome": "Your password is set. Sign in with it.",
+    "welcome": "Your password is set, and you are signed in.",
     "password": "Your password is changed. You are signed out everywhere else.",
+    "steps-away": "The first steps are put away. “Getting started” at the foot of every page leads back to them.",
+    "steps-back": "The first steps stand on the dashboard again.",
     "closed": "The account is closed, and its sessions have ended.",
     "reopened": "The account is open again.",
     "ended": "All sessions of the account have ended.",

@@ -14,7 +14,7 @@ from discreet.web.dataset_routes import DATASET_ROUTES
 from discreet.web.gateway_routes import GATEWAY_ROUTES
 from discreet.web.lab_routes import LAB_ROUTES
 from discreet.web.linkage_routes import LINKAGE_ROUTES
-from discreet.web.pages import about, dashboard, ledger, own, people, programs, sign_in, welcome
+from discreet.web.pages import about, dashboard, ledger, own, people, programs, sign_in, start, welcome
 from discreet.web.permissions import ANYONE
 from discreet.web.release_routes import RELEASE_ROUTES
 from discreet.web.route import Route
@@ -29,6 +29,8 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/welcome/{secret}", ANYONE, welcome.welcome, body="form", loads=welcome.LINK),
     Route("GET", "/about", ANYONE, about.about_page),
     Route("GET", "/", "dashboard.read", dashboard.dashboard_page),
+    Route("GET", "/start", "datasets.change", start.start_page),
+    Route("POST", "/start", "datasets.change", start.show_steps, body="form"),
     Route("GET", "/account", "account.own", own.own_page),
     Route("POST", "/account/password", "account.own", own.change_password, body="form"),
     Route("GET", "/accounts", "accounts.change", people.accounts_page),

@@ -118,6 +118,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "stamp": lambda moment: timestamp(datetime.fromtimestamp(moment / 1000, UTC)),
     "named": lambda one: (one.id, one.name),
     "pair": lambda value: (value, value),
+    "anonymised": lambda table: (table[0], f"anonymised: {table[1]}"),
     "parts": lambda number, parts: amount(Fraction(number, parts)),
     "amount": amount,
     "prose": prose,

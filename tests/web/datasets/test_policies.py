@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import pytest
 from fastapi import FastAPI
 
@@ -41,7 +43,7 @@ def test_a_wrong_policy_is_refused_at_its_line(app: FastAPI, text: str, line: in
     answer = browser.post(f"/datasets/{number}/policy", {"policy": text, "version": "0"})
     assert answer.status_code == 422
     assert f"Line {line}: " in answer.text
-    assert words in answer.text.replace("&#39;", "'")
+    assert words in html.unescape(answer.text)
     assert text.splitlines()[0] in answer.text  # what was typed is not lost
     assert found(app, number).policy == POLICY
     assert "/tmp" not in answer.text  # noqa: S108 - no place of this machine is told

@@ -70,11 +70,16 @@ def disclosed(project: ProjectFile, address: str, *, heads: Sequence[Mapping[str
     from discreet.store import Store  # first: says in words if the extra is missing
 
     with Store.open(address, create=False) as store:
-        with store.reading() as connection:
-            state = _verified(connection, str(store.address), heads)
-            releases = _releases(connection, project.releases)
-            users = _users(connection, project.databases)
-        return Disclosed(releases, _linkage(store, project.linkage), users, state)
+        return disclosed_in(store, project, heads=heads)
+
+
+def disclosed_in(store: Store, project: ProjectFile, *, heads: Sequence[Mapping[str, Any]] = ()) -> Disclosed:
+    """The same in a store that is open already."""
+    with store.reading() as connection:
+        state = _verified(connection, str(store.address), heads)
+        releases = _releases(connection, project.releases)
+        users = _users(connection, project.databases)
+    return Disclosed(releases, _linkage(store, project.linkage), users, state)
 
 
 def _verified(connection: Connection, address: str, heads: Sequence[Mapping[str, Any]]) -> LedgerState:

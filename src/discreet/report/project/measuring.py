@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -83,10 +83,25 @@ def measure(project: ProjectFile) -> Measured:
     """Read the tables that the project names, and measure them."""
     policy = Policy.load(project.policy)
     table = read(project.data, policy=policy)
-    crowd = _population(project, policy)
     attack = None if project.attack is None else Attack.from_dict(read_attack(Path(project.attack)))
+    return measure_tables(
+        table, policy=policy, crowd=_population(project, policy), attack=attack, published=project.published
+    )
+
+
+def measure_tables(
+    table: Table,
+    *,
+    policy: Policy,
+    crowd: Table | int | None = None,
+    attack: Attack | None = None,
+    published: str | Path | None = None,
+    called: str | None = None,
+) -> Measured:
+    """The same for tables that are open already; `called` is what the published one is called, if not like its file."""
     assessment = assess(table, population=crowd, attack=attack)
-    shown = None if project.published is None else _published(project.published, table, policy)
+    shown = None if published is None else _published(published, table, policy)
+    shown = shown if shown is None or called is None else replace(shown, name=called)
     return Measured(
         source=table.name,
         columns=len(table.columns),
@@ -104,7 +119,7 @@ def _population(project: ProjectFile, policy: Policy) -> Table | int | None:
     return project.population
 
 
-def _published(source: str, data: Table, policy: Policy) -> Published:
+def _published(source: str | Path, data: Table, policy: Policy) -> Published:
     columns = read(source).columns
     return place(read(source, policy=published_policy(policy, columns)), data.classes(), policy)
 

@@ -45,14 +45,8 @@ class Chapter:
 def project_page(story: Story, *, created: datetime.datetime, command: str, version: str) -> str:
     """The report as one file; prints with title, date and head on every page."""
     said = statements(story)
-    parts = [
-        Part("findings", "Findings", section("findings", "What a decision can rest on", _counted(said), _cards(said))),
-        *_parts(story),
-        remains_part("What this report does not say:", REMAINS),
-        _reproduced(command, story),
-    ]
     return document(
-        parts,
+        project_parts(story, command=command),
         kicker="A data-sharing project",
         title=story.project.title,
         about=[story.measured.source, people(story.measured.assessment.records)],
@@ -61,6 +55,17 @@ def project_page(story: Story, *, created: datetime.datetime, command: str, vers
         version=version,
         style=running(story, created),
     )
+
+
+def project_parts(story: Story, *, command: str) -> list[Part]:
+    """The sections, for this file and for pages of the web application."""
+    said = statements(story)
+    return [
+        Part("findings", "Findings", section("findings", "What a decision can rest on", _counted(said), _cards(said))),
+        *_parts(story),
+        remains_part("What this report does not say:", REMAINS),
+        _reproduced(command, story),
+    ]
 
 
 def _pills(said: Sequence[Statement]) -> Iterator[Pill]:

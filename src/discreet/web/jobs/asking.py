@@ -51,11 +51,25 @@ class AttackWanted(Strict):
     attack: dict[str, float | int | str] | None = Field(default=None, max_length=20)
 
 
+class ProjectWanted(Strict):
+    """A report on a whole project; what is left out of a list is not told."""
+
+    title: str = Field(min_length=1, max_length=200)
+    published: int | None = None
+    """The job that made the anonymised table; without one the data leave as they are."""
+    adversary: bool = True
+    """What the adversary of the published case study would do?"""
+    releases: tuple[str, ...] = ()
+    linkage: tuple[str, ...] = ()
+    databases: tuple[str, ...] = ()
+
+
 WANTED: dict[str, type[Strict]] = {
     "profile": ProfileWanted,
     "assess": AssessWanted,
     "anonymise": AnonymiseWanted,
     "attack": AttackWanted,
+    "project": ProjectWanted,
 }
 """What may be asked of each kind of job."""
 

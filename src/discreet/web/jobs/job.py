@@ -19,11 +19,12 @@ KINDS = {
     "attack": "plan an attack",
     "preflight": "see what a release would look like",
     "release": "seal a release and make its copies",
+    "project": "report on a whole project",
 }
 """What jobs do, in words."""
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 ACTIVE = ("queued", "running")
-REPORTED = ("assess", "anonymise", "attack")
+REPORTED = ("assess", "anonymise", "attack", "project")
 """Kinds whose result is a report that holds no value of anybody."""
 
 

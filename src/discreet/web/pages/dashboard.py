@@ -20,8 +20,12 @@ from discreet.web import accounts, recent, words
 from discreet.web.context import Context, Here
 from discreet.web.gateway import users
 from discreet.web.gateway.following import follow
+from discreet.web.guide import guide_of
+from discreet.web.linkage import projects
 from discreet.web.releasing import plan as plans
 from discreet.web.releasing.plan import Plan
+from discreet.web.remarks import remark
+from discreet.web.sensitivity import study as studies
 
 OLD = timedelta(days=7)
 """A verification older than this is worth a reminder."""
@@ -36,14 +40,16 @@ class Notice(Finding):
     danger: bool = False
 
 
-def dashboard_page(context: Here) -> Response:
+def dashboard_page(context: Here, said: str = "") -> Response:
     """What this account can see of it all; what it may not see is left out."""
     if context.may("gateway.read"):
         follow(context.site.store)
     with context.site.store.reading() as connection:
         notices = [notice for finder in NOTICES for notice in finder(context, connection)]
         state = _ledger_state(context, connection) if context.may("ledger.read") else None
-    return context.page("dashboard.html", notices=notices, ledger=state)
+        shown = context.owner.guided and context.may("datasets.change")
+        guide = guide_of(connection, context.owner) if shown else None
+    return context.page("dashboard.html", notices=notices, ledger=state, guide=guide, said=remark(said))
 
 
 def _ledger_state(context: Context, connection: Connection) -> dict[str, object]:
@@ -203,10 +209,45 @@ def near_limits(context: Context, connection: Connection) -> list[Notice]:
     return [Notice(headline, step, f"/gateway/users/{first.id}", f"See {first.name}")]
 
 
+def waiting_pairs(context: Context, connection: Connection) -> list[Notice]:
+    """Pairs that were given to oneself and are not decided."""
+    if not context.may("linkage.review"):
+        return []
+    tasks = projects.tasks_of(connection, context.owner.name)
+    waiting = [task for task in tasks if task.project.state == "open" and task.decided < task.pairs]
+    return [
+        Notice(
+            f"{plural(task.pairs - task.decided, 'pair waits', 'pairs wait')} for you in {task.project.name}.",
+            "Decide whether two records are one person; opening a cell costs, and the price stands beside it.",
+            f"/linkage/{task.project.id}/review",
+            f"Go on with {task.project.name}" if task.decided else f"Begin {task.project.name}",
+        )
+        for task in waiting
+    ]
+
+
+def waiting_questions(context: Context, connection: Connection) -> list[Notice]:
+    """Studies in which oneself is asked how sensitive values are."""
+    if not context.may("sensitivity.answer"):
+        return []
+    return [
+        Notice(
+            f"You are asked how sensitive values are: {study.name}, about {plural(kept.talk.left, 'question', 'questions')} to go.",
+            "Answer them; you can stop at any time and go on later.",
+            f"/sensitivity/{study.id}/question",
+            "Go on answering" if kept.talk.answers else "Begin to answer",
+        )
+        for study, kept in studies.of_expert(connection, context.owner.id)
+        if not kept.finished
+    ]
+
+
 NOTICES: tuple[Callable[[Context, Connection], list[Notice]], ...] = (
     verification,
     waiting_releases,
     waiting_limits,
+    waiting_pairs,
+    waiting_questions,
     near_limits,
     low_budgets,
     refused_lately,

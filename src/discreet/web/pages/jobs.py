@@ -24,6 +24,7 @@ TAB = {
     "attack": "/attacker",
     "preflight": "/releases",
     "release": "/releases",
+    "project": "",
 }
 """The tab of the data set where the result is."""
 ENDINGS = {"csv": "text/csv", "csv.gz": "application/gzip", "parquet": "application/vnd.apache.parquet"}

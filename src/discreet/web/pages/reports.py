@@ -13,7 +13,12 @@ from discreet.web.jobs.job import Job, Result
 from discreet.web.problems import not_found
 from discreet.web.route import Loads, numbered
 
-TITLES = {"assess": "Risk", "anonymise": "Anonymised table", "attack": "Planning adversary"}
+TITLES = {
+    "assess": "Risk",
+    "anonymise": "Anonymised table",
+    "attack": "Planning adversary",
+    "project": "Whole project",
+}
 
 
 def _find(context: Context, path: dict[str, str]) -> Job | None:

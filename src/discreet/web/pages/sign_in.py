@@ -90,6 +90,8 @@ def _matches(served: object, request: Request, path: str) -> bool:
 
 
 def _form(context: Context, *, wanted: str, said: str = "", name: str = "", problem: Problem | None = None) -> Response:
+    with context.site.store.reading() as connection:
+        nobody = not accounts.exist(connection)
     response = context.page(
         "sign_in.html",
         status=problem.status if problem else 200,
@@ -97,6 +99,7 @@ def _form(context: Context, *, wanted: str, said: str = "", name: str = "", prob
         said=said,
         name=name,
         problem=problem,
+        nobody=nobody,
     )
     response.headers.update(problem.headers if problem else {})
     return response

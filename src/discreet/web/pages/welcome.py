@@ -8,6 +8,7 @@ from starlette.responses import Response
 from discreet.web import accounts, links, passwords
 from discreet.web.context import Context, Here, go
 from discreet.web.links import Link
+from discreet.web.pages.sign_in import begin_session
 from discreet.web.problems import Problem
 from discreet.web.route import Loads
 
@@ -30,7 +31,7 @@ def welcome_page(context: Here) -> Response:
 
 
 def welcome(context: Here) -> Response:
-    """Set the password, and make the account if it is the first one."""
+    """Set the password, make the account if it is the first one, and sign in."""
     link: Link = context.loaded
     name = link.account.name if link.account else context.form.text("name", most=200).lower()
     password, again = (context.form.verbatim(field, most=1_000) for field in ("password", "again"))
@@ -50,7 +51,16 @@ def welcome(context: Here) -> Response:
         act=act,
         role=link.account.role if link.account else "custodian",
     )
-    return go("/sign-in", said="welcome")
+    return _signed_in(context, name)
+
+
+def _signed_in(context: Context, name: str) -> Response:
+    """Whoever has just chosen the password need not type it again."""
+    with context.site.store.reading() as connection:
+        found = accounts.by_name(connection, name)
+    if found is None:
+        raise links.gone()
+    return begin_session(context, found[0].id, go("/", said="welcome"))
 
 
 def _take_up(connection: Connection, context: Context, link: Link, name: str, hashed: str) -> None:

@@ -25,7 +25,7 @@ OPEN = ("planned", "approved", "making")
 """States in which something is still to come of it."""
 CHANGEABLE = ("planned", "approved", "rejected")
 WORDS = {
-    "planned": "waits for approval",
+    "planned": "awaits approval",
     "approved": "approved, not made yet",
     "rejected": "rejected",
     "withdrawn": "withdrawn",

@@ -8,6 +8,7 @@ from discreet.web.jobs.work.assess import assess_table
 from discreet.web.jobs.work.attack import attack_table
 from discreet.web.jobs.work.preflight import look_ahead
 from discreet.web.jobs.work.profile import profile_table
+from discreet.web.jobs.work.project import tell_project
 from discreet.web.jobs.work.release import make_copies
 
 WORK: dict[str, Callable[[Task], Outcome]] = {
@@ -17,5 +18,6 @@ WORK: dict[str, Callable[[Task], Outcome]] = {
     "attack": attack_table,
     "preflight": look_ahead,
     "release": make_copies,
+    "project": tell_project,
 }
 """By kind."""
