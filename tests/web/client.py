@@ -23,6 +23,10 @@ CHEAP = Hashing(passes=1, memory_kib=8, lanes=1)
 PASSWORD = "a sentence only tests know"
 BOTH_STORES = pytest.mark.parametrize("store_kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 """For tests of what the store has to keep."""
+MOSTLY_SQLITE = pytest.mark.parametrize(
+    "store_kind", ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.slow])]
+)
+"""For tests that start many processes: on PostgreSQL in long runs."""
 OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
 
 

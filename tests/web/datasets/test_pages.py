@@ -16,7 +16,7 @@ from discreet.people import write_demo
 from discreet.web import Settings
 from discreet.web.jobs import job as jobs
 from discreet.web.jobs.foreman import Foreman
-from tests.web.client import BOTH_STORES, Browser, signed_in
+from tests.web.client import MOSTLY_SQLITE, Browser, signed_in
 from tests.web.jobs.working import enqueue, look, until
 from tests.web.samples import make_dataset, make_job
 from tests.web.snapshot import entries
@@ -52,9 +52,9 @@ def ended(app: FastAPI) -> dict[str, str]:
 
 
 class TestTheWholeWay:
-    """On both stores."""
+    """On both stores, in long runs."""
 
-    pytestmark = BOTH_STORES
+    pytestmark = MOSTLY_SQLITE
 
     def test_from_a_file_to_a_safe_table(self, app: FastAPI, foreman: Foreman, tmp_path: Path) -> None:
         files = write_demo(tmp_path / "demo", people=20_000, seed=3)

@@ -12,12 +12,12 @@ from sqlalchemy import update
 from discreet.ledger import Ledger
 from discreet.store.tables import JOB
 from discreet.web.jobs import job as jobs
-from tests.web.client import BOTH_STORES
+from tests.web.client import MOSTLY_SQLITE
 from tests.web.jobs.visiting import Visitor, all_done, assert_once, expire, job_processes, states
 from tests.web.jobs.working import SECONDS, alive, freeze, kill, thaw, until
 from tests.web.running import discreet_serve
 
-pytestmark = BOTH_STORES
+pytestmark = MOSTLY_SQLITE
 
 
 def test_the_process_of_a_job_outlives_the_web_process(store_url: str, tmp_path: Path) -> None:

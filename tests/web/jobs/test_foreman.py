@@ -18,11 +18,11 @@ from discreet.web import Settings, create_app
 from discreet.web.jobs import asking, queue
 from discreet.web.jobs import job as jobs
 from discreet.web.jobs.foreman import Foreman
-from tests.web.client import BOTH_STORES, signed_in
+from tests.web.client import MOSTLY_SQLITE, signed_in
 from tests.web.jobs.working import alive, enqueue, freeze, kill, look, made, thaw, until, work
 from tests.web.samples import make_dataset
 
-pytestmark = BOTH_STORES
+pytestmark = MOSTLY_SQLITE
 
 
 @pytest.fixture

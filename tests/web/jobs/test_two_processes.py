@@ -32,7 +32,7 @@ def test_two_web_processes_never_run_one_job_twice(store_url: str, tmp_path: Pat
         dataset = visitor.upload("people.csv")
         until(lambda: all_done(ledger), what="the first look")
         numbers = []
-        for turn in range(8):
+        for turn in range(6):
             visitor.origin = (one if turn % 2 else other).origin
             numbers.append(visitor.assess(dataset, 0.01 * (turn + 1)))
         most = 0
