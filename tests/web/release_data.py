@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from discreet.web.datasets import dataset as datasets
 from discreet.web.jobs import job as jobs
 from discreet.web.jobs import process, queue
-from discreet.web.jobs.work import WORK
+from discreet.web.jobs.work import work_of
 from discreet.web.releasing import plan as plans
 from tests.releases.world import rows_of
 from tests.web.client import Browser, signed_in
@@ -147,7 +147,7 @@ def _do(app: FastAPI, job: Any) -> str:
     site = app.state.site
     try:
         task = process.prepared(site.ledger, job, site.places, lambda step, share: None)
-        process.store(site.ledger, job, job.claim or "", task, WORK[job.kind](task))
+        process.store(site.ledger, job, job.claim or "", task, work_of(job.kind)(task))
     except DiscreetError as error:
         with site.store.writing() as connection:
             queue.fail(connection, job.id, job.claim or "", problem=error.problem, remedy=error.remedy)

@@ -16,7 +16,7 @@ from discreet.web import accounts
 from discreet.web.datasets import dataset as datasets
 from discreet.web.jobs import process, queue
 from discreet.web.jobs.job import Job
-from discreet.web.jobs.work import WORK
+from discreet.web.jobs.work import work_of
 from discreet.web.site import Site
 
 PEOPLE = 300_000
@@ -77,7 +77,7 @@ def work_off(site: Site) -> None:
     while (job := _next(site)) is not None:
         try:
             task = process.prepared(site.ledger, job, site.places, lambda step, share: None)
-            process.store(site.ledger, job, job.claim or "", task, WORK[job.kind](task))
+            process.store(site.ledger, job, job.claim or "", task, work_of(job.kind)(task))
         except Refused as error:
             with site.store.writing() as connection:
                 queue.fail(connection, job.id, job.claim or "", problem=error.problem, remedy=error.remedy)

@@ -32,7 +32,7 @@ from discreet.web.datasets.opening import Places
 from discreet.web.jobs import queue
 from discreet.web.jobs.job import Job, Result, find
 from discreet.web.jobs.task import Outcome, Task
-from discreet.web.jobs.work import WORK
+from discreet.web.jobs.work import work_of
 from discreet.web.middleware import place_of
 
 log = logging.getLogger("discreet.web")
@@ -120,7 +120,7 @@ def _do(ledger: Ledger, order: dict[str, Any]) -> int:
     places = Places(folder, tuple(map(Path, order["folders"])), ledger.keys)
     try:
         task = prepared(ledger, job, places, pulse.tell)
-        outcome = WORK[job.kind](task)
+        outcome = work_of(job.kind)(task)
     except StoreError:
         raise
     except DiscreetError as error:

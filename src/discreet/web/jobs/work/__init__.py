@@ -1,23 +1,29 @@
-"""What each kind of job does."""
+"""What each kind of job does, imported when there is one to do: a process of a job does a single one."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 from discreet.web.jobs.task import Outcome, Task
-from discreet.web.jobs.work.anonymise import anonymise_table
-from discreet.web.jobs.work.assess import assess_table
-from discreet.web.jobs.work.attack import attack_table
-from discreet.web.jobs.work.preflight import look_ahead
-from discreet.web.jobs.work.profile import profile_table
-from discreet.web.jobs.work.project import tell_project
-from discreet.web.jobs.work.release import make_copies
 
-WORK: dict[str, Callable[[Task], Outcome]] = {
-    "profile": profile_table,
-    "assess": assess_table,
-    "anonymise": anonymise_table,
-    "attack": attack_table,
-    "preflight": look_ahead,
-    "release": make_copies,
-    "project": tell_project,
+WORK = {
+    "profile": "profile_table",
+    "assess": "assess_table",
+    "anonymise": "anonymise_table",
+    "attack": "attack_table",
+    "preflight": "look_ahead",
+    "release": "make_copies",
+    "project": "tell_project",
 }
-"""By kind."""
+"""By kind: the function in the module of that name."""
+
+
+def work_of(kind: str) -> Callable[[Task], Outcome]:
+    """What a kind of job does.
+
+    >>> work_of("profile").__name__
+    'profile_table'
+    """
+    done: Callable[[Task], Outcome] = getattr(import_module(f"{__name__}.{kind}"), WORK[kind])
+    return done
