@@ -25,6 +25,9 @@ KINDS: dict[str, Kind] = {
     "boolean": "boolean",
 }
 
+RESULT_LIMIT = "spark.driver.maxResultSize"
+"""The setting of a session that bounds what a job may send to the driver, 1 GB unless set."""
+
 
 def quote(name: str) -> str:
     """A name as Spark quotes it, with braces doubled since frames are named by {braces} in a statement."""
@@ -75,10 +78,25 @@ def translated(task: str = "count") -> Iterator[None]:
     try:
         yield
     except failures() as error:
+        if too_much(error):
+            raise overfull(task) from None
         condition = (error.getCondition() if hasattr(error, "getCondition") else None) or type(error).__name__
         raise SourceUnreadable(
             f"Spark could not {task} the frame ({condition}).", remedy="The log of the cluster says more."
         ) from None
+
+
+def too_much(error: Exception) -> bool:
+    """Whether Spark stopped because more would have come to the driver than the driver takes."""
+    return RESULT_LIMIT in str(error)
+
+
+def overfull(task: str) -> SourceUnreadable:
+    """More would come to the driver than it takes; the custodian decides which of the two should give way."""
+    return SourceUnreadable(
+        f"Spark could not {task} the frame: more would come to the driver than it takes ({RESULT_LIMIT}).",
+        remedy="Name fewer or coarser columns, take a part of the frame at a time, or give the driver more memory and raise that limit.",
+    )
 
 
 def failures() -> tuple[type[Exception], ...]:
