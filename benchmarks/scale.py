@@ -1,11 +1,11 @@
-"""What every step costs on a Spark cluster by the number of rows: python -m benchmarks.scale [ROWS ...]
+"""What every step costs on a Spark cluster by the number of rows: python -m benchmarks.scale [ROWS ...] [only-counts]
 
 So many generated people in a table, and half as many again in a register, lie as Parquet in a temporary folder. A standalone
 cluster of two workers on loopback walks the whole way, then DuckDB in one process does, which is the peer. Printed for each
 step: CPU seconds of all processes and how many of them are the driver's, what DuckDB takes, the ratio, the bytes that came
 to the driver, the most memory that the driver held, and classes; then a line through the sizes: a constant, and so much per
-row. Sizes are 1,000,000 and 10,000,000 unless given; beyond a million rows fewer copies are written, and counted one by one.
-Without sizes nothing takes more than 3 GB of disk.
+row. Sizes are 30,000 and 1,000,000 unless given; beyond a million rows fewer copies are written, and counted one by one.
+What a release costs grows with the square of the rows, so `only-counts` leaves out the release, its copies and the linkage.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.scale_steps import OTHERS, QUASI, Taken
 from discreet.people import State, generate, write_extracts
 
-SIZES = (1_000_000, 10_000_000)
+SIZES = (30_000, 1_000_000)
 CROWD = 1.5
 """People in the register per person in the table."""
 COPIES, COPIED_ROWS = 20, 20_000_000
@@ -36,16 +36,17 @@ BYTES_PER_ROW = 60
 BILLION = 1_000_000_000
 
 
-def main(sizes: Sequence[int] = SIZES) -> None:
+def main(sizes: Sequence[int] = SIZES, *, only_counts: bool = False) -> None:
     """Measure every size on both ways and print."""
     spark: list[list[Taken]] = []
     duckdb: list[list[Taken]] = []
     for rows in sizes:
         with tempfile.TemporaryDirectory(prefix="discreet-scale-") as folder:
             _refuse_full(Path(folder), rows)
-            make(Path(folder), rows)
-            spark.append(walked("spark", Path(folder), rows))
-            duckdb.append(walked("duckdb", Path(folder), rows))
+            make(Path(folder), rows, linked=not only_counts)
+            copies = 0 if only_counts else copies_of(rows)
+            spark.append(walked("spark", Path(folder), rows, copies))
+            duckdb.append(walked("duckdb", Path(folder), rows, copies))
         show(rows, spark[-1], duckdb[-1])
         if len(spark) > 1:
             extrapolate(sizes[: len(spark)], spark)
@@ -66,13 +67,13 @@ def copies_of(rows: int) -> int:
     return max(1, min(COPIES, COPIED_ROWS // rows))
 
 
-def make(folder: Path, rows: int) -> None:
+def make(folder: Path, rows: int, *, linked: bool) -> None:
     """Write the generated people."""
     everybody = generate(State.of(round(CROWD * rows)), seed=1, columns=(*QUASI, *OTHERS))
     everybody.select(*QUASI).write(folder / "register.parquet")
     everybody.sample(rows, seed=2).write(folder / "people.parquet")
-    linked = _make_extracts(folder / "to-link", min(MOST_LINKED, round(LINKED * rows)))
-    sizes = {"people": rows, "register": round(CROWD * rows), "linked": linked}
+    records = _make_extracts(folder / "to-link", min(MOST_LINKED, round(LINKED * rows))) if linked else 0
+    sizes = {"people": rows, "register": round(CROWD * rows), "linked": records}
     (folder / "sizes.json").write_text(json.dumps(sizes), encoding="ascii")
 
 
@@ -92,10 +93,10 @@ def _make_extracts(home: Path, people: int) -> int:
     return project.records
 
 
-def walked(way: str, folder: Path, rows: int) -> list[Taken]:
+def walked(way: str, folder: Path, rows: int, copies: int) -> list[Taken]:
     """What every step took, in a process of its own."""
     print(f"{rows:,} rows on {way}", file=sys.stderr, flush=True)
-    words = [way, str(folder), str(copies_of(rows)), str(max(8, rows // ROWS_PER_PARTITION))]
+    words = [way, str(folder), str(copies), str(max(8, rows // ROWS_PER_PARTITION))]
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.scale_steps", *words], stdout=subprocess.PIPE, text=True, check=True
     )
@@ -145,4 +146,6 @@ def line(sizes: Sequence[int], costs: Sequence[float]) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    main([int(word.replace(",", "").replace("_", "")) for word in sys.argv[1:]] or SIZES)
+    words = sys.argv[1:]
+    numbers = [int(word.replace(",", "").replace("_", "")) for word in words if word != "only-counts"]
+    main(numbers or SIZES, only_counts="only-counts" in words)

@@ -1,6 +1,6 @@
 """The steps that `benchmarks.scale` measures, each way in a process of its own, which prints what they took as JSON.
 
-python -m benchmarks.scale_steps duckdb|spark FOLDER COPIES PARTITIONS
+python -m benchmarks.scale_steps duckdb|spark FOLDER COPIES PARTITIONS     without copies, no release is made and nothing linked
 """
 
 from __future__ import annotations
@@ -174,6 +174,8 @@ def walk(way: Way, meter: Meter) -> None:
     safe: list[Any] = []
     meter.step("anonymise", 0, lambda: _kept(safe, discreet.anonymise(table, k=K, suppression=SUPPRESSION)).classes)
     meter.step("apply", 2 * people, lambda: safe[0].write(way.out / "safe.parquet") and safe[0].classes)
+    if not way.copies:
+        return
     meter.step("release", people, lambda: len(_kept(safe, _release(way, table, crowd)).manifest.released))
     meter.step("copies", way.copies * people, lambda: len(safe[1].write(way.out / "copies")))
     _link(way, meter)

@@ -15,6 +15,7 @@ import discreet
 from discreet.errors import DataError, SourceUnreadable
 from discreet.kernel import Classes
 from discreet.linkage import LinkageSpec, SparkBackend, find_pairs, score_pairs, start_project, train
+from discreet.linkage.backends import quietly
 from discreet.linkage.folder import ProjectFolder
 from discreet.people import State, generate, write_extracts
 from tests.releases.world import GATES, POLICY, known_keys, town
@@ -250,3 +251,5 @@ def test_spark_is_asked_for_no_more_than_the_driver_takes(spark: Any, tmp_path: 
     with pytest.raises(DataError, match="more would come to the driver than it takes"):
         start_project(tmp_path / "p", long, spec=spec)
     assert list(tmp_path.iterdir()) == []
+    with pytest.raises(DataError, match="more pairs would come"), quietly("score the pairs"):
+        spark.sql("SELECT concat(id, repeat('x', 1000000)) AS note FROM range(100)").toArrow()

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from discreet.errors import ColumnError, SourceUnreadable
 from discreet.kernel import Histogram, Recoding
 from discreet.sources import arrow
@@ -59,8 +57,8 @@ class SparkEngine:
                 bad = self._run(bad_weight_sql(weight, relation="{source}", quote=quote))
                 refuse_bad_weights(int(bad.column("bad")[0].as_py()), weight)
             found = self._run(count_sql(by, weight=weight, relation="{source}", quote=quote))
-        counts = np.array([int(people or 0) for people in found.column("n").to_pylist()], dtype=np.int64)
-        return Histogram({name: arrow.coded(found.column(f"c{place}")) for place, name in enumerate(by)}, counts)
+        columns = {name: arrow.coded(found.column(f"c{place}")) for place, name in enumerate(by)}
+        return Histogram(columns, arrow.whole_numbers(found.column("n")))
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
         """Write the rows as the recoding publishes them, in no particular order, from the workers of the cluster."""
