@@ -28,6 +28,7 @@ from benchmarks import (
     releases_feasibility,
     releases_marks,
     releases_tracing,
+    scale,
     spark,
 )
 
@@ -55,6 +56,7 @@ ALL = {
     "releases_tracing": releases_tracing.main,
     "releases_marks": releases_marks.main,
     "spark": spark.main,
+    "scale": scale.main,
     "releases_feasibility": releases_feasibility.main,
 }
 

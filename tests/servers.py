@@ -20,6 +20,18 @@ for word do shift; case "$word" in --add-modules=jdk.incubator.vector) ;; *) set
 exec "{java}" "$@"
 """
 
+SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.ui.retainedStages": "100000",
+    "spark.executor.memory": "512m",
+    "spark.driver.maxResultSize": "64m",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.log.level": "ERROR",
+}
+
 
 MEMORY, ROOM = Path("/dev/shm"), 6 * 2**30  # noqa: S108 - folders with names of their own are made in it
 
@@ -85,30 +97,36 @@ def fresh_database(url: str, *, name: str = "") -> Iterator[str]:
 
 
 @contextmanager
-def spark_session(folder: Path) -> Iterator[Any]:
-    """A session on a standalone cluster: one master, two workers, each with a core of its own."""
+def spark_session(folder: Path, *, memory: str = "1g", **more: str) -> Iterator[Any]:
+    """A session on a standalone cluster: one master, two workers, each with a core of its own and so much memory.
+
+    Further settings are given with _ for every point of their names.
+    """
     with ExitStack() as stack:
-        master = stack.enter_context(_spark_cluster(folder))
+        master = stack.enter_context(_spark_cluster(folder, memory))
         from pyspark.sql import SparkSession
 
-        session = (
-            SparkSession.builder.master(master)
-            .appName("discreet-tests")
-            .config("spark.driver.host", "127.0.0.1")
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.ui.enabled", "false")
-            .config("spark.executor.memory", "512m")
-            .config("spark.sql.shuffle.partitions", "4")
-            .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-            .config("spark.log.level", "ERROR")
-            .getOrCreate()
-        )
+        builder = SparkSession.builder.master(master).appName("discreet-tests")
+        for name, value in {**SETTINGS, **more}.items():
+            builder = builder.config(name.replace("_", "."), value)
+        session = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse")).getOrCreate()
         stack.callback(session.stop)
         yield session
 
 
+def shipped(session: Any) -> int:
+    """Bytes that the workers have sent to the driver so far, by Spark's own account of its stages."""
+    context = session.sparkContext
+    jvm, none = context._jvm, context._jvm.java.util.ArrayList()
+    context._jsc.sc().listenerBus().waitUntilEmpty()
+    stages = (
+        context._jsc.sc().statusStore().stageList(none, False, False, context._gateway.new_array(jvm.double, 0), none)
+    )
+    return sum(stages.apply(place).resultSize() for place in range(stages.size()))
+
+
 @contextmanager
-def _spark_cluster(folder: Path) -> Iterator[str]:
+def _spark_cluster(folder: Path, memory: str) -> Iterator[str]:
     import pyspark
 
     home = Path(pyspark.__file__).parent
@@ -121,7 +139,7 @@ def _spark_cluster(folder: Path) -> Iterator[str]:
         _wait_for_port(port)
         for number in (1, 2):
             worker = [launch, "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "1"]
-            place = ["--memory", "1g", "--work-dir", str(folder / f"worker-{number}"), f"spark://127.0.0.1:{port}"]
+            place = ["--memory", memory, "--work-dir", str(folder / f"worker-{number}"), f"spark://127.0.0.1:{port}"]
             log = folder / f"worker-{number}.log"
             stack.enter_context(_process([*worker, "--webui-port", str(free_port()), *place], log))
         yield f"spark://127.0.0.1:{port}"

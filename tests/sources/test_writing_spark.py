@@ -54,6 +54,18 @@ class TestOnACluster:
         assert plan.count("BroadcastHashJoin") == 2
         assert "Exchange hashpartitioning" not in plan
 
+    def test_a_worker_begins_another_file_before_one_grows_too_large(
+        self, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from discreet.sources.writing import spark as writing
+
+        monkeypatch.setattr(writing, "ROWS_PER_FILE", 2)
+        frame = spark.range(7, numPartitions=1).selectExpr("CAST(id % 2 AS STRING) AS sex", "id")
+        table = discreet.read(frame, policy=POLICY)
+        assert table.export(as_it_is(table), tmp_path / "a.parquet") == 7
+        assert len(list((tmp_path / "a.parquet").glob("part-*"))) == 4
+        assert discreet.read(tmp_path / "a.parquet", policy=POLICY).classes().sizes.tolist() == [4, 3]
+
     def test_a_missing_folder_and_a_server(self, people: discreet.Table, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="no folder"):
             people.export(as_it_is(people), tmp_path / "none" / "a.parquet")

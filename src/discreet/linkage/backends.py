@@ -164,12 +164,25 @@ def quietly(task: str) -> Iterator[None]:
     try:
         yield
     except _failures() as error:
+        if _overfull(error):
+            raise DataError(
+                f"Splink could not {task}: more pairs would come to the driver than it takes (spark.driver.maxResultSize).",
+                remedy="Choose stricter rules or fewer pairs (most_pairs), or give the driver more memory and raise that limit.",
+            ) from None
         raise DataError(
             f"Splink could not {task} ({type(error).__name__}).",
             remedy="Declare more attributes, or attributes with fewer missing values; see how many are missing in project.json.",
         ) from None
     finally:
         log.setLevel(before)
+
+
+def _overfull(error: Exception) -> bool:
+    if not type(error).__module__.startswith(("pyspark", "py4j")):
+        return False
+    from discreet.sources.spark import too_much
+
+    return too_much(error)
 
 
 def _failures() -> tuple[type[Exception], ...]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel import Coded
+from discreet.kernel.hierarchy import Ints
 
 
 def coded(column: Any) -> Coded:
@@ -21,3 +22,15 @@ def coded(column: Any) -> Coded:
     values = [*encoded.dictionary.to_pylist(), None]
     codes = encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
     return Coded.merged(values, codes.astype(np.int64))
+
+
+def whole_numbers(column: Any) -> Ints:
+    """A column of counts; a missing one is nobody.
+
+    >>> import pyarrow
+    >>> whole_numbers(pyarrow.chunked_array([[3, None], [1]])).tolist()
+    [3, 0, 1]
+    """
+    import pyarrow as arrow
+
+    return np.asarray(column.cast(arrow.int64()).fill_null(0).to_numpy(), dtype=np.int64)

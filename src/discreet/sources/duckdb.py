@@ -129,8 +129,11 @@ class DuckDBEngine:
         self.connection.execute(
             f"CREATE OR REPLACE TEMP TABLE counted AS SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})"
         )
+        # columns are fetched one by one, and belong together only while rows keep their order
+        self.connection.execute("SET preserve_insertion_order = true")
         coded = {name: self._coded(f"c{place}", types[name]) for place, name in enumerate(by)}
         counts = self.connection.execute("SELECT n FROM counted").fetchnumpy()["n"]
+        self.connection.execute("SET preserve_insertion_order = false")
         self.connection.execute("DROP TABLE counted")
         return Histogram(coded, np.asarray(np.ma.filled(counts, 0), dtype=np.int64))
 

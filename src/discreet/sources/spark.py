@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from discreet.errors import ColumnError, SourceUnreadable
 from discreet.kernel import Histogram, Recoding
 from discreet.sources import arrow
@@ -24,6 +22,9 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "date"),
     "boolean": "boolean",
 }
+
+RESULT_LIMIT = "spark.driver.maxResultSize"
+"""The setting of a session that bounds what a job may send to the driver, 1 GB unless set."""
 
 
 def quote(name: str) -> str:
@@ -56,8 +57,8 @@ class SparkEngine:
                 bad = self._run(bad_weight_sql(weight, relation="{source}", quote=quote))
                 refuse_bad_weights(int(bad.column("bad")[0].as_py()), weight)
             found = self._run(count_sql(by, weight=weight, relation="{source}", quote=quote))
-        counts = np.array([int(people or 0) for people in found.column("n").to_pylist()], dtype=np.int64)
-        return Histogram({name: arrow.coded(found.column(f"c{place}")) for place, name in enumerate(by)}, counts)
+        columns = {name: arrow.coded(found.column(f"c{place}")) for place, name in enumerate(by)}
+        return Histogram(columns, arrow.whole_numbers(found.column("n")))
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
         """Write the rows as the recoding publishes them, in no particular order, from the workers of the cluster."""
@@ -75,10 +76,25 @@ def translated(task: str = "count") -> Iterator[None]:
     try:
         yield
     except failures() as error:
+        if too_much(error):
+            raise overfull(task) from None
         condition = (error.getCondition() if hasattr(error, "getCondition") else None) or type(error).__name__
         raise SourceUnreadable(
             f"Spark could not {task} the frame ({condition}).", remedy="The log of the cluster says more."
         ) from None
+
+
+def too_much(error: Exception) -> bool:
+    """Whether Spark stopped because more would have come to the driver than the driver takes."""
+    return RESULT_LIMIT in str(error)
+
+
+def overfull(task: str) -> SourceUnreadable:
+    """More would come to the driver than it takes; the custodian decides which of the two should give way."""
+    return SourceUnreadable(
+        f"Spark could not {task} the frame: more would come to the driver than it takes ({RESULT_LIMIT}).",
+        remedy="Name fewer or coarser columns, take a part of the frame at a time, or give the driver more memory and raise that limit.",
+    )
 
 
 def failures() -> tuple[type[Exception], ...]:

@@ -19,6 +19,8 @@ from discreet.sources.writing.targets import FolderTarget, Target, unfit
 
 MOST_BROADCAST = 1_000_000
 """Classes beyond which the cluster decides itself how to join them."""
+ROWS_PER_FILE = 1_000_000
+"""Rows beyond which a worker begins another file: a file is hashed in one piece, and read by one worker."""
 
 
 def export(engine: SparkEngine, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
@@ -94,7 +96,7 @@ def write(frame: Any, target: FolderTarget) -> int:
     from pyspark.sql.functions import count, lit
 
     seen = Observation()
-    writer = frame.observe(seen, count(lit(1)).alias("rows")).write
+    writer = frame.observe(seen, count(lit(1)).alias("rows")).write.option("maxRecordsPerFile", ROWS_PER_FILE)
     if target.format == "parquet":
         writer.parquet(target.address)
     else:
