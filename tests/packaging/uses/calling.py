@@ -44,4 +44,5 @@ def started(*words: str, says: str) -> Iterator[str]:
                 raise AssertionError("".join(told))
         finally:
             running.terminate()
-    assert running.returncode in (0, -15), running.returncode
+            _, rest = running.communicate(timeout=60)
+    assert running.returncode in (0, -15), f"{running.returncode}: {rest[-2000:]}"

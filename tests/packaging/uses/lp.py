@@ -7,7 +7,7 @@ import math
 from discreet.attacker import Attack
 from discreet.attacker.solvers import SOLVERS
 
-attack = Attack(gain=8000.0, penalty=10_000.0, access_cost=1.0)
+attack = Attack(prior=0.63, gain=8000, access_cost=100, link_cost=0, exploit_cost=10, penalty=10_000)
 belief = dict.fromkeys(range(1, 13), 1 / 12)
 values = {name: solve(attack, belief) for name, solve in SOLVERS.items()}
 assert len(values) == 3

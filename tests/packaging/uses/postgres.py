@@ -23,4 +23,4 @@ there = json.loads(call("assess", where, "--policy", str(place / "policy.toml"),
 here = json.loads(
     call("assess", str(place / "hospital.csv"), "--policy", str(place / "policy.toml"), "--json", code=1).stdout
 )
-assert (there["records"], there["unique"], there["k"]) == (here["records"], here["unique"], here["k"])
+assert (there["records"], there["uniques"], there["k"]) == (here["records"], here["uniques"], here["k"])

@@ -22,4 +22,4 @@ try:
 finally:
     session.stop()
 here = discreet.assess(discreet.read(place / "hospital.csv", policy=policy))
-assert (there.records, there.unique, there.k) == (here.records, here.unique, here.k)
+assert (there.records, there.uniques, there.k) == (here.records, here.uniques, here.k)
