@@ -15,6 +15,7 @@ from benchmarks import (
     gateway_latency,
     gateway_scoring,
     gateway_streaming,
+    importing,
     lab,
     ledger,
     linkage_crowd,
@@ -54,6 +55,7 @@ ALL = {
     "releases_marks": releases_marks.main,
     "spark": spark.main,
     "releases_feasibility": releases_feasibility.main,
+    "importing": importing.main,
 }
 
 for name in sys.argv[1:] or ALL:
