@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE =
 # The browser of tests/browser: Debian's chromium, without its windows where there is a choice, or the one that DISCREET_TEST_CHROMIUM names.
 HAS_BROWSER = { test -n "$$DISCREET_TEST_CHROMIUM" || command -v chromium-headless-shell || command -v chromium || command -v chromium-browser; } >/dev/null 2>&1
 
-.PHONY: help demo setup test check bench docs reference pins clean browser
+.PHONY: help demo setup test check bench docs reference pins clean browser package oldest newest
 
 help:
 	@echo "make demo    the main job on generated people: installs what it needs, tells the story, writes demo/report.html"
@@ -23,6 +23,9 @@ help:
 	@echo "make bench   the benchmarks; each prints its ratio against a peer or a floor"
 	@echo "make docs    the documentation as a site, in build/docs"
 	@echo "make pins    renews the hashed requirement files"
+	@echo "make package builds the wheel and the source archive into dist"
+	@echo "make oldest  the tests that dependencies matter to, with the oldest versions that pyproject.toml allows"
+	@echo "make newest  the same with the newest versions there are"
 
 demo: .venv/.core
 	@$(BIN)/discreet demo --out demo
@@ -67,6 +70,27 @@ pins: $(UV)
 	$(UV) pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-header --no-annotate --universal -q -c requirements.txt -o requirements-dev.txt
 	$(UV) pip compile benchmarks/peers.in --generate-hashes --no-header --no-annotate --universal -q -o benchmarks/peers.txt
 
+package: .venv/.all
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build
+
+# What the dependencies matter to; without properties of pure rooms, Spark, the browser and what takes minutes.
+OTHERS = tests/sources tests/policy tests/store tests/ledger tests/contract tests/misuse tests/linkage tests/anonymity tests/cli \
+	tests/web tests/gateway/test_governing.py tests/gateway/test_loops.py --ignore tests/web/test_fuzzing.py
+WORKERS ?= 2
+
+oldest: TAKE = lowest-direct
+newest: TAKE = highest
+oldest newest: $(UV)
+	@mkdir -p build
+	@$(UV) venv --quiet --clear --python $(PYTHON) .venv-$@
+	@$(UV) pip compile pyproject.toml --all-extras --resolution $(TAKE) --python .venv-$@ --upgrade --no-header --no-annotate -q -o build/$@.txt
+	@$(UV) pip install --quiet --python .venv-$@ -r build/$@.txt
+	@mkdir -p build/tools && grep -v '"schemathesis"' pyproject.toml > build/tools/pyproject.toml  # it holds back pytest
+	@$(UV) pip install --quiet --python .venv-$@ --group build/tools/pyproject.toml:dev -c build/$@.txt
+	@$(UV) pip install --quiet --python .venv-$@ --no-deps --no-build-isolation --editable .
+	@.venv-$@/bin/python -m pytest -n $(WORKERS) -m 'not slow and not browser and not spark' $(OTHERS)
+
 # uv lives in .tools, put there with nothing but python3 and pip; requirements-tools.txt pins it.
 $(UV): requirements-tools.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Discreet needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.11" >&2; exit 2; }
@@ -78,12 +102,12 @@ $(UV): requirements-tools.txt
 	@$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv
 	@touch $@
 
-.venv/.core: .venv/bin/python requirements.txt pyproject.toml
+.venv/.core: .venv/bin/python requirements.txt pyproject.toml src/discreet/__init__.py
 	@test -e .venv/.all || $(UV) pip install --quiet --python .venv --require-hashes -r requirements.txt
 	@$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.venv/.all: .venv/bin/python requirements-dev.txt pyproject.toml
+.venv/.all: .venv/bin/python requirements-dev.txt pyproject.toml src/discreet/__init__.py
 	@$(UV) pip install --quiet --python .venv --require-hashes -r requirements-dev.txt
 	@$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
 	@touch $@ .venv/.core
@@ -95,4 +119,4 @@ $(UV): requirements-tools.txt
 	@touch $@
 
 clean:
-	rm -rf .venv .tools .peers demo build
+	rm -rf .venv .venv-oldest .venv-newest .tools .peers demo build dist

@@ -15,6 +15,7 @@ from benchmarks import (
     gateway_latency,
     gateway_scoring,
     gateway_streaming,
+    importing,
     lab,
     ledger,
     linkage_crowd,
@@ -58,6 +59,7 @@ ALL = {
     "spark": spark.main,
     "scale": scale.main,
     "releases_feasibility": releases_feasibility.main,
+    "importing": importing.main,
 }
 
 for name in sys.argv[1:] or ALL:

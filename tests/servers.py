@@ -130,7 +130,7 @@ def _spark_cluster(folder: Path, memory: str) -> Iterator[str]:
     import pyspark
 
     home = Path(pyspark.__file__).parent
-    os.environ.update(JAVA_HOME=str(_java_home(folder)), SPARK_HOME=str(home), SPARK_LOCAL_IP="127.0.0.1")
+    os.environ.update(JAVA_HOME=str(java_home(folder)), SPARK_HOME=str(home), SPARK_LOCAL_IP="127.0.0.1")
     launch = str(home / "bin" / "spark-class")
     port = free_port()
     with ExitStack() as stack:
@@ -154,7 +154,7 @@ def _process(command: list[str], log: Path) -> Iterator[None]:
             running.terminate()
 
 
-def _java_home(folder: Path) -> Path:
+def java_home(folder: Path) -> Path:
     """The Java of this machine if it has one, else the one that comes as a wheel."""
     if shutil.which("java") and not os.environ.get("DISCREET_TEST_JAVA_WHEEL"):
         return Path(shutil.which("java") or "").resolve().parents[1]

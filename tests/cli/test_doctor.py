@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from discreet.cli.examining import PURPOSES, Check, examine, requirements
 from discreet.cli.help import EXIT_CODES
+from discreet.cli.lacking import PACKAGES
 from discreet.cli.main import BUG, VERBS, cli
 from discreet.errors import DiscreetError, UsageError
 
@@ -128,3 +129,28 @@ def test_commands_and_options_are_completed() -> None:
     assert completed("discreet rel") == ["release"]
     assert "make" in completed("discreet release ")
     assert "--population" in completed("discreet assess --pop")
+
+
+def test_every_package_of_an_extra_is_known_by_the_name_it_is_imported_by() -> None:
+    """So that a command that lacks one says which extra, and is not taken for a bug."""
+    names = importlib.metadata.packages_distributions()
+    needed = requirements(importlib.metadata.requires("discreet") or [])
+    wanted = {package.lower().replace("_", "-") for extra, ones in needed.items() if extra for package, _ in ones}
+    imported = {
+        name
+        for name, owners in names.items()
+        if name.isidentifier() and {owner.lower().replace("_", "-") for owner in owners} & wanted
+    }
+    assert not {name for name in imported if not name.startswith("_")} - {*PACKAGES} - {"multipart"}
+
+
+def test_a_command_that_lacks_a_package_names_the_extra() -> None:
+    hidden = "import sys; sys.modules['sqlalchemy'] = None; sys.argv = ['discreet', 'link', 'status']; import discreet.cli as cli; cli.main()"
+    done = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "Error: discreet link needs the extra 'linkage', which is not installed."
+
+
+def test_a_package_of_no_extra_is_a_bug() -> None:
+    hidden = "import sys; sys.modules['discreet.sources'] = None; sys.argv = ['discreet', 'profile', 'x']; import discreet.cli as cli; cli.main()"
+    assert subprocess.run([sys.executable, "-c", hidden], capture_output=True, check=False).returncode == BUG

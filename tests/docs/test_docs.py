@@ -190,7 +190,3 @@ def test_toml_examples_are_policies_link_or_project_files(page: str, block: str,
 
 def test_the_changelog_speaks_of_this_version() -> None:
     assert f"## {discreet.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-
-
-def test_the_package_and_the_project_agree_on_the_version() -> None:
-    assert f'version = "{discreet.__version__}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")

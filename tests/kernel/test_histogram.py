@@ -47,7 +47,7 @@ SPELLINGS: list[tuple[str | None, list[Any]]] = [
     ("", [""]),
     ("Ünïcode 🦉", ["Ünïcode 🦉", np.str_("Ünïcode 🦉")]),
     (None, [None, math.nan, np.float64("nan"), np.float32("nan"), Decimal("NaN")]),
-    (None, [np.datetime64("NaT"), np.datetime64("NaT", "ns"), np.datetime64("NaT", "D")]),
+    (None, [np.datetime64("NaT", "s"), np.datetime64("NaT", "ns"), np.datetime64("NaT", "D")]),
     (None, [pd.NaT, pd.NA]),
 ]
 

@@ -44,7 +44,8 @@ def test_order_is_kept_over_many_row_groups(tmp_path: Path) -> None:
     rows = np.arange(600_000)
     wide = Coded((rows % 256).astype(np.uint8), np.array([f"label {code}" for code in range(256)]))
     path = People({"row": rows, "wide": wide}).write(tmp_path / "rows.parquet")
-    found = duckdb.sql("SELECT row, wide FROM read_parquet($path)", params={"path": str(path)}).fetchnumpy()
+    with duckdb.connect() as connection:
+        found = connection.sql("SELECT row, wide FROM read_parquet($path)", params={"path": str(path)}).fetchnumpy()
     assert (found["row"] == rows).all()
     assert (found["wide"] == wide.labels[wide.codes]).all()
 
@@ -52,7 +53,8 @@ def test_order_is_kept_over_many_row_groups(tmp_path: Path) -> None:
 def test_text_in_parquet_is_a_dictionary(people: People, tmp_path: Path) -> None:
     path = people.select("zip", "sex", "race").write(tmp_path / "people.parquet")
     question = "SELECT DISTINCT path_in_schema, encodings FROM parquet_metadata($path) ORDER BY 1"
-    found = duckdb.sql(question, params={"path": str(path)}).fetchall()
+    with duckdb.connect() as connection:
+        found = connection.sql(question, params={"path": str(path)}).fetchall()
     assert [column for column, _ in found] == ["race", "sex", "zip"]
     assert all("DICTIONARY" in encodings for _, encodings in found)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from discreet import __version__
+import discreet
 from discreet.cli import console
-from discreet.policy import Policy
-from discreet.risk import Assessment, assess, profile
-from discreet.sources import Table, read
+
+if TYPE_CHECKING:
+    from discreet import Assessment, Policy, Table
 
 PROFILED = 500_000
 """Larger tables are reported without a profile of every column; `discreet profile` makes it."""
@@ -43,10 +44,10 @@ def command(
     Ends with exit code 1 when more people are at risk than the policy's [limits] at_risk allows (none, unless it
     says so), so that a pipeline can stop there.
     """
-    policy = Policy.load(policy_file)
-    table = read(source, policy=policy)
+    policy = discreet.Policy.load(policy_file)
+    table = discreet.read(source, policy=policy)
     with console.working(f"Counting people who look alike in {table.name}"):
-        assessment = assess(table, population=_population(population, policy), threshold=threshold)
+        assessment = discreet.assess(table, population=_population(population, policy), threshold=threshold)
     if table.undeclared:
         console.say(f"Note: {_columns(table.undeclared)} no role in the policy and did not count as quasi-identifiers.")
     if as_json:
@@ -64,7 +65,7 @@ def _population(given: str | None, policy: Policy) -> Table | int | None:
     plain = given.replace(",", "").replace("_", "")
     if plain.isdigit():
         return int(plain)
-    return read(given, policy=policy.for_population())
+    return discreet.read(given, policy=policy.for_population())
 
 
 def _columns(names: tuple[str, ...]) -> str:
@@ -96,9 +97,9 @@ def _write_report(out: Path, assessment: Assessment, table: Table) -> None:
         source=table.name,
         created=datetime.datetime.now(datetime.UTC),
         command=console.command_line(),
-        version=__version__,
+        version=discreet.__version__,
         policy=table.policy,
-        profile=profile(table, largest=3) if assessment.records <= PROFILED else None,
+        profile=discreet.profile(table, largest=3) if assessment.records <= PROFILED else None,
     )
     console.write_text(out, page)
     console.say(f"\nReport: {out}")

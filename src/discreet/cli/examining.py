@@ -65,14 +65,12 @@ def _python() -> Check:
 
 
 def _packages() -> Iterator[Check]:
-    needed = requirements(importlib.metadata.requires("discreet") or [])
-    yield _extra(
-        "core",
-        needed.get("", []),
-        "everything",
-        "broken",
-        "Install Discreet again: pip install --force-reinstall discreet",
-    )
+    try:
+        needed = requirements(importlib.metadata.requires("discreet") or [])
+    except importlib.metadata.PackageNotFoundError:
+        yield Check("core", "broken", "Discreet runs from a folder and is not installed", "pip install FOLDER_OR_WHEEL")
+        return
+    yield _extra("core", needed.get("", []), "everything", "broken", "Install Discreet again: pip install WHEEL")
     for extra, purpose in PURPOSES.items():
         yield _extra(extra, needed.get(extra, []), purpose, "missing", f"pip install 'discreet[{extra}]'")
 

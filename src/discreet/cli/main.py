@@ -75,8 +75,12 @@ def _run() -> int:
         error.show()
         return 2
     except DiscreetError as error:
-        _say(error)
-        return error.exit_code
+        return _say(error)
+    except ModuleNotFoundError as error:
+        from discreet.cli.lacking import lacking
+
+        extra = lacking(error, sys.argv[1:])
+        return _say(extra) if extra else _bug(error)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped.", err=True)
         return INTERRUPTED
@@ -88,12 +92,13 @@ def _run() -> int:
     return result if isinstance(result, int) else 0
 
 
-def _say(error: DiscreetError) -> None:
+def _say(error: DiscreetError) -> int:
     from discreet.cli.console import plain
 
     click.echo(plain(f"Error: {error.problem}"), err=True)
     if error.remedy:
         click.echo(plain(f"Next:  {error.remedy}"), err=True)
+    return error.exit_code
 
 
 def _bug(error: Exception) -> int:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+import discreet
 from discreet.cli import console
 from discreet.errors import UsageError
-from discreet.policy import Policy, json_schema, write_draft
-from discreet.risk import profile
-from discreet.sources import Table, read
+
+if TYPE_CHECKING:
+    from discreet import Policy, Table
 
 
 @click.group(name="policy", short_help="Draft, check and describe policy files.")
@@ -38,12 +40,14 @@ def init(source: str, out: Path | None, as_json: bool) -> None:
     """Draft a policy for DATA with guessed roles, for a person to confirm."""
     if out is not None and out.exists():
         raise UsageError(f"{out} exists already.", remedy="Give another name; a confirmed policy is not overwritten.")
-    table = read(source)
+    table = discreet.read(source)
     with console.working(f"Looking at {table.name}"):
-        found = profile(table, largest=1)
+        found = discreet.profile(table, largest=1)
     if as_json:
         console.data({"columns": [column.to_dict() for column in found.columns]})
         return
+    from discreet.policy import write_draft
+
     text = write_draft(found.drafts())
     if out is None:
         click.echo(text, nl=False)
@@ -58,7 +62,7 @@ def init(source: str, out: Path | None, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def check(file: str, source: str | None, as_json: bool) -> None:
     """Check a policy file, its hierarchies, and with --data that the data fit it."""
-    policy = Policy.load(file)
+    policy = discreet.Policy.load(file)
     checked = _check_data(source, policy) if source else None
     if as_json:
         console.data(_summary(policy, checked))
@@ -73,7 +77,7 @@ def check(file: str, source: str | None, as_json: bool) -> None:
 
 
 def _check_data(source: str, policy: Policy) -> Table:
-    table = read(source, policy=policy)
+    table = discreet.read(source, policy=policy)
     table.require(list(policy.roles))
     for name in (*policy.quasi, *policy.sensitive):
         table.classes([name])
@@ -91,4 +95,6 @@ def _summary(policy: Policy, table: Table | None) -> dict[str, object]:
 def schema(as_json: bool) -> None:
     """Print the JSON Schema of the policy file."""
     del as_json
+    from discreet.policy import json_schema
+
     console.data(json_schema())

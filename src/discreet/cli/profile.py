@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
+import discreet
 from discreet.cli import console
-from discreet.policy import Policy
-from discreet.risk import ColumnProfile, Profile, profile
-from discreet.sources import read
+
+if TYPE_CHECKING:
+    from discreet.risk import ColumnProfile, Profile
 
 
 @click.command(name="profile", short_help="See what is in a table and what its columns may be.")
@@ -27,9 +30,9 @@ def command(source: str, policy_file: str | None, largest: int, as_json: bool) -
 
     Values held by fewer than five people are not shown.
     """
-    table = read(source, policy=Policy.load(policy_file) if policy_file else None)
+    table = discreet.read(source, policy=discreet.Policy.load(policy_file) if policy_file else None)
     with console.working(f"Looking at {len(table.columns)} columns of {table.name}"):
-        found = profile(table, largest=largest)
+        found = discreet.profile(table, largest=largest)
     if as_json:
         console.data(found.to_dict())
     else:

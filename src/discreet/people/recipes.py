@@ -99,7 +99,7 @@ def _birth_year(draft: Draft) -> Column:
 def _birth_date(draft: Draft) -> Column:
     new_year = (draft.codes("birth_year") - np.int16(1970)).astype("datetime64[Y]")
     first = new_year.astype("datetime64[D]")
-    days = (new_year + 1).astype("datetime64[D]") - first
+    days = (new_year + np.timedelta64(1, "Y")).astype("datetime64[D]") - first
     luck = draft.stream("birth_date").random(len(first))
     return np.asarray(first + (luck * days.astype(np.int64)).astype("timedelta64[D]"))
 

@@ -70,4 +70,5 @@ _FILES = {
 def __getattr__(name: str) -> Any:
     if name not in _FILES:
         raise AttributeError(f"module 'discreet.releases' has no attribute '{name}'")
+    importlib.import_module("discreet.store")  # says in words if the extra is missing
     return getattr(importlib.import_module(f"discreet.releases.{_FILES[name]}"), name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from python_multipart.exceptions import FormParserError
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
@@ -63,7 +64,7 @@ async def _upload(context: Context, limit: int) -> Form:
     request._receive = counter
     try:
         found = await request.form(max_files=4, max_fields=100, max_part_size=context.site.settings.largest_form)
-    except (MultiPartException, HTTPException, ClientDisconnect):
+    except (FormParserError, MultiPartException, HTTPException, ClientDisconnect):
         if counter.size > limit:
             raise _too_large(context, limit) from None
         raise Problem(

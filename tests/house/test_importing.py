@@ -1,0 +1,56 @@
+"""Beginning is quick: what is heavy is imported by whoever needs it. The figures: python -m benchmarks.importing"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "alembic", "duckdb", "fastapi", "highspy", "jinja2", "numba", "numpy", "pandas", "polars", "psycopg", "pyarrow",
+    "pydantic", "pyroaring", "pyspark", "rich", "scipy", "splink", "sqlalchemy", "sqlglot", "starlette", "uvicorn",
+)  # fmt: skip
+LIGHT = [
+    "--version", "--help", "help", "assess --help", "profile --help", "policy --help", "policy init --help",
+    "demo-data --help", "doctor --help", "gateway --help", "ledger show --help", "link pairs --help", "link review --help",
+    "release list --help", "report init --help", "serve --help", "trace leak --help", "completion bash",
+]  # fmt: skip
+SCRIPT = """
+import contextlib, io, json, sys
+sys.argv[1:], heavy = sys.argv[2].split(), json.loads(sys.argv[1])
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    from discreet.cli import main
+    main()
+print(json.dumps(sorted({*heavy} & {*sys.modules})))
+"""
+
+
+def loaded(script: str, *words: str) -> list[str]:
+    command = [sys.executable, "-c", script, json.dumps(HEAVY), *words]
+    found: list[str] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return found
+
+
+def test_importing_discreet_loads_nothing_heavy() -> None:
+    assert loaded("import json, sys, discreet; print(sorted({*json.loads(sys.argv[1])} & {*sys.modules}))") == []
+
+
+@pytest.mark.parametrize("words", LIGHT)
+def test_help_and_completion_load_nothing_heavy(words: str) -> None:
+    assert loaded(SCRIPT, words) == []
+
+
+def test_a_risk_is_measured_without_what_extras_bring() -> None:
+    """Counting needs the engine and numbers, and none of the packages that stand beside them."""
+    script = SCRIPT.replace(
+        "from discreet.cli import main\n    main()", "import discreet; discreet.read, discreet.assess"
+    )
+    assert set(loaded(script, "")) <= {"duckdb", "numpy", "pydantic"}
+
+
+def test_the_check_finds_what_is_loaded() -> None:
+    assert loaded(
+        "import json, sys, numpy; print(json.dumps([name for name in json.loads(sys.argv[1]) if name in sys.modules]))"
+    ) == ["numpy"]

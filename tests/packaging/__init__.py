@@ -1,0 +1,1 @@
+"""The package as people get it: built, installed elsewhere, used there."""
