@@ -12,7 +12,7 @@ from playwright.sync_api import TimeoutError as TooLate
 from discreet.people import write_demo
 from discreet.web.datasets.demo import bring_hospital
 from discreet.web.jobs import job as jobs
-from tests.browser.walking import Look, Place, barriers, every_look, photograph, press, sideways, tab_to
+from tests.browser.walking import Look, Place, barriers, every_look, flaws, photograph, press, tab_to
 from tests.web.jobs.working import until
 from tests.web.samples import make_dataset
 
@@ -154,8 +154,7 @@ def test_a_furnished_data_set_is_without_barriers_and_fits(place: Place, visit: 
     for tab in TABS:
         page.goto(here + tab)
         photograph(page, f"{look.name}-hospital{tab.replace('/', '-')}")
-        assert barriers(page) == [], tab
-        assert sideways(page) == 0, tab
+        assert flaws(page, look) == [], tab
     page.goto("/jobs")
     photograph(page, f"{look.name}-jobs-full")
     assert barriers(page) == []

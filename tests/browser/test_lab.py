@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.walking import Look, Place, barriers, every_look, photograph, press, sideways, tab_to
+from tests.browser.walking import Look, Place, barriers, every_look, flaws, photograph, press, tab_to
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., Page]
@@ -24,8 +24,7 @@ def test_the_lab_fits_and_has_no_barriers(place: Place, visit: Visit, look: Look
     for state, query in (("start", ""), ("rising", "?rising=20&k=5"), ("wrong", "?gain=many&k=0"), ("safe", "?k=60")):
         page.goto(f"/lab{query}")
         photograph(page, f"lab-{state}-{look.name}")
-        assert barriers(page) == [], state
-        assert sideways(page) == 0, state
+        assert flaws(page, look) == [], state
 
 
 def test_a_slider_moved_by_keyboard_changes_the_thresholds(place: Place, visit: Visit) -> None:

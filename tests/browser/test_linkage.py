@@ -13,7 +13,17 @@ from playwright.sync_api import Page, expect
 
 from discreet.linkage.dispatch import Limits
 from discreet.linkage.project import Project
-from tests.browser.walking import Look, Place, barriers, every_look, photograph, press, sideways, tab_to, type_into
+from tests.browser.walking import (
+    Look,
+    Place,
+    barriers,
+    every_look,
+    flaws,
+    photograph,
+    press,
+    tab_to,
+    type_into,
+)
 from tests.linkage.worlds import folder_of
 from tests.web.client import make_accounts
 from tests.web.linking import given_out
@@ -242,8 +252,7 @@ def test_pairs_fit_and_have_no_barriers(place: Place, visit: Visit, project: Pro
         page.keyboard.press("r")
         expect(page.locator("#said")).to_contain_text("row A:")
         photograph(page, f"review-{pair}-{look.name}")
-        assert barriers(page) == [], pair
-        assert sideways(page) == 0, pair
+        assert flaws(page, look) == [], pair
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Help")).to_be_visible()
     photograph(page, f"review-help-{look.name}")
@@ -260,8 +269,7 @@ def test_pages_of_managers_have_no_barriers(place: Place, visit: Visit, project:
     for at in ("", f"/{project.id}", f"/{project.id}/zones", "/new"):
         page.goto(f"/linkage{at}")
         photograph(page, f"manager{at.replace('/', '-')}-{look.name}")
-        assert barriers(page) == [], at
-        assert sideways(page) == 0, at
+        assert flaws(page, look) == [], at
 
 
 def test_every_sign_is_said_in_words(place: Place, visit: Visit, project: Project) -> None:

@@ -11,7 +11,17 @@ from playwright.sync_api import Page, expect
 from discreet.web import links, sessions
 from discreet.web.permissions import GRANTED, ROLES
 from discreet.web.routes import ROUTES
-from tests.browser.walking import Look, Place, barriers, every_look, photograph, press, sideways, tab_to, type_into
+from tests.browser.walking import (
+    Look,
+    Place,
+    barriers,
+    every_look,
+    flaws,
+    photograph,
+    press,
+    tab_to,
+    type_into,
+)
 from tests.web.client import PASSWORD
 from tests.web.samples import SAMPLES, account_number
 
@@ -53,8 +63,7 @@ def test_every_page_is_without_barriers_and_fits(place: Place, visit: Visit, loo
     for address in (*addresses(place, "custodian"), "/about", "/nothing-here"):
         page.goto(address)
         photograph(page, f"{look.name}{address.replace('/', '-')}")
-        assert barriers(page) == [], address
-        assert sideways(page) == 0, address
+        assert flaws(page, look) == [], address
         assert page.locator("h1").count() == 1
 
 
@@ -67,8 +76,7 @@ def test_pages_before_signing_in(place: Place, visit: Visit, look: Look) -> None
     for name, address in (("sign-in", "/sign-in"), ("welcome", f"/welcome/{secret}"), ("gone", "/welcome/x")):
         page.goto(address)
         photograph(page, f"{look.name}-{name}")
-        assert barriers(page) == [], address
-        assert sideways(page) == 0, address
+        assert flaws(page, look) == [], address
 
 
 @pytest.mark.parametrize("role", list(ROLES))

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from discreet.report.project import ProjectFile, project_page, tell
-from tests.browser.walking import barriers, photograph, sideways
+from tests.browser.walking import Look, every_look, flaws, photograph, sideways
 from tests.report.project.world import furnish
 from tests.report.samples import WHEN
 
@@ -35,18 +35,15 @@ def paper(chromium: Browser, report: Path) -> Iterator[Page]:
     page.close()
 
 
-@pytest.mark.parametrize(
-    ("name", "width", "scheme"), [("light", 1280, "light"), ("dark", 1280, "dark"), ("narrow", 360, "light")]
-)
-def test_it_is_without_barriers_and_fits(chromium: Browser, report: Path, name: str, width: int, scheme: str) -> None:
-    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+@every_look
+def test_it_is_without_barriers_and_fits(chromium: Browser, report: Path, look: Look) -> None:
+    context = chromium.new_context(**look.window)
     page = context.new_page()
     page.goto(report.as_uri())
-    photograph(page, f"project-{name}")
+    photograph(page, f"project-{look.name}")
     assert sideways(page) == 0
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    assert sideways(page) == 0
-    assert barriers(page) == []
+    assert flaws(page, look) == []
     context.close()
 
 

@@ -7,7 +7,17 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.walking import Look, Place, barriers, every_look, photograph, press, sideways, tab_to, type_into
+from tests.browser.walking import (
+    Look,
+    Place,
+    barriers,
+    every_look,
+    flaws,
+    photograph,
+    press,
+    tab_to,
+    type_into,
+)
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., Page]
@@ -79,8 +89,7 @@ def test_questions_fit_and_have_no_barriers(place: Place, visit: Visit, look: Lo
     page.get_by_role("link", name="Begin").click()
     for kind in ("compare", "rate"):
         photograph(page, f"sensitivity-{kind}-{look.name}")
-        assert barriers(page) == [], kind
-        assert sideways(page) == 0, kind
+        assert flaws(page, look) == [], kind
         while kind == "compare" and page.get_by_text("Which would harm").count():
             heading = page.locator("h1").inner_text()
             key(page, "2")

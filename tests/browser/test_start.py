@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.walking import LOOKS, Look, Place, barriers, photograph, press, sideways, type_into
+from tests.browser.walking import LOOKS, Look, Place, barriers, flaws, photograph, press, type_into
 from tests.web.samples import make_dataset, make_job
 
 pytestmark = pytest.mark.browser
@@ -45,13 +45,11 @@ def test_a_report_on_a_project_is_made_and_read(place: Place, visit: Visit, look
     page.goto("/reports/new")
     expect(page.get_by_role("complementary", name="Getting started")).to_contain_text("step 3 of 5")
     photograph(page, f"{look.name}-project-form")
-    assert barriers(page) == []
-    assert sideways(page) == 0
+    assert flaws(page, look) == []
     type_into(page, "Title", "Spring and summer")
     press(page, page.get_by_role("button", name="Make the report"))
     expect(page.get_by_role("link", name="Read the report on the project")).to_be_visible(timeout=60_000)
     press(page, page.get_by_role("link", name="Read the report on the project"))
     expect(page.locator("h1")).to_have_text("Spring and summer")
     photograph(page, f"{look.name}-project-report")
-    assert sideways(page) == 0
-    assert barriers(page) == []
+    assert flaws(page, look) == []

@@ -18,6 +18,7 @@ from tests.web.client import PASSWORD
 SCREENSHOTS = "DISCREET_SCREENSHOTS"
 """The environment variable that names a folder for screenshots; without it none are kept."""
 MOST_TABS = 150
+NARROW = 360
 MISSING = "chromium is missing: apt-get install chromium, or name one in DISCREET_TEST_CHROMIUM"
 
 
@@ -39,7 +40,7 @@ LOOKS = [
     pytest.param(Look(name, width, scheme), id=name, marks=marks)
     for name, width, scheme, marks in (
         ("light", 1280, "light", ()),
-        ("narrow", 360, "dark", ()),
+        ("narrow", NARROW, "dark", pytest.mark.slow),
         ("dark", 1280, "dark", pytest.mark.slow),
         ("window", 1024, "light", pytest.mark.slow),
         ("half", 700, "light", pytest.mark.slow),
@@ -48,7 +49,7 @@ LOOKS = [
 ]
 """The last one is 1280 pixels at 200 % zoom: half as many CSS pixels."""
 every_look = pytest.mark.parametrize("look", LOOKS)
-"""For tests that look at pages in all ways, two of them in every run."""
+"""For tests that look at pages in all ways; in every run the first, in which `flaws` looks twice."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,11 @@ def sign_in_by_keyboard(page: Page, name: str, password: str = PASSWORD) -> None
 
 def barriers(page: Page) -> list[str]:
     """What axe-core finds: the rule and where."""
-    response = Axe().run(page, options={"resultTypes": ["violations"]}).response
+    return _barriers(page)
+
+
+def _barriers(page: Page, **options: Any) -> list[str]:
+    response = Axe().run(page, options={"resultTypes": ["violations"], **options}).response
     return [
         f"{violation['id']}: {node['html'][:200]} ({violation['help']})"
         for violation in response["violations"]
@@ -139,6 +144,23 @@ def sideways(page: Page) -> int:
     """By how many pixels the page is wider than its window; what scrolls in a frame of its own does not count."""
     width: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return width
+
+
+def flaws(page: Page, look: Look) -> list[str]:
+    """Barriers, and what does not fit; of a light page also at night in a narrow window, without asking for it anew."""
+    found = [*barriers(page), *_too_wide(page)]
+    if look.name != "light":
+        return found
+    page.set_viewport_size({"width": NARROW, "height": 900})
+    page.emulate_media(color_scheme="dark")
+    found += [*_barriers(page, runOnly={"type": "rule", "values": ["color-contrast"]}), *_too_wide(page)]
+    page.set_viewport_size({"width": look.width, "height": 900})
+    page.emulate_media(color_scheme="light")
+    return found
+
+
+def _too_wide(page: Page) -> list[str]:
+    return [f"{sideways(page)} pixels too wide"] if sideways(page) else []
 
 
 def photograph(page: Page, name: str) -> None:

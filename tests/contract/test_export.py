@@ -119,8 +119,11 @@ def spelt(cell: str) -> str:
 def pairs() -> list[Any]:
     """Every engine with every target that it can write."""
     engines = {**{engine: [] for engine in LOCAL}, "postgres": POSTGRES, "spark": SPARK}
+    seldom = {("spark", "csv.gz"): [SPARK, pytest.mark.slow]}  # nothing but a codec of Spark's own
     return [
-        pytest.param(engine, target, marks=marks or (POSTGRES if target == "postgres" else []))
+        pytest.param(
+            engine, target, marks=seldom.get((engine, target), marks or (POSTGRES if target == "postgres" else []))
+        )
         for engine, marks in engines.items()
         for target in PLACES
         if (engine, target) != ("spark", "postgres")

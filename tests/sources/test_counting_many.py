@@ -1,4 +1,4 @@
-"""A histogram of many classes: its columns are fetched one by one, and must come in one order."""
+"""A histogram of many classes: its columns come in one order, however many threads fetch them."""
 
 from __future__ import annotations
 

@@ -20,6 +20,10 @@ from tests.web.samples import SAMPLES
 CANARY = "Canary-Margarethe-1931"
 
 
+BODIES = (f"a={CANARY}", f"{CANARY}", f"name=%00{CANARY}", f"role={CANARY}&name=x", f"days={CANARY}")
+KINDS = ("application/x-www-form-urlencoded", "application/json", "text/plain", CANARY)
+
+
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_a_value_that_comes_in_does_not_come_back_in_an_error(
     app: FastAPI, route: Route, caplog: pytest.LogCaptureFixture
@@ -28,25 +32,38 @@ def test_a_value_that_comes_in_does_not_come_back_in_an_error(
     browser = signed_in(app, "custodian")
     path = SAMPLES[route.loads.name](app, "custodian") if route.loads else {}
     caplog.clear()
-    for address in (
-        route.path.format(**path),
-        route.path.format(**dict.fromkeys(path, CANARY)),
-        f"/{CANARY}",
-        f"/api/v1/{CANARY}",
-    ):
-        for body in (f"a={CANARY}", f"{CANARY}", f"name=%00{CANARY}", f"role={CANARY}&name=x", f"days={CANARY}"):
-            for kind in ("application/x-www-form-urlencoded", "application/json", "text/plain", CANARY):
-                answer = browser.send(
-                    route.method,
-                    f"{address}?x={CANARY}&before={CANARY}&most={CANARY}",
-                    content=body.encode() if route.method == "POST" else None,
-                    headers={"Sec-Fetch-Site": "same-origin", "Content-Type": kind, "X-Canary": CANARY},
-                )
-                assert answer.status_code < 500
-                if answer.status_code >= 400:
-                    assert CANARY not in answer.text + str(answer.headers)
-            if route.method == "GET":
-                break
+    for address in {route.path.format(**path), route.path.format(**dict.fromkeys(path, CANARY))}:
+        _ask_with_the_canary(browser, route.method, address)
+    _check_the_log(caplog)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("address", [f"/{CANARY}", f"/api/v1/{CANARY}"])
+def test_an_address_that_is_not_there_does_not_come_back(
+    app: FastAPI, method: str, address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    browser = signed_in(app, "custodian")
+    caplog.clear()
+    _ask_with_the_canary(browser, method, address)
+    _check_the_log(caplog)
+
+
+def _ask_with_the_canary(browser: Browser, method: str, address: str) -> None:
+    for body in BODIES if method == "POST" else [None]:
+        for kind in KINDS:
+            answer = browser.send(
+                method,
+                f"{address}?x={CANARY}&before={CANARY}&most={CANARY}",
+                content=body and body.encode(),
+                headers={"Sec-Fetch-Site": "same-origin", "Content-Type": kind, "X-Canary": CANARY},
+            )
+            assert answer.status_code < 500
+            if answer.status_code >= 400:
+                assert CANARY not in answer.text + str(answer.headers)
+
+
+def _check_the_log(caplog: pytest.LogCaptureFixture) -> None:
     assert CANARY not in "".join(record.getMessage() for record in caplog.records if record.name != "httpx")
 
 

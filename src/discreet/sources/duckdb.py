@@ -129,25 +129,28 @@ class DuckDBEngine:
         self.connection.execute(
             f"CREATE OR REPLACE TEMP TABLE counted AS SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})"
         )
-        # columns are fetched one by one, and belong together only while rows keep their order
-        self.connection.execute("SET preserve_insertion_order = true")
-        coded = {name: self._coded(f"c{place}", types[name]) for place, name in enumerate(by)}
-        counts = self.connection.execute("SELECT n FROM counted").fetchnumpy()["n"]
-        self.connection.execute("SET preserve_insertion_order = false")
+        codes = [self._codes(f"c{place}", types[name]) for place, name in enumerate(by)]
+        # One statement for all columns: those of several would come in orders of their own.
+        found = self.connection.execute(f"SELECT {', '.join([*codes, 'n'])} FROM counted").fetchnumpy()
+        coded = {name: self._coded(f"c{place}", types[name], found.pop(f"c{place}")) for place, name in enumerate(by)}
         self.connection.execute("DROP TABLE counted")
-        return Histogram(coded, np.asarray(np.ma.filled(counts, 0), dtype=np.int64))
+        return Histogram(coded, np.asarray(np.ma.filled(found["n"], 0), dtype=np.int64))
 
-    def _coded(self, column: str, kind: str) -> Coded:
+    def _codes(self, column: str, kind: str) -> str:
+        """What is fetched of a column: short numbers as they are, all else as places in the list of its values."""
         if kind in PLAIN_KINDS:
-            return _plain(self.connection.execute(f"SELECT {column} FROM counted").fetchnumpy()[column])
+            return column
         self.connection.execute(
             f"CREATE TYPE {column}_values AS ENUM (SELECT DISTINCT {column} FROM counted WHERE {column} IS NOT NULL ORDER BY ALL)"
         )
-        codes = f"COALESCE(enum_code(CAST({column} AS {column}_values)), -1)"
-        raw = self.connection.execute(f"SELECT {codes} AS code FROM counted").fetchnumpy()["code"].astype(np.int64)
+        return f"COALESCE(enum_code(CAST({column} AS {column}_values)), -1) AS {column}"
+
+    def _coded(self, column: str, kind: str, raw: Any) -> Coded:
+        if kind in PLAIN_KINDS:
+            return _plain(raw)
         values = self.connection.execute(f"SELECT UNNEST(enum_range(CAST(NULL AS {column}_values)))").fetchall()
         self.connection.execute(f"DROP TYPE {column}_values")
-        return Coded.merged([*(_spelt(value, kind) for (value,) in values), None], raw)
+        return Coded.merged([*(_spelt(value, kind) for (value,) in values), None], raw.astype(np.int64))
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
         """Write the rows as the recoding publishes them, in no particular order."""
