@@ -54,7 +54,7 @@ def test_what_is_missing_is_said_with_how_to_get_it(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(importlib.metadata, "version", version)
     result = CliRunner().invoke(cli, ["doctor"])
     assert result.exit_code == 0
-    assert "not installed: fastapi (for discreet serve)" in result.output
+    assert "not installed: fastapi; too old: sqlglot 1.0 (for discreet serve)" in result.output
     assert "pip install 'discreet[web]'" in result.output
     assert "too old: sqlglot 1.0" in result.output
 

@@ -252,10 +252,11 @@ def test_24_clicks_at_once_never_pass_the_limit(ledger: Ledger, folder: Path) ->
     project = registered(ledger, folder)
     assign(ledger, project, ["ann"], actor="manager", limits=Limits.of("0.08", "0.2"), rng=random.Random(1))
     cells = [(number, name) for number in numbers_of(ledger, project) for name in project.attributes]
-    for turn in range(2):
+    found: list[Any] = []
+    for turn in range(4):  # a click on a pair that another click has just changed is outdated, and not counted
         chosen = random.Random(turn).sample(cells, 24)
-        found = at_once([click(ledger, project, *cell, f"{turn}-{at}") for at, cell in enumerate(chosen)])
-        assert any(isinstance(one, BudgetExhausted) for one in found)
+        found += at_once([click(ledger, project, *cell, f"{turn}-{at}") for at, cell in enumerate(chosen)])
+    assert any(isinstance(one, BudgetExhausted) for one in found)
     budget, counted = ledger.budget(project.budget("ann")), rows(ledger, WORKER)[0]
     assert 0 < budget.spent <= budget.limit
     assert counted.characters_shown <= counted.characters_allowed
