@@ -2,8 +2,7 @@
 
 python -m benchmarks.anonymity [tables large wide growth apply one-shot local peers]
 
-The Java figures are CPU seconds of that tool on one core, warm, as published in our specification; they were not
-measured in this run. Bars: at least 10 times less CPU where it needs more than a second, not slower elsewhere, never
+The Java figures are reference values, CPU seconds of that tool on one core, warm; they were not measured in this run. Bars: at least 10 times less CPU where it needs more than a second, not slower elsewhere, never
 slower than a Python peer.
 """
 

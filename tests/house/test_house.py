@@ -22,6 +22,14 @@ def tracked() -> list[Path]:
     return [ROOT / name for name in names if (ROOT / name).is_file()]
 
 
+def test_no_source_is_ignored() -> None:
+    """What git ignores is in no clone and in no wheel, and no linter looks at it."""
+    names = "\0".join(str(path) for path in SOURCES)
+    command = ["git", "check-ignore", "--no-index", "-z", "--stdin"]
+    ignored = subprocess.run(command, cwd=ROOT, input=names, capture_output=True, text=True, check=False)
+    assert not ignored.stdout
+
+
 def test_public_names_are_few_sorted_and_real() -> None:
     assert sorted(discreet.__all__) == discreet.__all__
     assert len(discreet.__all__) <= 16

@@ -110,7 +110,7 @@ def _error_rate(trace: Trace) -> Said:
     return Said(
         "error-rate",
         f"Were all {count(trace.family, 'recipient', 'recipients')}{others} innocent, anybody would be accused in at most "
-        f"{share(trace.alpha)} of releases{', however often one looks' if trace.kind == 'claims' else ''}.",
+        f"{share(trace.alpha)} of {'releases, however often one looks' if trace.kind == 'claims' else 'traced files'}.",
         "If an accusation must be rarer, choose a smaller alpha before the next trace, never after one.",
     )
 

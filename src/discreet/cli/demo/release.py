@@ -66,7 +66,7 @@ def _play(place: Path, files: DemoFiles, ledger: Ledger) -> Contrast:
     first = found.standings[0]
     click.echo(
         f"The trace accuses {who}: {first.hits} of the {first.hits + first.misses} marks that show are in that copy. It was "
-        f"{LEAKER}.\nWere all innocent, anybody would be accused in at most {brief_percent(found.alpha)} of releases."
+        f"{LEAKER}.\nWere all innocent, anybody would be accused in at most {brief_percent(found.alpha)} of traced files."
     )
     click.secho(f"  wrote    {place / 'copies'}, {leak}", dim=True)
     suspects, all_of_them = len(found.accused) or len(RECIPIENTS), len(RECIPIENTS)
