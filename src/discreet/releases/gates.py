@@ -57,10 +57,16 @@ class Gates:
     def missing(self) -> tuple[str, ...]:
         """What is still to be given, in words."""
         asked = (
-            (_written(self.population_source), "where the population comes from (population_source)"),
-            (_written(self.population_licence), "the licence under which it may be used for this (population_licence)"),
-            (self.counts_only is True, "the confirmation that only counts of it are kept (counts_only)"),
-            (_written(self.sign_off), "the number under which the release was signed off (sign_off)"),
+            (
+                _written(self.population_source),
+                "where the population comes from (population_source, --population-source)",
+            ),
+            (
+                _written(self.population_licence),
+                "the licence under which it may be used for this (population_licence, --population-licence)",
+            ),
+            (self.counts_only is True, "the confirmation that only counts of it are kept (counts_only, --counts-only)"),
+            (_written(self.sign_off), "the number under which the release was signed off (sign_off, --sign-off)"),
         )
         return tuple(words for given, words in asked if not given)
 

@@ -54,7 +54,8 @@ def _play(place: Path, files: DemoFiles, ledger: Ledger) -> Contrast:
     marks = len(spring.manifest.codebook.marks)
     lost = spring.preflight["rows_lost"]
     click.echo(
-        f"Three recipients get a copy each: {', '.join(f'{copy.rows:,}' for copy in copies)} rows. Of {marks} small classes, "
+        f"Three recipients get a copy each, with groups of at least {spring.manifest.settings.k} who look alike: "
+        f"{', '.join(f'{copy.rows:,}' for copy in copies)} rows. Of {marks} small classes, "
         f"half real and half\nmade up, a secret decides who has which; a copy lacks {brief_percent(lost)} of the rows. Their sealed list "
         "stands in the ledger."
     )
