@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity import anonymise, sweep
-from discreet.anonymity.anonymise import Limits
+from discreet.anonymity.limits import Limits
 from discreet.anonymity.lost import loss_of
 from discreet.anonymity.problem import Problem
 from discreet.errors import Refused, UsageError
