@@ -19,6 +19,7 @@ from discreet.gateway.copied import as_rows, query_of, style_of
 from discreet.gateway.describing import Plans
 from discreet.gateway.entities import Entities
 from discreet.gateway.finding import find_governed, refuse_none, refuse_silence
+from discreet.gateway.forbidden import refused
 from discreet.gateway.histograms import Histograms
 from discreet.gateway.holding import Held
 from discreet.gateway.judge import Refuse, Who
@@ -30,7 +31,6 @@ from discreet.gateway.publishing import Publishing
 from discreet.gateway.reading import NotUnderstood
 from discreet.gateway.refusing import Refusing
 from discreet.gateway.runs import Run
-from discreet.gateway.statements import refused
 from discreet.gateway.understanding import Texts, Understood
 from discreet.gateway.watching import Watch
 from discreet.ledger.ledger import Ledger
