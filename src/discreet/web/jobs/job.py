@@ -10,7 +10,8 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, Select, select
 
 from discreet.ledger.entry import timestamp
-from discreet.store.tables import ACCOUNT, DATASET, JOB, RESULT
+from discreet.store.tables.datasets import DATASET, JOB, RESULT
+from discreet.store.tables.web import ACCOUNT
 
 KINDS = {
     "profile": "look at the columns",

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from discreet.store.linkage_tables import WORK
-from discreet.store.tables import ACCOUNT
+from discreet.store.tables.linkage import WORK
+from discreet.store.tables.web import ACCOUNT
 from discreet.web.jobs import queue
 from discreet.web.jobs.job import ACTIVE
 
