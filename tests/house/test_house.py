@@ -68,6 +68,17 @@ def test_no_registry_host_and_no_path_of_a_machine() -> None:
     assert found == []
 
 
+def test_no_source_is_left_out_of_version_control() -> None:
+    asked = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", "--", "src", "tests", "docs", "handbook"]
+    left = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
+    assert [name for name in left if "__pycache__" not in name] == []
+
+
+def test_shares_are_written_in_one_way() -> None:
+    """By `discreet.kernel.wording`: with a space, and never 0.0 % for something."""
+    assert [str(path) for path in SOURCES if re.search(r":[,.\d]*%}", path.read_text(encoding="utf-8"))] == []
+
+
 def test_every_module_and_public_function_says_what_it_means() -> None:
     bare = []
     for path in SOURCES:

@@ -13,6 +13,7 @@ from discreet.anonymity.lost import column_loss
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Recoding
 from discreet.kernel.cards import card
+from discreet.kernel.wording import brief_percent
 from discreet.risk import Assessment, assess
 
 
@@ -104,7 +105,7 @@ class Anonymised:
         )
 
     def _repr_html_(self) -> str:
-        kept = {name: f"{share:.1%}" for name, share in self.utility().items()}
+        kept = {name: brief_percent(share) for name, share in self.utility().items()}
         levels = [(name, self.levels.get(name, "class by class"), share) for name, share in kept.items()]
         proof = "" if self.certificate is None else f" {self.certificate.words()}"
         words = (

@@ -17,6 +17,7 @@ from discreet.anonymity import LOSSES, SEARCHES, Anonymised, Point, Progress, an
 from discreet.cli import console
 from discreet.cli.attack.adversary import adversary
 from discreet.errors import UsageError
+from discreet.kernel.wording import brief_percent
 from discreet.policy import Policy
 from discreet.risk import assess
 from discreet.sources import Table, read
@@ -216,7 +217,11 @@ def _tell(result: Anonymised, name: str) -> None:
     utility = result.utility()
     heights = {column.name: column.hierarchy.height for column in result.recoding.classes.columns}
     rows = [
-        (column, f"{result.levels[column]} of {heights[column] - 1}" if result.levels else "by class", f"{share:.1%}")
+        (
+            column,
+            f"{result.levels[column]} of {heights[column] - 1}" if result.levels else "by class",
+            brief_percent(share),
+        )
         for column, share in utility.items()
     ]
     console.table(["column", "level", "kept"], rows, numeric=(2,))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.errors import UsageError
+from discreet.kernel.wording import percent
 from discreet.linkage.backends import DuckDBBackend
 from discreet.linkage.folder import ProjectFolder
 
@@ -48,7 +49,7 @@ class Rule:
         """
         if self.crossed:
             return f"{' and '.join(self.attributes)} swapped: {self.pairs:,} pairs"
-        share = "" if self.recall is None else f", about {self.recall:.0%} of the true ones".replace("%", " %")
+        share = "" if self.recall is None else f", about {percent(round(self.recall, 2))} of the true ones"
         return f"{' and '.join(f'same {name}' for name in self.attributes)}: {self.pairs:,} pairs{share}"
 
     def to_dict(self) -> dict[str, Any]:

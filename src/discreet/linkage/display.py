@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from discreet.errors import UsageError
 from discreet.kernel.cards import card
+from discreet.kernel.wording import brief_percent, fine_percent
 from discreet.linkage.comparing import DateSwap
 from discreet.linkage.comparison import Comparison, Kind
 from discreet.linkage.dates import FORMATS
@@ -169,8 +170,8 @@ class Display:
         return len(self._shown)
 
     def _repr_html_(self) -> str:
-        rows = [("Pairs", len(self)), ("Base records", f"{len(self.index):,}"), ("Privacy risk (KAPR)", f"{float(self.score):.2%}"),
-                ("Characters shown", f"{float(self.characters):.1%}"), ("Least compatible records", min(self.anonymity, default=0))]  # fmt: skip
+        rows = [("Pairs", len(self)), ("Base records", f"{len(self.index):,}"), ("Privacy risk (KAPR)", fine_percent(float(self.score))),
+                ("Characters shown", brief_percent(float(self.characters))), ("Least compatible records", min(self.anonymity, default=0))]  # fmt: skip
         return card("What the display of these pairs discloses; values are shown by opening cells, not here.", rows)
 
     def __repr__(self) -> str:

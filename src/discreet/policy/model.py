@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from discreet.errors import HierarchyError, PolicyError
 from discreet.kernel import AnyValue, Dates, Flat, Mask, Rule, Widths
 from discreet.kernel.cards import card
+from discreet.kernel.wording import fine_percent
 from discreet.policy.complaints import shape_error, syntax_error
 from discreet.policy.gateway import GatewayPolicy, gateway_policy
 from discreet.policy.hierarchies import read_tree
@@ -147,7 +148,7 @@ class Policy:
     def _repr_html_(self) -> str:
         roles: tuple[Role, ...] = ("identifier", "quasi", "sensitive", "other")
         rows = [(role, ", ".join(self.named(role)) or "none") for role in roles]
-        allowed = f"Up to {self.limits.at_risk:.1%} of people" if self.limits.at_risk else "Nobody"
+        allowed = f"Up to {fine_percent(self.limits.at_risk)} of people" if self.limits.at_risk else "Nobody"
         return card(f"{allowed} may be at a risk above {self.limits.threshold:g}. What the columns are:", rows)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import Refused, UsageError
+from discreet.kernel.wording import brief_percent
 from discreet.policy import Policy
 from discreet.releases.band import Band
 from discreet.releases.bias import Shifts, other_shifts, quasi_shifts
@@ -71,7 +72,7 @@ class Marking:
         }
 
     def __repr__(self) -> str:
-        return f"Marking({len(self.marks)} marks, {self.rows_lost:.1%} of rows lost per copy, gate {self.gate.auc:.2f})"
+        return f"Marking({len(self.marks)} marks, {brief_percent(self.rows_lost)} of rows lost per copy, gate {self.gate.auc:.2f})"
 
 
 @dataclass(frozen=True, eq=False)

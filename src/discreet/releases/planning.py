@@ -12,6 +12,7 @@ from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.cards import card
 from discreet.kernel.classes import Levels
+from discreet.kernel.wording import fine_percent, percent
 from discreet.releases.laws import Law
 from discreet.releases.linked import Linked
 from discreet.releases.manifest import Settings
@@ -83,8 +84,8 @@ def _given(table: Table, population: Countable | Classes, settings: Settings, le
     suppressed = linked.suppressed.records
     if suppressed > settings.suppression * classes.records:
         raise Refused(
-            f"At these levels {suppressed:,} of {classes.records:,} people ({suppressed / classes.records:.1%}) are in "
-            f"classes of fewer than {settings.k}, and at most {settings.suppression:.0%} may be left out.",
+            f"At these levels {suppressed:,} of {classes.records:,} people ({percent(suppressed / classes.records)}) are in "
+            f"classes of fewer than {settings.k}, and at most {fine_percent(settings.suppression)} may be left out.",
             remedy="Allow more suppression, or start a release of another name, which finds levels of its own.",
         )
     return Node(linked, classes, (f"at least {settings.k} people in every class",))

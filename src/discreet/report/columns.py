@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from discreet.kernel.wording import brief_percent
 from discreet.report.components import Table, shown_on_demand, table
 from discreet.report.markup import Markup, join
 from discreet.report.svg import spark
-from discreet.report.words import brief_percent
 from discreet.risk import ColumnProfile, Profile
 
 ROLES = {

@@ -53,6 +53,8 @@ def command(people: int, seed: int, out: Path) -> None:
     console.write_text(out / "story.svg", contrast_picture(told, title=TITLE, source=SOURCE))
     click.echo()
     console.heading("Next")
-    click.echo(f"Open {out / 'project.html'} in a browser, which tells all of it ({out / 'story.svg'} in one picture), then try your own data:")
+    click.echo(
+        f"Open {out / 'project.html'} in a browser, which tells all of it ({out / 'story.svg'} in one picture), then try your own data:"
+    )
     click.echo("  discreet policy init YOUR.csv --out policy.toml")
     click.echo("or look around in the web application (extra `web`): discreet serve --demo")

@@ -13,10 +13,10 @@ import click
 from discreet.cli import console
 from discreet.cli.demo.store import open_ledger
 from discreet.errors import MissingExtra, Refused
+from discreet.kernel.wording import brief_percent
 from discreet.people import DemoFiles
 from discreet.policy import Policy
 from discreet.report.contrast import Contrast, Side
-from discreet.report.words import brief_percent
 from discreet.sources import Table, read
 from discreet.sources.rows import fetch
 
@@ -71,7 +71,9 @@ def _play(place: Path, files: DemoFiles, ledger: Ledger) -> Contrast:
     click.secho(f"  wrote    {place / 'copies'}, {leak}", dim=True)
     suspects, all_of_them = len(found.accused) or len(RECIPIENTS), len(RECIPIENTS)
     before, after = (Side(many / all_of_them, f"{many} of {all_of_them}") for many in (all_of_them, suspects))
-    return Contrast("Recipients who may have leaked a copy that turns up", before, after, by="discreet release, discreet trace")
+    return Contrast(
+        "Recipients who may have leaked a copy that turns up", before, after, by="discreet release, discreet trace"
+    )
 
 
 def _released(hospital: Table, register: Table, ledger: Ledger) -> Release:

@@ -7,6 +7,7 @@ import click
 from discreet.anonymity import anonymise
 from discreet.cli import console
 from discreet.cli.release.asked import search_options
+from discreet.kernel.wording import brief_percent
 from discreet.policy import Policy
 from discreet.sources import read
 
@@ -75,7 +76,13 @@ def command(
     for name, outcomes in played.outcomes.items():
         click.echo(f"\nMode: {name}")
         rows = [
-            (one.attack, f"{one.auc:.2f}", f"{one.floor:.2f}", f"{one.precision:.0%}", f"{one.guessing:.0%}")
+            (
+                one.attack,
+                f"{one.auc:.2f}",
+                f"{one.floor:.2f}",
+                brief_percent(one.precision),
+                brief_percent(one.guessing),
+            )
             for one in outcomes
         ]
         console.table(head, rows, numeric=(1, 2, 3, 4))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import UsageError
+from discreet.kernel.wording import percent
 from discreet.releases.attacks.staging import Stage, baited_cases, marked_cases
 from discreet.releases.attacks.suite import TARGET, Outcome, run
 from discreet.releases.bait import plan_bait
@@ -94,5 +95,5 @@ def _sentence(mode: str, outcomes: tuple[Outcome, ...]) -> str:
     seen = f"told by {', '.join(telling)}" if telling else f"not told by any attack beyond {TARGET:.2f} and luck"
     return (
         f"Decoys of the {mode} mode are {seen}; the best attack is {best.attack} with an AUC of {best.auc:.2f} (0.5 is "
-        f"guessing, up to {best.floor:.2f} is luck), and {best.precision:.0%} of what it names are decoys."
+        f"guessing, up to {best.floor:.2f} is luck), and {percent(best.precision)} of what it names are decoys."
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from discreet.kernel.wording import brief_percent, fine_percent
 from discreet.report.anonymised.case import Case
 from discreet.report.charts.reidentification import alike, inhabited, standing
 from discreet.report.components import Figure, Table
 from discreet.report.svg import Bar, Fill, Group
-from discreet.report.words import brief_percent, fine_percent, one_in, people
+from discreet.report.words import one_in, people
 from discreet.risk import Assessment, Band
 
 ARROW = " → "

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from discreet.kernel.wording import brief_percent, percent
 from discreet.report.components import Figure, Table
 from discreet.report.svg import Bar, Group
-from discreet.report.words import brief_percent, percent, plural
+from discreet.report.words import plural
 from discreet.risk import Profile
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from discreet.kernel.wording import brief_percent, percent
 from discreet.report.charts.shares import share_bar
 from discreet.report.components import Figure, Table
 from discreet.report.findings.population import MODELS
 from discreet.report.svg import Group
-from discreet.report.words import brief_percent, percent
 from discreet.risk import Assessment, PopulationUniqueness
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from discreet.kernel.wording import percent
 from discreet.report.findings.finding import Finding
-from discreet.report.words import agree, attempts, columns, crowd, one_in, part, people, percent, plural
+from discreet.report.words import agree, attempts, columns, crowd, one_in, part, people, plural
 from discreet.risk import Assessment
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from discreet.kernel.wording import brief_percent, percent
 from discreet.linkage.blocking import Blocking
 from discreet.linkage.finding import UNCALIBRATED, Candidates
 from discreet.report.findings import Finding
-from discreet.report.words import agree, brief_percent, percent, plural
+from discreet.report.words import agree, plural
 
 
 def pairs_findings(found: Candidates) -> tuple[Finding, ...]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 
+from discreet.kernel.wording import measure
 from discreet.misuse.anomalies import Anomalies, Day
 from discreet.report.components import Figure, Table
 from discreet.report.markup import Markup, element, join
 from discreet.report.misused.parts import brief_date, calendar, date
 from discreet.report.plot import FOOT, Box, Frame, anchor, dot, foot, linear, logarithmic, upright
 from discreet.report.svg import Drawing, number, percentage, text
-from discreet.report.words import measure, plural
+from discreet.report.words import plural
 
 TOP, HEIGHT, LOW = 36, 240, 150
 LISTED = 50

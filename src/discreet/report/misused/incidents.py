@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 
+from discreet.kernel.wording import measure
 from discreet.misuse.incidents import Incident
 from discreet.report.components import Figure, Table, section, table
 from discreet.report.document import Part, Pill, document, evidence_part, findings_part, method_part, remains_part
 from discreet.report.findings import Finding
 from discreet.report.misused.parts import CONFIDENTIAL, HAREL, reproduced
 from discreet.report.svg import Bar, Group
-from discreet.report.words import listed, measure, moment, plural
+from discreet.report.words import listed, moment, plural
 
 DRAWN = 12
 REMAINS = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from discreet.kernel.wording import brief_percent
 from discreet.report.attack.case import Case
 from discreet.report.attack.strip import strip
 from discreet.report.charts.combinations import combinations
@@ -14,7 +15,7 @@ from discreet.report.findings.reidentification import allowed, at_risk
 from discreet.report.markup import Child, Markup, element, join
 from discreet.report.project.measuring import Measured
 from discreet.report.project.published import Published
-from discreet.report.words import brief_percent, crowd, decimal, listed, one_in, people, plural
+from discreet.report.words import crowd, decimal, listed, one_in, people, plural
 from discreet.risk import Assessment, Profile
 
 ROLES = {

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from discreet.kernel.wording import measure, percent
 from discreet.report.attack import attack_findings
 from discreet.report.findings import Finding
 from discreet.report.findings.reidentification import allowed, at_risk
@@ -13,7 +14,7 @@ from discreet.report.project.measuring import Measured
 from discreet.report.project.queries import GatewayUser
 from discreet.report.project.recipients import Released
 from discreet.report.project.story import Story, gauges
-from discreet.report.words import agree, crowd, listed, lowered, measure, one_in, part, percent, plural
+from discreet.report.words import agree, crowd, listed, lowered, one_in, part, plural
 
 if TYPE_CHECKING:
     from discreet.linkage.progress import Progress

@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from discreet.anonymity import LOSSES, SEARCHES
 from discreet.errors import PolicyError
+from discreet.kernel.wording import brief_percent
 from discreet.report.markup import Markup
 from discreet.report.svg import spark
-from discreet.report.words import brief_percent
 from discreet.web.context import Context, Here
 from discreet.web.datasets import dataset as datasets
 from discreet.web.datasets import policies
