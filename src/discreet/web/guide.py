@@ -16,7 +16,7 @@ from discreet.store.tables.ledger import ENTRY
 from discreet.store.tables.web import ACCOUNT
 from discreet.web.accounts import Account
 from discreet.web.datasets.policies import rules
-from discreet.web.jobs.job import ACTIVE
+from discreet.web.jobs.queued import ACTIVE
 
 LOOKED_AT = 50
 """So many of the newest assessments are asked whether somebody has read their report."""

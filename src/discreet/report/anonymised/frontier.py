@@ -47,7 +47,7 @@ def frontier(case: Case, points: Sequence[Point]) -> Figure:
         key="frontier",
         title="What more protection would cost",
         about=_about(shown),
-        reading=tuple(_reading(case, shown, chosen)),
+        reading=tuple(_reading(shown, chosen)),
         groups=(),
         table=_table(case, shown, chosen),
         drawing=_drawing(shown, chosen),
@@ -83,7 +83,7 @@ def _about(shown: Sequence[Point]) -> str:
     )
 
 
-def _reading(case: Case, shown: Sequence[Point], chosen: Point | None) -> Iterator[str]:
+def _reading(shown: Sequence[Point], chosen: Point | None) -> Iterator[str]:
     yield (
         "For each k (so many people look alike at least) the least loss that reaches it. Further right, more is lost; "
         "further down, the risk is lower."

@@ -64,7 +64,7 @@ def project_parts(story: Story, *, command: str) -> list[Part]:
         Part("findings", "Findings", section("findings", "What a decision can rest on", _counted(said), _cards(said))),
         *_parts(story),
         remains_part("What this report does not say:", REMAINS),
-        _reproduced(command, story),
+        _reproduced(command),
     ]
 
 
@@ -206,7 +206,7 @@ def _the_ledger(ledger: LedgerState) -> Content:
     return content, []
 
 
-def _reproduced(command: str, story: Story) -> Part:
+def _reproduced(command: str) -> Part:
     lead = element(
         "p", "The same project gives the same report with this command, as long as nothing more is disclosed:"
     )

@@ -21,6 +21,7 @@ from discreet.web.jobs import job as jobs
 from discreet.web.jobs import queue
 from discreet.web.jobs.asking import FORMATS
 from discreet.web.jobs.job import Job, Result
+from discreet.web.jobs.queued import ACTIVE
 from discreet.web.linkage.projects import is_lent
 from discreet.web.pages.jobs import progress_of
 from discreet.web.problems import Problem
@@ -84,7 +85,7 @@ def frame(context: Context, connection: Connection, tab: str) -> dict[str, Any]:
     """What all tabs show: the data set and its jobs, seen in the same state of the store as their results."""
     dataset: Dataset = context.loaded
     now = queue.moment(connection)
-    active = jobs.newest(connection, dataset=dataset.id, states=jobs.ACTIVE)
+    active = jobs.newest(connection, dataset=dataset.id, states=ACTIVE)
     last = jobs.newest(connection, dataset=dataset.id, most=1)
     running = [progress_of(job, now) for job in reversed(active)]
     failed = last[0] if last and last[0].state == "failed" else None
