@@ -75,7 +75,7 @@ def test_no_source_is_left_out_of_version_control() -> None:
 
 
 def test_shares_are_written_in_one_way() -> None:
-    """By `discreet.kernel.wording`: with a space, and never 0.0 % for something."""
+    """By `discreet.wording`: with a space, and never 0.0 % for something."""
     assert [str(path) for path in SOURCES if re.search(r":[,.\d]*%}", path.read_text(encoding="utf-8"))] == []
 
 

@@ -13,8 +13,8 @@ from discreet.anonymity.lost import column_loss
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Recoding
 from discreet.kernel.cards import card
-from discreet.kernel.wording import brief_percent
 from discreet.risk import Assessment, assess
+from discreet.wording import brief_percent
 
 
 @runtime_checkable

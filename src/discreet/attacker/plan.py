@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from discreet.attacker.parameters import Floats
 from discreet.kernel.cards import card
 from discreet.kernel.hierarchy import Ints
-from discreet.kernel.wording import brief_percent
+from discreet.wording import brief_percent
 
 Marks = NDArray[np.bool_]
 SHOWN = 20

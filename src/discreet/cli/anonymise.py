@@ -17,10 +17,10 @@ from discreet.anonymity import LOSSES, SEARCHES, Anonymised, Point, Progress, an
 from discreet.cli import console
 from discreet.cli.attack.adversary import adversary
 from discreet.errors import UsageError
-from discreet.kernel.wording import brief_percent
 from discreet.policy import Policy
 from discreet.risk import assess
 from discreet.sources import Table, read
+from discreet.wording import brief_percent
 
 DRAWN = 20_000
 """Lattices up to this many nodes are drawn whole in a report."""

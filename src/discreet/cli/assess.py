@@ -10,7 +10,7 @@ import click
 
 import discreet
 from discreet.cli import console
-from discreet.kernel.wording import brief_percent
+from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
     from discreet import Assessment, Policy, Table

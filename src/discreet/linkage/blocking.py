@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.errors import UsageError
-from discreet.kernel.wording import percent
 from discreet.linkage.backends import DuckDBBackend
 from discreet.linkage.folder import ProjectFolder
+from discreet.wording import percent
 
 PER_RECORD = 20
 FEWEST = 100_000

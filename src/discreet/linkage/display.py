@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 
 from discreet.errors import UsageError
 from discreet.kernel.cards import card
-from discreet.kernel.wording import brief_percent, fine_percent
 from discreet.linkage.comparing import DateSwap
 from discreet.linkage.comparison import Comparison, Kind
 from discreet.linkage.dates import FORMATS
@@ -19,6 +18,7 @@ from discreet.linkage.meter import Meter
 from discreet.linkage.pair import Pair, State, check_mode
 from discreet.linkage.rules import Declared
 from discreet.linkage.side import Mode
+from discreet.wording import brief_percent, fine_percent
 
 Anonymity = tuple[int, int]
 

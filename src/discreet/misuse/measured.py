@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel.cards import card
-from discreet.kernel.wording import percent
 from discreet.misuse.prepared import Plan
 from discreet.misuse.sensitivity import Sensitivity
+from discreet.wording import percent
 
 SHOWN = 10
 """How many of the rows that weigh most are named."""

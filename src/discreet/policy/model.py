@@ -16,7 +16,6 @@ from pydantic import ValidationError
 from discreet.errors import HierarchyError, PolicyError
 from discreet.kernel import AnyValue, Dates, Flat, Mask, Rule, Widths
 from discreet.kernel.cards import card
-from discreet.kernel.wording import fine_percent
 from discreet.policy.complaints import shape_error, syntax_error
 from discreet.policy.gateway import GatewayPolicy, gateway_policy
 from discreet.policy.hierarchies import read_tree
@@ -30,6 +29,7 @@ from discreet.policy.schema import (
     Role,
     WidthsRule,
 )
+from discreet.wording import fine_percent
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ import numpy as np
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.kernel.hierarchy import Ints, Label
-from discreet.kernel.wording import fine_percent
 from discreet.releases.kinship import same_origin
 from discreet.releases.linked import Candidates, Linked
 from discreet.releases.removal import classes_per_recipient, deal, removed_classes
 from discreet.releases.sizes import decoy_sizes
+from discreet.wording import fine_percent
 
 DECOYS = 10
 BUDGET = 0.05

@@ -26,8 +26,8 @@ from discreet.anonymity.problem import Problem
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable, Recoding
 from discreet.kernel.hierarchy import Ints, Label
-from discreet.kernel.wording import fine_percent
 from discreet.releases.joins import Node, breaches, exposed, meet
+from discreet.wording import fine_percent
 
 MOST_BASES = 500
 """Minimal nodes that are tried as the one below a family."""

@@ -17,7 +17,7 @@ from discreet.errors import EmptySource, PopulationError, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.classes import Levels
 from discreet.kernel.hierarchy import Ints, read_only
-from discreet.kernel.wording import percent
+from discreet.wording import percent
 
 Floats = NDArray[np.float64]
 MOST_UNCOVERED = 100

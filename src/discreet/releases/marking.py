@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import Refused, UsageError
-from discreet.kernel.wording import brief_percent
 from discreet.policy import Policy
 from discreet.releases.band import Band
 from discreet.releases.bias import Shifts, other_shifts, quasi_shifts
@@ -28,6 +27,7 @@ from discreet.releases.nudging import repeated
 from discreet.releases.showing import exhibit
 from discreet.releases.telling import Gate, told
 from discreet.sources.table import Table
+from discreet.wording import brief_percent
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,13 +12,13 @@ from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.cards import card
 from discreet.kernel.classes import Levels
-from discreet.kernel.wording import fine_percent, percent
 from discreet.releases.laws import Law
 from discreet.releases.linked import Linked
 from discreet.releases.manifest import Settings
 from discreet.releases.marking import Marking, mark
 from discreet.releases.preflight import Preflight
 from discreet.sources import Table
+from discreet.wording import fine_percent, percent
 
 NO_SECRET = hashlib.sha256(b"discreet: a plan has no secret").digest()
 """A plan draws its marks with this key; the marks of a release are others."""

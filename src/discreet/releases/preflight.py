@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernel.wording import fine_percent, percent
 from discreet.releases.choosing import FEWEST_MARKS
 from discreet.releases.laws import Law
 from discreet.releases.marking import Marking
 from discreet.releases.power import ALPHA, POWER, claims_until_traced, coalition_supported, marks_needed
 from discreet.releases.telling import REFUSE, WARN
+from discreet.wording import fine_percent, percent
 
 
 @dataclass(frozen=True)

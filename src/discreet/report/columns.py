@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from discreet.kernel.wording import brief_percent
 from discreet.report.components import Table, shown_on_demand, table
 from discreet.report.markup import Markup, join
 from discreet.report.svg import spark
 from discreet.risk import ColumnProfile, Profile
+from discreet.wording import brief_percent
 
 ROLES = {
     "identifier": "identifier",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from discreet.kernel.wording import brief_percent
 from discreet.policy import Policy
 from discreet.report.components import Table
 from discreet.report.findings.reidentification import allowed
 from discreet.report.markup import Markup, element, join
 from discreet.report.words import amount, decimal, listed, one_in, people
 from discreet.risk import Assessment, Payoffs, Presence
+from discreet.wording import brief_percent
 
 Row = tuple[str, str, str]
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them: separators, plurals, people, risks, moments. Shares are in `discreet.kernel.wording`."""
+"""Numbers as people read them: separators, plurals, people, risks, moments. Shares are in `discreet.wording`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime
 import math
 from collections.abc import Sequence
 
-from discreet.kernel.wording import percent
+from discreet.wording import percent
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),

@@ -10,7 +10,6 @@ from typing import Any, Protocol, SupportsIndex, runtime_checkable
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.cards import card
-from discreet.kernel.wording import brief_percent, percent
 from discreet.policy import Limits, Policy
 from discreet.risk.adversary import Adversary, UnderAttack
 from discreet.risk.economics import Economics, Payoffs
@@ -18,6 +17,7 @@ from discreet.risk.inference import Inference, infer
 from discreet.risk.population import PopulationUniqueness, estimate
 from discreet.risk.presence import Presence, linked_sizes, presence
 from discreet.risk.reidentification import Band, Reidentification, bands, journalist, marketer, prosecutor
+from discreet.wording import brief_percent, percent
 
 
 @runtime_checkable

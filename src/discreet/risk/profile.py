@@ -14,10 +14,10 @@ from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.cards import card
 from discreet.kernel.hierarchy import Ints
-from discreet.kernel.wording import brief_percent
 from discreet.policy import Draft, Role
 from discreet.risk.combinations import Combination, SinglingOut, singling_out
 from discreet.risk.roles import Content, content, guess
+from discreet.wording import brief_percent
 
 FEWEST = 5
 """Values held by fewer people are not shown."""

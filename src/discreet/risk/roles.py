@@ -10,8 +10,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from discreet.kernel.rules import DAY
-from discreet.kernel.wording import percent
 from discreet.policy import Role
+from discreet.wording import percent
 
 Content = Literal["number", "date", "boolean", "code", "text", "empty"]
 

@@ -7,10 +7,10 @@ from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-from discreet.kernel.wording import percent
 from discreet.ledger.entry import timestamp
 from discreet.report.components import prose
 from discreet.report.words import MONTHS, plural
+from discreet.wording import percent
 
 MOST_DIGITS = 6
 UNITS = ((86_400, "day", "days"), (3_600, "hour", "hours"), (60, "minute", "minutes"))

@@ -16,13 +16,13 @@ from discreet import __version__
 from discreet.anonymity import Anonymised, anonymise
 from discreet.attacker.case_study import HIS
 from discreet.cli import console
-from discreet.kernel.wording import brief_percent
 from discreet.misuse import Sensitivity, prepare, reduce_rows, score
 from discreet.people import DemoFiles
 from discreet.policy import Policy
 from discreet.report.contrast import Contrast, Side
 from discreet.risk import assess, profile, singling_out
 from discreet.sources import Table, read
+from discreet.wording import brief_percent
 
 ASKED = 200
 """Patients that a clerk asks for."""

@@ -10,9 +10,9 @@ import click
 
 from discreet.cli.demo.store import open_ledger
 from discreet.errors import MissingExtra, Refused
-from discreet.kernel.wording import brief_percent
 from discreet.people import write_extracts
 from discreet.report.contrast import Contrast, Side
+from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger

@@ -11,7 +11,7 @@ import click
 from discreet import __version__
 from discreet.cli import console
 from discreet.errors import UsageError
-from discreet.kernel.wording import brief_percent
+from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
     from discreet.linkage import Candidates, Labels, ProjectFolder

@@ -10,7 +10,7 @@ import click
 from discreet.cli import console
 from discreet.cli.ledger import store_option
 from discreet.cli.link.known import opened, project_called
-from discreet.kernel.wording import brief_percent
+from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
     from discreet.linkage.progress import Progress, WorkerProgress

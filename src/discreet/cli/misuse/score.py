@@ -10,10 +10,10 @@ import click
 
 from discreet.cli import console
 from discreet.errors import UsageError
-from discreet.kernel.wording import percent
 from discreet.misuse import Score, Sensitivity, score
 from discreet.policy import Policy
 from discreet.sources import Table, read
+from discreet.wording import percent
 
 
 @click.command(name="score", short_help="Measure what a result could do in the wrong hands.")

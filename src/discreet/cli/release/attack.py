@@ -7,9 +7,9 @@ import click
 from discreet.anonymity import anonymise
 from discreet.cli import console
 from discreet.cli.release.asked import search_options
-from discreet.kernel.wording import brief_percent
 from discreet.policy import Policy
 from discreet.sources import read
+from discreet.wording import brief_percent
 
 
 @click.command(name="attack", short_help="Play recipients who try to find the decoys.")

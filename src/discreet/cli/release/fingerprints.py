@@ -9,10 +9,10 @@ import click
 from discreet.anonymity import LOSSES
 from discreet.cli import console
 from discreet.errors import UsageError
-from discreet.kernel.wording import brief_percent
 from discreet.policy import Policy
 from discreet.releases import Fingerprints, plan_fingerprints
 from discreet.sources import Table, read
+from discreet.wording import brief_percent
 
 
 @click.command(name="fingerprints", short_help="Give each recipient levels of its own, where that is safe.")

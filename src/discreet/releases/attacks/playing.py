@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.kernel.wording import percent
 from discreet.releases.attacks.staging import Stage, baited_cases, marked_cases
 from discreet.releases.attacks.suite import TARGET, Outcome, run
 from discreet.releases.bait import plan_bait
@@ -19,6 +18,7 @@ from discreet.releases.laws import DEFAULT, Law
 from discreet.releases.linked import Linked
 from discreet.releases.marking import Marking, mark
 from discreet.sources.table import Table
+from discreet.wording import percent
 
 MODES = ("marks", "bait")
 RECIPIENTS = 4

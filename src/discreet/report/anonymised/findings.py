@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from discreet.anonymity import Anonymised, Certificate
-from discreet.kernel.wording import fine_percent, measure, percent
 from discreet.report.anonymised.case import SAME, Case, Kept
 from discreet.report.anonymised.losses import loss_in_words
 from discreet.report.findings import Finding
@@ -13,6 +12,7 @@ from discreet.report.findings.inference import inferred
 from discreet.report.findings.reidentification import at_risk
 from discreet.report.words import agree, columns, crowd, lowered, one_in, part, people, plural
 from discreet.risk import Assessment
+from discreet.wording import fine_percent, measure, percent
 
 Teller = Callable[[Case, str], tuple[Finding, ...]]
 KNOWS = {

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from discreet.anonymity import Point
-from discreet.kernel.wording import fine_percent, measure
 from discreet.report.anonymised.case import Case
 from discreet.report.components import Figure, Table
 from discreet.report.markup import Markup, join
 from discreet.report.plot import FOOT, Box, Frame, Scale, anchor, dot, fitting, foot, logarithmic, upright
 from discreet.report.svg import Drawing, text
 from discreet.report.words import people, plural
+from discreet.wording import fine_percent, measure
 
 TOP, HEIGHT = 52, 240
 PHONE, DESK, LETTER = 240, 400, 7.5

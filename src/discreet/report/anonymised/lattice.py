@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from discreet.anonymity import Seen
-from discreet.kernel.wording import measure
 from discreet.report.anonymised.case import Case
 from discreet.report.components import Figure, Table
 from discreet.report.markup import Markup, element, join
 from discreet.report.plot import FOOT, Frame, Scale, anchor, dot, fitting, foot
 from discreet.report.svg import Drawing, number, percentage, text
 from discreet.report.words import agree, plural
+from discreet.wording import measure
 
 MOST_DOTS = 2_000
 """Beyond, combinations are counted in cells."""

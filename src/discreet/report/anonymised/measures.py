@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from discreet.kernel.wording import percent
 from discreet.policy import Policy
 from discreet.report.anonymised.case import Case
 from discreet.report.anonymised.losses import LOSSES
@@ -12,6 +11,7 @@ from discreet.report.components import Table
 from discreet.report.markup import Markup, element, join
 from discreet.report.measures import measures, parameters
 from discreet.report.words import listed, people
+from discreet.wording import percent
 
 SEARCHES = {
     "optimal": "until nothing better is left",

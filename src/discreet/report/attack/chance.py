@@ -8,12 +8,12 @@ import numpy as np
 
 from discreet.attacker import Attack
 from discreet.kernel.hierarchy import Ints
-from discreet.kernel.wording import fine_percent, percent
 from discreet.report.attack.case import Case
 from discreet.report.attack.strip import thresholds
 from discreet.report.components import Figure, Table
 from discreet.report.lines import Axes, Line, line_chart
 from discreet.report.plot import linear
+from discreet.wording import fine_percent, percent
 
 FEWEST, MOST = 20, 1000
 """The axis ends between these sizes."""

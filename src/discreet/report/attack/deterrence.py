@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from discreet.attacker.targets import Expected, Staircase
-from discreet.kernel.wording import measure
 from discreet.report.attack.case import Case
 from discreet.report.attack.fates import KNOWN, UNKNOWN
 from discreet.report.attack.words import at_least
@@ -16,6 +15,7 @@ from discreet.report.lines import Axes, Line, Mark, line_chart
 from discreet.report.plot import Scale, linear, logarithmic
 from discreet.report.svg import Drawing
 from discreet.report.words import amount
+from discreet.wording import measure
 
 STEPS, FEW = 48, 8
 """Fines that are tried, and where each takes its time."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from discreet.attacker import Outcome
-from discreet.kernel.wording import brief_percent
 from discreet.report.attack.case import Case
 from discreet.report.attack.words import expected
 from discreet.report.components import Figure, Table
 from discreet.report.svg import Bar, Fill, Group
+from discreet.wording import brief_percent
 
 KNOWN, UNKNOWN, GUESS = "He knows the groups", "He buys the list unseen", "One guess each"
 

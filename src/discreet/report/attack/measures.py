@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from discreet.kernel.wording import brief_percent, measure, percent
 from discreet.policy import Policy
 from discreet.report.attack.case import Case
 from discreet.report.components import Table
 from discreet.report.markup import Markup, element, join
 from discreet.report.words import amount, decimal, listed, one_in, people
+from discreet.wording import brief_percent, measure, percent
 
 
 def measured(case: Case) -> Table:

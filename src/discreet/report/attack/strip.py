@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 
 from discreet.attacker import Attack
-from discreet.kernel.wording import brief_percent
 from discreet.report.attack.case import Case
 from discreet.report.attack.findings import none_listed
 from discreet.report.components import Figure, Table
@@ -19,6 +18,7 @@ from discreet.report.markup import Markup, element, join
 from discreet.report.plot import FOOT, Frame, Scale, foot
 from discreet.report.svg import Drawing, percentage, rect, stripes, text
 from discreet.report.words import plural
+from discreet.wording import brief_percent
 
 Fate = Literal["risk", "partly", "plain"]
 FATES: dict[Fate, str] = {

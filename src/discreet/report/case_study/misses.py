@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from discreet.attacker import unreproduced
 from discreet.attacker.case_study import ONCE
 from discreet.attacker.unreproduced import DISCOUNTS, PRINTED, PRINTED_PAIR, Discounted, Pair
-from discreet.kernel.wording import percent
 from discreet.report.case_study.words import NAMES
 from discreet.report.components import Table, bullets, prose, section, table
 from discreet.report.document import Part
 from discreet.report.markup import element
 from discreet.report.words import amount, listed
+from discreet.wording import percent
 
 MEANINGS = {"stops_early": "stops early", "no_access": "does not buy", "no_exploit": "does not start"}
 

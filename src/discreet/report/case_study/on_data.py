@@ -10,7 +10,6 @@ import numpy as np
 from discreet.attacker import Attack
 from discreet.attacker.case_study import SETTINGS, CaseStudy
 from discreet.attacker.targets import Staircase
-from discreet.kernel.wording import brief_percent, measure
 from discreet.report.attack.words import at_least, expected
 from discreet.report.case_study.words import NAMES
 from discreet.report.components import Figure, Table
@@ -18,6 +17,7 @@ from discreet.report.lines import Axes, Line, Mark, line_chart, stacked
 from discreet.report.plot import linear, logarithmic
 from discreet.report.svg import Bar, Fill, Group
 from discreet.report.words import amount
+from discreet.wording import brief_percent, measure
 
 PENALTIES = np.unique(np.round(np.geomspace(1000, 700_000, 56)))
 ROWS = 12

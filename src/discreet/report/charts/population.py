@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from discreet.kernel.wording import brief_percent, percent
 from discreet.report.charts.shares import share_bar
 from discreet.report.components import Figure, Table
 from discreet.report.findings.population import MODELS
 from discreet.report.svg import Group
 from discreet.risk import Assessment, PopulationUniqueness
+from discreet.wording import brief_percent, percent
 
 
 def population(assessment: Assessment, found: PopulationUniqueness) -> Figure:

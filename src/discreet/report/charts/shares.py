@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.kernel.wording import brief_percent
 from discreet.report.svg import Bar, Fill
+from discreet.wording import brief_percent
 
 
 def share_bar(label: str, share: float, *, mark: float | None = None, fill: Fill = "plain") -> Bar:

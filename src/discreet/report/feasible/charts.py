@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 
-from discreet.kernel.wording import measure, percent
 from discreet.releases import Feasibility, FeasibilityGrid
 from discreet.report.components import Figure, Table
 from discreet.report.feasible.measures import share
@@ -14,6 +13,7 @@ from discreet.report.lines import Axes, Line, line_chart
 from discreet.report.plot import Scale, linear, logarithmic
 from discreet.report.svg import Bar, Drawing, Group
 from discreet.report.words import plural
+from discreet.wording import measure, percent
 
 STEPS = (1, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000, math.inf)
 """Bands of factors."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from discreet.kernel.wording import measure, percent
 from discreet.releases import Feasibility
 from discreet.report.findings import Finding
 from discreet.report.words import agree, part, people, plural
+from discreet.wording import measure, percent
 
 
 def feasibility_findings(found: Feasibility) -> tuple[Finding, ...]:

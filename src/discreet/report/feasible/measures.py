@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from discreet.kernel.wording import fine_percent, measure, percent
 from discreet.policy import Policy
 from discreet.releases import Cell, Feasibility, FeasibilityGrid
 from discreet.report.components import Table
 from discreet.report.markup import Markup, element, join
 from discreet.report.words import people
+from discreet.wording import fine_percent, measure, percent
 
 Column = tuple[str, Callable[[Feasibility], str]]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from discreet.kernel.wording import brief_percent, percent
 from discreet.linkage.blocking import Blocking
 from discreet.linkage.finding import UNCALIBRATED, Candidates
 from discreet.report.findings import Finding
 from discreet.report.words import agree, plural
+from discreet.wording import brief_percent, percent
 
 
 def pairs_findings(found: Candidates) -> tuple[Finding, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 
-from discreet.kernel.wording import brief_percent
 from discreet.linkage.blocking import Blocking
 from discreet.linkage.finding import Candidates
 from discreet.linkage.zones import distribution
@@ -23,6 +22,7 @@ from discreet.report.linked.charts import errors_figure, zones_figure
 from discreet.report.linked.findings import by_topic
 from discreet.report.markup import element
 from discreet.report.words import plural
+from discreet.wording import brief_percent
 
 REMAINS = (
     "Pairs that no rule makes are never looked at. How many true ones are among them is an estimate.",

@@ -6,7 +6,6 @@ import datetime
 import math
 from collections.abc import Iterator
 
-from discreet.kernel.wording import measure
 from discreet.misuse.anomalies import Anomalies
 from discreet.report.components import Figure, section, table
 from discreet.report.document import (
@@ -22,6 +21,7 @@ from discreet.report.findings import Finding
 from discreet.report.misused.days import days_table, histories, overview
 from discreet.report.misused.parts import CONFIDENTIAL, HAREL, date, reproduced
 from discreet.report.words import agree, listed, plural
+from discreet.wording import measure
 
 REMAINS = (
     (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 
-from discreet.kernel.wording import measure
 from discreet.misuse.anomalies import Anomalies, Day
 from discreet.report.components import Figure, Table
 from discreet.report.markup import Markup, element, join
@@ -13,6 +12,7 @@ from discreet.report.misused.parts import brief_date, calendar, date
 from discreet.report.plot import FOOT, Box, Frame, anchor, dot, foot, linear, logarithmic, upright
 from discreet.report.svg import Drawing, number, percentage, text
 from discreet.report.words import plural
+from discreet.wording import measure
 
 TOP, HEIGHT, LOW = 36, 240, 150
 LISTED = 50

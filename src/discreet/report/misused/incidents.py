@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 
-from discreet.kernel.wording import measure
 from discreet.misuse.incidents import Incident
 from discreet.report.components import Figure, Table, section, table
 from discreet.report.document import Part, Pill, document, evidence_part, findings_part, method_part, remains_part
@@ -13,6 +12,7 @@ from discreet.report.findings import Finding
 from discreet.report.misused.parts import CONFIDENTIAL, HAREL, reproduced
 from discreet.report.svg import Bar, Group
 from discreet.report.words import listed, moment, plural
+from discreet.wording import measure
 
 DRAWN = 12
 REMAINS = (

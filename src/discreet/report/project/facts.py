@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from discreet.kernel.wording import brief_percent
 from discreet.report.attack.case import Case
 from discreet.report.attack.strip import strip
 from discreet.report.charts.combinations import combinations
@@ -17,6 +16,7 @@ from discreet.report.project.measuring import Measured
 from discreet.report.project.published import Published
 from discreet.report.words import crowd, decimal, listed, one_in, people, plural
 from discreet.risk import Assessment, Profile
+from discreet.wording import brief_percent
 
 ROLES = {
     "identifier": ("Identifiers", "name a person; they never leave the house"),

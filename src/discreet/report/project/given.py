@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from discreet.kernel.wording import brief_percent, measure
 from discreet.report.components import Figure, Table, paragraphs, table
 from discreet.report.markup import element, join
 from discreet.report.project.facts import Content
@@ -13,6 +12,7 @@ from discreet.report.project.queries import GatewayUser
 from discreet.report.project.recipients import Handed, Released, Traced
 from discreet.report.svg import Bar, Group
 from discreet.report.words import listed, plural
+from discreet.wording import brief_percent, measure
 
 if TYPE_CHECKING:
     from discreet.linkage.progress import Progress

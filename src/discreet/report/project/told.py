@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.kernel.wording import measure, percent
 from discreet.report.attack import attack_findings
 from discreet.report.findings import Finding
 from discreet.report.findings.reidentification import allowed, at_risk
@@ -15,6 +14,7 @@ from discreet.report.project.queries import GatewayUser
 from discreet.report.project.recipients import Released
 from discreet.report.project.story import Story, gauges
 from discreet.report.words import agree, crowd, listed, lowered, one_in, part, plural
+from discreet.wording import measure, percent
 
 if TYPE_CHECKING:
     from discreet.linkage.progress import Progress

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from discreet.kernel.wording import measure
 from discreet.releases.traced import Standing, Trace
 from discreet.releases.wording import power, share
 from discreet.report.components import Figure, Table
 from discreet.report.svg import Bar, Group
 from discreet.report.words import plural
+from discreet.wording import measure
 
 ROOM = 1.1
 """The scale goes beyond the line, so that it can be seen."""

@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from discreet.anonymity import LOSSES, SEARCHES
 from discreet.errors import PolicyError
-from discreet.kernel.wording import brief_percent
 from discreet.report.markup import Markup
 from discreet.report.svg import spark
 from discreet.web.context import Context, Here
@@ -27,6 +26,7 @@ from discreet.web.pages.jobs import progress_of
 from discreet.web.problems import Problem
 from discreet.web.remarks import remark
 from discreet.web.route import Loads, numbered
+from discreet.wording import brief_percent
 
 ROLES = {
     "identifier": "names a person",

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.kernel.wording import percent
 from discreet.releases.choosing import FEWEST_MARKS
 from discreet.releases.power import ALPHA
 from discreet.releases.telling import WARN
 from discreet.report.words import plural
+from discreet.wording import percent
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from discreet.kernel.wording import brief_percent, fine_percent, percent
+from discreet.wording import brief_percent, fine_percent, percent
 
 
 @given(st.floats(0, 1))
