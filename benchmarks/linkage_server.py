@@ -145,7 +145,7 @@ def differing(ledger: Any, made: Any, workers: list[str]) -> int:
 
     from discreet.linkage import Display, ProjectFolder
     from discreet.linkage.allotting import open_pairs, records_of
-    from discreet.store.linkage_tables import CELL
+    from discreet.store.tables.linkage import CELL
 
     home = ProjectFolder.open(made.folder)
     columns = home.identifying()

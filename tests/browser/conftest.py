@@ -7,17 +7,14 @@ policy, an error of a script, or a request to anywhere else fails the test.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from discreet.web import Settings, create_app
-from discreet.web.serving import Server, configuration, listen
 from tests.browser.walking import Place, Watch, launched, sign_in_by_keyboard
-from tests.web.client import CHEAP, make_accounts
+from tests.web.loopback import serving
 
 expect.set_options(timeout=20_000)  # machines that run tests are busy
 
@@ -34,19 +31,8 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     """A server on a port that was free, with one account per role, named like the role."""
-    ear = listen("127.0.0.1", 0)
-    origin = f"http://127.0.0.1:{ear.getsockname()[1]}"
-    app = create_app(Settings(store=str(tmp_path / "store.db"), data=tmp_path / "data", origin=origin, hashing=CHEAP))
-    make_accounts(app)
-    ready = threading.Event()
-    server = Server(configuration(app), ready.set)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [ear]}, daemon=True)
-    thread.start()
-    assert ready.wait(30)
-    yield Place(app, origin)
-    server.should_exit = True
-    thread.join(20)
-    ear.close()
+    with serving(tmp_path) as (app, origin):
+        yield Place(app, origin)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from playwright.sync_api import TimeoutError as TooLate
 from discreet.people import write_demo
 from discreet.web.datasets.demo import bring_hospital
 from discreet.web.jobs import job as jobs
+from discreet.web.jobs.queued import ACTIVE
 from tests.browser.walking import Look, Place, barriers, every_look, flaws, photograph, press, tab_to
 from tests.web.jobs.working import until
 from tests.web.samples import make_dataset
@@ -32,7 +33,7 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wait_for_jobs(place: Place) -> None:
     def idle() -> bool:
         with place.app.state.site.store.reading() as connection:
-            return not jobs.newest(connection, states=jobs.ACTIVE)
+            return not jobs.newest(connection, states=ACTIVE)
 
     until(idle, what="the end of the jobs")
 

@@ -63,7 +63,7 @@ def test_it_speaks_in_words_and_never_of_values(files: list[Any]) -> None:
     done = run(*files)
     assert "Misuse score of result.csv: 1.225" in done.stdout
     assert "above the limit of 1.2" in done.stdout
-    assert "45.4% of what the whole table could do" in done.stdout
+    assert "45.4 % of what the whole table could do" in done.stdout
     assert not any(secret in done.stdout + done.stderr for secret in ("Gold", "Lawyer", "600"))
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -95,8 +94,3 @@ def guard(clinic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
             )
 
         yield begin
-
-
-def host_of(url: str) -> str:
-    """The folder of a server's Unix socket."""
-    return parse_qs(urlsplit(url).query)["host"][0]

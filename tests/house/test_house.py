@@ -22,14 +22,6 @@ def tracked() -> list[Path]:
     return [ROOT / name for name in names if (ROOT / name).is_file()]
 
 
-def test_no_source_is_ignored() -> None:
-    """What git ignores is in no clone and in no wheel, and no linter looks at it."""
-    names = "\0".join(str(path) for path in SOURCES)
-    command = ["git", "check-ignore", "--no-index", "-z", "--stdin"]
-    ignored = subprocess.run(command, cwd=ROOT, input=names, capture_output=True, text=True, check=False)
-    assert not ignored.stdout
-
-
 def test_public_names_are_few_sorted_and_real() -> None:
     assert sorted(discreet.__all__) == discreet.__all__
     assert len(discreet.__all__) <= 16
@@ -74,6 +66,18 @@ def test_no_registry_host_and_no_path_of_a_machine() -> None:
         if pattern.search(line) and path != Path(__file__)
     ]
     assert found == []
+
+
+def test_no_source_is_left_out_of_version_control() -> None:
+    """What git ignores is in no clone and in no wheel, and no linter looks at it."""
+    asked = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", "--", "src", "tests", "docs", "handbook"]
+    left = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
+    assert [name for name in left if "__pycache__" not in name] == []
+
+
+def test_shares_are_written_in_one_way() -> None:
+    """By `discreet.wording`: with a space, and never 0.0 % for something."""
+    assert [str(path) for path in SOURCES if re.search(r":[,.\d]*%}", path.read_text(encoding="utf-8"))] == []
 
 
 def test_every_module_and_public_function_says_what_it_means() -> None:

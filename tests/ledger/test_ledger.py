@@ -18,7 +18,8 @@ from discreet.ledger import Ledger, Receipt, Request, merkle
 from discreet.ledger.batch import write
 from discreet.ledger.ledger import utc_now
 from discreet.ledger.steps import Hold, Spend
-from discreet.store.tables import LIMIT, NODE
+from discreet.store.tables.ledger import NODE
+from discreet.store.tables.web import LIMIT
 from tests.ledger.conftest import Clock
 
 WHO = {"actor": "ann", "event": "linkage.revealed"}

@@ -20,7 +20,8 @@ from discreet.ledger import Ledger, Request, verifier
 from discreet.ledger.checking import check_store
 from discreet.ledger.entry import row_of
 from discreet.ledger.verifier import canonical, leaf_hash, verify_export
-from discreet.store.tables import BUDGET, ENTRY, NODE, RESERVATION, TREE, metadata
+from discreet.store.tables import metadata
+from discreet.store.tables.ledger import BUDGET, ENTRY, NODE, RESERVATION, TREE
 from tests.ledger.conftest import Clock
 
 WHO = {"actor": "ann", "event": "gateway.answered"}

@@ -20,7 +20,7 @@ from discreet.errors import Refused
 from discreet.ledger import Ledger
 from discreet.linkage import reveal
 from discreet.linkage.project import find_project
-from discreet.store.linkage_tables import ASSIGNMENT, CELL
+from discreet.store.tables.linkage import ASSIGNMENT, CELL
 from tests.linkage.test_reveal import consistent, rows
 
 THREADS = 3

@@ -15,7 +15,7 @@ from discreet.ledger import Ledger
 from discreet.linkage import reveal as door
 from discreet.linkage.dispatch import Limits, assign
 from discreet.linkage.project import Project
-from discreet.store.linkage_tables import CELL
+from discreet.store.tables.linkage import CELL
 from tests.linkage.test_reveal import consistent, owed, rows
 from tests.linkage.worlds import PEOPLE, folder_of, registered
 

@@ -19,7 +19,7 @@ from discreet.linkage.dispatch import assign
 from discreet.linkage.outcomes import answers_of, labels_of
 from discreet.linkage.progress import progress, summary
 from discreet.linkage.project import Project, close_project
-from discreet.store.linkage_tables import ASSIGNMENT, CELL, DECISION
+from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION
 from tests.linkage.test_reveal import consistent, numbers_of, rows
 from tests.linkage.worlds import PAIRS, PEOPLE, registered
 

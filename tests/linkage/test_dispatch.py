@@ -16,7 +16,7 @@ from discreet.linkage.deciding import decide
 from discreet.linkage.dispatch import assign, bring_pairs, rebalance, withdraw
 from discreet.linkage.project import Initial, Project, find_project, list_projects, register_project
 from discreet.linkage.views import Gauge
-from discreet.store.linkage_tables import ASSIGNMENT, CELL, WORKER
+from discreet.store.tables.linkage import ASSIGNMENT, CELL, WORKER
 from tests.linkage.test_reveal import consistent, numbers_of, rows
 from tests.linkage.worlds import PAIRS, registered
 

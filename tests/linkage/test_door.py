@@ -47,6 +47,6 @@ def test_the_linter_holds_the_same_rule() -> None:
 
 
 def test_the_store_has_no_column_for_a_value() -> None:
-    check = "from discreet.store.linkage_tables import PAIR; print(sorted(column.name for column in PAIR.columns))"
+    check = "from discreet.store.tables.linkage import PAIR; print(sorted(column.name for column in PAIR.columns))"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['first', 'number', 'probability', 'project', 'second']"

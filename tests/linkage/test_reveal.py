@@ -21,7 +21,7 @@ from discreet.linkage.allotting import Limits, records_of
 from discreet.linkage.dispatch import assign, withdraw
 from discreet.linkage.meter import PARTS
 from discreet.linkage.project import Project, close_project
-from discreet.store.linkage_tables import ASSIGNMENT, CELL, PROJECT, WORKER
+from discreet.store.tables.linkage import ASSIGNMENT, CELL, PROJECT, WORKER
 from tests.linkage.worlds import PAIRS, registered
 
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tests.misuse.paper import QUASI
 
-WEIGHED = ("account", "bill")
 CELLS: dict[str, st.SearchStrategy[Any]] = {
     "job": st.sampled_from(["Lawyer", "Teacher", None]),
     "city": st.sampled_from(["NY", "LA"]),
@@ -39,4 +38,4 @@ def results(most: int = 8) -> st.SearchStrategy[list[dict[str, Any]]]:
     return columns().flatmap(lambda names: rows(names, most=most))
 
 
-__all__ = ["CELLS", "QUASI", "WEIGHED", "XS", "columns", "results", "rows"]
+__all__ = ["CELLS", "QUASI", "XS", "columns", "results", "rows"]

@@ -74,7 +74,7 @@ def test_one_per_cent_uncovered_is_borne_and_more_is_not() -> None:
     everybody = Classes.of(["zip"], [("1",)], [1000])
     borne = Linked.at_node(Classes.of(["zip"], [("1",), ("2",)], [198, 2]), everybody, [0], k=2)
     assert (int(borne.uncovered.sum()), borne.uncovered_records, borne.min_link) == (1, 2, 1000)
-    with pytest.raises(PopulationError, match=r"2 of 199 released people \(1\.0%\)"):
+    with pytest.raises(PopulationError, match=r"2 of 199 released people \(1\.0 %\)"):
         Linked.at_node(Classes.of(["zip"], [("1",), ("2",)], [197, 2]), everybody, [0], k=2)
 
 

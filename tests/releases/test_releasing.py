@@ -22,7 +22,7 @@ from discreet.releases.names import check_names
 from discreet.releases.registry import Registry
 from discreet.sources import read
 from discreet.store import Store
-from discreet.store.tables import RELEASE
+from discreet.store.tables.releases import RELEASE
 from tests.releases.world import GATES, POLICY, SETTINGS, World, rows_in, town
 
 NAMES = ["north", "south"]

@@ -315,5 +315,5 @@ def test_names_of_columns_are_escaped_in_a_notebook() -> None:
 
 def test_a_notebook_shows_the_figures() -> None:
     page = Texts(assess(SAMPLE, POPULATION)._repr_html_())
-    for words in ("10", "1 (10.0%)", "Average risk", "0.3000", "At risk above 0.2, journalist"):
+    for words in ("10", "1 (10 %)", "Average risk", "0.3000", "At risk above 0.2, journalist"):
         assert words in page.text

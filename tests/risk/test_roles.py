@@ -95,7 +95,7 @@ def test_dates_are_often_known_from_elsewhere() -> None:
 
 def test_a_guess_says_why() -> None:
     assert guess("birthYear", "number", ["1964"], share_unique=0.1).reason == "its name says 'birth'"
-    assert "97%" in guess("ref", "text", ["a"], share_unique=0.97).reason
+    assert "97 %" in guess("ref", "text", ["a"], share_unique=0.97).reason
 
 
 # hierarchies

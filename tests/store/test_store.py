@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import insert, select, text
 
 from discreet.store import Store
-from discreet.store.tables import BUDGET
+from discreet.store.tables.ledger import BUDGET
 
 ROW = {"name": "a", "parts": 1, "allowed": 1, "spent": 0, "reserved": 0, "version": 1}
 

@@ -20,7 +20,7 @@ from discreet.errors import (
     StoreUnreachable,
 )
 from discreet.store import Store, connecting
-from discreet.store.tables import BUDGET
+from discreet.store.tables.ledger import BUDGET
 from tests.servers import free_port, fresh_schema
 
 ROW = {"name": "a", "parts": 1, "allowed": 1, "spent": 0, "reserved": 0, "version": 1}

@@ -19,7 +19,7 @@ from sqlalchemy import insert
 
 from discreet.linkage.dispatch import assign, bring_pairs
 from discreet.linkage.project import Project, register_project
-from discreet.store.tables import TRACE
+from discreet.store.tables.releases import TRACE
 from discreet.web import accounts, links, tokens
 from discreet.web.datasets import dataset as datasets
 from discreet.web.jobs import queue

@@ -7,7 +7,9 @@ from typing import Any
 from fastapi import FastAPI
 from sqlalchemy import select
 
-from discreet.store.tables import ENTRY, SESSION, metadata
+from discreet.store.tables import metadata
+from discreet.store.tables.ledger import ENTRY
+from discreet.store.tables.web import SESSION
 
 
 def snapshot(app: FastAPI, *, ledger: bool = True) -> dict[str, list[tuple[Any, ...]]]:

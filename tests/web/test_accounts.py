@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import select
 
-from discreet.store.tables import ACCOUNT, LINK
+from discreet.store.tables.web import ACCOUNT, LINK
 from discreet.web import links
 from tests.web.client import BOTH_STORES, ORIGIN, PASSWORD, Browser, Clock, make_accounts, signed_in
 from tests.web.samples import account_number

@@ -169,7 +169,7 @@ def test_tokens_expire(app: FastAPI, clock: Clock) -> None:
 def test_a_token_loses_what_its_account_loses(app: FastAPI) -> None:
     from sqlalchemy import update
 
-    from discreet.store.tables import ACCOUNT
+    from discreet.store.tables.web import ACCOUNT
 
     browser = program(app)
     assert browser.get("/api/v1/ledger/head").status_code == 200

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,10 +15,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from discreet.web import Settings, create_app
 from discreet.web.permissions import GRANTED
-from discreet.web.serving import Server, configuration, listen
-from tests.web.client import CHEAP, make_accounts
+from tests.web.loopback import serving
 from tests.web.test_matrix import make_token
 
 CASES = 200
@@ -37,19 +34,8 @@ SCHEMATHESIS = str(Path(sys.executable).parent / "schemathesis")
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[tuple[str, FastAPI]]:
     """A real server on loopback."""
-    ear = listen("127.0.0.1", 0)
-    origin = f"http://127.0.0.1:{ear.getsockname()[1]}"
-    app = create_app(Settings(store=str(tmp_path / "store.db"), data=tmp_path / "data", origin=origin, hashing=CHEAP))
-    make_accounts(app)
-    ready = threading.Event()
-    server = Server(configuration(app), ready.set)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [ear]}, daemon=True)
-    thread.start()
-    assert ready.wait(30)
-    yield origin, app
-    server.should_exit = True
-    thread.join(20)
-    ear.close()
+    with serving(tmp_path) as (app, origin):
+        yield origin, app
 
 
 @pytest.mark.slow

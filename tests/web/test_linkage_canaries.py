@@ -23,7 +23,7 @@ from sqlalchemy import select
 
 from discreet.linkage import ProjectFolder
 from discreet.linkage.exporting import disclosures
-from discreet.store.linkage_tables import PAIR
+from discreet.store.tables.linkage import PAIR
 from discreet.web import Settings
 from discreet.web.jobs.foreman import Foreman
 from discreet.web.linkage import projects

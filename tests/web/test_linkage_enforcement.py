@@ -54,7 +54,7 @@ def exact(app: FastAPI, project: Project) -> Display:
     """The same state of all pairs in a Display, which knows no store."""
     from sqlalchemy import select
 
-    from discreet.store.linkage_tables import ASSIGNMENT, CELL, PAIR
+    from discreet.store.tables.linkage import ASSIGNMENT, CELL, PAIR
 
     home = ProjectFolder.open(project.folder)
     columns = home.identifying()

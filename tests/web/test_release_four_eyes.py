@@ -12,7 +12,7 @@ from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 
 from discreet.releases.registry import Registry
-from discreet.store.tables import PLAN
+from discreet.store.tables.releases import PLAN
 from discreet.web.releasing import plan as plans
 from tests.web.client import Browser, make_accounts, signed_in
 from tests.web.release_data import (

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from sqlalchemy import text
 
 from discreet.releases.registry import Registry
-from discreet.store.tables import PARCEL
+from discreet.store.tables.releases import PARCEL
 from discreet.web.releasing import plan as plans
 from tests.web.client import BOTH_STORES, Browser, make_accounts, signed_in
 from tests.web.release_data import (

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import select, update
 
-from discreet.store.tables import ACCOUNT, LIMIT, SESSION
+from discreet.store.tables.web import ACCOUNT, LIMIT, SESSION
 from discreet.web import Settings, create_app, opaque, sessions
 from tests.web.client import BOTH_STORES, ORIGIN, PASSWORD, Browser, Clock, make_accounts, signed_in
 

@@ -14,6 +14,7 @@ from discreet.errors import UsageError
 from discreet.kernel import Classes, Recoding
 from discreet.kernel.cards import card
 from discreet.risk import Assessment, assess
+from discreet.wording import brief_percent
 
 
 @runtime_checkable
@@ -104,7 +105,7 @@ class Anonymised:
         )
 
     def _repr_html_(self) -> str:
-        kept = {name: f"{share:.1%}" for name, share in self.utility().items()}
+        kept = {name: brief_percent(share) for name, share in self.utility().items()}
         levels = [(name, self.levels.get(name, "class by class"), share) for name, share in kept.items()]
         proof = "" if self.certificate is None else f" {self.certificate.words()}"
         words = (

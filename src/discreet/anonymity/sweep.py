@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from itertools import product
 
-from discreet.anonymity.anonymise import Limits, evaluators
+from discreet.anonymity.levels import evaluators
+from discreet.anonymity.limits import Limits
 from discreet.anonymity.losses import make_loss
 from discreet.anonymity.problem import Node, Problem
 from discreet.errors import UsageError

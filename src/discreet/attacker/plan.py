@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from discreet.attacker.parameters import Floats
 from discreet.kernel.cards import card
 from discreet.kernel.hierarchy import Ints
+from discreet.wording import brief_percent
 
 Marks = NDArray[np.bool_]
 SHOWN = 20
@@ -45,7 +46,7 @@ class Plan:
     def _repr_html_(self) -> str:
         columns = (self.sizes, self.exploits, self.reidentification, self.value)
         listed = zip(*(np.atleast_1d(column)[:SHOWN].tolist() for column in columns), strict=True)
-        rows = [(f"{size:,}", tried, f"{found:.1%}", f"{worth:,.0f}") for size, tried, found, worth in listed]
+        rows = [(f"{size:,}", tried, brief_percent(found), f"{worth:,.0f}") for size, tried, found, worth in listed]
         head = ("people who look alike", "candidates he tries", "re-identified", "worth to him")
         return card("What the adversary plans, by the size of the group.", rows, head=head)
 

@@ -20,6 +20,7 @@ from discreet.errors import UsageError
 from discreet.policy import Policy
 from discreet.risk import assess
 from discreet.sources import Table, read
+from discreet.wording import brief_percent
 
 DRAWN = 20_000
 """Lattices up to this many nodes are drawn whole in a report."""
@@ -216,7 +217,11 @@ def _tell(result: Anonymised, name: str) -> None:
     utility = result.utility()
     heights = {column.name: column.hierarchy.height for column in result.recoding.classes.columns}
     rows = [
-        (column, f"{result.levels[column]} of {heights[column] - 1}" if result.levels else "by class", f"{share:.1%}")
+        (
+            column,
+            f"{result.levels[column]} of {heights[column] - 1}" if result.levels else "by class",
+            brief_percent(share),
+        )
         for column, share in utility.items()
     ]
     console.table(["column", "level", "kept"], rows, numeric=(2,))

@@ -10,6 +10,7 @@ import click
 
 import discreet
 from discreet.cli import console
+from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
     from discreet import Assessment, Policy, Table
@@ -80,7 +81,7 @@ def _tell(assessment: Assessment, table: Table) -> None:
     console.findings(findings(assessment, source=table.name))
     click.echo()
     rows = [
-        (f"{band.label}", f"{band.classes:,}", f"{band.records:,}", f"{band.records / assessment.records:.1%}")
+        (f"{band.label}", f"{band.classes:,}", f"{band.records:,}", brief_percent(band.records / assessment.records))
         for band in assessment.bands
         if band.records
     ]

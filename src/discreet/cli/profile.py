@@ -8,6 +8,7 @@ import click
 
 import discreet
 from discreet.cli import console
+from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
     from discreet.risk import ColumnProfile, Profile
@@ -57,7 +58,7 @@ def _row(column: ColumnProfile) -> list[str]:
         column.looks,
         f"{column.distinct:,}",
         f"{column.missing:,}",
-        f"{column.share_unique:.1%}",
+        brief_percent(column.share_unique),
         column.role,
         column.reason,
         "" if common is None else f"{common.label} ({common.records:,})",

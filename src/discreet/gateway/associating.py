@@ -56,10 +56,7 @@ class Associating:
             common = dict(common)
             for cte in clause.expressions:
                 times = self._uses(cte.this, common)
-                recursive = bool(clause.args.get("recursive"))
-                common[folded(cte.args["alias"].this)] = (
-                    Counter({k: v * 2 for k, v in times.items()}) if recursive else times
-                )
+                common[folded(cte.args["alias"].this)] = times + times if clause.args.get("recursive") else times
         for child in _below(node):
             if isinstance(child, exp.Table):
                 found += self._table_uses(child, common)

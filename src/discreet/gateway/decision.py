@@ -32,7 +32,7 @@ class Outcome:
     """Of a mask: per attribute the rows in which it is emptied."""
 
 
-def decide(exposure: Exposure, publication: Publication, limit: Limit, *, at: float, complete: bool = True) -> Outcome:
+def decide(exposure: Exposure, publication: Publication, limit: Limit, *, at: float) -> Outcome:
     """Release it if all is within the limit; else what the limit's action makes of it."""
     exposure, publication = linked(exposure, publication, at=at)
     whole = exposure.learn(publication.knowledge(), at=at)

@@ -14,11 +14,13 @@ from typing import Any
 from discreet.errors import DiscreetError, PolicyError, StoreError
 from discreet.gateway.accounts import Account, Books, with_seen
 from discreet.gateway.agreed import AgreedLimits
-from discreet.gateway.catalog import Catalog, read_catalog
+from discreet.gateway.catalog import Catalog
+from discreet.gateway.cataloguing import read_catalog
 from discreet.gateway.copied import as_rows, query_of, style_of
 from discreet.gateway.describing import Plans
 from discreet.gateway.entities import Entities
 from discreet.gateway.finding import find_governed, refuse_none, refuse_silence
+from discreet.gateway.forbidden import refused
 from discreet.gateway.histograms import Histograms
 from discreet.gateway.holding import Held
 from discreet.gateway.judge import Refuse, Who
@@ -30,7 +32,6 @@ from discreet.gateway.publishing import Publishing
 from discreet.gateway.reading import NotUnderstood
 from discreet.gateway.refusing import Refusing
 from discreet.gateway.runs import Run
-from discreet.gateway.statements import refused
 from discreet.gateway.understanding import Texts, Understood
 from discreet.gateway.watching import Watch
 from discreet.ledger.ledger import Ledger
@@ -100,6 +101,11 @@ class Governor:
         self._house = asyncio.get_running_loop().create_task(self._keep_house())
 
     def _prepare(self) -> None:
+        self._count_people()
+        self._open_books()
+        self._note_the_start()
+
+    def _count_people(self) -> None:
         self.database = self._own.database()
         self._tables = self._find() if not self.section.tables else dict(self.section.tables)
         self.texts = Texts(self._read_catalog())
@@ -108,6 +114,8 @@ class Governor:
         self.histograms.count_all(self.catalog.governed, self._oids())
         self._sensitivity = self._weights()
         self._check_contexts()
+
+    def _open_books(self) -> None:
         entities = (table.entity for table in self.catalog.governed.values())
         self._entities = Entities.of(entities, hashlib.sha256(self._ledger.keys.values).digest())
         self._books = Books(
@@ -131,6 +139,8 @@ class Governor:
             enforces=self.enforces,
             clock=self.clock,
         )
+
+    def _note_the_start(self) -> None:
         self._ledger.expire()
         self._ledger.record(
             actor="gateway",

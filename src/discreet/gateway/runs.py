@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from discreet.gateway.accounts import Granted
+from discreet.gateway.forbidden import refused
 from discreet.gateway.judge import Refuse
-from discreet.gateway.statements import refused
 from discreet.gateway.understanding import Understood
 
 NAMES = 2_000

@@ -13,12 +13,14 @@ from typing import Any
 from discreet.errors import RequestError
 from discreet.gateway import statements as kinds
 from discreet.gateway.catalog import Catalog
+from discreet.gateway.forbidden import refused, touches
 from discreet.gateway.judge import Refuse
 from discreet.gateway.lexing import Statement, Unreadable
 from discreet.gateway.lexing import statements as split
 from discreet.gateway.reading import NotUnderstood, Reading
 from discreet.gateway.shape import look
-from discreet.gateway.statements import Kind, classify, refused, sets, shifts, touches
+from discreet.gateway.statements import Kind, classify, sets, shifts
+from discreet.gateway.vocabulary import QUERIES, WRITES
 from discreet.misuse.conditions import Reader
 from discreet.misuse.facts import EVERYTHING, Values
 
@@ -184,7 +186,7 @@ def _understood(statement: Statement, catalog: Catalog) -> Understood:
     if kind.what == kinds.RUN and not kind.body:
         return Understood(kind)
     body = Statement(statement.tokens[kind.body :])
-    if kind.body and body.verb not in kinds.QUERIES | kinds.WRITES:
+    if kind.body and body.verb not in QUERIES | WRITES:
         raise NotUnderstood
     unread = Understood(kind if kind.body else Kind(kinds.PASS), sets=sets(statement))
     if not touches(body, catalog):
@@ -209,7 +211,7 @@ def _copy(statement: Statement, kind: Kind, catalog: Catalog) -> Understood:
     from discreet.gateway.copied import query_of
 
     query = query_of(statement)
-    if query.verb not in kinds.QUERIES:
+    if query.verb not in QUERIES:
         raise _Refused(MOVES)
     reading = look(query.text, catalog)
     if reading.moves or reading.writes:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.gateway import statements as kinds
 from discreet.gateway.accounts import Account, Granted
+from discreet.gateway.forbidden import refused
 from discreet.gateway.holding import Held
 from discreet.gateway.judge import Allow, Bind, Decision, Execute, Hold, Parse, Query, Refuse, Request, Verdict, Who
 from discreet.gateway.judging import Judging
@@ -15,7 +16,6 @@ from discreet.gateway.parameters import told
 from discreet.gateway.publication import Publication
 from discreet.gateway.redaction import redacted
 from discreet.gateway.runs import Names, Run, digest_of, renewed
-from discreet.gateway.statements import refused
 from discreet.gateway.understanding import Text, Understood
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from discreet.errors import IntegrityError, Outdated, UsageError
 from discreet.ledger.entry import Charge
-from discreet.store.tables import BUDGET, RESERVATION
+from discreet.store.tables.ledger import BUDGET, RESERVATION
 
 LARGEST = 2**62
 """Amounts stay below this many parts, so that no sum of two leaves the 64 bits of a database."""

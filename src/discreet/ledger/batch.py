@@ -18,7 +18,7 @@ from discreet.ledger.receipt import DENIED, Receipt
 from discreet.ledger.request import Request
 from discreet.ledger.steps import Decision
 from discreet.ledger.tree import Tree
-from discreet.store.tables import ENTRY
+from discreet.store.tables.ledger import ENTRY
 
 Outcome = Receipt | DiscreetError
 Clock = Callable[[], datetime]

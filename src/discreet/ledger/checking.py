@@ -15,7 +15,7 @@ from discreet.ledger.reading import PAGE
 from discreet.ledger.replaying import Replay
 from discreet.ledger.tree import STRIDE, Tree
 from discreet.ledger.verifier import Check, Frontier, Verdict, leaf_hash
-from discreet.store.tables import BUDGET, ENTRY, NODE, RESERVATION, TREE
+from discreet.store.tables.ledger import BUDGET, ENTRY, NODE, RESERVATION, TREE
 
 
 @dataclass

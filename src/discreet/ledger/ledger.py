@@ -27,7 +27,7 @@ from discreet.ledger.tree import Tree, stored_subtree
 from discreet.ledger.verifier import Verdict
 from discreet.ledger.writer import Writer
 from discreet.store import Store
-from discreet.store.tables import RESERVATION
+from discreet.store.tables.ledger import RESERVATION
 
 Result = TypeVar("Result")
 MOST_PARTS = 10**15

@@ -12,7 +12,7 @@ from discreet.ledger.entry import Entry, row_of, timestamp
 from discreet.ledger.keys import Keys, place_of
 from discreet.ledger.tree import Tree
 from discreet.store import Store
-from discreet.store.tables import ENTRY
+from discreet.store.tables.ledger import ENTRY
 
 FORMAT = "discreet-ledger-1"
 

@@ -16,7 +16,7 @@ from discreet.ledger.merkle import inclusion, inclusion_holds
 from discreet.ledger.receipt import Receipt
 from discreet.ledger.tree import Tree, stored_subtree
 from discreet.ledger.verifier import canonical, leaf_hash
-from discreet.store.tables import BUDGET, ENTRY
+from discreet.store.tables.ledger import BUDGET, ENTRY
 
 PAGE = 1_000
 BODIES = select(ENTRY.c.sequence, ENTRY.c.body)

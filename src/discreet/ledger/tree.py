@@ -19,7 +19,7 @@ from discreet.ledger.verifier import (
     signature_holds,
     signed_part,
 )
-from discreet.store.tables import ENTRY, NODE, TREE
+from discreet.store.tables.ledger import ENTRY, NODE, TREE
 
 STRIDE = 8
 """Hashes of complete subtrees are stored at every eighth level: one row per 256 entries."""

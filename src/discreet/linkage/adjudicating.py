@@ -16,7 +16,7 @@ from discreet.linkage.outcomes import Answered, answers_of
 from discreet.linkage.project import Project
 from discreet.linkage.side import MODES, Mode
 from discreet.store import Store
-from discreet.store.linkage_tables import ASSIGNMENT, CELL
+from discreet.store.tables.linkage import ASSIGNMENT, CELL
 
 
 def disputes(store: Store, project: Project) -> list[Answered]:

@@ -15,7 +15,7 @@ from discreet.kernel import Amount, parts_down
 from discreet.linkage.holding import WITHDRAWN, count_project, count_worker, write_cells
 from discreet.linkage.project import Project, now, share
 from discreet.linkage.side import Mode
-from discreet.store.linkage_tables import ASSIGNMENT, PAIR, PROJECT, WORKER
+from discreet.store.tables.linkage import ASSIGNMENT, PAIR, PROJECT, WORKER
 
 
 class Measured(Protocol):

@@ -16,6 +16,7 @@ from typing import Any
 from discreet.errors import UsageError
 from discreet.linkage.backends import DuckDBBackend
 from discreet.linkage.folder import ProjectFolder
+from discreet.wording import percent
 
 PER_RECORD = 20
 FEWEST = 100_000
@@ -48,7 +49,7 @@ class Rule:
         """
         if self.crossed:
             return f"{' and '.join(self.attributes)} swapped: {self.pairs:,} pairs"
-        share = "" if self.recall is None else f", about {self.recall:.0%} of the true ones".replace("%", " %")
+        share = "" if self.recall is None else f", about {percent(round(self.recall, 2))} of the true ones"
         return f"{' and '.join(f'same {name}' for name in self.attributes)}: {self.pairs:,} pairs{share}"
 
     def to_dict(self) -> dict[str, Any]:

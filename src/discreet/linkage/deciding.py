@@ -9,7 +9,7 @@ from discreet.linkage.holding import WITHDRAWN, not_there, read_held
 from discreet.linkage.project import Project, now
 from discreet.linkage.views import CHOICES
 from discreet.store import Store
-from discreet.store.linkage_tables import ASSIGNMENT, DECISION, PROJECT
+from discreet.store.tables.linkage import ASSIGNMENT, DECISION, PROJECT
 
 
 def decide(store: Store, project: Project, worker: str, number: int, choice: int) -> None:

@@ -25,7 +25,7 @@ from discreet.linkage.holding import LimitPassed
 from discreet.linkage.meter import PARTS
 from discreet.linkage.project import Project
 from discreet.linkage.views import REFUSALS
-from discreet.store.linkage_tables import PAIR
+from discreet.store.tables.linkage import PAIR
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from discreet.linkage.meter import Meter
 from discreet.linkage.pair import Pair, State, check_mode
 from discreet.linkage.rules import Declared
 from discreet.linkage.side import Mode
+from discreet.wording import brief_percent, fine_percent
 
 Anonymity = tuple[int, int]
 
@@ -169,8 +170,8 @@ class Display:
         return len(self._shown)
 
     def _repr_html_(self) -> str:
-        rows = [("Pairs", len(self)), ("Base records", f"{len(self.index):,}"), ("Privacy risk (KAPR)", f"{float(self.score):.2%}"),
-                ("Characters shown", f"{float(self.characters):.1%}"), ("Least compatible records", min(self.anonymity, default=0))]  # fmt: skip
+        rows = [("Pairs", len(self)), ("Base records", f"{len(self.index):,}"), ("Privacy risk (KAPR)", fine_percent(float(self.score))),
+                ("Characters shown", brief_percent(float(self.characters))), ("Least compatible records", min(self.anonymity, default=0))]  # fmt: skip
         return card("What the display of these pairs discloses; values are shown by opening cells, not here.", rows)
 
     def __repr__(self) -> str:

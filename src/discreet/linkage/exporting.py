@@ -28,7 +28,7 @@ from discreet.sources.writing.cells import guarded
 from discreet.sources.writing.staging import unwritable
 from discreet.sources.writing.targets import FileTarget
 from discreet.store import Store
-from discreet.store.linkage_tables import ASSIGNMENT, CELL
+from discreet.store.tables.linkage import ASSIGNMENT, CELL
 
 Format = Literal["parquet", "csv"]
 

@@ -12,8 +12,8 @@ from discreet.errors import BudgetExhausted, NotThere, Outdated
 from discreet.linkage.pair import State
 from discreet.linkage.project import Project, now
 from discreet.linkage.side import MODES, Mode
-from discreet.store.linkage_tables import ASSIGNMENT, CELL, DECISION, PAIR, PROJECT, WORKER
-from discreet.store.tables import BUDGET
+from discreet.store.tables.ledger import BUDGET
+from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION, PAIR, PROJECT, WORKER
 
 WITHDRAWN = "withdrawn"
 Opened = Sequence[tuple[str, Mode]]

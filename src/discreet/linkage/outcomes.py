@@ -15,7 +15,7 @@ from discreet.linkage.pairs import Labels, Pairs
 from discreet.linkage.project import Project
 from discreet.linkage.views import CHOICES
 from discreet.store import Store
-from discreet.store.linkage_tables import ASSIGNMENT, DECISION, PAIR
+from discreet.store.tables.linkage import ASSIGNMENT, DECISION, PAIR
 
 Verdict = Literal["same", "different", "can't tell", "disputed", "open"]
 SAME, DIFFERENT, CANNOT_TELL, DISPUTED, OPEN = "same", "different", "can't tell", "disputed", "open"

@@ -15,7 +15,6 @@ from discreet.linkage.pairs import Labels, Pairs, probability_of
 from discreet.sources import Table, read
 from discreet.sources.duckdb import quote, translated
 from discreet.sources.local import local_desk
-from discreet.sources.writing.duckdb import DuckDBDesk
 
 SAME = ("1", "TRUE", "T", "YES", "Y", "SAME", "MATCH")
 DIFFERENT = ("0", "FALSE", "F", "NO", "N", "DIFFERENT", "NONMATCH")
@@ -89,7 +88,7 @@ def _joined(folder: ProjectFolder, source: Any, ids: tuple[str, str] | None, mor
     table = source if isinstance(source, Table) else read(Path(source) if isinstance(source, str) else source)
     named = ids or _first_two(table)
     with local_desk(table, [*named, *more.values()]) as desk, translated(desk.name):
-        found: dict[str, Any] = desk.run(_join_sql(folder, desk, named, more)).fetchnumpy()
+        found: dict[str, Any] = desk.run(_join_sql(folder, named, more)).fetchnumpy()
     return _checked(folder, found, table)
 
 
@@ -99,7 +98,7 @@ def _first_two(table: Table) -> tuple[str, str]:
     return table.columns[0], table.columns[1]
 
 
-def _join_sql(folder: ProjectFolder, desk: DuckDBDesk, ids: Sequence[str], more: dict[str, str]) -> str:
+def _join_sql(folder: ProjectFolder, ids: Sequence[str], more: dict[str, str]) -> str:
     """Ids of pairs in one table may be in any order."""
     scans = [
         f"(SELECT id, record FROM {folder.scan('bridge', table)})" for table in (folder.tables[0], folder.tables[-1])

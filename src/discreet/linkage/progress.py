@@ -20,8 +20,8 @@ from discreet.linkage.outcomes import Answered, read_answers
 from discreet.linkage.project import Project
 from discreet.linkage.views import CHOICES, Gauge
 from discreet.store import Store
-from discreet.store.linkage_tables import ASSIGNMENT, CELL, DECISION, PROJECT, WORKER
-from discreet.store.tables import BUDGET
+from discreet.store.tables.ledger import BUDGET
+from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION, PROJECT, WORKER
 
 LONGEST_PAUSE = 300
 """Seconds; whoever does nothing for longer is taken to be away."""

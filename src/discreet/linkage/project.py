@@ -20,7 +20,7 @@ from discreet.linkage.comparison import Kind
 from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.meter import Meter
 from discreet.store import Store
-from discreet.store.linkage_tables import PROJECT
+from discreet.store.tables.linkage import PROJECT
 
 Initial = Literal["masked", "minimum", "moderate", "full"]
 INITIAL: dict[Initial, str] = {

@@ -13,6 +13,7 @@ import numpy as np
 from discreet.kernel.cards import card
 from discreet.misuse.prepared import Plan
 from discreet.misuse.sensitivity import Sensitivity
+from discreet.wording import percent
 
 SHOWN = 10
 """How many of the rows that weigh most are named."""
@@ -119,7 +120,7 @@ class Score:
         rows = [
             (heavy.row, f"{heavy.record_score:.4g}", f"{heavy.crowd:,}", ", ".join(heavy.columns)) for heavy in self.top
         ]
-        share = "" if self.normalised is None else f", {self.normalised:.1%} of what the whole source would score"
+        share = "" if self.normalised is None else f", {percent(self.normalised)} of what the whole source would score"
         words = (
             f"A misuse score of {self.value:.4g} for {self.rows:,} rows{share}. The rows that weigh most, by position:"
         )

@@ -29,6 +29,7 @@ from discreet.policy.schema import (
     Role,
     WidthsRule,
 )
+from discreet.wording import fine_percent
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ class Policy:
     def _repr_html_(self) -> str:
         roles: tuple[Role, ...] = ("identifier", "quasi", "sensitive", "other")
         rows = [(role, ", ".join(self.named(role)) or "none") for role in roles]
-        allowed = f"Up to {self.limits.at_risk:.1%} of people" if self.limits.at_risk else "Nobody"
+        allowed = f"Up to {fine_percent(self.limits.at_risk)} of people" if self.limits.at_risk else "Nobody"
         return card(f"{allowed} may be at a risk above {self.limits.threshold:g}. What the columns are:", rows)
 
 

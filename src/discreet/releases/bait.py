@@ -21,6 +21,7 @@ from discreet.releases.kinship import same_origin
 from discreet.releases.linked import Candidates, Linked
 from discreet.releases.removal import classes_per_recipient, deal, removed_classes
 from discreet.releases.sizes import decoy_sizes
+from discreet.wording import fine_percent
 
 DECOYS = 10
 BUDGET = 0.05
@@ -129,7 +130,7 @@ class BaitPlan:
         share = max(copy.removed_records for copy in self.copies) / self.linked.released.records
         return (
             f"{len(self.copies):,} recipients get {len(first.decoys):,} decoys each, none in two copies, of {self.available:,} "
-            f"candidates; each copy lacks {len(first.removed):,} real classes ({self.removal}), at most {share:.1%} of "
+            f"candidates; each copy lacks {len(first.removed):,} real classes ({self.removal}), at most {fine_percent(share)} of "
             f"its people. A recipient with a list of the population can tell these decoys by counting look-alikes, alone or "
             f"with others."
         )

@@ -20,13 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity import anonymise, sweep
-from discreet.anonymity.anonymise import Limits
+from discreet.anonymity.limits import Limits
 from discreet.anonymity.lost import loss_of
 from discreet.anonymity.problem import Problem
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable, Recoding
 from discreet.kernel.hierarchy import Ints, Label
 from discreet.releases.joins import Node, breaches, exposed, meet
+from discreet.wording import fine_percent
 
 MOST_BASES = 500
 """Minimal nodes that are tried as the one below a family."""
@@ -108,7 +109,7 @@ class Fingerprints:
         return (
             f"{len(self.recipients):,} recipients get levels of their own, and {self.suppressed:,} of "
             f"{self.classes.records:,} people are left out of all copies. Whichever copies are joined, everybody looks like "
-            f"at least {self.k - 1:,} others. The copies lose {min(losses):.1%} to {max(losses):.1%} of the detail. {blame} "
+            f"at least {self.k - 1:,} others. The copies lose {fine_percent(min(losses))} to {fine_percent(max(losses))} of the detail. {blame} "
             f"Whoever generalises a copy further removes the mark."
         )
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, insert, select, update
 from sqlalchemy.exc import IntegrityError as Taken
 
 from discreet.errors import Outdated, Refused, UsageError
-from discreet.store.tables import RELEASE, RELEASE_COPY
+from discreet.store.tables.releases import RELEASE, RELEASE_COPY
 
 STATES = {
     "planned": "sealed; waits for approval",

@@ -17,6 +17,7 @@ from discreet.errors import EmptySource, PopulationError, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.classes import Levels
 from discreet.kernel.hierarchy import Ints, read_only
+from discreet.wording import percent
 
 Floats = NDArray[np.float64]
 MOST_UNCOVERED = 100
@@ -200,7 +201,7 @@ def population_at(population: Classes, data: Classes) -> Classes:
 def _wrong_population(linked: Linked) -> PopulationError:
     share = linked.uncovered_records / linked.released.records
     return PopulationError(
-        f"{linked.uncovered_records:,} of {linked.released.records:,} released people ({share:.1%}) are in classes where "
+        f"{linked.uncovered_records:,} of {linked.released.records:,} released people ({percent(share)}) are in classes where "
         "the population has nobody; more than 1 % means that it is the wrong population.",
         remedy="Give the population from which the data were drawn, written in the same way and read by the same policy.",
     )

@@ -27,6 +27,7 @@ from discreet.releases.nudging import repeated
 from discreet.releases.showing import exhibit
 from discreet.releases.telling import Gate, told
 from discreet.sources.table import Table
+from discreet.wording import brief_percent
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class Marking:
         }
 
     def __repr__(self) -> str:
-        return f"Marking({len(self.marks)} marks, {self.rows_lost:.1%} of rows lost per copy, gate {self.gate.auc:.2f})"
+        return f"Marking({len(self.marks)} marks, {brief_percent(self.rows_lost)} of rows lost per copy, gate {self.gate.auc:.2f})"
 
 
 @dataclass(frozen=True, eq=False)

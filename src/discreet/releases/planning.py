@@ -18,6 +18,7 @@ from discreet.releases.manifest import Settings
 from discreet.releases.marking import Marking, mark
 from discreet.releases.preflight import Preflight
 from discreet.sources import Table
+from discreet.wording import fine_percent, percent
 
 NO_SECRET = hashlib.sha256(b"discreet: a plan has no secret").digest()
 """A plan draws its marks with this key; the marks of a release are others."""
@@ -83,8 +84,8 @@ def _given(table: Table, population: Countable | Classes, settings: Settings, le
     suppressed = linked.suppressed.records
     if suppressed > settings.suppression * classes.records:
         raise Refused(
-            f"At these levels {suppressed:,} of {classes.records:,} people ({suppressed / classes.records:.1%}) are in "
-            f"classes of fewer than {settings.k}, and at most {settings.suppression:.0%} may be left out.",
+            f"At these levels {suppressed:,} of {classes.records:,} people ({percent(suppressed / classes.records)}) are in "
+            f"classes of fewer than {settings.k}, and at most {fine_percent(settings.suppression)} may be left out.",
             remedy="Allow more suppression, or start a release of another name, which finds levels of its own.",
         )
     return Node(linked, classes, (f"at least {settings.k} people in every class",))

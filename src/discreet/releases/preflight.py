@@ -14,6 +14,7 @@ from discreet.releases.laws import Law
 from discreet.releases.marking import Marking
 from discreet.releases.power import ALPHA, POWER, claims_until_traced, coalition_supported, marks_needed
 from discreet.releases.telling import REFUSE, WARN
+from discreet.wording import fine_percent, percent
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,9 @@ def _sentences(flight: Preflight) -> Iterator[str]:
         yield f"That is fewer than {FEWEST_MARKS}: a leak can hardly be traced."
     yield _coalition(flight)
     yield (
-        f"Every copy lacks {flight.rows_lost:.1%} of the released rows on average, and in fewer than one case in a million "
-        f"more than {flight.most_lost:.1%}, however many recipients there are. No value of any column changes its share by "
-        f"more than {flight.largest_shift:.2%}."
+        f"Every copy lacks {fine_percent(flight.rows_lost)} of the released rows on average, and in fewer than one case in a million "
+        f"more than {fine_percent(flight.most_lost)}, however many recipients there are. No value of any column changes its share by "
+        f"more than {fine_percent(flight.largest_shift)}."
     )
     yield (
         f"Somebody who re-identifies people, the riskiest first, is named after {_claims(flight.claims)}; two who claim only "
@@ -99,7 +100,7 @@ def _sentences(flight: Preflight) -> Iterator[str]:
 
 
 def _coalition(flight: Preflight) -> str:
-    sure = f"with at most {ALPHA:g} for all innocents together, and in {POWER:.0%} of cases"
+    sure = f"with at most {ALPHA:g} for all innocents together, and in {percent(POWER)} of cases"
     one, *_ = flight.needed
     if not flight.coalition:
         return (

@@ -16,7 +16,7 @@ from discreet.releases import keeping, sealing
 from discreet.releases.keeping import Copy, Kept
 from discreet.releases.keyed import derive
 from discreet.releases.manifest import Manifest
-from discreet.store.tables import ENTRY
+from discreet.store.tables.ledger import ENTRY
 
 
 @dataclass(frozen=True)

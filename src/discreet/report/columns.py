@@ -5,8 +5,8 @@ from __future__ import annotations
 from discreet.report.components import Table, shown_on_demand, table
 from discreet.report.markup import Markup, join
 from discreet.report.svg import spark
-from discreet.report.words import brief_percent
 from discreet.risk import ColumnProfile, Profile
+from discreet.wording import brief_percent
 
 ROLES = {
     "identifier": "identifier",

@@ -8,8 +8,9 @@ from discreet.policy import Policy
 from discreet.report.components import Table
 from discreet.report.findings.reidentification import allowed
 from discreet.report.markup import Markup, element, join
-from discreet.report.words import amount, brief_percent, decimal, listed, one_in, people
+from discreet.report.words import amount, decimal, listed, one_in, people
 from discreet.risk import Assessment, Payoffs, Presence
+from discreet.wording import brief_percent
 
 Row = tuple[str, str, str]
 

@@ -1,10 +1,12 @@
-"""Numbers as people read them: separators, plurals, percentages that never claim to be nothing."""
+"""Numbers as people read them: separators, plurals, people, risks, moments. Shares are in `discreet.wording`."""
 
 from __future__ import annotations
 
 import datetime
 import math
 from collections.abc import Sequence
+
+from discreet.wording import percent
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -38,40 +40,6 @@ def people(number: int) -> str:
     ('nobody', '1 person', '32,561 people')
     """
     return plural(number, "person", "people") if number else "nobody"
-
-
-def percent(share: float, *, below: str = "fewer than ", above: str = "more than ") -> str:
-    """A share with one digit; never 0.0 % for something, nor 100.0 % for less than all.
-
-    >>> percent(0.037), percent(0.5), percent(1e-5), percent(0.9999), percent(0.0), percent(1.0)
-    ('3.7 %', '50 %', 'fewer than 0.1 %', 'more than 99.9 %', '0 %', '100 %')
-    """
-    if 0 < share < 0.001:
-        return f"{below}0.1 %"
-    if 0.999 < share < 1:
-        return f"{above}99.9 %"
-    whole = abs(share * 100 - round(share * 100)) < 1e-9
-    return f"{share * 100:.{0 if whole else 1}f} %"
-
-
-def brief_percent(share: float) -> str:
-    """The same where there is little room.
-
-    >>> brief_percent(1e-5), brief_percent(0.9999)
-    ('< 0.1 %', '> 99.9 %')
-    """
-    return percent(share, below="< ", above="> ")
-
-
-def fine_percent(share: float) -> str:
-    """A share of which the smallest matters too: two digits that say something.
-
-    >>> fine_percent(0.0138), fine_percent(0.000694), fine_percent(0.2), fine_percent(0.0)
-    ('1.4 %', '0.069 %', '20 %', '0 %')
-    """
-    if not 0 < share < 0.001:
-        return brief_percent(share)
-    return f"{measure(share * 100, digits=2)} %"
 
 
 def part(number: int, whole: int, *, where: str = "") -> str:
@@ -159,19 +127,6 @@ def decimal(number: float, *, digits: int = 3) -> str:
     if 0 < number < 10**-digits:
         return f"below {10**-digits:g}"
     return f"{number:,.{digits}f}".rstrip("0").rstrip(".")
-
-
-def measure(number: float, *, digits: int = 3) -> str:
-    """A measure of any size: so many digits that say something, and all of those before the point.
-
-    >>> measure(0.241932), measure(75.83), measure(123456789.4), measure(0.0), measure(2.0)
-    ('0.242', '75.8', '123,456,789', '0', '2')
-    """
-    if number == 0:
-        return "0"
-    places = max(0, digits - 1 - math.floor(math.log10(abs(number))))
-    text = f"{number:,.{places}f}"
-    return text.rstrip("0").rstrip(".") if places else text
 
 
 def amount(number: float) -> str:

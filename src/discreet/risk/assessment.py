@@ -17,6 +17,7 @@ from discreet.risk.inference import Inference, infer
 from discreet.risk.population import PopulationUniqueness, estimate
 from discreet.risk.presence import Presence, linked_sizes, presence
 from discreet.risk.reidentification import Band, Reidentification, bands, journalist, marketer, prosecutor
+from discreet.wording import brief_percent, percent
 
 
 @runtime_checkable
@@ -106,17 +107,17 @@ class Assessment:
 
     def _repr_html_(self) -> str:
         verdict = "above" if self.exceeded else "within"
-        words = f"Risk by {', '.join(self.columns)}: {self.binding.at_risk:.1%} of people are at risk, which is {verdict} the limit."
+        words = f"Risk by {', '.join(self.columns)}: {percent(self.binding.at_risk)} of people are at risk, which is {verdict} the limit."
         return card(words, self._rows())
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
             ("People", f"{self.records:,}"),
             ("Classes of people who look alike", f"{self.classes:,}"),
-            ("People who are unique", f"{self.uniques:,} ({self.uniques / self.records:.1%})"),
+            ("People who are unique", f"{self.uniques:,} ({brief_percent(self.uniques / self.records)})"),
             ("Smallest class (k)", f"{self.k:,}"),
-            (f"At risk above {self.threshold:g}, prosecutor", f"{self.prosecutor.at_risk:.1%}"),
-            (f"At risk above {self.threshold:g}, journalist", f"{self.journalist.at_risk:.1%}"),
+            (f"At risk above {self.threshold:g}, prosecutor", brief_percent(self.prosecutor.at_risk)),
+            (f"At risk above {self.threshold:g}, journalist", brief_percent(self.journalist.at_risk)),
             ("Average risk", f"{self.average_risk:.4f}"),
             ("Marketer success", f"{self.marketer:.4f}"),
         ]

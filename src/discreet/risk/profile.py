@@ -17,6 +17,7 @@ from discreet.kernel.hierarchy import Ints
 from discreet.policy import Draft, Role
 from discreet.risk.combinations import Combination, SinglingOut, singling_out
 from discreet.risk.roles import Content, content, guess
+from discreet.wording import brief_percent
 
 FEWEST = 5
 """Values held by fewer people are not shown."""
@@ -123,7 +124,8 @@ class Profile:
         best = max(self.telling, key=lambda one: one.unique, default=None)
         alone = "" if best is None else f" {', '.join(best.columns)} single out {best.unique:,} of them."
         rows = [
-            (one.name, one.role, f"{one.distinct:,}", f"{one.share_unique:.1%}", one.reason) for one in self.columns
+            (one.name, one.role, f"{one.distinct:,}", brief_percent(one.share_unique), one.reason)
+            for one in self.columns
         ]
         head = ("column", "may be", "distinct", "people alone", "because")
         return card(f"{self.source} holds {self.records:,} people.{alone}", rows, head=head)

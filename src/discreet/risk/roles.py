@@ -11,6 +11,7 @@ from typing import Literal
 
 from discreet.kernel.rules import DAY
 from discreet.policy import Role
+from discreet.wording import percent
 
 Content = Literal["number", "date", "boolean", "code", "text", "empty"]
 
@@ -75,7 +76,7 @@ def guess(name: str, looks: Content, values: Sequence[str], *, share_unique: flo
     if looks == "date":
         return Guess("quasi", "dates are often known from elsewhere", rule)
     if share_unique >= NEARLY_ALL and looks != "number":
-        return Guess("identifier", f"{share_unique:.0%} of people have a value of their own")
+        return Guess("identifier", f"{percent(share_unique)} of people have a value of their own")
     return Guess("other", "nothing in its name or values points to a person")
 
 

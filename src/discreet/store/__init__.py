@@ -11,8 +11,6 @@ try:
 except ImportError:
     raise MissingExtra("store", needed_for="Keeping state (ledger, budgets)") from None
 
-from discreet.store import gateway_tables as _gateway_tables  # noqa: F401 - known to the metadata
-from discreet.store import linkage_tables as _linkage_tables  # noqa: F401 - known to the metadata
 from discreet.store.address import Address, default_folder
 from discreet.store.exposures import Exposures, Kept
 from discreet.store.store import Store

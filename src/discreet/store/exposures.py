@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import Outdated
 from discreet.store.store import Store
-from discreet.store.tables import EXPOSURE
+from discreet.store.tables.misuse import EXPOSURE
 
 
 @dataclass(frozen=True)

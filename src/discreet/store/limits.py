@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Row, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import Outdated
-from discreet.store.gateway_tables import LIMIT
-from discreet.store.tables import ACCOUNT
+from discreet.store.tables.gateway import LIMIT
+from discreet.store.tables.web import ACCOUNT
 
 PARTS = 1_000_000
 """Exposures and limits are kept in millionths."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
-from discreet.store.tables import ACCOUNT, LINK, SESSION
+from discreet.store.tables.web import ACCOUNT, LINK, SESSION
 from discreet.web.problems import Problem
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,38}[a-z0-9])?")

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, or_, select
 from discreet.errors import IntegrityError
 from discreet.ledger import Entry
 from discreet.ledger.entry import LONGEST_TEXT
-from discreet.store.tables import ENTRY
+from discreet.store.tables.ledger import ENTRY
 from discreet.web.problems import Problem
 
 PAGE = 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import select
 
 from discreet.ledger.entry import Detail
-from discreet.store.tables import ENTRY
+from discreet.store.tables.ledger import ENTRY
 from discreet.web.context import Context
 from discreet.web.problems import Problem
 

@@ -11,10 +11,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select, update
 
-from discreet.store.tables import ACCOUNT, DATASET, ENTRY, JOB
+from discreet.store.tables.datasets import DATASET, JOB
+from discreet.store.tables.ledger import ENTRY
+from discreet.store.tables.web import ACCOUNT
 from discreet.web.accounts import Account
 from discreet.web.datasets.policies import rules
-from discreet.web.jobs.job import ACTIVE
+from discreet.web.jobs.queued import ACTIVE
 
 LOOKED_AT = 50
 """So many of the newest assessments are asked whether somebody has read their report."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, case, delete, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from discreet.store.tables import LIMIT
+from discreet.store.tables.web import LIMIT
 from discreet.web import words
 from discreet.web.problems import Problem
 

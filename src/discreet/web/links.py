@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from discreet.store.tables import LINK
+from discreet.store.tables.web import LINK
 from discreet.web import accounts, opaque
 from discreet.web.accounts import Account
 from discreet.web.problems import Problem

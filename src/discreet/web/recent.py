@@ -10,7 +10,8 @@ from sqlalchemy import Connection, func, select
 from discreet.ledger import Budget
 from discreet.ledger.entry import timestamp
 from discreet.ledger.events import EVENTS
-from discreet.store.tables import CHECK, ENTRY
+from discreet.store.tables.ledger import ENTRY
+from discreet.store.tables.web import CHECK
 
 DAYS = 14
 NEARLY = 80

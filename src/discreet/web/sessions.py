@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, insert, or_, select, update
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.store.tables import ACCOUNT, SESSION
+from discreet.store.tables.web import ACCOUNT, SESSION
 from discreet.web import opaque
 from discreet.web.accounts import Account, account_of
 

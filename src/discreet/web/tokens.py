@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from discreet.store.tables import ACCOUNT, TOKEN
+from discreet.store.tables.web import ACCOUNT, TOKEN
 from discreet.web import opaque
 from discreet.web.accounts import Account, account_of
 from discreet.web.permissions import GRANTED, SESSIONS_ONLY

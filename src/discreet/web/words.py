@@ -9,7 +9,8 @@ from typing import Any
 
 from discreet.ledger.entry import timestamp
 from discreet.report.components import prose
-from discreet.report.words import MONTHS, percent, plural
+from discreet.report.words import MONTHS, plural
+from discreet.wording import percent
 
 MOST_DIGITS = 6
 UNITS = ((86_400, "day", "days"), (3_600, "hour", "hours"), (60, "minute", "minutes"))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, select, update
 
 from discreet.ledger import Ledger
-from discreet.store.gateway_tables import DAY, READ, REFUSAL, USER, WATCHED
+from discreet.store.tables.gateway import DAY, READ, REFUSAL, USER, WATCHED
 from discreet.web.gateway import following, users
 from discreet.web.gateway.following import follow
 from discreet.web.gateway.told import told_of

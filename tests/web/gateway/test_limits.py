@@ -12,8 +12,8 @@ from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 
 from discreet.store import limits
-from discreet.store.gateway_tables import LIMIT
 from discreet.store.limits import Agreed
+from discreet.store.tables.gateway import LIMIT
 from tests.web.client import BOTH_STORES, Browser, Clock, make_accounts, signed_in
 from tests.web.gateway_data import MILLION, answered, proposed, somebody
 from tests.web.snapshot import entries, snapshot

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import insert
 
-from discreet.store.gateway_tables import DAY, USER, WATCHED
+from discreet.store.tables.gateway import DAY, USER, WATCHED
 from discreet.web.gateway import users
 from discreet.web.gateway.following import follow
 from discreet.web.gateway.incidents import incidents

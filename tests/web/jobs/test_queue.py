@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from discreet.store.tables import JOB
+from discreet.store.tables.datasets import JOB
 from discreet.web.jobs import job as jobs
 from discreet.web.jobs import queue
 from discreet.web.jobs.job import Job, Result
+from discreet.web.jobs.queued import ACTIVE
 from tests.web.client import BOTH_STORES
 from tests.web.jobs.working import enqueue, look, made
 
@@ -179,7 +180,7 @@ def test_whatever_happens_in_whatever_order(app: FastAPI, steps: list[str], data
     claims: list[Job] = []
     numbers: list[int] = []
     with app.state.site.store.writing() as connection:
-        connection.execute(update(JOB).where(JOB.c.state.in_(jobs.ACTIVE)).values(state="cancelled", claim=None))
+        connection.execute(update(JOB).where(JOB.c.state.in_(ACTIVE)).values(state="cancelled", claim=None))
     for step in steps:
         if step == "ask":
             numbers.append(enqueue(app))

@@ -20,9 +20,9 @@ from discreet.misuse import Sensitivity, prepare, reduce_rows, score
 from discreet.people import DemoFiles
 from discreet.policy import Policy
 from discreet.report.contrast import Contrast, Side
-from discreet.report.words import brief_percent
 from discreet.risk import assess, profile, singling_out
 from discreet.sources import Table, read
+from discreet.wording import brief_percent
 
 ASKED = 200
 """Patients that a clerk asks for."""

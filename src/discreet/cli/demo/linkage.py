@@ -12,7 +12,7 @@ from discreet.cli.demo.store import open_ledger
 from discreet.errors import MissingExtra, Refused
 from discreet.people import write_extracts
 from discreet.report.contrast import Contrast, Side
-from discreet.report.words import brief_percent
+from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger

@@ -16,9 +16,9 @@ from discreet.errors import MissingExtra, Refused
 from discreet.people import DemoFiles
 from discreet.policy import Policy
 from discreet.report.contrast import Contrast, Side
-from discreet.report.words import brief_percent
 from discreet.sources import Table, read
 from discreet.sources.rows import fetch
+from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger

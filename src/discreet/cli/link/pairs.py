@@ -11,6 +11,7 @@ import click
 from discreet import __version__
 from discreet.cli import console
 from discreet.errors import UsageError
+from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
     from discreet.linkage import Candidates, Labels, ProjectFolder
@@ -122,7 +123,7 @@ def _tell(found: Candidates, folder: ProjectFolder) -> None:
             (
                 " and ".join(rule.attributes) + (" swapped" if rule.crossed else ""),
                 f"{rule.pairs:,}",
-                "" if rule.recall is None else f"{rule.recall:.1%}",
+                "" if rule.recall is None else brief_percent(rule.recall),
             )
             for rule in found.model.blocking.rules
         ]

@@ -10,6 +10,7 @@ import click
 from discreet.cli import console
 from discreet.cli.ledger import store_option
 from discreet.cli.link.known import opened, project_called
+from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
     from discreet.linkage.progress import Progress, WorkerProgress
@@ -82,7 +83,7 @@ def _gauge(gauge: Gauge) -> tuple[str, str]:
 
 
 def _percent(share: Fraction) -> str:
-    return f"{float(100 * share):.1f} %"
+    return brief_percent(float(share))
 
 
 def _kappa(kappa: Fraction | None) -> str:

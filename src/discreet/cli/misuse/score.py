@@ -13,6 +13,7 @@ from discreet.errors import UsageError
 from discreet.misuse import Score, Sensitivity, score
 from discreet.policy import Policy
 from discreet.sources import Table, read
+from discreet.wording import percent
 
 
 @click.command(name="score", short_help="Measure what a result could do in the wrong hands.")
@@ -111,7 +112,7 @@ def _tell(found: Score, result: Table, source: Table, limit: float | None) -> No
 
 
 def _sentences(found: Score, source: Table, limit: float | None) -> list[str]:
-    share = "" if found.normalised is None else f", {found.normalised:.1%} of what the whole table could do"
+    share = "" if found.normalised is None else f", {percent(found.normalised)} of what the whole table could do"
     unit = "rows" if found.weighed.rows is None else "entities"
     said = [
         f"{found.rows:,} {unit}; the heaviest scores {found.record_score:.4g}, all together {found.value:.4g}{share}."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from discreet.anonymity import anonymise
@@ -9,6 +11,10 @@ from discreet.cli import console
 from discreet.cli.release.asked import search_options
 from discreet.policy import Policy
 from discreet.sources import read
+from discreet.wording import brief_percent
+
+if TYPE_CHECKING:
+    from discreet.releases.attacks import Outcome, Played
 
 
 @click.command(name="attack", short_help="Play recipients who try to find the decoys.")
@@ -69,17 +75,22 @@ def command(
         )
     if as_json:
         console.data(played.to_dict())
-        return 0 if played.holds else 1
-    console.heading(f"{recipients} recipients of {table.name} look for decoys")
+    else:
+        console.heading(f"{recipients} recipients of {table.name} look for decoys")
+        _tell(played)
+    return 0 if played.holds else 1
+
+
+def _tell(played: Played) -> None:
     head = ["attack", "AUC", "luck", "decoys among those named", "by guessing"]
     for name, outcomes in played.outcomes.items():
         click.echo(f"\nMode: {name}")
-        rows = [
-            (one.attack, f"{one.auc:.2f}", f"{one.floor:.2f}", f"{one.precision:.0%}", f"{one.guessing:.0%}")
-            for one in outcomes
-        ]
-        console.table(head, rows, numeric=(1, 2, 3, 4))
+        console.table(head, [_row(one) for one in outcomes], numeric=(1, 2, 3, 4))
     click.echo()
     for sentence in played.words():
         click.echo(click.wrap_text(console.plain(sentence), width=96, initial_indent="• ", subsequent_indent="  "))
-    return 0 if played.holds else 1
+
+
+def _row(one: Outcome) -> tuple[str, ...]:
+    shares = (brief_percent(one.precision), brief_percent(one.guessing))
+    return (one.attack, f"{one.auc:.2f}", f"{one.floor:.2f}", *shares)

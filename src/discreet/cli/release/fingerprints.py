@@ -12,6 +12,7 @@ from discreet.errors import UsageError
 from discreet.policy import Policy
 from discreet.releases import Fingerprints, plan_fingerprints
 from discreet.sources import Table, read
+from discreet.wording import brief_percent
 
 
 @click.command(name="fingerprints", short_help="Give each recipient levels of its own, where that is safe.")
@@ -104,7 +105,7 @@ def _tell(found: Fingerprints, table: Table) -> None:
     click.echo(click.wrap_text(found.words(), width=96))
     click.echo()
     rows = [
-        (one.recipient, *(str(one.levels[name]) for name in found.classes.names), f"{one.loss:.1%}")
+        (one.recipient, *(str(one.levels[name]) for name in found.classes.names), brief_percent(one.loss))
         for one in found.recipients
     ]
     head = ["recipient", *found.classes.names, "lost"]

@@ -11,7 +11,8 @@ from discreet.anonymity import Certificate
 from discreet.report.components import Figure, Table
 from discreet.report.markup import Markup, element, join
 from discreet.report.svg import THINNEST, Drawing, percentage, rect, stripes, text
-from discreet.report.words import agree, brief_percent, measure
+from discreet.report.words import agree
+from discreet.wording import brief_percent, measure
 
 Fill = Literal["counted", "ruled", "open"]
 BAR, LINE, SWATCH = 24, 26, 14

@@ -8,8 +8,9 @@ from discreet.report.anonymised.case import Case
 from discreet.report.charts.reidentification import alike, inhabited, standing
 from discreet.report.components import Figure, Table
 from discreet.report.svg import Bar, Fill, Group
-from discreet.report.words import brief_percent, fine_percent, one_in, people
+from discreet.report.words import one_in, people
 from discreet.risk import Assessment, Band
+from discreet.wording import brief_percent, fine_percent
 
 ARROW = " → "
 THIN = "Thin grey bars: before. Thick bars: as published."

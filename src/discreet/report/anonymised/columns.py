@@ -6,7 +6,8 @@ from discreet.report.anonymised.case import Case, Kept
 from discreet.report.components import Figure, Table
 from discreet.report.markup import join
 from discreet.report.svg import Bar, Group
-from discreet.report.words import brief_percent, listed, percent, plural
+from discreet.report.words import listed, plural
+from discreet.wording import brief_percent, percent
 
 
 def kept(case: Case) -> Figure:

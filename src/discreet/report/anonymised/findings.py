@@ -10,20 +10,9 @@ from discreet.report.anonymised.losses import loss_in_words
 from discreet.report.findings import Finding
 from discreet.report.findings.inference import inferred
 from discreet.report.findings.reidentification import at_risk
-from discreet.report.words import (
-    agree,
-    columns,
-    crowd,
-    fine_percent,
-    lowered,
-    measure,
-    one_in,
-    part,
-    people,
-    percent,
-    plural,
-)
+from discreet.report.words import agree, columns, crowd, lowered, one_in, part, people, plural
 from discreet.risk import Assessment
+from discreet.wording import fine_percent, measure, percent
 
 Teller = Callable[[Case, str], tuple[Finding, ...]]
 KNOWS = {

@@ -12,7 +12,8 @@ from discreet.report.components import Figure, Table
 from discreet.report.markup import Markup, join
 from discreet.report.plot import FOOT, Box, Frame, Scale, anchor, dot, fitting, foot, logarithmic, upright
 from discreet.report.svg import Drawing, text
-from discreet.report.words import fine_percent, measure, people, plural
+from discreet.report.words import people, plural
+from discreet.wording import fine_percent, measure
 
 TOP, HEIGHT = 52, 240
 PHONE, DESK, LETTER = 240, 400, 7.5
@@ -46,7 +47,7 @@ def frontier(case: Case, points: Sequence[Point]) -> Figure:
         key="frontier",
         title="What more protection would cost",
         about=_about(shown),
-        reading=tuple(_reading(case, shown, chosen)),
+        reading=tuple(_reading(shown, chosen)),
         groups=(),
         table=_table(case, shown, chosen),
         drawing=_drawing(shown, chosen),
@@ -82,7 +83,7 @@ def _about(shown: Sequence[Point]) -> str:
     )
 
 
-def _reading(case: Case, shown: Sequence[Point], chosen: Point | None) -> Iterator[str]:
+def _reading(shown: Sequence[Point], chosen: Point | None) -> Iterator[str]:
     yield (
         "For each k (so many people look alike at least) the least loss that reaches it. Further right, more is lost; "
         "further down, the risk is lower."

@@ -14,7 +14,8 @@ from discreet.report.components import Figure, Table
 from discreet.report.markup import Markup, element, join
 from discreet.report.plot import FOOT, Frame, Scale, anchor, dot, fitting, foot
 from discreet.report.svg import Drawing, number, percentage, text
-from discreet.report.words import agree, measure, plural
+from discreet.report.words import agree, plural
+from discreet.wording import measure
 
 MOST_DOTS = 2_000
 """Beyond, combinations are counted in cells."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from discreet.report.words import measure
+from discreet.wording import measure
 
 SCALE = "on a scale from 0 (the data as they were) to 1 (nothing left)"
 

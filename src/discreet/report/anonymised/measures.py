@@ -10,7 +10,8 @@ from discreet.report.anonymised.losses import LOSSES
 from discreet.report.components import Table
 from discreet.report.markup import Markup, element, join
 from discreet.report.measures import measures, parameters
-from discreet.report.words import listed, people, percent
+from discreet.report.words import listed, people
+from discreet.wording import percent
 
 SEARCHES = {
     "optimal": "until nothing better is left",

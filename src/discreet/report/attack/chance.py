@@ -13,7 +13,7 @@ from discreet.report.attack.strip import thresholds
 from discreet.report.components import Figure, Table
 from discreet.report.lines import Axes, Line, line_chart
 from discreet.report.plot import linear
-from discreet.report.words import fine_percent, percent
+from discreet.wording import fine_percent, percent
 
 FEWEST, MOST = 20, 1000
 """The axis ends between these sizes."""

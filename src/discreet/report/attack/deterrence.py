@@ -14,7 +14,8 @@ from discreet.report.components import Figure, Table
 from discreet.report.lines import Axes, Line, Mark, line_chart
 from discreet.report.plot import Scale, linear, logarithmic
 from discreet.report.svg import Drawing
-from discreet.report.words import amount, measure
+from discreet.report.words import amount
+from discreet.wording import measure
 
 STEPS, FEW = 48, 8
 """Fines that are tried, and where each takes its time."""

@@ -9,7 +9,7 @@ from discreet.report.attack.case import Case
 from discreet.report.attack.words import expected
 from discreet.report.components import Figure, Table
 from discreet.report.svg import Bar, Fill, Group
-from discreet.report.words import brief_percent
+from discreet.wording import brief_percent
 
 KNOWN, UNKNOWN, GUESS = "He knows the groups", "He buys the list unseen", "One guess each"
 

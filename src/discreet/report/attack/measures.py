@@ -10,7 +10,8 @@ from discreet.policy import Policy
 from discreet.report.attack.case import Case
 from discreet.report.components import Table
 from discreet.report.markup import Markup, element, join
-from discreet.report.words import amount, brief_percent, decimal, listed, measure, one_in, people, percent
+from discreet.report.words import amount, decimal, listed, one_in, people
+from discreet.wording import brief_percent, measure, percent
 
 
 def measured(case: Case) -> Table:

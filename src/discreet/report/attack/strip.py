@@ -17,7 +17,8 @@ from discreet.report.lines import LEGEND, MARGIN, MARK, Mark, marked
 from discreet.report.markup import Markup, element, join
 from discreet.report.plot import FOOT, Frame, Scale, foot
 from discreet.report.svg import Drawing, percentage, rect, stripes, text
-from discreet.report.words import brief_percent, plural
+from discreet.report.words import plural
+from discreet.wording import brief_percent
 
 Fate = Literal["risk", "partly", "plain"]
 FATES: dict[Fate, str] = {

@@ -12,7 +12,8 @@ from discreet.report.case_study.words import NAMES
 from discreet.report.components import Figure, Table
 from discreet.report.lines import Axes, Line, Mark, line_chart
 from discreet.report.plot import linear, logarithmic
-from discreet.report.words import amount, fine_percent, measure, percent
+from discreet.report.words import amount
+from discreet.wording import fine_percent, measure, percent
 
 SIZES = np.arange(1, 61)
 SHOWN = (1, 2, 5, 10, 13, 14, 20, 28, 29, 40, 44, 45, 46, 47, 48, 50, 51, 53, 54, 60)

@@ -11,7 +11,8 @@ from discreet.report.case_study.words import NAMES
 from discreet.report.components import Table, bullets, prose, section, table
 from discreet.report.document import Part
 from discreet.report.markup import element
-from discreet.report.words import amount, listed, percent
+from discreet.report.words import amount, listed
+from discreet.wording import percent
 
 MEANINGS = {"stops_early": "stops early", "no_access": "does not buy", "no_exploit": "does not start"}
 

@@ -16,7 +16,8 @@ from discreet.report.components import Figure, Table
 from discreet.report.lines import Axes, Line, Mark, line_chart, stacked
 from discreet.report.plot import linear, logarithmic
 from discreet.report.svg import Bar, Fill, Group
-from discreet.report.words import amount, brief_percent, measure
+from discreet.report.words import amount
+from discreet.wording import brief_percent, measure
 
 PENALTIES = np.unique(np.round(np.geomspace(1000, 700_000, 56)))
 ROWS = 12

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from discreet.report.components import Figure, Table
 from discreet.report.svg import Bar, Group
-from discreet.report.words import brief_percent, percent, plural
+from discreet.report.words import plural
 from discreet.risk import Profile
+from discreet.wording import brief_percent, percent
 
 
 def combinations(profile: Profile) -> Figure:

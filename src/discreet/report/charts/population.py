@@ -8,8 +8,8 @@ from discreet.report.charts.shares import share_bar
 from discreet.report.components import Figure, Table
 from discreet.report.findings.population import MODELS
 from discreet.report.svg import Group
-from discreet.report.words import brief_percent, percent
 from discreet.risk import Assessment, PopulationUniqueness
+from discreet.wording import brief_percent, percent
 
 
 def population(assessment: Assessment, found: PopulationUniqueness) -> Figure:

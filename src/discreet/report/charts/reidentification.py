@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from discreet.report.charts.shares import marked_bar, share_bar
 from discreet.report.components import Figure, Table
 from discreet.report.svg import Bar, Fill, Group
-from discreet.report.words import brief_percent, crowd, one_in, people
+from discreet.report.words import crowd, one_in, people
 from discreet.risk import Assessment, Band, Reidentification
+from discreet.wording import brief_percent
 
 PROSECUTOR = "Prosecutor"
 JOURNALIST = "Journalist"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.report.svg import Bar, Fill
-from discreet.report.words import brief_percent
+from discreet.wording import brief_percent
 
 
 def share_bar(label: str, share: float, *, mark: float | None = None, fill: Fill = "plain") -> Bar:

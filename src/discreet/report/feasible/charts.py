@@ -12,7 +12,8 @@ from discreet.report.feasible.measures import share
 from discreet.report.lines import Axes, Line, line_chart
 from discreet.report.plot import Scale, linear, logarithmic
 from discreet.report.svg import Bar, Drawing, Group
-from discreet.report.words import measure, percent, plural
+from discreet.report.words import plural
+from discreet.wording import measure, percent
 
 STEPS = (1, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000, math.inf)
 """Bands of factors."""

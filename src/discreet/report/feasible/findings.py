@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from discreet.releases import Feasibility
 from discreet.report.findings import Finding
-from discreet.report.words import agree, measure, part, people, percent, plural
+from discreet.report.words import agree, part, people, plural
+from discreet.wording import measure, percent
 
 
 def feasibility_findings(found: Feasibility) -> tuple[Finding, ...]:

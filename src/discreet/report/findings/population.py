@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from discreet.report.findings.finding import Finding
-from discreet.report.words import about, agree, part, people, percent
+from discreet.report.words import about, agree, part, people
 from discreet.risk import Assessment, PopulationUniqueness
+from discreet.wording import percent
 
 MODELS = {
     "pitman": "Pitman's model",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from discreet.report.findings.finding import Finding
-from discreet.report.words import agree, attempts, columns, crowd, one_in, part, people, percent, plural
+from discreet.report.words import agree, attempts, columns, crowd, one_in, part, people, plural
 from discreet.risk import Assessment
+from discreet.wording import percent
 
 
 def singled_out(assessment: Assessment, source: str) -> tuple[Finding, ...]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from discreet.linkage.blocking import Blocking
 from discreet.linkage.finding import UNCALIBRATED, Candidates
 from discreet.report.findings import Finding
-from discreet.report.words import agree, brief_percent, percent, plural
+from discreet.report.words import agree, plural
+from discreet.wording import brief_percent, percent
 
 
 def pairs_findings(found: Candidates) -> tuple[Finding, ...]:

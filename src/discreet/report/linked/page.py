@@ -21,7 +21,8 @@ from discreet.report.document import (
 from discreet.report.linked.charts import errors_figure, zones_figure
 from discreet.report.linked.findings import by_topic
 from discreet.report.markup import element
-from discreet.report.words import brief_percent, plural
+from discreet.report.words import plural
+from discreet.wording import brief_percent
 
 REMAINS = (
     "Pairs that no rule makes are never looked at. How many true ones are among them is an estimate.",

@@ -20,7 +20,8 @@ from discreet.report.document import (
 from discreet.report.findings import Finding
 from discreet.report.misused.days import days_table, histories, overview
 from discreet.report.misused.parts import CONFIDENTIAL, HAREL, date, reproduced
-from discreet.report.words import agree, listed, measure, plural
+from discreet.report.words import agree, listed, plural
+from discreet.wording import measure
 
 REMAINS = (
     (

@@ -11,7 +11,8 @@ from discreet.report.markup import Markup, element, join
 from discreet.report.misused.parts import brief_date, calendar, date
 from discreet.report.plot import FOOT, Box, Frame, anchor, dot, foot, linear, logarithmic, upright
 from discreet.report.svg import Drawing, number, percentage, text
-from discreet.report.words import measure, plural
+from discreet.report.words import plural
+from discreet.wording import measure
 
 TOP, HEIGHT, LOW = 36, 240, 150
 LISTED = 50

@@ -11,7 +11,8 @@ from discreet.report.document import Part, Pill, document, evidence_part, findin
 from discreet.report.findings import Finding
 from discreet.report.misused.parts import CONFIDENTIAL, HAREL, reproduced
 from discreet.report.svg import Bar, Group
-from discreet.report.words import listed, measure, moment, plural
+from discreet.report.words import listed, moment, plural
+from discreet.wording import measure
 
 DRAWN = 12
 REMAINS = (

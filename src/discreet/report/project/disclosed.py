@@ -111,7 +111,7 @@ def _counted() -> Select[Any]:
     """How often each event had each outcome; rows of a verified ledger say what its entries say."""
     from sqlalchemy import func, select
 
-    from discreet.store.tables import ENTRY
+    from discreet.store.tables.ledger import ENTRY
 
     named = ENTRY.c.event, ENTRY.c.outcome
     return select(*named, func.count().label("number")).group_by(*named)

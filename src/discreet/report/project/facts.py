@@ -14,8 +14,9 @@ from discreet.report.findings.reidentification import allowed, at_risk
 from discreet.report.markup import Child, Markup, element, join
 from discreet.report.project.measuring import Measured
 from discreet.report.project.published import Published
-from discreet.report.words import brief_percent, crowd, decimal, listed, one_in, people, plural
+from discreet.report.words import crowd, decimal, listed, one_in, people, plural
 from discreet.risk import Assessment, Profile
+from discreet.wording import brief_percent
 
 ROLES = {
     "identifier": ("Identifiers", "name a person; they never leave the house"),

@@ -11,7 +11,8 @@ from discreet.report.project.facts import Content
 from discreet.report.project.queries import GatewayUser
 from discreet.report.project.recipients import Handed, Released, Traced
 from discreet.report.svg import Bar, Group
-from discreet.report.words import brief_percent, listed, measure, plural
+from discreet.report.words import listed, plural
+from discreet.wording import brief_percent, measure
 
 if TYPE_CHECKING:
     from discreet.linkage.progress import Progress

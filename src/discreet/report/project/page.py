@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from discreet.report.components import Figure, Table, figure, paragraphs, prose, section, table
 from discreet.report.document import Part, Pill, document, remains_part, without_password
 from discreet.report.markup import Child, Markup, element
-from discreet.report.project.disclosed import LedgerState
+from discreet.report.project.disclosed import Disclosed, LedgerState
 from discreet.report.project.facts import Content, the_anonymisation, the_attacker, the_data, the_risk
 from discreet.report.project.given import listed_events, the_linkage, the_queries, the_recipients
+from discreet.report.project.measuring import Measured
 from discreet.report.project.story import Story
 from discreet.report.project.told import SIGNS, STANDINGS, Statement, statements
 from discreet.report.words import agree, moment, people, plural
@@ -64,7 +65,7 @@ def project_parts(story: Story, *, command: str) -> list[Part]:
         Part("findings", "Findings", section("findings", "What a decision can rest on", _counted(said), _cards(said))),
         *_parts(story),
         remains_part("What this report does not say:", REMAINS),
-        _reproduced(command, story),
+        _reproduced(command),
     ]
 
 
@@ -115,7 +116,11 @@ def _drawn(figures: Sequence[Figure], first: int) -> list[Markup]:
 
 
 def _chapters(story: Story) -> Iterator[Chapter]:
-    measured, found = story.measured, story.disclosed
+    yield from _of_the_table(story.measured)
+    yield from _of_disclosures(story.disclosed)
+
+
+def _of_the_table(measured: Measured) -> Iterator[Chapter]:
     yield Chapter("data", "Data", "The data set", lambda: the_data(measured))
     yield Chapter("risk", "Risk", "What it risks", lambda: the_risk(measured))
     yield Chapter(
@@ -134,6 +139,9 @@ def _chapters(story: Story) -> Iterator[Chapter]:
         "No anonymised table was named. `discreet anonymise DATA --policy FILE --k 5 --out safe.csv` writes one; name it in the "
         "project as `published`.",
     )
+
+
+def _of_disclosures(found: Disclosed | None) -> Iterator[Chapter]:
     store = "No store was named: give `store` in the project, or `--store`."
     yield Chapter(
         "recipients",
@@ -206,7 +214,7 @@ def _the_ledger(ledger: LedgerState) -> Content:
     return content, []
 
 
-def _reproduced(command: str, story: Story) -> Part:
+def _reproduced(command: str) -> Part:
     lead = element(
         "p", "The same project gives the same report with this command, as long as nothing more is disclosed:"
     )

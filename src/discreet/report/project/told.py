@@ -13,7 +13,8 @@ from discreet.report.project.measuring import Measured
 from discreet.report.project.queries import GatewayUser
 from discreet.report.project.recipients import Released
 from discreet.report.project.story import Story, gauges
-from discreet.report.words import agree, crowd, listed, lowered, measure, one_in, part, percent, plural
+from discreet.report.words import agree, crowd, listed, lowered, one_in, part, plural
+from discreet.wording import measure, percent
 
 if TYPE_CHECKING:
     from discreet.linkage.progress import Progress

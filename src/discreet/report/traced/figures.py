@@ -9,7 +9,8 @@ from discreet.releases.traced import Standing, Trace
 from discreet.releases.wording import power, share
 from discreet.report.components import Figure, Table
 from discreet.report.svg import Bar, Group
-from discreet.report.words import measure, plural
+from discreet.report.words import plural
+from discreet.wording import measure
 
 ROOM = 1.1
 """The scale goes beyond the line, so that it can be seen."""
@@ -35,7 +36,7 @@ def recipients(trace: Trace) -> Figure:
             _meaning(trace),
             "The line across each bar is where a recipient is accused; striped bars reach it. Bars count in powers of ten.",
         ),
-        groups=(Group(tuple(_bar(trace, one, line / most, most) for one in trace.standings)),),
+        groups=(Group(tuple(_bar(one, line / most, most) for one in trace.standings)),),
         table=standings_table(trace),
     )
 
@@ -62,7 +63,7 @@ def _meaning(trace: Trace) -> str:
     )
 
 
-def _bar(trace: Trace, one: Standing, line: float, most: float) -> Bar:
+def _bar(one: Standing, line: float, most: float) -> Bar:
     value = power(one.log10_e) if one.p_value is None else f"1 in {1 / one.p_value:,.0f}"
     note = f"{plural(one.hits, 'mark', 'marks')} for, {one.misses:,} against, posterior {share(one.posterior)}"
     return Bar(one.recipient, value, strength(one) / most, note, "risk" if one.accused else "plain", line)

@@ -9,8 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
-from discreet.store.linkage_tables import LOAN
-from discreet.store.tables import ACCOUNT, DATASET, HIERARCHY, JOB, RESULT
+from discreet.store.tables.datasets import DATASET, HIERARCHY, JOB, RESULT
+from discreet.store.tables.linkage import LOAN
+from discreet.store.tables.web import ACCOUNT
 from discreet.web.problems import Problem
 
 KINDS = {

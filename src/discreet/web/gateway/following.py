@@ -13,8 +13,8 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from discreet.ledger import Entry
 from discreet.store import Store
-from discreet.store.gateway_tables import DAY, READ, REFUSAL, USER, WATCHED
-from discreet.store.tables import ENTRY
+from discreet.store.tables.gateway import DAY, READ, REFUSAL, USER, WATCHED
+from discreet.store.tables.ledger import ENTRY
 from discreet.web.entries import entry_of
 from discreet.web.gateway.told import Told, database_of, told_of
 

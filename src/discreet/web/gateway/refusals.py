@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
-from discreet.store.gateway_tables import REFUSAL, USER
-from discreet.store.tables import ENTRY
+from discreet.store.tables.gateway import REFUSAL, USER
+from discreet.store.tables.ledger import ENTRY
 from discreet.web import entries
 from discreet.web.gateway.told import ANSWERED, Told, subject_of, told_of
 from discreet.web.gateway.users import User

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from discreet.anonymity import LOSSES, SEARCHES
 from discreet.attacker import Attack
-from discreet.store.tables import JOB
+from discreet.store.tables.datasets import JOB
 from discreet.web.api.models import Strict
 from discreet.web.context import Context
 from discreet.web.datasets import policies

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from sqlalchemy import Table, select
 
 from discreet.errors import DiscreetError
-from discreet.store.linkage_tables import WORK
-from discreet.store.tables import DATASET, JOB, PARCEL, RESULT
+from discreet.store.tables.datasets import DATASET, JOB, RESULT
+from discreet.store.tables.linkage import WORK
+from discreet.store.tables.releases import PARCEL
 from discreet.web.jobs import queue
 from discreet.web.jobs.queue import Taken
 from discreet.web.linkage.work import kept_files

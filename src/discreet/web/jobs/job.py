@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import Connection, Select, select
 
 from discreet.ledger.entry import timestamp
-from discreet.store.tables import ACCOUNT, DATASET, JOB, RESULT
+from discreet.store.tables.datasets import DATASET, JOB, RESULT
+from discreet.store.tables.web import ACCOUNT
+from discreet.web.jobs.queued import Queued
 
 KINDS = {
     "profile": "look at the columns",
@@ -23,37 +25,18 @@ KINDS = {
 }
 """What jobs do, in words."""
 State = Literal["queued", "running", "done", "failed", "cancelled"]
-ACTIVE = ("queued", "running")
 REPORTED = ("assess", "anonymise", "attack", "project")
 """Kinds whose result is a report that holds no value of anybody."""
 
 
-@dataclass(frozen=True)
-class Job:
-    """Something that takes its time."""
+@dataclass(frozen=True, kw_only=True)
+class Job(Queued):
+    """Something that takes its time, about a data set."""
 
-    id: int
-    kind: str
+    state: State
     dataset: int
     dataset_name: str
-    asker: str
-    asked: dict[str, Any] = field(repr=False)
-    state: State
-    made: int
-    started: int | None
-    ended: int | None
-    attempts: int
     claim: str | None = field(repr=False)
-    step: str
-    progress: int | None
-    """Parts of a thousand; None where nobody knows."""
-    problem: str | None
-    remedy: str | None
-
-    @property
-    def active(self) -> bool:
-        """Is it still to be done?"""
-        return self.state in ACTIVE
 
     @property
     def words(self) -> str:
@@ -64,11 +47,6 @@ class Job:
     def key(self) -> str:
         """Its idempotency key: what it makes is written into the ledger once."""
         return f"job:{self.id}"
-
-    @property
-    def percent(self) -> int | None:
-        """How far it is."""
-        return None if self.progress is None or self.state != "running" else self.progress // 10
 
     def seconds_left(self, now: int) -> int | None:
         """How long it will still take, if it goes on like this; None before that can be said."""
@@ -101,17 +79,10 @@ _WHOLE = (
 )
 
 
-def job_of(row: Row[Any]) -> Job:
-    """From a row of the table."""
-    found = row._mapping
-    plain = {name: found[name] for name in Job.__dataclass_fields__ if name != "asked"}
-    return Job(**plain, asked=json.loads(found["asked"]))
-
-
 def find(connection: Connection, number: int) -> Job | None:
     """By number."""
     row = connection.execute(_WHOLE.where(JOB.c.id == number)).one_or_none()
-    return None if row is None else job_of(row)
+    return None if row is None else Job.of(row)
 
 
 def newest(
@@ -130,7 +101,7 @@ def newest(
         wanted = wanted.where(JOB.c.kind.in_(kinds))
     if states:
         wanted = wanted.where(JOB.c.state.in_(states))
-    return [job_of(row) for row in connection.execute(wanted)]
+    return [Job.of(row) for row in connection.execute(wanted)]
 
 
 def result(connection: Connection, number: int) -> Result | None:

@@ -23,7 +23,7 @@ from sqlalchemy import Table
 from discreet.errors import DiscreetError, StoreError
 from discreet.ledger import Ledger
 from discreet.policy import Policy
-from discreet.store.tables import JOB
+from discreet.store.tables.datasets import JOB
 from discreet.web.datasets import dataset as datasets
 from discreet.web.datasets import policies
 from discreet.web.datasets.folder import Folder

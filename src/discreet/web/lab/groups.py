@@ -15,7 +15,7 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from discreet.attacker.targets import Targets
-from discreet.store.tables import DATASET, JOB, RESULT
+from discreet.store.tables.datasets import DATASET, JOB, RESULT
 
 EXAMPLE = "the example"
 PEOPLE, LISTED, TYPICAL, SPREAD = 10_000, 100_000, 25.0, 1.6

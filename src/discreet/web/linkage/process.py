@@ -23,7 +23,7 @@ from discreet.linkage.finding import Candidates
 from discreet.linkage.outcomes import answers_of, labels_of
 from discreet.linkage.project import Project, project_of, register_project
 from discreet.sources import Table, read
-from discreet.store.linkage_tables import PROJECT, WORK
+from discreet.store.tables.linkage import PROJECT, WORK
 from discreet.web.datasets import dataset as datasets
 from discreet.web.datasets.folder import Folder
 from discreet.web.datasets.inspecting import renamed

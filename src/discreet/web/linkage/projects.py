@@ -8,8 +8,8 @@ from sqlalchemy import Connection, and_, case, func, select
 
 from discreet.linkage.holding import WITHDRAWN
 from discreet.linkage.project import Project, project_of
-from discreet.store.linkage_tables import ASSIGNMENT, LOAN, PROJECT, WORKER
-from discreet.store.tables import DATASET
+from discreet.store.tables.datasets import DATASET
+from discreet.store.tables.linkage import ASSIGNMENT, LOAN, PROJECT, WORKER
 from discreet.web.datasets.dataset import Dataset
 from discreet.web.datasets.dataset import find as find_dataset
 

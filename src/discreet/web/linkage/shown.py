@@ -29,7 +29,6 @@ SHORT_MARKS = {
     "very-common": "very common",
 }
 """The words below icons."""
-FREQUENT = {"unique": "only 1", "rare": "2–5", "common": "6–100", "very-common": ">100"}
 STEPS = {"partial": "Show what differs", "full": "Show in full"}
 KEYS = (1, 2, 3, 4, 5, 6)
 

@@ -4,57 +4,36 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
-from discreet.store.linkage_tables import WORK
-from discreet.store.tables import ACCOUNT
+from discreet.store.tables.linkage import WORK
+from discreet.store.tables.web import ACCOUNT
 from discreet.web.jobs import queue
-from discreet.web.jobs.job import ACTIVE
+from discreet.web.jobs.queued import ACTIVE, Queued
 
 WORDS = {"make": "make the project", "retrain": "learn from decisions"}
 ALIVE = ("declared", *ACTIVE, "failed")
 """States in which somebody may still go on with it, so that its files are kept."""
 
 
-@dataclass(frozen=True)
-class Work:
-    """Something that takes its time."""
+@dataclass(frozen=True, kw_only=True)
+class Work(Queued):
+    """Something that takes its time, about a project of linkage.
 
-    id: int
-    kind: str
+    What was asked are the tables, and what was declared about them; names of columns, no value.
+    """
+
     name: str
     """What the project is called, or will be."""
-    asker: str
     project: int | None
-    asked: dict[str, Any] = field(repr=False)
-    """The tables, and what was declared about them; names of columns, no value."""
-    state: str
-    made: int
-    started: int | None
-    ended: int | None
-    attempts: int
-    step: str
-    progress: int | None
-    problem: str | None
-    remedy: str | None
-
-    @property
-    def active(self) -> bool:
-        """Is it still to be done by the machine?"""
-        return self.state in ACTIVE
 
     @property
     def words(self) -> str:
         """What it does."""
         return WORDS[self.kind]
-
-    @property
-    def percent(self) -> int | None:
-        """How far it is."""
-        return None if self.progress is None or self.state != "running" else self.progress // 10
 
     @property
     def tables(self) -> list[dict[str, Any]]:
@@ -71,26 +50,24 @@ class Work:
 _WHOLE = select(WORK, ACCOUNT.c.name.label("asker")).join(ACCOUNT, ACCOUNT.c.id == WORK.c.account)
 
 
-def _of(row: Row[Any]) -> Work:
-    found = row._mapping
-    plain = {name: found[name] for name in Work.__dataclass_fields__ if name != "asked"}
-    return Work(**plain, asked=json.loads(found["asked"]))
-
-
 def find(connection: Connection, number: int) -> Work | None:
     """By number."""
     row = connection.execute(_WHOLE.where(WORK.c.id == number)).one_or_none()
-    return None if row is None else _of(row)
+    return None if row is None else Work.of(row)
 
 
 def unfinished(connection: Connection) -> list[Work]:
     """All that somebody may still go on with, the newest first."""
-    return [_of(row) for row in connection.execute(_WHOLE.where(WORK.c.state.in_(ALIVE)).order_by(WORK.c.id.desc()))]
+    return [
+        Work.of(row) for row in connection.execute(_WHOLE.where(WORK.c.state.in_(ALIVE)).order_by(WORK.c.id.desc()))
+    ]
 
 
 def of_project(connection: Connection, project: int) -> list[Work]:
     """What was done for a project, the newest first."""
-    return [_of(row) for row in connection.execute(_WHOLE.where(WORK.c.project == project).order_by(WORK.c.id.desc()))]
+    return [
+        Work.of(row) for row in connection.execute(_WHOLE.where(WORK.c.project == project).order_by(WORK.c.id.desc()))
+    ]
 
 
 def add(

@@ -12,7 +12,6 @@ from discreet.anonymity import LOSSES, SEARCHES
 from discreet.errors import PolicyError
 from discreet.report.markup import Markup
 from discreet.report.svg import spark
-from discreet.report.words import brief_percent
 from discreet.web.context import Context, Here
 from discreet.web.datasets import dataset as datasets
 from discreet.web.datasets import policies
@@ -21,11 +20,13 @@ from discreet.web.jobs import job as jobs
 from discreet.web.jobs import queue
 from discreet.web.jobs.asking import FORMATS
 from discreet.web.jobs.job import Job, Result
+from discreet.web.jobs.queued import ACTIVE
 from discreet.web.linkage.projects import is_lent
 from discreet.web.pages.jobs import progress_of
 from discreet.web.problems import Problem
 from discreet.web.remarks import remark
 from discreet.web.route import Loads, numbered
+from discreet.wording import brief_percent
 
 ROLES = {
     "identifier": "names a person",
@@ -84,7 +85,7 @@ def frame(context: Context, connection: Connection, tab: str) -> dict[str, Any]:
     """What all tabs show: the data set and its jobs, seen in the same state of the store as their results."""
     dataset: Dataset = context.loaded
     now = queue.moment(connection)
-    active = jobs.newest(connection, dataset=dataset.id, states=jobs.ACTIVE)
+    active = jobs.newest(connection, dataset=dataset.id, states=ACTIVE)
     last = jobs.newest(connection, dataset=dataset.id, most=1)
     running = [progress_of(job, now) for job in reversed(active)]
     failed = last[0] if last and last[0].state == "failed" else None

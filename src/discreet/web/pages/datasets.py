@@ -15,6 +15,7 @@ from discreet.web.datasets.dataset import Dataset
 from discreet.web.datasets.inspecting import ENCODINGS
 from discreet.web.jobs import job as jobs
 from discreet.web.jobs.job import Job
+from discreet.web.jobs.queued import ACTIVE
 from discreet.web.problems import Problem, problem_of
 from discreet.web.remarks import remark
 
@@ -39,7 +40,7 @@ def datasets_page(context: Here, said: str = "") -> Response:
 def _listed(connection: Connection, one: Dataset) -> Listed:
     numbers = latest_numbers(connection, one.id, "assess")
     looked = numbers or latest_numbers(connection, one.id, "profile")
-    active = jobs.newest(connection, dataset=one.id, states=jobs.ACTIVE, most=1)
+    active = jobs.newest(connection, dataset=one.id, states=ACTIVE, most=1)
     return Listed(
         one,
         None if looked is None else looked["records"],

@@ -16,7 +16,7 @@ from discreet.errors import IntegrityError
 from discreet.ledger import EVENTS, OUTCOMES, Entry
 from discreet.ledger.tree import Tree
 from discreet.ledger.verifier import canonical, is_head
-from discreet.store.tables import CHECK
+from discreet.store.tables.web import CHECK
 from discreet.web import entries, recent
 from discreet.web.context import Context, Here, go
 from discreet.web.problems import Problem

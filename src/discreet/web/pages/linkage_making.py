@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from discreet.errors import DiscreetError
 from discreet.linkage.project import INITIAL, NAME, list_projects
-from discreet.store.linkage_tables import LOAN
+from discreet.store.tables.linkage import LOAN
 from discreet.web.context import Context, Here, go
 from discreet.web.datasets import bringing, inspecting
 from discreet.web.datasets.dataset import Dataset

@@ -95,7 +95,7 @@ def change_page(context: Here) -> Response:
     plan: Plan = context.loaded
     if plan.state not in plans.CHANGEABLE and not deciding.is_stuck(context, plan):
         raise plans.too_late()
-    return _form(context, typed=shown_of(context, plan.content), plan=plan)
+    return _form(context, typed=shown_of(plan.content), plan=plan)
 
 
 def change(context: Here) -> Response:

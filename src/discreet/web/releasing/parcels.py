@@ -12,7 +12,7 @@ from discreet.errors import IntegrityError
 from discreet.releases import keeping
 from discreet.releases.keeping import Kept
 from discreet.releases.registry import Registry
-from discreet.store.tables import PARCEL
+from discreet.store.tables.releases import PARCEL
 from discreet.web.context import Context
 from discreet.web.problems import Problem
 

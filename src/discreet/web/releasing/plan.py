@@ -17,7 +17,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from discreet.store.tables import ACCOUNT, PLAN
+from discreet.store.tables.releases import PLAN
+from discreet.store.tables.web import ACCOUNT
 from discreet.web.problems import Problem
 from discreet.web.releasing.content import digest_of
 

@@ -22,7 +22,8 @@ from discreet.releases.traced import ALPHA, Trace
 from discreet.releases.tracing import about
 from discreet.report.traced.page import traced_page, traced_parts
 from discreet.sources import read
-from discreet.store.tables import ACCOUNT, TRACE
+from discreet.store.tables.releases import TRACE
+from discreet.store.tables.web import ACCOUNT
 from discreet.web.context import Context
 from discreet.web.datasets import bringing, inspecting, policies
 from discreet.web.datasets import dataset as datasets

@@ -7,7 +7,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from discreet.releases.gates import AGREEMENT
-from discreet.web.context import Context
 from discreet.web.datasets.dataset import Dataset
 from discreet.web.forms import Form
 from discreet.web.problems import Problem
@@ -72,7 +71,7 @@ def wanted_in(form: Form) -> NewPlan:
         raise Problem(422, f"{field}: {first['msg']}.", remedy="Correct it and send the form again.") from None
 
 
-def shown_of(context: Context, content: dict[str, Any]) -> dict[str, str]:
+def shown_of(content: dict[str, Any]) -> dict[str, str]:
     """What was planned, as the form shows it."""
     shown = {name: str(content.get(name, "")) for name in START}
     shown["name"], shown["recipients"] = content["release"], "\n".join(content["recipients"])

@@ -9,7 +9,8 @@ from typing import Any
 from discreet.releases.choosing import FEWEST_MARKS
 from discreet.releases.power import ALPHA
 from discreet.releases.telling import WARN
-from discreet.report.words import percent, plural
+from discreet.report.words import plural
+from discreet.wording import percent
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select, update
 
 from discreet.misuse.elicitation import Interview, Item
-from discreet.store.tables import ACCOUNT, INTERVIEW, SENSITIVITY, STUDY
+from discreet.store.tables.studies import INTERVIEW, SENSITIVITY, STUDY
+from discreet.store.tables.web import ACCOUNT
 from discreet.web.problems import Problem
 
 

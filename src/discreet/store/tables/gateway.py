@@ -16,7 +16,7 @@ from sqlalchemy import (
     text,
 )
 
-from discreet.store.tables import Number, metadata
+from discreet.store.tables.base import Number, metadata
 
 READ = Table(
     "gateway_read",

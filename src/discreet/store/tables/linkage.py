@@ -16,7 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from discreet.store.tables import Number, metadata, queued
+from discreet.store.tables.base import Number, metadata, queued
 
 PROJECT = Table(
     "linkage_project",

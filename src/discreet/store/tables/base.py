@@ -1,0 +1,30 @@
+"""What all tables share: the list of them, the kind of their keys, the columns of work that waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Integer, MetaData, Text
+
+metadata = MetaData()
+
+Number = BigInteger().with_variant(Integer, "sqlite")
+"""A key that SQLite keeps as its row number."""
+
+
+def queued() -> list[Column[Any]]:
+    """The columns of work that waits, is claimed for a while, goes on and ends."""
+    return [
+        Column("asked", Text, nullable=False),
+        Column("state", Text, nullable=False),
+        Column("made", BigInteger, nullable=False),
+        Column("started", BigInteger, nullable=True),
+        Column("ended", BigInteger, nullable=True),
+        Column("attempts", BigInteger, nullable=False),
+        Column("claim", Text, nullable=True),
+        Column("lease", BigInteger, nullable=True),
+        Column("step", Text, nullable=False),
+        Column("progress", BigInteger, nullable=True),
+        Column("problem", Text, nullable=True),
+        Column("remedy", Text, nullable=True),
+    ]
