@@ -19,7 +19,7 @@ from tests.swift import waiting
 if room := roomy_memory():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", room)  # where pytest makes its temporary folders
 
-settings.register_profile("daily", max_examples=25, deadline=None, derandomize=True, database=None)
+settings.register_profile("daily", max_examples=20, deadline=None, derandomize=True, database=None)
 settings.register_profile("thorough", max_examples=1_000, deadline=None)
 settings.load_profile(os.environ.get("DISCREET_TEST_EXAMPLES", "daily"))
 

@@ -79,7 +79,9 @@ def test_pages_before_signing_in(place: Place, visit: Visit, look: Look) -> None
         assert flaws(page, look) == [], address
 
 
-@pytest.mark.parametrize("role", list(ROLES))
+@pytest.mark.parametrize(
+    "role", ["custodian", *(pytest.param(role, marks=pytest.mark.slow) for role in sorted({*ROLES} - {"custodian"}))]
+)
 def test_every_place_is_reached_by_keyboard(place: Place, visit: Visit, role: str) -> None:
     page = visit(role)
     expect(page.locator("h1")).to_have_text("Dashboard")

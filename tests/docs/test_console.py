@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,19 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("story", stories(), ids=lambda story: "+".join(map(name, story)))
+SELDOM = {"find-candidate-pairs.md"}
+"""Half a minute of training models, which a lesson and the tests of linkage do as well: in long runs."""
+
+
+def told() -> list[Any]:
+    """The stories, those that take long marked so."""
+    return [
+        pytest.param(story, marks=pytest.mark.slow if {page.name for page in story} & SELDOM else ())
+        for story in stories()
+    ]
+
+
+@pytest.mark.parametrize("story", told(), ids=lambda story: "+".join(map(name, story)))
 def test_commands_run_and_print_what_is_shown(
     story: list[Path], tmp_path: Path, ports: dict[str, str], people: Path, database: str
 ) -> None:

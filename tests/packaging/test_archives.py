@@ -45,7 +45,7 @@ def test_the_source_archive_holds_the_project(archives: tuple[Path, Path]) -> No
 
 def test_a_table_that_lies_about_is_not_taken_along(archives: tuple[Path, Path], tmp_path: Path) -> None:
     with tarfile.open(archives[1]) as archive:
-        archive.extractall(tmp_path, filter="data")
+        archive.extractall(tmp_path)  # noqa: S202 - our own archive; Python 3.11.2 knows no filter yet
     project = next(tmp_path.glob("discreet-*"))
     (project / "patients.csv").write_text("name\nnobody\n", encoding="utf-8")
     again = build(project, tmp_path / "dist")

@@ -7,7 +7,7 @@ import pyarrow
 
 import discreet
 
-MANY = 1_000_000
+MANY = 600_000
 """More than one thread of DuckDB reads at a time."""
 
 

@@ -18,8 +18,8 @@ GETS = [route for route in ROUTES if route.method == "GET"]
 @pytest.mark.parametrize("route", GETS, ids=lambda route: route.path)
 def test_a_get_changes_nothing(app: FastAPI, clock: Clock, route: Route) -> None:
     browsers = [Browser(app), *(signed_in(app, role) for role in ROLES)]
+    path = SAMPLES[route.loads.name](app, "custodian") if route.loads else {}
     for browser in browsers:
-        path = SAMPLES[route.loads.name](app, "custodian") if route.loads else {}
         clock.wait(seconds=30)
         before, known = snapshot(app, ledger=not route.records), len(entries(app))
         assert browser.get(route.path.format(**path)).status_code < 500

@@ -71,6 +71,7 @@ def test_two_processes_work_on_one_store(postgres_url: str, tmp_path: Path, monk
         assert answer.headers["location"] == "/ledger?said=verified"
 
 
+@pytest.mark.slow  # a lesson in docs/start starts one in every run
 def test_the_demonstration_prints_who_can_sign_in(tmp_path: Path) -> None:
     with discreet_serve("--demo", env={"XDG_DATA_HOME": str(tmp_path)}) as running:
         password = running.wait_for(r"sign in as auditor\s+password (\S+)")

@@ -16,7 +16,7 @@ from tests.web.jobs.visiting import Visitor, all_done, assert_once
 from tests.web.jobs.working import until
 from tests.web.running import discreet_serve
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]  # test_queue.py lets many take one job in every run
 
 
 @pytest.fixture
