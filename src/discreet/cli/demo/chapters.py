@@ -49,7 +49,7 @@ def the_data(stage: Stage) -> Told:
     hospital = read(stage.files.hospital, policy=Policy.load(stage.files.policy))
     best = singling_out(hospital.classes(), largest=3).combinations[0]
     click.echo(
-        f"{stage.people:,} people live in a made-up state; a register lists their ZIP code, sex, race and year of birth."
+        f"{stage.people:,} people live in a made-up state; a register lists their ZIP code, sex, race and birth year."
     )
     click.echo(
         f"A hospital wants to share the records of {hospital.records:,} of them: {len(hospital.columns)} columns."
