@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tests.servers import fresh_schema, hurry, postgres_server, roomy_memory, spark_session
-from tests.swift import waiting
+from tests.swift import PYTHON, waiting
 
 if room := roomy_memory():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", room)  # where pytest makes its temporary folders
@@ -83,7 +83,7 @@ def postgres_url() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """A session on a real standalone Spark cluster with two workers on loopback."""
-    with scratch() as folder, spark_session(folder) as session:
+    with scratch() as folder, spark_session(folder, brief=True) as session:
         yield session
 
 
@@ -92,6 +92,14 @@ def swift() -> Iterator[None]:
     """Commands start at once; see tests/swift.py."""
     with waiting():
         yield
+
+
+@pytest.fixture
+def swift_jobs(swift: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of jobs start at once, too."""
+    from discreet.web.jobs import foreman
+
+    monkeypatch.setattr(foreman, "INTERPRETER", PYTHON)
 
 
 @pytest.fixture(autouse=True)

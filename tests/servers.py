@@ -33,6 +33,8 @@ SETTINGS = {
 }
 
 
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a Java that lives for a minute: compile quickly rather than well."""
 MEMORY, ROOM = Path("/dev/shm"), 6 * 2**30  # noqa: S108 - folders with names of their own are made in it
 
 
@@ -97,12 +99,15 @@ def fresh_database(url: str, *, name: str = "") -> Iterator[str]:
 
 
 @contextmanager
-def spark_session(folder: Path, *, memory: str = "1g", **more: str) -> Iterator[Any]:
+def spark_session(folder: Path, *, memory: str = "1g", brief: bool = False, **more: str) -> Iterator[Any]:
     """A session on a standalone cluster: one master, two workers, each with a core of its own and so much memory.
 
-    Further settings are given with _ for every point of their names.
+    Further settings are given with _ for every point of their names. `brief` is for small tables.
     """
     with ExitStack() as stack:
+        if brief:
+            os.environ["JDK_JAVA_OPTIONS"] = BRIEF
+            stack.callback(os.environ.pop, "JDK_JAVA_OPTIONS", None)
         master = stack.enter_context(_spark_cluster(folder, memory))
         from pyspark.sql import SparkSession
 

@@ -1,8 +1,9 @@
-"""The command `discreet` for tests that call it hundreds of times: the same `main()`, without importing all of it anew.
+"""The command `discreet`, and `python`, for tests that call them hundreds of times: without importing all of it anew.
 
-A process that has imported the command line waits at a socket and forks for each call; the child gets the caller's
-arguments, folder, environment and file descriptors. `SHIM` is a command that hands them over. Where no such process
-runs, it is the installed command. Tests of signals, terminals, locales and start-up call `REAL`.
+A process that has imported the rooms waits at a socket and forks for each call; the child gets the caller's
+arguments, folder, environment and file descriptors. `SHIM` and `PYTHON` are commands that hand them over, pass signals
+on, and end as the child ends; the child dies with them. Where no such process runs, they are the installed ones.
+Tests of terminals, locales, crashes and start-up call `REAL` and `sys.executable`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import atexit
 import contextlib
 import json
 import os
+import runpy
 import select
 import shutil
 import signal
@@ -18,16 +20,18 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
+import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
 REAL = str(Path(sys.executable).parent / "discreet")
-PLACE = Path(tempfile.mkdtemp(prefix="discreet-swift-") if __name__ != "__main__" else "")
-SHIM, SOCKET = str(PLACE / "discreet"), str(PLACE / "socket")
+PLACE = Path(tempfile.mkdtemp(prefix="discreet-swift-") if __name__ != "__main__" else sys.argv[1]).resolve()
+SHIM, PYTHON, SOCKET = str(PLACE / "discreet"), str(PLACE / "python"), str(PLACE / "socket")
 ROOMS = (
     "duckdb",
     "pyarrow.parquet",
@@ -36,26 +40,36 @@ ROOMS = (
     "discreet.linkage",
     "discreet.releases",
     "discreet.report",
+    "discreet.web.serving",
+    "discreet.web.jobs.process",
+    "discreet.web.linkage.process",
 )
 """What commands import when they need it."""
-HAND_OVER = f"""#!{sys.executable} -ISE
-import json, os, socket, sys
+HAND_OVER = """#!{python} -ISE
+import json, os, signal, socket, sys
 place = socket.socket(socket.AF_UNIX)
 try:
-    place.connect({SOCKET!r})
+    place.connect({socket!r})
 except OSError:
-    os.execv({REAL!r}, [{REAL!r}, *sys.argv[1:]])
-told = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
+    os.execv({real!r}, [{real!r}, *sys.argv[1:]])
+told = json.dumps([{name!r}, sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, lambda number, _: place.send(bytes([number])))
 socket.send_fds(place, [len(told).to_bytes(8, "big")], [0, 1, 2])
 place.sendall(told)
-ended = place.recv(1)
-sys.exit(ended[0] if ended else 70)
+kind, *number = place.recv(2) or (0, 70)
+if kind:
+    signal.signal(number[0], signal.SIG_DFL)
+    os.kill(os.getpid(), number[0])
+sys.exit(number[0])
 """
 
 
-def _write_shim() -> None:
-    Path(SHIM).write_text(HAND_OVER, encoding="utf-8")
-    Path(SHIM).chmod(0o755)
+def _write_shims() -> None:
+    for shim, real in ((SHIM, REAL), (PYTHON, sys.executable)):
+        words = HAND_OVER.format(python=sys.executable, socket=SOCKET, real=real, name=Path(shim).name)
+        Path(shim).write_text(words, encoding="utf-8")
+        Path(shim).chmod(0o755)
     atexit.register(shutil.rmtree, PLACE, ignore_errors=True)
 
 
@@ -63,7 +77,7 @@ def _write_shim() -> None:
 def waiting() -> Iterator[None]:
     """While the process waits; it ends with the one that started it."""
     own = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # threads would not survive a fork
-    command = [sys.executable, "-m", "tests.swift", SOCKET]
+    command = [sys.executable, "-m", "tests.swift", str(PLACE)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=own, cwd=Path(__file__).parents[1]
     ) as server:
@@ -73,7 +87,7 @@ def waiting() -> Iterator[None]:
         server.terminate()
 
 
-def serve(place: str) -> None:
+def serve() -> None:
     """Fork for every call, until whoever started this is gone."""
     import importlib
 
@@ -81,13 +95,14 @@ def serve(place: str) -> None:
 
     for name in ROOMS:
         importlib.import_module(name)
+    _remember_migrations()
     import click
 
     for verb in VERBS:
         cli.get_command(click.Context(cli), verb)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(place)
+        listener.bind(SOCKET)
         listener.listen(16)
         print("ready", flush=True)  # noqa: T201 - whoever started it waits for this
         while True:
@@ -98,6 +113,15 @@ def serve(place: str) -> None:
             if os.fork() == 0:
                 _answer(caller)
             caller.close()
+
+
+def _remember_migrations() -> None:
+    """New stores cost little; see tests/quickly.py."""
+    from discreet.store import Store, migrating
+    from tests.quickly import recorded
+
+    migrating.migrate = recorded(migrating.migrate)
+    Store.open(PLACE / "store.db").close()
 
 
 def _answer(caller: socket.socket) -> NoReturn:
@@ -113,15 +137,22 @@ def _answer(caller: socket.socket) -> NoReturn:
         _run(descriptors, *json.loads(told))
     for descriptor in descriptors:
         os.close(descriptor)
+    threading.Thread(target=_pass_signals_on, args=(caller, child), daemon=True).start()
     _, status = os.waitpid(child, 0)
     with contextlib.suppress(OSError):
-        caller.send(bytes([os.waitstatus_to_exitcode(status) % 256]))
+        caller.send(bytes([os.WIFSIGNALED(status), status & 0x7F or os.waitstatus_to_exitcode(status)]))
     os._exit(0)
 
 
-def _run(descriptors: list[int], words: list[str], folder: str, environment: dict[str, str]) -> NoReturn:
-    from discreet.cli import main
+def _pass_signals_on(caller: socket.socket, child: int) -> None:
+    """To a process whose caller may be killed: then it is, too."""
+    with contextlib.suppress(OSError):
+        while number := caller.recv(1):
+            os.kill(child, number[0])
+        os.kill(child, signal.SIGKILL)
 
+
+def _run(descriptors: list[int], program: str, words: list[str], folder: str, environment: dict[str, str]) -> NoReturn:
     for place, descriptor in enumerate(descriptors):
         os.dup2(descriptor, place)
         os.close(descriptor)
@@ -129,23 +160,44 @@ def _run(descriptors: list[int], words: list[str], folder: str, environment: dic
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()
-    sys.argv = ["discreet", *words]
     sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115 - as in any process
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
     code = 70
     try:
-        main()
+        _discreet(words) if program == "discreet" else _python(words)
+        code = 0
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except BaseException:
         traceback.print_exc()
+        code = 1
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.flush()
     atexit._run_exitfuncs()
     os._exit(code)
 
 
+def _discreet(words: list[str]) -> None:
+    from discreet.cli import main
+
+    sys.argv = ["discreet", *words]
+    main()
+
+
+def _python(words: list[str]) -> None:
+    """`-m module`, `-c code` or `-`, as the interpreter takes them."""
+    kind, *rest = words or ["-"]
+    sys.path.insert(0, "" if kind != "-m" else str(Path.cwd()))
+    if kind == "-m":
+        sys.argv = rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+        return
+    code, sys.argv = (rest[0], ["-c", *rest[1:]]) if kind == "-c" else (sys.stdin.read(), words)
+    own = sys.modules["__main__"] = types.ModuleType("__main__")
+    exec(compile(code, "<stdin>", "exec"), own.__dict__)  # noqa: S102 - that is what it is for
+
+
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve()
 else:
-    _write_shim()
+    _write_shims()

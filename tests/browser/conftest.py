@@ -28,6 +28,11 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(autouse=True)
+def at_once(swift_jobs: None) -> None:
+    """Jobs start at once."""
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     """A server on a port that was free, with one account per role, named like the role."""

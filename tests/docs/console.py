@@ -91,16 +91,15 @@ class Terminal:
     """A folder in which commands run, one after the other."""
 
     def __init__(self, folder: Path, ports: Mapping[str, str], **known: str) -> None:
-        bins = f"{Path(sys.executable).parent}:/usr/bin:/bin:{_psql()}"
+        bins = f"{Path(SHIM).parent}:{Path(sys.executable).parent}:/usr/bin:/bin:{_psql()}"
         self.folder = folder
         self.ports = ports
         self.known = {"PATH": bins, "COLUMNS": "100", "LANG": "C.UTF-8", **known}
 
     def run(self, step: Step) -> tuple[int, str]:
         """How a command ended, and what it said."""
-        swift = {**self.known, "PATH": f"{Path(SHIM).parent}:{self.known['PATH']}"}
         done = subprocess.run(
-            self._shell(step.command), cwd=self.folder, capture_output=True, text=True, check=False, env=swift
+            self._shell(step.command), cwd=self.folder, capture_output=True, text=True, check=False, env=self.known
         )
         return done.returncode, self._told(done.stdout + done.stderr)
 

@@ -21,6 +21,7 @@ from discreet.policy import json_schema
 from discreet.report import project
 from discreet.report.project import ProjectFile
 from tests.docs.pages import DOCS, PAGES, ROOT, blocks
+from tests.swift import PYTHON
 
 COMMANDS = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
 POLICY = (DOCS / "reference" / "policy-file.md").read_text(encoding="utf-8")
@@ -164,14 +165,14 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, command: str) -> int:
-    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    path = f"{Path(PYTHON).parent}:{Path(sys.executable).parent}:/usr/bin:/bin"
     shell = ["/bin/sh", "-c", command]
     return subprocess.run(shell, cwd=folder, capture_output=True, check=False, env={"PATH": path}).returncode
 
 
 @pytest.mark.parametrize(("page", "block"), blocks("python"))
 def test_python_examples_run(page: str, block: str, playground: Path) -> None:
-    assert run(playground, f"{sys.executable} - <<'END'\n{block}\nEND") == 0, page
+    assert run(playground, f"python - <<'END'\n{block}\nEND") == 0, page
 
 
 @pytest.mark.parametrize(("page", "block"), blocks("toml"))

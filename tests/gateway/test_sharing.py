@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,8 +22,9 @@ from discreet.misuse import Exposure
 from discreet.store import Exposures
 from tests.gateway.governed import POLICY, connected
 from tests.servers import fresh_schema
+from tests.swift import SHIM
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.usefixtures("swift")]
 LIMIT = 3.0
 MOST = 9
 """Patients that a limit of 3 allows at x = 2."""
@@ -35,8 +35,7 @@ def gateway(clinic: str, folder: Path, store: str, *more: str) -> Iterator[tuple
     """The command, as it is installed; gives the process and the URL by which users connect."""
     (folder / "policy.toml").write_text(POLICY.format(limit=LIMIT, mode="enforce", action="deny"), encoding="utf-8")
     words = ["gateway", "--upstream", clinic, "--own", clinic, "--store", store, "--listen", "127.0.0.1:0"]
-    start = "from discreet.cli import main; main()"
-    command = [sys.executable, "-c", start, *words, "--policy", str(folder / "policy.toml"), *more]
+    command = [SHIM, *words, "--policy", str(folder / "policy.toml"), *more]
     environment = {**os.environ, "DISCREET_KEYS": str(folder / "keys"), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment

@@ -15,6 +15,11 @@ from tests.servers import fresh_schema
 from tests.web.client import CHEAP, ORIGIN, Browser, Clock, make_accounts
 
 
+@pytest.fixture(autouse=True)
+def at_once(swift_jobs: None) -> None:
+    """Jobs start at once."""
+
+
 @pytest.fixture
 def store_kind() -> str:
     """Which kind of store, where a test does not ask for both."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from tests.swift import SHIM
 
 SECONDS = 60
 
@@ -47,9 +48,9 @@ class Running:
 
 
 @contextmanager
-def discreet_serve(*options: str, env: dict[str, str] | None = None) -> Iterator[Running]:
-    """Run it until the end of the block."""
-    command = [sys.executable, "-c", "from discreet.cli import main; main()", "serve", "--port", "0", *options]
+def discreet_serve(*options: str, env: dict[str, str] | None = None, program: str = SHIM) -> Iterator[Running]:
+    """Run it until the end of the block; `REAL` where its process will be killed."""
+    command = [program, "serve", "--port", "0", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
     running = Running(process)
     listener = threading.Thread(target=running.listen, daemon=True)

@@ -12,6 +12,7 @@ from sqlalchemy import update
 from discreet.ledger import Ledger
 from discreet.store.tables.datasets import JOB
 from discreet.web.jobs import job as jobs
+from tests.swift import REAL
 from tests.web.client import MOSTLY_SQLITE
 from tests.web.jobs.visiting import Visitor, all_done, assert_once, expire, job_processes, states
 from tests.web.jobs.working import SECONDS, alive, freeze, kill, thaw, until
@@ -22,7 +23,7 @@ pytestmark = MOSTLY_SQLITE
 
 def test_the_process_of_a_job_outlives_the_web_process(store_url: str, tmp_path: Path) -> None:
     options = ("--store", store_url, "--data", str(tmp_path / "data"))
-    with discreet_serve(*options) as running:
+    with discreet_serve(*options, program=REAL) as running:
         Visitor(running).upload("people.csv")
         until(lambda: job_processes(running), what="the process of the job")
         (pid,) = job_processes(running)
@@ -32,7 +33,7 @@ def test_the_process_of_a_job_outlives_the_web_process(store_url: str, tmp_path:
         until(lambda: all_done(ledger), what="the end of the job")
         until(lambda: not alive(pid), what="the end of its process")
         assert_once(ledger)
-        with discreet_serve(*options) as again:
+        with discreet_serve(*options, program=REAL) as again:
             assert again.origin
             time.sleep(1)
         assert_once(ledger)
@@ -42,7 +43,7 @@ def test_the_process_of_a_job_outlives_the_web_process(store_url: str, tmp_path:
 
 def test_killed_with_its_jobs_it_takes_them_up_again(store_url: str, tmp_path: Path) -> None:
     options = ("--store", store_url, "--data", str(tmp_path / "data"))
-    with discreet_serve(*options) as running:
+    with discreet_serve(*options, program=REAL) as running:
         visitor = Visitor(running)
         for name in ("one.csv", "two.csv", "three.csv"):
             visitor.upload(name)
@@ -58,7 +59,7 @@ def test_killed_with_its_jobs_it_takes_them_up_again(store_url: str, tmp_path: P
     with Ledger.open(store_url) as ledger:
         assert sorted(states(ledger).values()) == ["queued", "running", "running"]
         expire(ledger)
-        with discreet_serve(*options):
+        with discreet_serve(*options, program=REAL):
             until(lambda: all_done(ledger), what="the end of the jobs")
         assert_once(ledger)
 
@@ -68,7 +69,7 @@ def test_killed_at_random_moments_nothing_is_lost_or_done_twice(store_url: str, 
     """Of the web process or of a job's process, whichever the dice say; in the end all is done, once."""
     dice = random.Random(5)
     options = ("--store", store_url, "--data", str(tmp_path / "data"), "--jobs", "3")
-    with discreet_serve(*options) as running:
+    with discreet_serve(*options, program=REAL) as running:
         visitor = Visitor(running)
         for number in range(4):
             visitor.upload(f"people-{number}.csv")
@@ -79,7 +80,7 @@ def test_killed_at_random_moments_nothing_is_lost_or_done_twice(store_url: str, 
         kills = 0
         while not all_done(ledger) and time.monotonic() < end:
             expire(ledger)
-            with discreet_serve(*options) as again:
+            with discreet_serve(*options, program=REAL) as again:
                 assert again.origin
                 time.sleep(dice.uniform(0.2, 1.5) + kills / 4)
                 victims = [pid for pid in job_processes(again) if dice.random() < 0.4]

@@ -36,6 +36,8 @@ SWEEP = 3_600.0
 """Seconds between two looks for files that a crash left behind."""
 LINES: tuple[tuple[Table, str], ...] = ((JOB, "discreet.web.jobs.process"), (WORK, "discreet.web.linkage.process"))
 """The tables of jobs, and the module that does each."""
+INTERPRETER = sys.executable
+"""What runs those modules."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ class Foreman:
             "claim": job.claim,
             "lease": int(settings.lease.total_seconds() * 1000),
         }
-        command = [sys.executable, "-m", module]
+        command = [INTERPRETER, "-m", module]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
         if process.stdin is not None:
             try:
