@@ -246,9 +246,10 @@ def test_histograms_follow_the_table(
     running = guard(more='[gateway.tables."own.places"]\nkey = ["town"]\nquasi = ["zip"]\n')
     before = running.do(lambda: running.governor.histograms.of("own.places"))
     assert before.rows == 2
-    with psycopg.connect(clinic, autocommit=True) as boss:
+    with psycopg.connect(clinic, autocommit=True) as boss:  # its end tells the server's statistics what it wrote
         boss.execute("INSERT INTO own.places SELECT '12', 't' || g FROM generate_series(1, 20000) g")
-        wait_for(lambda: running.do(lambda: running.governor.histograms.of("own.places").rows) == 20_002, seconds=30)
+    wait_for(lambda: running.do(lambda: running.governor.histograms.of("own.places").rows) == 20_002, seconds=30)
+    with psycopg.connect(clinic, autocommit=True) as boss:
         boss.execute("CREATE VIEW own.late AS SELECT diagnosis AS d FROM clinic.patients")
         boss.execute("GRANT SELECT ON own.late TO ann")
         wait_for(lambda: running.do(lambda: running.governor.catalog.named("late")))

@@ -16,6 +16,7 @@ import pytest
 import sqlalchemy
 
 from tests.gateway.running import Running
+from tests.servers import BRIEF
 
 pytestmark = pytest.mark.postgres
 DRIVERS = [Path("/usr/share/java/postgresql.jar"), *Path("/usr/share/java").glob("postgresql-[0-9]*.jar")]
@@ -145,10 +146,18 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("java")
     (folder / "Matrix.java").write_text(JAVA, encoding="utf-8")
     path = f"{driver}:{folder}:/usr/share/java/scram-client.jar:/usr/share/java/scram-common.jar"
-    compiler = ["javac", "-encoding", "UTF-8", "-cp", path, str(folder / "Matrix.java")]
+    compiler = [
+        "javac",
+        *(f"-J{option}" for option in BRIEF.split()),
+        "-encoding",
+        "UTF-8",
+        "-cp",
+        path,
+        str(folder / "Matrix.java"),
+    ]
     compiled = subprocess.run(compiler, capture_output=True, text=True, timeout=120, check=False)
     assert compiled.returncode == 0, compiled.stderr
-    return ["java", "-XX:TieredStopAtLevel=1", "-cp", path, "Matrix"]
+    return ["java", *BRIEF.split(), "-cp", path, "Matrix"]
 
 
 def test_jdbc(gateway: Running, java: list[str]) -> None:
