@@ -1,17 +1,19 @@
-"""New stores without the time that migrations take: what the first one ran is run again for the others."""
+"""New stores at little cost: what migrations ran for the first one is run again for the others, and statements are
+compiled once for all SQLite files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Connection, event, text
+from sqlalchemy import Connection, Engine, event, text
 
 from discreet.store import migrating
 
 READS = ("SELECT", "PRAGMA", "SHOW")
 _RAN: dict[str, list[tuple[str, Any]]] = {}
 """Per kind of database, what bringing an empty store up to date runs."""
+_FIRST: dict[str, Engine] = {}
 
 
 def recorded(real: Callable[[Connection], None]) -> Callable[[Connection], None]:
@@ -46,3 +48,16 @@ def _watched(real: Callable[[Connection], None], connection: Connection) -> list
     finally:
         event.remove(connection, "before_cursor_execute", note)
     return ran
+
+
+def alike(real: Callable[..., Engine]) -> Callable[..., Engine]:
+    """Engines that share what they have compiled with the first of their kind."""
+
+    def create(url: str, **options: Any) -> Engine:
+        engine = real(url, **options)
+        if engine.dialect.name == "sqlite":
+            first = _FIRST.setdefault("sqlite", engine)
+            engine.dialect, engine._compiled_cache = first.dialect, first._compiled_cache
+        return engine
+
+    return create

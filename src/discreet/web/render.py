@@ -22,22 +22,26 @@ FOLDER = Path(__file__).parent
 class Templates:
     """The pages of the application."""
 
-    def __init__(self) -> None:
-        self._environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(FOLDER / "templates"),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            finalize=_pass_markup,
-        )
-        self._environment.filters.update(words.FILTERS)
-        self._environment.filters.update(built=_built)
-        self._environment.globals.update(version=__version__, asset=asset_address)
-
     def page(self, name: str, values: dict[str, Any]) -> str:
         """A template, filled in."""
-        return self._environment.get_template(name).render(values)
+        return _environment().get_template(name).render(values)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """Compiles every template once, for all applications of a process."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_pass_markup,
+    )
+    environment.filters.update(words.FILTERS)
+    environment.filters.update(built=_built)
+    environment.globals.update(version=__version__, asset=asset_address)
+    return environment
 
 
 def _pass_markup(value: Any) -> Any:
