@@ -34,6 +34,18 @@ def migrated_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def peopled_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with one account per role, named like the role; its keys are beside it."""
+    path = tmp_path_factory.mktemp("web") / "store.db"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISCREET_KEYS", str(path.with_suffix(".keys")))
+        app = create_app(Settings(store=str(path), data=path.parent, origin=ORIGIN, clock=Clock(), hashing=CHEAP))
+        make_accounts(app)
+        app.state.site.close()
+    return path
+
+
 @pytest.fixture
 def store_url(
     store_kind: str,
@@ -46,7 +58,11 @@ def store_url(
     monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "store.keys"))
     if store_kind == "postgresql":
         return fresh_schema(request.getfixturevalue("postgres_url"))
-    return str(shutil.copy(migrated_store, tmp_path / "store.db"))
+    if "app" in request.fixturenames:
+        peopled: Path = request.getfixturevalue("peopled_store")
+        shutil.copy(peopled.with_suffix(".keys"), tmp_path)
+        return str(shutil.copy(peopled, tmp_path))
+    return str(shutil.copy(migrated_store, tmp_path))
 
 
 @pytest.fixture
@@ -70,9 +86,10 @@ def empty_app(settings: Settings) -> Iterator[FastAPI]:
 
 
 @pytest.fixture
-def app(empty_app: FastAPI) -> FastAPI:
+def app(empty_app: FastAPI, store_kind: str) -> FastAPI:
     """The application with one account per role, named like the role."""
-    make_accounts(empty_app)
+    if store_kind != "sqlite":
+        make_accounts(empty_app)
     return empty_app
 
 
