@@ -14,6 +14,7 @@ from discreet.ledger import ledger
 from discreet.linkage import comparing, zones
 from discreet.misuse import anomalies
 from discreet.misuse.elicitation import comparisons, joint
+from discreet.people.state import MOST_ZIPS, State
 from discreet.releases import (
     band,
     blocks,
@@ -76,6 +77,12 @@ def stated() -> Iterator[tuple[str, str]]:
     yield "explain/elicitation.md", f"of this expert: {joint.COMPARING} and {joint.RATING}"
     yield "explain/elicitation.md", f"Up to {comparisons.TOLERABLE:.2f} is good"
     yield "explain/ledger.md", f"up to 10^{len(str(ledger.MOST_PARTS)) - 1}"
+    state = State.of(1_000)
+    tuples = MOST_ZIPS * len(state.years) * 2 * len(state.races)
+    yield (
+        "explain/scale.md",
+        f"{MOST_ZIPS:,} × {len(state.years)} × 2 × {len(state.races)} = {tuples / 1e6:.0f} million tuples",
+    )
     yield "explain/seeing-almost-nothing.md", f"a distance of at most {comparing.MOST_EDITS}"
     yield "explain/threat-model.md", f"a file up to {inspecting.COUNTED // MEBIBYTE} MB"
     yield "how-to/find-unusual-users.md", f"From z = {anomalies.THRESHOLD} on"
