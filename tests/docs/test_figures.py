@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +13,7 @@ from discreet.attacker import checks, deterrence, horizon, several
 from discreet.attacker.parameters import Parameters
 from discreet.gateway.conversation import MEBIBYTE, Limits
 from discreet.ledger import ledger
-from discreet.linkage import comparing, zones
+from discreet.linkage import calibrating, comparing, zones
 from discreet.misuse import anomalies
 from discreet.misuse.elicitation import comparisons, joint
 from discreet.people.state import MOST_ZIPS, State
@@ -35,7 +37,9 @@ from discreet.releases.budget import UNLUCKY, Budget
 from discreet.web import Settings
 from discreet.web.datasets import inspecting
 from discreet.web.gateway import incidents, users
-from tests.docs.pages import DOCS
+from tests.docs.pages import DOCS, PAGES, ROOT, name
+
+BENCHMARK = re.compile(r"python -m benchmarks([. ])(\w+)")
 
 
 def percent(share: float) -> str:
@@ -89,6 +93,8 @@ def stated() -> Iterator[tuple[str, str]]:
     yield "how-to/find-unusual-users.md", f"less than {anomalies.SMALLEST}"
     yield "how-to/find-candidate-pairs.md", f"at most {percent(zones.FALSE_SAME)} of the pairs called the same"
     yield "how-to/find-candidate-pairs.md", f"at most {percent(zones.MISSED)} of the true ones"
+    assert calibrating.FEWEST == 20
+    yield "how-to/find-candidate-pairs.md", "twenty are the least"
     yield "how-to/run-the-web-app.md", f"after {Settings().lease.seconds} seconds"
     yield "how-to/see-who-has-seen-how-much.md", f"above {users.NEARLY} %"
     yield "how-to/see-who-has-seen-how-much.md", f"days of the last {incidents.FRAME}"
@@ -97,3 +103,18 @@ def stated() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(("page", "words"), list(stated()))
 def test_limits_on_a_page_are_those_of_the_code(page: str, words: str) -> None:
     assert words in " ".join((DOCS / page).read_text(encoding="utf-8").split())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_benchmarks_that_a_page_names_are_there(page: Path) -> None:
+    listed = (ROOT / "benchmarks" / "__main__.py").read_text(encoding="utf-8")
+    for between, module in BENCHMARK.findall(" ".join(page.read_text(encoding="utf-8").split())):
+        assert (ROOT / "benchmarks" / f"{module}.py").exists(), module
+        assert between == "." or f'"{module}": {module}.main' in listed, module
+
+
+def test_every_row_of_what_was_measured_names_its_command() -> None:
+    measured = (ROOT / "README.md").read_text(encoding="utf-8").split("## Measured")[1].split("\n## ")[0]
+    rows = [line for line in measured.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 20
+    assert [row for row in rows if not BENCHMARK.search(row.rpartition(" | ")[2])] == []
