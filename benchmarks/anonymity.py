@@ -90,13 +90,13 @@ def wide() -> None:
         return
     print(classes)
     _row("wide", classes, "loss", 5, 0.05, "numba", 1)
-    for seconds in (0.5, 2.0):
+    for seconds in (0.5, 2.0, 4.0):
         found = discreet.anonymise(
-            classes, k=5, suppression=0.05, search="best", time_limit=seconds, clock=time.monotonic
+            classes, k=5, suppression=0.05, search="best", time_limit=seconds, clock=time.process_time
         )
         assert found.certificate is not None
         print(
-            f"after {seconds:g} s: loss {found.loss:.6f}, proven bound {found.certificate.lower_bound:.6f}, {found.evaluated:,} nodes"
+            f"after {seconds:g} CPU s: loss {found.loss:.6f}, proven bound {found.certificate.lower_bound:.6f}, {found.evaluated:,} nodes"
         )
 
 
