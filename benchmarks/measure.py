@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -12,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DATA = Path(__file__).parent / "data"
-SHARED = Path(__file__).parents[2] / "shared" / "data"
+SHARED = Path(os.environ.get("DISCREET_TABLES") or Path(__file__).parents[2] / "shared" / "data").resolve()
+"""Where tables lie that are not part of the project; DISCREET_TABLES names another folder. It has `adult/adult.csv` with a
+header, separated by semicolons, and for each column `adult/adult_hierarchy_COLUMN.csv` without one."""
 
 
 @dataclass(frozen=True)

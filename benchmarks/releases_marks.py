@@ -25,6 +25,7 @@ STATE_POLICY = {
         "birth_year": {"role": "quasi", "hierarchy": {"widths": [2, 4, 8]}},
     }
 }
+LUCKY = 100
 ADULT_QUASI = ("sex", "age", "race", "education")
 
 
@@ -36,6 +37,7 @@ def main() -> None:
     ):
         show_attacks(name, list(cases))
     show_filling(list(adult_cases()))
+    show_luck()
     show_time()
 
 
@@ -109,9 +111,11 @@ def show_attacks(name: str, cases: Sequence[tuple[int, Any, Any]]) -> None:
                 continue
             for one in played.outcomes[mode]:
                 scores.setdefault((mode, one.attack), []).append(one.auc)
-            if played.marking is not None:
+            floor = played.outcomes[mode][0].floor
+            if played.marking is None:
+                print(f"  seed {seed}: {mode}, luck of an attack {floor:.3f}")
+            else:
                 made = played.marking
-                floor = played.outcomes[mode][0].floor
                 print(
                     f"  seed {seed}: {len(made.marks)} marks of {2 * made.pairs}, rows lost {made.rows_lost:.2%} (hardly ever above "
                     f"{made.most_lost:.2%}), largest shift {max(made.shifts.values(), default=0):.2%}, gate "
@@ -224,6 +228,30 @@ def theirs(exhibit: Any) -> float:
             scores = forest.fit(features[rows], exhibit.decoy[owners][rows]).decision_function(features)
         found.append(auc((np.bincount(owners, weights=scores) / count)[~learn], exhibit.decoy[~learn]))
     return float(np.mean(found))
+
+
+def show_luck() -> None:
+    """How far the gate's classifier strays from guessing where there is nothing to find: beside guesses, and its stated luck."""
+    from discreet.releases.donors import Column
+    from discreet.releases.telling import EITHER_WAY, Exhibit, noise_floor, told
+
+    print("The gate where decoys and real classes are drawn alike: luck that is stated, and how often it is passed")
+    for classes in (40, 80, 160):
+        owners, found = np.repeat(np.arange(classes), 6), []
+        for seed in range(LUCKY):
+            rng = np.random.default_rng([seed, classes])
+            age = rng.integers(0, 8, classes)[owners]
+            job = (age // 2 + (rng.random(len(owners)) < 0.3)) % 4
+            pay = (1000 * job + rng.normal(0, 400, len(owners))).round()
+            columns = [Column.of("age", age.tolist()), Column.of("job", job.tolist()), Column.of("pay", pay.tolist())]
+            found.append(told(Exhibit(columns, owners, np.arange(classes) % 2 == 0), rng))
+        strays = np.sqrt(np.mean([(gate.auc - 0.5) ** 2 for gate in found]))
+        guess = (noise_floor(classes // 2, classes // 2) - 0.5) / EITHER_WAY
+        passed = np.mean([gate.auc > gate.floor for gate in found])
+        print(
+            f"  {classes:4} classes: luck {found[0].floor:.2f}, passed in {passed:.1%}; {strays / guess:.2f}x as far as guesses"
+        )
+    print()
 
 
 def show_time() -> None:

@@ -134,7 +134,7 @@ SINGLE = {
 
 
 def test_there_are_enough_attacks() -> None:
-    assert len(SINGLE) + len(AT_ONCE) >= 300
+    assert len(SINGLE) + len(AT_ONCE) + len(LINKING) >= 500
     assert len(set(SINGLE.values())) == len(SINGLE)
 
 

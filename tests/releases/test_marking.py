@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,25 @@ def test_the_preflight_says_it_in_words_and_numbers() -> None:
     assert flight.coalition == 1
     assert set(flight.to_dict()) == set(Preflight.__dataclass_fields__)
     assert flight.to_dict()["rows_lost"] == marked.marking().rows_lost
+
+
+@pytest.mark.parametrize(
+    ("auc", "floor", "words"),
+    [
+        (0.52, 0.6, "AUC of 0.52 (0.5 is guessing, up to 0.60 may be luck): it hardly can."),
+        (0.48, 0.6, "AUC of 0.52 (0.5 is guessing, up to 0.60 may be luck): it hardly can."),
+        (0.31, 0.6, "AUC of 0.69 (0.5 is guessing, up to 0.60 may be luck): better than it should."),
+        (
+            0.31,
+            0.75,
+            "AUC of 0.69 (0.5 is guessing, up to 0.75 may be luck): there are too few marks to say whether it can.",
+        ),
+        (0.12, 0.6, "AUC of 0.88 (0.5 is guessing, up to 0.60 may be luck): too well to be released."),
+    ],
+)
+def test_a_ranking_that_can_be_turned_round_is_told_as_what_it_is(auc: float, floor: float, words: str) -> None:
+    flight = replace(Preflight.of(marked.marking(), recipients=20, law=DEFAULT), auc=auc, floor=floor)
+    assert flight.words()[-1].endswith(words)
 
 
 def table_of(number: int = 60, **columns: list[Any]) -> tuple[discreet.Table, Linked]:

@@ -13,6 +13,7 @@ from sqlalchemy import text
 from discreet.releases.registry import Registry
 from discreet.store.tables.releases import PARCEL
 from discreet.web.releasing import plan as plans
+from discreet.web.releasing import words as releasing
 from tests.web.client import BOTH_STORES, Browser, make_accounts, signed_in
 from tests.web.release_data import (
     CANARY,
@@ -37,6 +38,16 @@ def app(app: FastAPI) -> FastAPI:
     """With two custodians more."""
     make_accounts(app, "custodian2", "custodian3")
     return app
+
+
+@pytest.mark.parametrize(
+    ("auc", "shown", "caution"), [(0.53, "0.53", False), (0.31, "0.69", True), (0.69, "0.69", True)]
+)
+def test_a_classifier_that_is_mostly_wrong_tells_as_much_as_one_that_is_mostly_right(
+    auc: float, shown: str, caution: bool
+) -> None:
+    line = releasing._gate({"auc": auc, "floor": 0.6})
+    assert (line.figure, line.caution) == (shown, caution)
 
 
 def test_from_a_plan_to_copies_that_are_handed_over(app: FastAPI) -> None:

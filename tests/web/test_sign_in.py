@@ -10,7 +10,8 @@ from fastapi import FastAPI
 from sqlalchemy import select, update
 
 from discreet.store.tables.web import ACCOUNT, LIMIT, SESSION
-from discreet.web import Settings, create_app, opaque, sessions
+from discreet.web import Settings, create_app, limits, opaque, sessions
+from discreet.web.problems import Problem
 from tests.web.client import BOTH_STORES, ORIGIN, PASSWORD, Browser, Clock, make_accounts, signed_in
 
 
@@ -112,6 +113,16 @@ def test_the_limit_survives_a_restart(app: FastAPI, settings: Settings) -> None:
 def test_one_address_cannot_try_one_password_on_many_names(browser: Browser) -> None:
     answers = [browser.sign_in(f"name{number}", "wrong").status_code for number in range(31)]
     assert answers == [403] * 30 + [429]
+
+
+def test_one_name_is_tried_fifty_times_at_most_from_whatever_addresses(app: FastAPI) -> None:
+    site = app.state.site
+    for number in range(50):
+        limits.take(site, limits.sign_in_allowances(site, "auditor", f"10.0.0.{number}"))
+    with pytest.raises(Problem) as caught:
+        limits.take(site, limits.sign_in_allowances(site, "auditor", "10.0.0.50"))
+    assert caught.value.status == 429
+    limits.take(site, limits.sign_in_allowances(site, "manager", "10.0.0.50"))
 
 
 def test_signing_in_well_is_not_counted(browser: Browser) -> None:

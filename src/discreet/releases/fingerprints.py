@@ -1,9 +1,9 @@
 """A watermark by generalisation: each recipient gets levels of its own, so that a copy tells whose it is.
 
 After Schrittwieser et al. (2011). Copies of different levels can be joined on other columns, and then show the finer
-level of each; published families leave 10 to 36 % of the shared people below k that way. So a family is offered only if
-all of its nodes lie above one node that is itself k-anonymous, and every copy leaves out the same people: then any
-number of copies joined show no more than that node does, and each of its classes has k people.
+level of each; families chosen without care leave people below k that way. So a family is offered only if all of its
+nodes lie above one node that is itself k-anonymous, and every copy leaves out the same people: then any number of copies
+joined show no more than that node does, and each of its classes has k people.
 
 Levels that a recipient could reach from his own by coarsening would let him put the blame on somebody else. Families in
 which nobody can do that are taken first.

@@ -184,7 +184,7 @@ def _refuse_few(pairs: int, *, force: bool) -> None:
 
 def _told_apart(gate: Gate) -> Refused:
     return Refused(
-        f"A classifier tells decoys from real classes with AUC {gate.auc:.2f} (0.5 is guessing, {gate.floor:.2f} is luck).",
+        f"A classifier tells decoys from real classes with AUC {gate.auc:.2f} (0.5 is guessing, up to {gate.floor:.2f} may be luck).",
         remedy="Leave out columns that depend closely on the quasi-identifiers, or force it.",
     )
 

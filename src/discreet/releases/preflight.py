@@ -13,7 +13,7 @@ from discreet.releases.choosing import FEWEST_MARKS
 from discreet.releases.laws import Law
 from discreet.releases.marking import Marking
 from discreet.releases.power import ALPHA, POWER, claims_until_traced, coalition_supported, marks_needed
-from discreet.releases.telling import REFUSE, WARN
+from discreet.releases.telling import REFUSE, WARN, either_way
 from discreet.wording import fine_percent, percent
 
 
@@ -122,10 +122,13 @@ def _claims(claims: float) -> str:
 
 
 def _gate(flight: Preflight) -> str:
-    told = f"A classifier tells made-up classes from real ones with an AUC of {flight.auc:.2f}"
-    scale = f"0.5 is guessing, up to {flight.floor:.2f} is luck"
-    if flight.auc > max(REFUSE, flight.floor):
+    found = either_way(flight.auc)
+    told = f"A classifier tells made-up classes from real ones with an AUC of {found:.2f}"
+    scale = f"0.5 is guessing, up to {flight.floor:.2f} may be luck"
+    if found > max(REFUSE, flight.floor):
         return f"{told} ({scale}): too well to be released."
-    if flight.auc > max(WARN, flight.floor):
+    if found > max(WARN, flight.floor):
         return f"{told} ({scale}): better than it should."
+    if found > WARN:
+        return f"{told} ({scale}): there are too few marks to say whether it can."
     return f"{told} ({scale}): it hardly can."

@@ -22,8 +22,13 @@ from discreet.releases.keyed import Floats
 FOLDS = 5
 WARN = 0.65
 REFUSE = 0.80
-_SURE = 1.645
-"""Standard errors within which 95 % of useless classifiers stay."""
+EITHER_WAY = 1.96
+"""Standard errors within which 95 % of guesses stay, whichever way they point."""
+TOGETHER = 1.5
+"""How much further useless classifiers stray that learn from folds: what two of them learn from is mostly the same.
+
+`python -m benchmarks releases_marks` prints how far they do, and how often they pass the luck that is stated.
+"""
 
 
 @dataclass(frozen=True)
@@ -31,21 +36,21 @@ class Gate:
     """How well decoys were told from real classes."""
 
     auc: float
-    """The chance that a decoy is rated likelier to be one than a real class: 0.5 is guessing."""
+    """The chance that a decoy is rated likelier to be one than a real class, or the other way round: 0.5 is guessing."""
     floor: float
-    """What guessing reaches by luck in one of twenty cases, with so few classes."""
+    """What a useless classifier reaches by luck in one of twenty cases, whichever way it points, with so few classes."""
     decoys: int
     real: int
 
     @property
     def warned(self) -> bool:
         """Whether decoys can be told too well for comfort: above 0.65 and above luck."""
-        return self.auc > max(WARN, self.floor)
+        return either_way(self.auc) > max(WARN, self.floor)
 
     @property
     def refused(self) -> bool:
         """Whether decoys can be told too well to be released: above 0.80 and above luck."""
-        return self.auc > max(REFUSE, self.floor)
+        return either_way(self.auc) > max(REFUSE, self.floor)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -66,11 +71,21 @@ def auc(scores: Floats, truth: Flags) -> float:
     return float((ranks[truth].sum() - wanted * (wanted + 1) / 2) / (wanted * others))
 
 
-def noise_floor(decoys: int, real: int, *, errors: float = _SURE) -> float:
-    """The AUC that guessing stays below in 95 % of cases, or so many standard errors (the null of the Mann-Whitney statistic).
+def either_way(found: float) -> float:
+    """What a rating is worth to somebody who may turn it round: one that is mostly wrong tells as much as one mostly right.
+
+    >>> either_way(0.25), either_way(0.75)
+    (0.75, 0.75)
+    """
+    return max(found, 1 - found)
+
+
+def noise_floor(decoys: int, real: int, *, errors: float = EITHER_WAY) -> float:
+    """The AUC that guessing, turned round if need be, stays below in 95 % of cases, or so many standard errors (the null of the
+    Mann-Whitney statistic).
 
     >>> round(noise_floor(70, 70), 2)
-    0.58
+    0.6
     """
     if not decoys or not real:
         return 1.0
@@ -92,7 +107,7 @@ class Exhibit:
 def told(exhibit: Exhibit, generator: np.random.Generator, *, folds: int = FOLDS) -> Gate:
     """Learn from some classes, ask about the others, in turn."""
     decoys, real = int(exhibit.decoy.sum()), int((~exhibit.decoy).sum())
-    floor = noise_floor(decoys, real)
+    floor = noise_floor(decoys, real, errors=EITHER_WAY * TOGETHER)
     if min(decoys, real) < folds or not exhibit.columns:
         return Gate(0.5, floor, decoys, real)
     fold = _folds(exhibit.decoy, folds, generator)
@@ -101,7 +116,7 @@ def told(exhibit: Exhibit, generator: np.random.Generator, *, folds: int = FOLDS
         held = fold == number
         scores[held] = rated(exhibit, learn=~held)[held]
     aucs = [auc(scores[fold == number], exhibit.decoy[fold == number]) for number in range(folds)]
-    return Gate(float(np.mean(aucs)), floor, decoys, real)
+    return Gate(either_way(float(np.mean(aucs))), floor, decoys, real)
 
 
 def _folds(decoy: Flags, folds: int, generator: np.random.Generator) -> Ints:

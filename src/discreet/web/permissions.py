@@ -30,7 +30,7 @@ PERMISSIONS = {
     "gateway.read": "see users of databases behind a gateway: exposure, refusals, incidents, limits; no values",
     "gateway.explain": "look up why something was refused to a database user of one's own name, by its reference",
     "gateway.limit": "propose and withdraw limits of database users",
-    "gateway.approve": "approve or decline limits that another account has proposed",
+    "gateway.approve": "approve or reject limits that another account has proposed",
     "reports.read": "read reports on data sets: numbers of people and names of columns, no values",
     "accounts.change": "invite people, close accounts and open them again, end sessions",
     "api.describe": "read the description of the API",

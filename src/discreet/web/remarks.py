@@ -51,7 +51,7 @@ REMARKS = {
     "not-lent": "The data set is not lent any more. Projects that were made from it stay.",
     "limit-proposed": "The limit is proposed. Nothing changes before another custodian approves it.",
     "limit-approved": "The limit is in force. Running gateways take it up within a few seconds.",
-    "limit-declined": "You declined it, and whoever proposed it sees why.",
+    "limit-declined": "You rejected it, and whoever proposed it sees why.",
     "limit-withdrawn": "The limit is withdrawn. Running gateways go back to the policy within a few seconds.",
     "revoked": "The token is revoked. Whoever uses it is refused from now on.",
     "verified": "The ledger is whole: nothing was changed, left out, put in, moved or cut off.",

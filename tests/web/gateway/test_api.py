@@ -81,7 +81,7 @@ def test_a_token_proposes_and_withdraws_but_never_approves(app: FastAPI, clock: 
     assert tell(browser, f"/limits/{number}/withdraw", {}).status_code == 409
 
 
-def test_a_person_declines_with_a_reason(app: FastAPI) -> None:
+def test_a_person_rejects_with_a_reason(app: FastAPI) -> None:
     number, person = proposed(app, "auditor"), signed_in(app, "custodian")
     own = {"Sec-Fetch-Site": "same-origin"}
     path = f"/api/v1/gateway/limits/{number}/decline"

@@ -136,14 +136,15 @@ def test_other_roles_decide_nothing(app: FastAPI, role: str) -> None:
     assert found(app, number).state == "proposed"
 
 
-def test_declining_says_why(app: FastAPI) -> None:
+def test_a_rejection_says_why(app: FastAPI) -> None:
     number, other = propose(signed_in(app, "custodian")), signed_in(app, "custodian2")
     assert other.post(f"/gateway/limits/{number}/decline", {"reason": " "}).status_code == 422
     assert other.post(f"/gateway/limits/{number}/decline", {"reason": "too much"}).status_code == 303
     assert last(app)[0] == "web.rejected"
     page = signed_in(app, "custodian").get(f"/gateway/limits/{number}").text
-    assert "Declined by custodian2" in page
+    assert "Rejected by custodian2" in page
     assert "too much" in page
+    assert "declined" not in page
     assert other.post(f"/gateway/limits/{number}/approve").status_code == 409
     assert signed_in(app, "custodian").post(f"/gateway/limits/{number}/withdraw").status_code == 409
 

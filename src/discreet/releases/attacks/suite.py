@@ -13,7 +13,7 @@ from discreet.releases.attacks import counting, fitting, joining, layout
 from discreet.releases.attacks.held import Adversary
 from discreet.releases.codebook import Flags
 from discreet.releases.keyed import Floats
-from discreet.releases.telling import auc, noise_floor
+from discreet.releases.telling import EITHER_WAY, auc, either_way, noise_floor
 
 Rate = Callable[[Adversary, Ints], Floats]
 
@@ -31,8 +31,6 @@ ATTACKS: Mapping[str, tuple[Rate, int]] = {
 }
 """By name: how it rates classes, and how many copies it needs."""
 TARGET = 0.60
-EITHER_WAY = 1.96
-"""Standard errors within which 95 % of guesses stay, whichever way they point."""
 OF_TEN = 2.81
 """The same for the best of ten."""
 
@@ -102,8 +100,8 @@ def _outcome(name: str, rate: Rate, cases: Sequence[Case], asked: Sequence[tuple
     precision = [_precision(sign * scores, truth) for scores, truth in zip(rated, truths, strict=True)]
     return Outcome(
         name,
-        max(mean, 1 - mean),
-        float(np.mean([noise_floor(int(truth.sum()), int((~truth).sum()), errors=EITHER_WAY) for truth in truths])),
+        either_way(mean),
+        float(np.mean([noise_floor(int(truth.sum()), int((~truth).sum())) for truth in truths])),
         float(np.mean(precision)),
         float(np.mean([truth.mean() if len(truth) else 0.0 for truth in truths])),
     )

@@ -121,7 +121,7 @@ class LimitModel(Strict):
     decider: str | None
     decided: str | None
     answer: str | None
-    """Why it was declined."""
+    """Why it was rejected."""
 
 
 class Limits(Strict):
@@ -131,6 +131,6 @@ class Limits(Strict):
 
 
 class Decline(Strict):
-    """Why a limit is declined."""
+    """Why a limit is rejected."""
 
     reason: Annotated[str, Field(max_length=LONGEST_REASON)] = ""

@@ -1,4 +1,4 @@
-"""Limits under four eyes: proposed, approved, declined, withdrawn; each with its entry in the ledger."""
+"""Limits under four eyes: proposed, approved, rejected (stored as declined), withdrawn; each with its entry in the ledger."""
 
 from __future__ import annotations
 
@@ -124,15 +124,15 @@ def approve(context: Context, limit: Agreed) -> None:
             entry=touched,
         )
     if limit.until is not None and limit.until <= context.site.stamp():
-        raise Problem(409, "The last day of this limit is over.", remedy="Decline it, or have it proposed anew.")
+        raise Problem(409, "The last day of this limit is over.", remedy="Reject it, or have it proposed anew.")
     _decide(context, limit, "web.approved")
 
 
 def decline(context: Context, limit: Agreed, *, reason: str) -> None:
     """Say no, and why. One's own is withdrawn instead."""
-    _refuse_own(context, limit, "web.rejected", "decline")
+    _refuse_own(context, limit, "web.rejected", "reject")
     if not reason:
-        raise Problem(422, "Declining needs a reason.", remedy="Say in a sentence what should be different.")
+        raise Problem(422, "A rejection needs a reason.", remedy="Say in a sentence what should be different.")
     _decide(context, limit, "web.rejected", reason)
 
 

@@ -189,7 +189,7 @@ def waiting_limits(context: Context, connection: Connection) -> list[Notice]:
     return [
         Notice(
             headline,
-            "Look at what the user has seen, then approve or decline it.",
+            "Look at what the user has seen, then approve or reject it.",
             f"/gateway/limits/{others[0].id}",
             "Look at the limit",
         )

@@ -1,4 +1,4 @@
-"""Limits of database users under four eyes: propose, look, approve or decline, withdraw."""
+"""Limits of database users under four eyes: propose, look, approve or reject, withdraw."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.releases.choosing import FEWEST_MARKS
 from discreet.releases.power import ALPHA
-from discreet.releases.telling import WARN
+from discreet.releases.telling import WARN, either_way
 from discreet.report.words import plural
 from discreet.wording import percent
 
@@ -79,10 +79,11 @@ def _shift(found: dict[str, Any]) -> Line:
 
 
 def _gate(found: dict[str, Any]) -> Line:
-    warned = found["auc"] > max(WARN, found["floor"])
-    says = f"How well a classifier tells made-up groups from real ones: 0.5 or less is guessing, and up to {found['floor']:.2f} is luck."
+    told = either_way(found["auc"])
+    warned = told > max(WARN, found["floor"])
+    says = f"How well a classifier tells made-up groups from real ones: 0.5 is guessing, and up to {found['floor']:.2f} may be luck."
     more = " A recipient who tries may find some of the decoys." if warned else ""
-    return Line(f"{found['auc']:.2f}", "classifier (AUC)", says + more, warned)
+    return Line(f"{told:.2f}", "classifier (AUC)", says + more, warned)
 
 
 def _claims(found: dict[str, Any]) -> Line:

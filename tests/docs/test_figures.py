@@ -1,0 +1,120 @@
+"""Limits that a page states are those of the code; what is measured stands beside the command that prints it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from discreet.anonymity import board
+from discreet.attacker import checks, deterrence, horizon, several
+from discreet.attacker.parameters import Parameters
+from discreet.gateway.conversation import MEBIBYTE, Limits
+from discreet.ledger import ledger
+from discreet.linkage import calibrating, comparing, zones
+from discreet.misuse import anomalies
+from discreet.misuse.elicitation import comparisons, joint
+from discreet.people.state import MOST_ZIPS, State
+from discreet.releases import (
+    band,
+    blocks,
+    choosing,
+    doubt,
+    evidence,
+    filling,
+    laws,
+    leaks,
+    linked,
+    pairing,
+    recognised,
+    sizes,
+    telling,
+    traced,
+)
+from discreet.releases.budget import UNLUCKY, Budget
+from discreet.web import Settings
+from discreet.web.datasets import inspecting
+from discreet.web.gateway import incidents, users
+from tests.docs.pages import DOCS, PAGES, ROOT, name
+
+BENCHMARK = re.compile(r"python -m benchmarks([. ])(\w+)")
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def stated() -> Iterator[tuple[str, str]]:
+    """A page, and words that must stand on it, made from the code."""
+    marks = "explain/marks.md"
+    assert UNLUCKY == 1e-6
+    yield marks, f"a chance from {band.LEAST_CHANCE} to {band.MOST_CHANCE}"
+    yield marks, f"the same up to {percent(pairing.TOLERANCE)}"
+    yield marks, f"stay below {doubt.LIMIT} on average"
+    yield marks, f"lacks at most {percent(Budget().rows)} of the released rows, in all but one case in a million"
+    yield marks, f"more than {100 * Budget().shift:g} percentage points"
+    yield marks, f"than {percent(choosing.NEAR)} of the real ones"
+    yield marks, f"({laws.DEFAULT.name.replace('/', ' or ')} unless another law"
+    yield marks, f"some further ones, {filling.WITNESSES:,} at most"
+    yield marks, f"(Cramér's V from {blocks.STRONG})"
+    yield marks, f"{telling.EITHER_WAY} standard errors of the Mann-Whitney statistic times {telling.TOGETHER}"
+    yield marks, f"Above {telling.WARN} and above luck"
+    yield marks, f"above {telling.REFUSE:.2f} and above luck the release is refused"
+    yield marks, f"fewer than {choosing.FEWEST_MARKS} marks"
+    yield "explain/decoys.md", f"the {sizes.NEIGHBOURS} released classes"
+    yield "explain/decoys.md", f"above {percent(1 / linked.MOST_UNCOVERED)} of the released people"
+    yield "explain/tracing.md", f"{evidence.TRUST} / p | {1 - evidence.TRUST:.2f} / (1 − p)"
+    yield "explain/tracing.md", f"α = {traced.ALPHA} unless you say otherwise"
+    yield "explain/tracing.md", f"to which {percent(recognised.COVERED)} of the rows can be brought"
+    yield "explain/tracing.md", f"ranked among {leaks.FINER}N/α dummies"
+    limits = "explain/limitations.md"
+    yield limits, f"up to {horizon.MOST:,} people, and groups of more than {checks.PLANNED:,} are refused"
+    yield limits, f"lattices of up to {board.MOST_NODES:,} nodes"
+    yield "explain/planning-adversary.md", f"up to {horizon.MOST:,} people"
+    yield "explain/planning-adversary.md", f"discount, {Parameters.discount} unless given"
+    yield "explain/deterrence.md", f"{deterrence.LARGEST:,} people"
+    yield "explain/deterrence.md", f"Up to {several.MOST_TABLES} tables"
+    yield "reference/deterrence.md", f"{deterrence.LARGEST:,} people"
+    yield "explain/gateway.md", f"are read up to {Limits().message // MEBIBYTE} MiB"
+    yield "explain/elicitation.md", f"of this expert: {joint.COMPARING} and {joint.RATING}"
+    yield "explain/elicitation.md", f"Up to {comparisons.TOLERABLE:.2f} is good"
+    yield "explain/ledger.md", f"up to 10^{len(str(ledger.MOST_PARTS)) - 1}"
+    state = State.of(1_000)
+    tuples = MOST_ZIPS * len(state.years) * 2 * len(state.races)
+    yield (
+        "explain/scale.md",
+        f"{MOST_ZIPS:,} × {len(state.years)} × 2 × {len(state.races)} = {tuples / 1e6:.0f} million tuples",
+    )
+    yield "explain/seeing-almost-nothing.md", f"a distance of at most {comparing.MOST_EDITS}"
+    yield "explain/threat-model.md", f"a file up to {inspecting.COUNTED // MEBIBYTE} MB"
+    yield "how-to/find-unusual-users.md", f"From z = {anomalies.THRESHOLD} on"
+    yield "how-to/find-unusual-users.md", f"less than {anomalies.SMALLEST}"
+    yield "how-to/find-candidate-pairs.md", f"at most {percent(zones.FALSE_SAME)} of the pairs called the same"
+    yield "how-to/find-candidate-pairs.md", f"at most {percent(zones.MISSED)} of the true ones"
+    assert calibrating.FEWEST == 20
+    yield "how-to/find-candidate-pairs.md", "twenty are the least"
+    yield "how-to/run-the-web-app.md", f"after {Settings().lease.seconds} seconds"
+    yield "how-to/see-who-has-seen-how-much.md", f"above {users.NEARLY} %"
+    yield "how-to/see-who-has-seen-how-much.md", f"days of the last {incidents.FRAME}"
+
+
+@pytest.mark.parametrize(("page", "words"), list(stated()))
+def test_limits_on_a_page_are_those_of_the_code(page: str, words: str) -> None:
+    assert words in " ".join((DOCS / page).read_text(encoding="utf-8").split())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_benchmarks_that_a_page_names_are_there(page: Path) -> None:
+    listed = (ROOT / "benchmarks" / "__main__.py").read_text(encoding="utf-8")
+    for between, module in BENCHMARK.findall(" ".join(page.read_text(encoding="utf-8").split())):
+        assert (ROOT / "benchmarks" / f"{module}.py").exists(), module
+        assert between == "." or f'"{module}": {module}.main' in listed, module
+
+
+def test_every_row_of_what_was_measured_names_its_command() -> None:
+    measured = (ROOT / "README.md").read_text(encoding="utf-8").split("## Measured")[1].split("\n## ")[0]
+    rows = [line for line in measured.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 20
+    assert [row for row in rows if not BENCHMARK.search(row.rpartition(" | ")[2])] == []
