@@ -20,9 +20,12 @@ ABOUT = (
 
 def description(context: Here) -> Response:
     """What the API offers."""
-    if context.site.app is None:
+    app = context.site.app
+    if app is None:
         raise not_found()
-    return JSONResponse(describe(context.site.app))
+    if app.openapi_schema is None:
+        app.openapi_schema = describe(app)
+    return JSONResponse(app.openapi_schema)
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
