@@ -18,10 +18,11 @@ from discreet.kernel.hierarchy import Ints
 from discreet.people import State, generate
 from tests.anonymity.brute import Data
 from tests.anonymity.strategies import tables
+from tests.examples import examples
 from tests.kernel.strategies import Listing, climb, listings
 
-some = settings(max_examples=80, deadline=None)
-few = settings(max_examples=30, deadline=None)
+some = settings(max_examples=examples(80), deadline=None)
+few = settings(max_examples=examples(30), deadline=None)
 
 
 def recoded(classes: Classes, k: int, **options: Any) -> Recoding | None:

@@ -16,8 +16,9 @@ from discreet.errors import ColumnError, UsageError
 from discreet.kernel import AnyValue, Classes, Recoding, Tree
 from tests.anonymity.brute import Data
 from tests.anonymity.strategies import tables
+from tests.examples import examples
 
-some = settings(max_examples=80, deadline=None)
+some = settings(max_examples=examples(80), deadline=None)
 Point = tuple[int, ...]
 Box = list[tuple[Point, int]]
 

@@ -16,9 +16,10 @@ from discreet.kernel import AnyValue, Classes, Recoding, Widths
 from discreet.people import State, generate
 from tests.anonymity.brute import Data
 from tests.anonymity.strategies import tables
+from tests.examples import examples
 
 SEARCHES = ["local", "mondrian", "mondrian-relaxed"]
-some = settings(max_examples=80, deadline=None)
+some = settings(max_examples=examples(80), deadline=None)
 
 
 def recoded(classes: Classes, k: int, search: str) -> Recoding:

@@ -18,6 +18,7 @@ from discreet.errors import ColumnError, DiscreetError, HierarchyError, UsageErr
 from discreet.kernel import AnyValue, Classes, Widths
 from tests.anonymity.brute import Data, Person, best
 from tests.anonymity.strategies import tables
+from tests.examples import examples
 
 SHARES = [0.0, 0.25, 0.5]
 
@@ -74,13 +75,13 @@ def check(data: Data, population: Data, loss: str, share: float, bad: Any, **lim
     assert found.loss == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(both=samples(), k=st.integers(1, 6), loss=st.sampled_from(list(LOSSES)), share=st.sampled_from(SHARES))
 def test_k_map(both: tuple[Data, Data], k: int, loss: str, share: float) -> None:
     check(*both, loss, share, lambda _, crowd: crowd < k, k_map=k)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     both=samples(),
     most=st.sampled_from([0.3, 0.6, 0.9]),
@@ -93,13 +94,13 @@ def test_presence(both: tuple[Data, Data], most: float, loss: str, share: float)
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(both=samples(), tau=st.sampled_from([0.2, 0.5]), loss=st.sampled_from(list(LOSSES)))
 def test_the_journalist_is_held_against_the_population(both: tuple[Data, Data], tau: float, loss: str) -> None:
     check(*both, loss, 0.25, lambda _, crowd: 1 / crowd > tau + 1e-12, max_risk=tau, risk_model="journalist")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     data=tables(),
     tau=st.sampled_from([0.2, 0.35, 0.6]),
@@ -129,7 +130,7 @@ def test_the_average_risk_is_kept_by_leaving_out_the_smallest(data: Data, tau: f
         assert found.assess().average_risk <= tau + 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=tables(secrets=3), k=st.integers(1, 4), share=st.sampled_from(SHARES))
 def test_requirements_add_up(data: Data, k: int, share: float) -> None:
     k = min(k, len(data.people))

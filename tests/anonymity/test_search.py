@@ -17,9 +17,10 @@ from discreet.anonymity import LOSSES, lattice
 from discreet.errors import UsageError
 from tests.anonymity.brute import Data, Person, best
 from tests.anonymity.strategies import tables
+from tests.examples import examples
 
 SHARES = [0.0, 0.1, 0.25, 0.5, 1.0]
-some = settings(max_examples=150, deadline=None)
+some = settings(max_examples=examples(150), deadline=None)
 
 
 def compare(data: Data, bad: Callable[[list[Person]], bool], *, loss: str, share: float, **limits: Any) -> None:
@@ -48,7 +49,7 @@ def compare(data: Data, bad: Callable[[list[Person]], bool], *, loss: str, share
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=tables(), k=st.integers(1, 6), share=st.sampled_from(SHARES))
 def test_k_anonymity(loss: str, engine: str, data: Data, k: int, share: float) -> None:
     k = min(k, len(data.people))
@@ -56,7 +57,7 @@ def test_k_anonymity(loss: str, engine: str, data: Data, k: int, share: float) -
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=tables(secrets=4), l=st.integers(1, 4), share=st.sampled_from(SHARES))
 def test_distinct_diversity(loss: str, data: Data, l: int, share: float) -> None:  # noqa: E741
     compare(data, lambda group: len({p.secret for p in group}) < l, loss=loss, share=share, diversity=l)
@@ -129,7 +130,7 @@ def test_highest_risk(data: Data, tau: float, loss: str, share: float) -> None:
     compare(data, lambda group: 1 / len(group) > tau + 1e-12, loss=loss, share=share, max_risk=tau)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(data=tables(), k=st.integers(1, 5), share=st.sampled_from(SHARES), loss=st.sampled_from(list(LOSSES)))
 def test_the_bounded_search_finds_the_same(data: Data, k: int, share: float, loss: str) -> None:
     k = min(k, len(data.people))
@@ -149,7 +150,7 @@ def compare_searches(data: Data, k: int, share: float, loss: str) -> None:
     assert results[0] == results[1]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(data=tables(), k=st.integers(1, 5), share=st.sampled_from(SHARES), loss=st.sampled_from(list(LOSSES)))
 def test_ola_is_the_best_of_the_minimal_nodes(data: Data, k: int, share: float, loss: str) -> None:
     from tests.anonymity.brute import losses

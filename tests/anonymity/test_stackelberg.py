@@ -19,8 +19,9 @@ from discreet.kernel import AnyValue, Classes, Widths
 from tests.anonymity.brute import Data, Node, Person, losses
 from tests.anonymity.strategies import tables
 from tests.attacker.brute import Brute
+from tests.examples import examples
 
-some = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+some = settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 weights = st.sampled_from([0.0, 0.5, 5.0, 100.0])
 
 

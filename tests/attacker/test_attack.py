@@ -16,8 +16,9 @@ from discreet.attacker.process import Process, State
 from discreet.attacker.solvers import SOLVERS
 from discreet.errors import UsageError
 from tests.attacker.strategies import PUBLISHED, attacks
+from tests.examples import examples
 
-some = settings(max_examples=60, deadline=None)
+some = settings(max_examples=examples(60), deadline=None)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_the_reduced_pass_equals_the_literal_chain(attack: Attack, size: int) ->
     assert plan.expected_penalties[0] == pytest.approx(penalties, abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(attack=attacks(), weights=st.lists(st.integers(0, 5), min_size=1, max_size=6).filter(any))
 def test_the_three_solvers_agree(attack: Attack, weights: list[int]) -> None:
     belief = {size: weight / sum(weights) for size, weight in enumerate(weights) if weight}

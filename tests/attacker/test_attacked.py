@@ -16,10 +16,11 @@ from discreet.kernel import Classes
 from discreet.policy import Policy
 from discreet.risk import assess
 from tests.attacker.strategies import PUBLISHED, attacks
+from tests.examples import examples
 from tests.risk.strategies import Rows
 
 VALUES = "abcdefgh"
-some = settings(max_examples=50, deadline=None)
+some = settings(max_examples=examples(50), deadline=None)
 counts = st.lists(st.integers(0, 60), min_size=len(VALUES), max_size=len(VALUES))
 
 

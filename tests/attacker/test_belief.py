@@ -14,9 +14,10 @@ from discreet.attacker import Attack
 from discreet.attacker.table import PlanTable, _all_or_nothing, _backwards
 from discreet.errors import UsageError
 from tests.attacker.strategies import PUBLISHED, attacks
+from tests.examples import examples
 
 FEARLESS = Attack(prior=0.7, gain=8000, access_cost=100, link_cost=0, exploit_cost=0, penalty=0)
-some = settings(max_examples=60, deadline=None)
+some = settings(max_examples=examples(60), deadline=None)
 
 
 def expected(attack: Attack, density: float, people: int) -> float:

@@ -18,8 +18,9 @@ from discreet.attacker.pieces import Pieces, steps
 from discreet.errors import UsageError
 from tests.attacker.brute import Brute, policies
 from tests.attacker.strategies import PUBLISHED, attacks, wavering
+from tests.examples import examples
 
-some = settings(max_examples=60, deadline=None)
+some = settings(max_examples=examples(60), deadline=None)
 limits = st.sampled_from([0.0, 0.0, 0.01, 0.1, 0.3, 0.6])
 
 
@@ -37,7 +38,7 @@ def test_the_least_penalty_deters_and_anything_less_does_not(attack: Attack, siz
         assert Brute(attack, size, penalty=least * (1 - 1e-9)).risk() > limit
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(attack=attacks(), size=st.integers(1, 4))
 def test_the_deterring_penalty_is_the_last_root_of_any_plan(attack: Attack, size: int) -> None:
     """Every plan is worth a line in the penalty; no plan pays from the largest of their roots on."""

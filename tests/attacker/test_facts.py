@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from discreet.attacker import Attack
 from tests.attacker.brute import Brute
 from tests.attacker.strategies import attacks, wavering
+from tests.examples import examples
 
-some = settings(max_examples=80, deadline=None)
+some = settings(max_examples=examples(80), deadline=None)
 
 
 @some

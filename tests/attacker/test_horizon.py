@@ -15,8 +15,9 @@ from discreet.attacker.horizon import Horizon
 from discreet.attacker.table import PlanTable
 from discreet.errors import UsageError
 from tests.attacker.strategies import PUBLISHED, attacks, wavering
+from tests.examples import examples
 
-some = settings(max_examples=60, deadline=None)
+some = settings(max_examples=examples(60), deadline=None)
 reckless = Attack(**{**PUBLISHED, "exploit_cost": 0, "penalty": 10, "discount": 1}, max_penalties=1)
 """Starts in any group, though there is no closed form."""
 
@@ -29,7 +30,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(attack=attacks() | wavering())
 def test_thresholds_are_the_first_sizes_of_the_whole_table(attack: Attack) -> None:
     whole = PlanTable.of(attack, np.arange(1, 65))

@@ -16,6 +16,7 @@ from discreet.attacker import Attack
 from discreet.attacker.several import External
 from discreet.errors import UsageError
 from tests.attacker.strategies import PUBLISHED, attacks, wavering
+from tests.examples import examples
 
 State = tuple[frozenset[int], frozenset[int], int]
 """Tables bought, people tried, penalties charged."""
@@ -99,7 +100,7 @@ class Market:
 START: State = (frozenset(), frozenset(), 0)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(attack=attacks() | wavering(), n=st.integers(1, 4), links=st.booleans(), data=st.data())
 def test_against_brute_force(attack: Attack, n: int, links: bool, data: st.DataObject) -> None:
     people = st.frozensets(st.integers(0, n - 1))
@@ -121,7 +122,7 @@ def test_against_brute_force(attack: Attack, n: int, links: bool, data: st.DataO
     assert found.expected_spent == pytest.approx(paid, abs=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(attack=attacks(), size=st.integers(1, 30))
 def test_one_table_with_everybody_is_the_base_model(attack: Attack, size: int) -> None:
     found = attack.several(size, {"all": External(attack.access_cost, range(size))})
@@ -136,7 +137,7 @@ def test_one_table_with_everybody_is_the_base_model(attack: Attack, size: int) -
     assert found.path == path
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(attack=attacks(), data=st.data())
 def test_more_tables_are_never_worth_less(attack: Attack, data: st.DataObject) -> None:
     people = st.frozensets(st.integers(0, 5))

@@ -17,8 +17,9 @@ from discreet.attacker import Attack
 from discreet.errors import UsageError
 from tests.attacker.brute import Brute
 from tests.attacker.strategies import PUBLISHED, attacks
+from tests.examples import examples
 
-some = settings(max_examples=60, deadline=None)
+some = settings(max_examples=examples(60), deadline=None)
 
 # Of one record once the table is there: (over, detected, penalties, success, linked, remaining)
 One = tuple[bool, bool, int, bool, bool, int]
@@ -77,7 +78,7 @@ class Joint:
         return moves
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(attack=attacks(), sizes=st.lists(st.integers(0, 3), min_size=1, max_size=2))
 def test_two_records_are_worth_their_sum(attack: Attack, sizes: list[int]) -> None:
     joint = Joint(attack, tuple(sizes)).raw()

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from discreet.attacker import Attack
 from discreet.attacker.case_study import PUBLISHED
 from discreet.attacker.sums import ADDED, detections, discounted
+from tests.examples import examples
 
 FAR = ADDED + ADDED // 3
 HIS = Attack.from_dict(PUBLISHED)
@@ -42,7 +43,7 @@ def test_discounts_close_to_one_are_what_adding_gives(less: float) -> None:
         assert (plain[place], rising[place]) == pytest.approx(expected, rel=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     slope=st.floats(-1, 1),
     discount=st.one_of(st.floats(0.5, 1), st.floats(0, 1e-6).map(lambda less: 1 - less)),

@@ -14,6 +14,7 @@ from discreet.attacker.interval import buying, gamble_values
 from discreet.attacker.targets import Staircase, Targets
 from discreet.kernel import Classes
 from tests.attacker.strategies import PUBLISHED, attacks
+from tests.examples import examples
 
 sizes = st.lists(st.tuples(st.integers(1, 5), st.integers(0, 70)), min_size=1, max_size=8)
 
@@ -29,7 +30,7 @@ def struck(attack: Attack, found: list[tuple[int, int]]):  # type: ignore[no-unt
 paying = attacks().map(lambda attack: replace(attack, exploit_cost=attack.exploit_cost + 20))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(attack=paying, found=sizes, penalty=st.floats(0, 3000), price=st.floats(0, 300))
 def test_a_sweep_equals_the_attack_on_every_class(
     attack: Attack, found: list[tuple[int, int]], penalty: float, price: float
@@ -48,7 +49,7 @@ def test_a_sweep_equals_the_attack_on_every_class(
     assert unknown.at(price) == pytest.approx(dearer.unknown.reidentified)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 5)), max_size=10))
 def test_stairs_count_whoever_is_worth_more_than_the_price(worth: list[tuple[float, float]]) -> None:
     stairs = Staircase.of(np.array([one for one, _ in worth]), np.array([number for _, number in worth]))
@@ -65,7 +66,7 @@ def test_equal_kinds_are_one() -> None:
     assert targets.smallest == 5
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(attack=paying, people=st.integers(50, 2_000))
 def test_he_buys_inside_the_interval_and_not_outside(attack: Attack, people: int) -> None:
     ends = buying(attack, people)
@@ -79,7 +80,7 @@ def test_he_buys_inside_the_interval_and_not_outside(attack: Attack, people: int
     assert not pays[(grid < low * 0.9999) | (grid > high * 1.0001)].any()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(attack=attacks(), found=sizes)
 def test_an_attack_on_kinds_is_the_attack_on_the_table(attack: Attack, found: list[tuple[int, int]]) -> None:
     whole = struck(attack, found)
@@ -91,7 +92,7 @@ def test_an_attack_on_kinds_is_the_attack_on_the_table(attack: Attack, found: li
     assert kinds.thresholds == whole.thresholds
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(found=sizes, least=st.integers(1, 200))
 def test_larger_groups_keep_everybody_and_spare_nobody_unlisted(found: list[tuple[int, int]], least: int) -> None:
     targets = Targets.of(struck(Attack(**PUBLISHED), found))

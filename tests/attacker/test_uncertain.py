@@ -18,8 +18,9 @@ from discreet.attacker.uncertain import from_quantiles, lognormal, normal, unifo
 from discreet.errors import UsageError
 from tests.attacker.brute import Brute
 from tests.attacker.strategies import PUBLISHED, attacks, wavering
+from tests.examples import examples
 
-some = settings(max_examples=60, deadline=None)
+some = settings(max_examples=examples(60), deadline=None)
 along = st.sampled_from(["gain", "penalty"])
 RISING = Attack(**PUBLISHED, detection_slope=0.18, max_penalties=2)
 
@@ -46,7 +47,7 @@ def test_a_discrete_amount(attack: Attack, size: int, name: str, data: st.DataOb
         assert found.quantile(q) == pytest.approx(reached, abs=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(attack=attacks() | wavering(), size=st.integers(1, 4), name=along)
 def test_a_continuous_amount_is_the_limit_of_a_fine_grid(attack: Attack, size: int, name: str) -> None:
     top, cells = 4000.0, 200

@@ -17,8 +17,9 @@ from discreet.attacker import Attack
 from discreet.errors import UsageError
 from tests.attacker.brute import Brute
 from tests.attacker.strategies import PUBLISHED, attacks, wavering
+from tests.examples import examples
 
-some = settings(max_examples=60, deadline=None)
+some = settings(max_examples=examples(60), deadline=None)
 rates = st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0])
 
 
@@ -106,7 +107,7 @@ class Unsure(Brute):
         return seen
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(attack=attacks() | wavering(), size=st.integers(1, 4), alpha=rates, beta=rates)
 def test_against_brute_force(attack: Attack, size: int, alpha: float, beta: float) -> None:
     brute = Unsure(attack, size, alpha, beta)

@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.gateway.fuzzing import TARGETS, one_input
 
 SECONDS = 120
 
 
 @pytest.mark.parametrize("target", range(len(TARGETS)), ids=[target.__name__ for target in TARGETS])
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.binary(max_size=300))
 def test_nothing_is_raised_but_what_is_defined(target: int, data: bytes) -> None:
     one_input(bytes([target]) + data)

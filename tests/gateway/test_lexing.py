@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.gateway.lexing import Unreadable, lexed, statements
+from tests.examples import examples
 
 READ = {
     "SELECT 1 /* a /* b */ c */ + 2": "SELECT 1 + 2",
@@ -108,7 +109,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=12).map("".join))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @pytest.mark.postgres
 def test_the_server_sees_the_same_words(postgres_url: str, text: str) -> None:
     """Whatever we read, the server reads as well: written plainly, the text is the same to it."""

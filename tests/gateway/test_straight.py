@@ -13,6 +13,7 @@ from discreet.gateway import Allow, Bind, Hold, Refuse
 from discreet.gateway.conversation import always_later
 from discreet.gateway.session import Session
 from discreet.gateway.straight import pipeline_of
+from tests.examples import examples
 from tests.gateway import raw
 from tests.gateway.raw import SYNC, message, row
 from tests.gateway.test_session import DESCRIPTION, session_of
@@ -167,7 +168,7 @@ STEPS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(STEPS, st.sampled_from([asked_at_once, always_later]))
 def test_as_message_by_message(steps: list[bytes], consult: Any) -> None:
     straight, sent, one = talk(steps, consult, whole=True)

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from discreet.kernel import Classes, Histogram, Tree
 from discreet.kernel.hierarchy import Label
+from tests.examples import examples
 
-few = settings(max_examples=30, deadline=None)
-some = settings(max_examples=80, deadline=None)
+few = settings(max_examples=examples(30), deadline=None)
+some = settings(max_examples=examples(80), deadline=None)
 
 Row = tuple[Label, ...]
 

@@ -20,6 +20,7 @@ from discreet.ledger.ledger import utc_now
 from discreet.ledger.steps import Hold, Spend
 from discreet.store.tables.ledger import NODE
 from discreet.store.tables.web import LIMIT
+from tests.examples import examples
 from tests.ledger.conftest import Clock
 
 WHO = {"actor": "ann", "event": "linkage.revealed"}
@@ -385,7 +386,7 @@ operations = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations)
 def test_whatever_happens_the_budget_is_what_was_granted_and_never_exceeded(
     ledger: Ledger, done: list[tuple[str, int]]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from discreet.errors import UsageError
 from discreet.linkage import LinkageSpec, ProjectFolder, Rule, start_project, suggest_rules
 from discreet.linkage.blocking import blocking_of, recall_of
+from tests.examples import examples
 from tests.linkage.conftest import Sample
 
 SPEC = LinkageSpec.from_dict(
@@ -44,7 +45,7 @@ def all_pairs(tables: tuple[list[tuple[str | None, ...]], ...]) -> list[tuple[tu
     return list(itertools.product(*tables))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ROWS, st.none() | ROWS)
 def test_pairs_are_counted_exactly(tmp_path: Path, first: list, second: list | None) -> None:
     tables = (first,) if second is None else (first, second)

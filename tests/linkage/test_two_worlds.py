@@ -23,6 +23,7 @@ from discreet.errors import Refused
 from discreet.ledger import Ledger
 from discreet.linkage import reveal as door
 from discreet.linkage.dispatch import Limits, assign
+from tests.examples import examples
 from tests.linkage.worlds import folder_of, registered
 
 NAMES = ["given", "family"]
@@ -118,7 +119,7 @@ def characters(said: list[str]) -> dict[str, set[str]]:
     return found
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 2**32),
     clicks=st.lists(st.tuples(st.integers(1, 6), st.sampled_from([*NAMES, "born", "sex", "number"])), max_size=5),

@@ -15,6 +15,7 @@ from discreet.errors import UsageError
 from discreet.misuse.anomalies import Anomalies, day_score, find_anomalies
 from discreet.misuse.generated import Generated, generate_log, sample
 from discreet.misuse.log import Scored
+from tests.examples import examples
 
 
 def days(user: str, scores: list[float], role: str = "nurse") -> list[Scored]:
@@ -142,7 +143,7 @@ def test_planted_misuse_is_found_better_than_by_counting_rows(planted: Generated
     assert ours["precision"] > 0.5 > by_way["rows"]["precision"]
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.integers(0, 5), min_size=1), st.lists(st.integers(0, 5), min_size=1))
 def test_auc_counts_pairs(bad: list[int], good: list[int]) -> None:
     pairs = [1.0 if b > g else 0.5 if b == g else 0.0 for b in bad for g in good]

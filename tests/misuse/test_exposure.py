@@ -19,6 +19,7 @@ from discreet.kernel import Coded
 from discreet.misuse import Exposure, Sensitivity, score
 from discreet.misuse import ensembles as ensembles_module
 from discreet.misuse import exposure as exposure_module
+from tests.examples import examples
 from tests.misuse import brute
 from tests.misuse.paper import F
 from tests.misuse.strategies import XS
@@ -55,7 +56,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(told=st.lists(publications(), max_size=5), x=XS, few=st.sampled_from([-1, 2, 1000]))
 def test_the_value_is_the_largest_over_all_sets_of_attributes(told: list[Any], x: float, few: int) -> None:
     before = exposure_module.FEW, ensembles_module.FEW

@@ -14,6 +14,7 @@ from discreet.errors import UsageError
 from discreet.misuse.generated import sample
 from discreet.misuse.incidents import alerted, triage
 from discreet.misuse.log import Scored
+from tests.examples import examples
 
 COLUMNS = ("debt", "diagnosis")
 
@@ -65,7 +66,7 @@ def ensemble(received: list[Scored], x: float, columns: tuple[str, ...] = COLUMN
     return best
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(logs())
 def test_the_score_is_that_of_everything_held(log: list[Scored]) -> None:
     found = triage(log, leaked=[one.id for one in log])

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from discreet.errors import UsageError
 from discreet.kernel import Coded
 from discreet.misuse import reduce_cells, reduce_rows, score
+from tests.examples import examples
 from tests.misuse import brute
 from tests.misuse.paper import PUBLISHED, QUASI, SOURCE, F
 from tests.misuse.strategies import XS, columns, rows
@@ -36,7 +37,7 @@ def test_the_largest_part_within_the_limit(source: Any, result: Any, x: float, l
     assert len(part) <= brute.largest_part(result, source, QUASI, F, x, limit * (1 + 1e-12))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(source=rows(least=1, most=6), result=columns().flatmap(lambda names: rows(names, most=4)), x=XS, limit=LIMITS)
 def test_the_fewest_cells_within_the_limit(source: Any, result: Any, x: float, limit: float) -> None:
     left = reduce_cells(result, source=source, quasi=QUASI, sensitivity=F, x=x, limit=limit)
@@ -50,7 +51,7 @@ def test_the_fewest_cells_within_the_limit(source: Any, result: Any, x: float, l
     assert emptied <= brute.fewest_cells(result, source, QUASI, F, x, limit * (1 - 1e-12))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(source=rows(least=1, most=6), result=SMALL, x=XS, limit=LIMITS, data=st.data())
 def test_neither_order_nor_ties_between_rows_change_a_number(
     source: Any, result: Any, x: float, limit: float, data: st.DataObject

@@ -15,6 +15,7 @@ from discreet.errors import MissingExtra, RequestError, UsageError
 from discreet.kernel.histogram import text
 from discreet.misuse import score
 from discreet.misuse.request import conditions
+from tests.examples import examples
 from tests.misuse.paper import QUASI, SOURCE, F
 
 GOLD = {"account": {"Gold"}}
@@ -275,7 +276,7 @@ def database() -> Any:
     connection.close()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(predicate=PREDICATES)
 def test_whatever_is_said_to_be_fixed_is_fixed(database: Any, predicate: str) -> None:
     sql = f"select a, b, c from t where {predicate}"

@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from discreet.errors import UsageError
 from discreet.people.draws import LUCK, SLICE, Odds, stream
+from tests.examples import examples
 
 weights = arrays(
     np.float64,
@@ -54,7 +55,7 @@ def test_codes_are_as_small_as_they_can_be(codes: int, dtype: type) -> None:
     assert Odds.of(np.ones(codes)).draw_alone(stream(1, "test"), 3).dtype == dtype
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.integers(0, 2**64), st.text(), st.text())
 def test_streams_of_one_seed_differ_by_name_only(seed: int, one: str, other: str) -> None:
     same = bool((stream(seed, one).random(4) == stream(seed, other).random(4)).all())

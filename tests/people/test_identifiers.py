@@ -7,13 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.people.identifiers import LEFT, RIGHT, scatter
+from tests.examples import examples
 
 
 def test_all_ten_digit_numbers_can_occur() -> None:
     assert LEFT * RIGHT == 10**10 - 10**9
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(1, 250_000), st.integers(0, 2**32))
 def test_identifiers_are_distinct_and_have_ten_digits(people: int, seed: int) -> None:
     found = scatter(people, np.random.default_rng(seed))

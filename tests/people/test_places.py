@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.people import State
 from discreet.people.places import female_share, settle, sizes, year_weights
+from tests.examples import examples
 
 
 def test_sizes_are_skewed_and_no_zip_is_nearly_empty() -> None:
@@ -25,7 +26,7 @@ def test_sizes_add_up_to_one(zips: int, evenness: float) -> None:
     assert (shares > 0).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(1, 33_000), st.integers(0, 9))
 def test_labels_are_five_digits_sorted_and_distinct(zips: int, seed: int) -> None:
     labels = settle(State(people=10, zips=zips), seed=seed).labels.tolist()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import UsageError
 from discreet.people import COLUMNS, People, State, generate
+from tests.examples import examples
 
 SEED = 7
 WANTED = {
@@ -38,7 +39,7 @@ def test_another_seed_makes_other_people(state: State, people: People) -> None:
     assert not any((people.column(name) == others.column(name)).all() for name in COLUMNS)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(st.sampled_from(COLUMNS), min_size=1, unique=True))
 def test_a_column_does_not_hang_on_the_others_asked_for(asked: list[str]) -> None:
     state = State.of(1_000)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel import AnyValue, Classes
 from discreet.people import People, counted, registry
+from tests.examples import examples
 
 rows = st.lists(st.tuples(st.sampled_from("FM"), st.sampled_from("123"), st.integers(1, 9)), min_size=1, max_size=12)
 
@@ -18,7 +19,7 @@ def few(found: list[tuple[str, str, int]]) -> Classes:
     return Classes.of(["sex", "zip"], [(sex, place) for sex, place, _ in found], [number for *_, number in found])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(found=rows, people=st.integers(1, 3_000), seed=st.integers(0, 5), shuffled=st.sampled_from([0.0, 0.3, 1.0]))
 def test_it_has_the_people_the_columns_and_the_values(
     found: list[tuple[str, str, int]], people: int, seed: int, shuffled: float

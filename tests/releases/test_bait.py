@@ -15,6 +15,7 @@ from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.releases import BaitPlan, Linked, plan_bait
 from discreet.releases.removal import classes_per_recipient, recipients_by_size, recipients_without_removal
+from tests.examples import examples
 from tests.releases.samples import state_three
 
 NODE = {"zip": 1, "sex": 0, "birth_year": 2}
@@ -30,7 +31,7 @@ def plan(recipients: int = 3, seed: int = 1, **options: object) -> BaitPlan:
     return plan_bait(linked(), names, rng=np.random.default_rng(seed), **options)  # type: ignore[arg-type]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     recipients=st.integers(1, 5),
     decoys=st.integers(1, 4),

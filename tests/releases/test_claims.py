@@ -25,6 +25,7 @@ from discreet.releases.leaks import trace_leak
 from discreet.releases.linked import Linked
 from discreet.releases.traceable import Traceable
 from discreet.releases.traced import Trace
+from tests.examples import examples
 
 Rows = list[dict[str, Label]]
 COLUMNS = ("zip", "sex", "birth_year")
@@ -69,7 +70,7 @@ def test_a_leaker_is_named_and_nobody_else(town: World) -> None:
 
 
 @given(places=st.sets(st.integers(0, 100), min_size=1, max_size=30))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_the_evidence_is_that_of_the_definition(town: World, places: set[int]) -> None:
     trace = trace_claims(town.traceable, marks(town, places))
     hit = sorted(places)

@@ -24,6 +24,7 @@ from discreet.releases.manifest import Manifest
 from discreet.releases.registry import Registry
 from discreet.sources import Table, read
 from discreet.sources.writing.pool import ranks
+from tests.examples import examples
 from tests.releases.made import draft
 from tests.releases.world import POLICY, World, rows_in, town, write_rows
 
@@ -121,7 +122,7 @@ def test_without_its_decoys_a_copy_is_k_anonymous(world: World, store: Path, tmp
     assert min(size for labels, size in sizes.items() if labels not in made_up) >= 3
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**6), pairs=st.integers(0, 12), form=st.sampled_from(["parquet", "csv"]))
 def test_two_copies_differ_in_marks_only(shared_store: Path, seed: int, pairs: int, form: str) -> None:
     with tempfile.TemporaryDirectory() as place:

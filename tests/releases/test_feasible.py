@@ -14,6 +14,7 @@ from discreet.errors import PopulationError, UsageError
 from discreet.kernel import Classes, Mask
 from discreet.releases import feasibility
 from tests.anonymity.brute import best
+from tests.examples import examples
 from tests.releases.brute import Town, expected, limit
 from tests.releases.strategies import towns
 from tests.releases.test_linked import same
@@ -23,7 +24,7 @@ ROWS = [*["11"] * 6, *["12"] * 5, "21"]
 EVERYBODY = [*["11"] * 60, *["12"] * 40, *["21"] * 9, *["22"] * 3]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(towns(), st.integers(1, 5), st.sampled_from([0.0, 0.1, 0.29, 0.5]), st.sampled_from(["dm_star", "loss"]))
 def test_the_optimum_and_its_figures_agree_with_plain_counting(
     town: Town, k: int, suppression: float, loss: str

@@ -14,6 +14,7 @@ from discreet.kernel import AnyValue, Classes, Widths
 from discreet.releases import Fingerprints, plan_fingerprints
 from tests.anonymity.brute import Data, Node
 from tests.anonymity.strategies import tables
+from tests.examples import examples
 from tests.releases.brute import counted, key, limit
 from tests.releases.samples import state_three
 
@@ -52,7 +53,7 @@ def possible(data: Data, many: int, k: int, most: int) -> bool:
     )
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(120))
 @given(tables(), st.integers(1, 4), st.integers(1, 4), st.sampled_from([0.0, 0.2, 0.5]))
 def test_any_copies_joined_keep_k_and_families_are_found_where_there_are_any(
     data: Data, many: int, k: int, suppression: float

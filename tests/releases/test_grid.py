@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from discreet.errors import DiscreetError, UsageError
 from discreet.kernel import AnyValue, Classes
 from discreet.releases import feasibility, feasibility_grid
+from tests.examples import examples
 from tests.releases.brute import Town
 from tests.releases.samples import state_three
 from tests.releases.strategies import towns
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(towns(), st.sampled_from(["dm_star", "loss", "entropy", "aecs"]))
 def test_every_cell_is_what_feasibility_says(town: Town, loss: str) -> None:
     people, everybody = town.classes()

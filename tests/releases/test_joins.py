@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from discreet.releases.joins import breaches, exposed, meet
 from tests.anonymity.brute import Data, Node
 from tests.anonymity.strategies import tables
+from tests.examples import examples
 from tests.releases.brute import counted, key
 
 
@@ -26,7 +27,7 @@ def joined(data: Data, nodes: list[Node], k: int) -> Counter[tuple[object, ...]]
     return Counter(row for row in rows if any(look is not None for look in row))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(tables(), st.integers(1, 5), st.data())
 def test_breaches_agree_with_joining_rows(table: Data, k: int, data: st.DataObject) -> None:
     nodes = data.draw(st.lists(st.sampled_from(table.nodes()), min_size=2, max_size=4))
@@ -43,7 +44,7 @@ def test_breaches_agree_with_joining_rows(table: Data, k: int, data: st.DataObje
     assert exposed(table.classes(), nodes, k) == sum(many for many in cells.values() if many < k)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(tables(), st.integers(1, 4), st.data())
 def test_without_suppression_the_join_is_the_meet(table: Data, k: int, data: st.DataObject) -> None:
     nodes = [node for node in table.nodes() if min(counted(table, node).values()) >= k]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from discreet.releases import same_origin
 from discreet.releases.kinship import joined_levels
 from tests.anonymity.brute import Data
+from tests.examples import examples
 from tests.releases.brute import Town, key
 from tests.releases.strategies import towns
 
@@ -18,7 +19,7 @@ def looks(data: Data, node: tuple[int, ...], coarse: tuple[int, ...]) -> dict[tu
     return {key(person, node): key(person, coarse) for person in data.people}
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(towns(), st.data())
 def test_it_agrees_with_plain_comparison(town: Town, data: st.DataObject) -> None:
     nodes = town.data.nodes()
@@ -33,7 +34,7 @@ def test_it_agrees_with_plain_comparison(town: Town, data: st.DataObject) -> Non
     assert same_origin(mine, theirs).tolist() == wanted
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(towns(), st.data())
 def test_a_copy_stems_from_itself_however_it_is_generalised(town: Town, data: st.DataObject) -> None:
     nodes = town.data.nodes()

@@ -25,6 +25,7 @@ from discreet.releases.scenarios import SCENARIOS, Scenario
 from discreet.releases.scoring import Scoring
 from discreet.releases.sightings import Sightings, sightings_of
 from discreet.releases.traceable import Traceable
+from tests.examples import examples
 
 Rows = list[dict[str, Label]]
 LEAKER = "Partner 04"
@@ -273,7 +274,7 @@ def by_hand(scenario: Scenario, found: Sightings, p: list[float], rates: Rates, 
     unreached=st.floats(0.01, 0.9),
     data=st.data(),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_scores_of_lone_marks_are_likelihoods_by_hand(
     counts: list[int], share: float, unreached: float, data: st.DataObject
 ) -> None:
@@ -363,7 +364,7 @@ LABELS = {
     number=st.integers(0, 12),
     data=st.data(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_no_table_makes_it_stumble(town: World, names: list[str], number: int, data: st.DataObject) -> None:
     """Whatever is in it, a table is traced with numbers that make sense, or refused in words without its values."""
     rows = [

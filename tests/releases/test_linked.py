@@ -12,6 +12,7 @@ from discreet.errors import EmptySource, PopulationError, UsageError
 from discreet.kernel import AnyValue, Classes, Histogram, Mask, Rule, Widths
 from discreet.releases import Linked
 from discreet.releases.feasible import Feasibility
+from tests.examples import examples
 from tests.releases.brute import Expected, Town, expected
 from tests.releases.strategies import towns
 
@@ -26,7 +27,7 @@ def same(found: Feasibility, wanted: Expected) -> None:
     assert found.max_factor == wanted.max_factor
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(towns(), st.integers(1, 5))
 def test_every_node_agrees_with_plain_counting(town: Town, k: int) -> None:
     people, everybody = town.classes()
@@ -42,7 +43,7 @@ def test_every_node_agrees_with_plain_counting(town: Town, k: int) -> None:
         assert linked.released.records + linked.suppressed.records == linked.records
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(towns(), st.integers(1, 4))
 def test_no_candidate_is_released(town: Town, k: int) -> None:
     people, everybody = town.classes()

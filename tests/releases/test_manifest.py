@@ -17,6 +17,7 @@ from discreet.releases import packing, sealing
 from discreet.releases.codebook import Codebook
 from discreet.releases.manifest import Manifest, fingerprint
 from discreet.releases.rulebook import read_rule, write_rule
+from tests.examples import examples
 from tests.releases.made import KEY, draft
 from tests.releases.world import town
 
@@ -52,7 +53,7 @@ def test_arrays_come_back(numbers: list[int], flags: list[list[bool]]) -> None:
     assert packing.unpack_flags(packing.pack_flags(np.array(flags))).tolist() == flags
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["12", "13", "27", None]), st.sampled_from(["F", "M"])), min_size=1))
 def test_classes_come_back_with_their_coarser_levels(people: list[tuple[str | None, str]]) -> None:
     rules: dict[str, Rule] = {"zip": Mask(2), "sex": AnyValue()}

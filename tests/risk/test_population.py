@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.risk.population import dankar, estimate, pitman, snb, zayatz
+from tests.examples import examples
 
 Ints = NDArray[np.int64]
 MANY_ONES = np.repeat([1, 2, 3, 10], [600, 150, 60, 12])
@@ -102,7 +103,7 @@ sizes_of_any_kind = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(sizes_of_any_kind, st.one_of(st.integers(0, 50), st.integers(0, 10**12)))
 def test_every_estimate_is_a_share(sizes: list[int], unsampled: int) -> None:
     found = estimate(np.array(sizes), sum(sizes) + unsampled)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from discreet.kernel import Classes
 from discreet.sources import parquetfile
 from discreet.sources.duckdb import DuckDBEngine
+from tests.examples import examples
 
 ROWS = st.lists(
     st.tuples(
@@ -31,7 +32,7 @@ def counted(classes: Classes) -> dict[Any, int]:
     return dict(zip(classes.tuples(), classes.sizes.tolist(), strict=True))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, group=st.integers(1, 20))
 def test_the_short_cut_equals_the_engine(rows: list[Any], group: int, tmp_path: Path) -> None:
     path = tmp_path / "people.parquet"

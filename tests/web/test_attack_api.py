@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.attacker import Attack
 from discreet.attacker.case_study import PUBLISHED
+from tests.examples import examples
 from tests.web.client import OWN_PAGE, Browser, signed_in
 from tests.web.test_lab import app  # noqa: F401 - the fixture
 
@@ -90,7 +91,7 @@ def test_what_does_not_fit_is_refused(auditor: Browser, wanted: dict[str, Any]) 
 numbers = st.one_of(st.floats(0, 1e12), st.integers(0, 10**12), st.sampled_from([0.0, 1.0, 1e-9]))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     changed=st.dictionaries(st.sampled_from(["gain", "access_cost", "link_cost", "exploit_cost", "penalty"]), numbers),
     slope=st.floats(-1, 1),

@@ -28,6 +28,7 @@ from discreet.web.lab.groups import example
 from discreet.web.lab.query import against, read, toml
 from discreet.web.lab.result import result
 from discreet.web.sensitivity.demo import bring_study
+from tests.examples import examples
 from tests.web.client import CHEAP, ORIGIN, Browser, make_accounts, signed_in
 from tests.web.lab_data import keep_dataset
 
@@ -156,7 +157,7 @@ values = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pairs=st.lists(st.tuples(names, values), max_size=4), path=st.sampled_from(["/lab", "/lab/result"]))
 def test_any_address_is_answered(auditor: Browser, pairs: list[tuple[str, str]], path: str) -> None:
     sent = [
@@ -165,7 +166,7 @@ def test_any_address_is_answered(auditor: Browser, pairs: list[tuple[str, str]],
     assert auditor.send("GET", path, params=sent).status_code in (200, 404, 422)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.binary(max_size=40))
 def test_any_bytes_are_answered(auditor: Browser, query: bytes) -> None:
     text = "".join(f"%{byte:02x}" if byte in b"# \r\n\x7f" or byte > 126 or byte < 33 else chr(byte) for byte in query)
@@ -183,7 +184,7 @@ def inside(draw: st.DrawFn) -> dict[str, str]:
     return chosen
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(chosen=inside())
 def test_a_button_deters_wherever_the_sliders_stand(chosen: dict[str, str]) -> None:
     query = read(list(chosen.items()))
@@ -199,7 +200,7 @@ def test_a_button_deters_wherever_the_sliders_stand(chosen: dict[str, str]) -> N
             assert against(there.attack, targets).known.attacked == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(chosen=inside())
 def test_the_address_holds_everything(chosen: dict[str, str]) -> None:
     query = read(list(chosen.items()))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from discreet.linkage.dispatch import Limits
 from discreet.web import Settings, create_app
+from tests.examples import examples
 from tests.linkage.test_two_worlds import Person, people_of, renamed
 from tests.linkage.worlds import folder_of
 from tests.web.client import CHEAP, Browser, Clock, make_accounts, signed_in
@@ -79,7 +80,7 @@ def _shown(worker: Browser, at: str) -> dict[str, set[str]]:
 
 
 @settings(
-    max_examples=4,
+    max_examples=examples(4),
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow],

@@ -19,6 +19,7 @@ from discreet.web.problems import Problem
 from discreet.web.sensitivity import study as studies
 from discreet.web.sensitivity.questions import RATIOS, comparing, named, rating, value_of
 from discreet.web.sensitivity.typed import EXAMPLE, MOST, items_of, written
+from tests.examples import examples
 from tests.web.client import Browser, signed_in
 from tests.web.samples import account_number
 
@@ -272,7 +273,7 @@ def test_the_buttons_are_the_scale() -> None:
 words = st.text(st.characters(categories=("L", "N"), include_characters=" .-"), min_size=1, max_size=12).map(lambda text: " ".join(text.split())).filter(bool)  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.dictionaries(words, st.lists(words, min_size=1, max_size=5, unique=True), min_size=1, max_size=4))
 def test_what_is_typed_is_what_is_written(columns: dict[str, list[str]]) -> None:
     text = "\n".join(f"[{column}]\n" + "\n".join(values) for column, values in columns.items())
@@ -284,7 +285,7 @@ def test_what_is_typed_is_what_is_written(columns: dict[str, list[str]]) -> None
     assert len(items) == sum(map(len, columns.values())) <= MOST
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_is_items_or_a_problem(text: str) -> None:
     try:

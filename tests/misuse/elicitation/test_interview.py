@@ -14,12 +14,13 @@ from discreet.errors import DataError, UsageError
 from discreet.misuse.elicitation import Compare, Interview, Item, Rate, SimulatedExpert, combine
 from discreet.misuse.elicitation.comparisons import eigenvector, parts
 from discreet.misuse.elicitation.ratings import clamped_fit
+from tests.examples import examples
 from tests.misuse.elicitation.strategies import ITEMS, interviewed, truthful
 
 TRUE = np.array([0.05, 0.3, 0.6, 0.95, 0.15, 0.4, 0.1, 0.7, 0.2])
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 1000), st.integers(0, 40))
 def test_stopping_and_reading_back_changes_nothing(seed: int, stop: int) -> None:
     rng = np.random.default_rng(seed)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from discreet.misuse.elicitation import SimulatedExpert
 from discreet.misuse.elicitation.joint import Evidence, fit
 from discreet.misuse.elicitation.ratings import incidence
+from tests.examples import examples
 from tests.misuse.elicitation.strategies import ITEMS, connected, interviewed
 
 TRUE = np.array([0.05, 0.3, 0.6, 0.95, 0.15, 0.4, 0.1, 0.7, 0.2])
@@ -24,7 +25,7 @@ def evidence(draw: st.DrawFn) -> Evidence:
     return Evidence(pairs, incidence([sorted(one) for one in records], items), np.array(ratings))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(evidence())
 def test_the_fit_is_stationary(case: Evidence) -> None:
     found = fit(case)
@@ -33,7 +34,7 @@ def test_the_fit_is_stationary(case: Evidence) -> None:
     assert np.abs(gradient).max() < 1e-3 * (1 + judged.cost(found.theta))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(evidence(), st.integers(0, 2**16))
 def test_other_starts_end_no_lower(case: Evidence, seed: int) -> None:
     best = fit(case)

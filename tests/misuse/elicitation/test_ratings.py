@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.misuse.elicitation.ratings import clamped_errors, clamped_fit, incidence
+from tests.examples import examples
 
 
 @st.composite
@@ -30,7 +31,7 @@ def cost(matrix: np.ndarray, ratings: np.ndarray, scores: np.ndarray) -> float:
     return total
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rated())
 def test_a_general_solver_in_the_cube_finds_nothing_better(case: tuple[np.ndarray, np.ndarray]) -> None:
     matrix, ratings = case

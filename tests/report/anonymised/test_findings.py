@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.report import Finding, anonymised_findings
 from discreet.report.anonymised.case import Case
+from tests.examples import examples
 from tests.report.anonymised.samples import KINDS, made
 from tests.report.samples import crowds
 
@@ -40,7 +41,7 @@ def test_numbers_and_nouns_agree(kind: str) -> None:
     assert not re.search(r"(?<![\d.])\d{4,}", text), "thousands are separated"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=12), st.integers(1, 4))
 def test_any_table_can_be_told(sizes: list[int], k: int) -> None:
     case = made(crowds(*sizes), k=min(k, sum(sizes)), suppression=1.0)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from discreet.report.project import ProjectFile, Story, draft_project, project_page, tell
 from discreet.report.project.page import running
+from tests.examples import examples
 from tests.report.documents import (
     check_landmarks_and_headings,
     check_that_names_and_links_meet,
@@ -124,7 +125,7 @@ def test_no_diagnosis_name_or_day_of_birth_is_told(story: Story, whole: Path) ->
 VALUE = st.integers(0, 5).map(lambda number: f"canary{number}")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.tuples(VALUE, VALUE, VALUE, VALUE), min_size=1, max_size=12), st.booleans(), st.booleans())
 def test_no_value_of_a_person_is_ever_told(people: list[tuple[str, ...]], listed: bool, shown: bool) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -14,6 +14,7 @@ from discreet.policy import Policy
 from discreet.report.project.measuring import Measured, measure
 from discreet.report.project.projectfile import ProjectFile
 from discreet.sources import read
+from tests.examples import examples
 
 POLICY = """
 [columns.name]
@@ -51,7 +52,7 @@ def measured(
     return measure(ProjectFile.parse(text, folder=folder)), safe
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(PERSON, min_size=3, max_size=30))
 def test_what_is_measured_of_the_file_is_what_was_made(people: list[Person]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -16,6 +16,7 @@ from discreet.store.tables.gateway import DAY, READ, REFUSAL, USER, WATCHED
 from discreet.web.gateway import following, users
 from discreet.web.gateway.following import follow
 from discreet.web.gateway.told import told_of
+from tests.examples import examples
 from tests.web.client import BOTH_STORES, Clock
 from tests.web.gateway_data import answered, not_run, refused, repeated, started
 from tests.web.snapshot import snapshot
@@ -90,7 +91,7 @@ STEP = st.tuples(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEP, max_size=25), chunk=st.integers(1, 7))
 def test_however_entries_are_cut_the_sums_are_those_of_a_plain_count(
     app: FastAPI, monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, str, str, int]], chunk: int

@@ -16,6 +16,7 @@ from discreet.web.jobs import job as jobs
 from discreet.web.jobs import queue
 from discreet.web.jobs.job import Job, Result
 from discreet.web.jobs.queued import ACTIVE
+from tests.examples import examples
 from tests.web.client import BOTH_STORES
 from tests.web.jobs.working import enqueue, look, made
 
@@ -173,7 +174,7 @@ def test_many_who_look_at_once_get_each_job_once(app: FastAPI) -> None:
 STEPS = st.lists(st.sampled_from(["ask", "claim", "finish", "die", "cancel", "release", "recover"]), max_size=30)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS, st.data())
 def test_whatever_happens_in_whatever_order(app: FastAPI, steps: list[str], data: st.DataObject) -> None:
     """Against a model: a job is done exactly when it has one result and one entry, and never begun too often."""
