@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -21,12 +20,14 @@ from discreet.errors import StoreError
 from discreet.ledger import Ledger
 from tests.conftest import scratch
 from tests.servers import postgres_server
+from tests.swift import PYTHON
 
+pytestmark = pytest.mark.usefixtures("swift")
 ROOT = Path(__file__).parents[2]
 
 
 def kill(url: str, times: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tests.ledger.killing", url, str(times), "1"]
+    command = [PYTHON, "-m", "tests.ledger.killing", url, str(times), "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)

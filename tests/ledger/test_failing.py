@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,7 +17,9 @@ from sqlalchemy import text
 
 from discreet.errors import DiscreetError, StoreError
 from discreet.ledger import Ledger, Receipt
+from tests.swift import PYTHON
 
+pytestmark = pytest.mark.usefixtures("swift")
 ROOT = Path(__file__).parents[2]
 WHO = {"actor": "ann", "event": "gateway.answered"}
 
@@ -167,7 +168,7 @@ def test_a_disk_that_fills_up_anywhere_loses_nothing_and_discloses_nothing_witho
         for end in ("", ".keys"):
             place.with_name(place.name + end).write_bytes((tmp_path / f"start.db{end}").read_bytes())
             place.with_name(place.name + end).chmod(0o600)
-        command = [sys.executable, "-c", LIMITED, str(place), str(limit)]
+        command = [PYTHON, "-c", LIMITED, str(place), str(limit)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         sent, refused = json.loads(done.stdout)

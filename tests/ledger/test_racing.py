@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from discreet.ledger import Ledger, merkle
+from tests.swift import PYTHON
 
+pytestmark = pytest.mark.usefixtures("swift")
 ROOT = Path(__file__).parents[2]
 
 
 def race(url: str, *, processes: int, threads: int, spends: int) -> int:
     """Processes with threads that together ask `spends` times; gives how often it was granted."""
-    command = [sys.executable, "-m", "tests.ledger.clients", url]
+    command = [PYTHON, "-m", "tests.ledger.clients", url]
     running = [
         subprocess.Popen(
             [*command, f"p{number}", str(threads), str(spends // processes)], cwd=ROOT, stdout=subprocess.PIPE

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,9 @@ from discreet.linkage.project import Project
 from discreet.store.tables.linkage import CELL
 from tests.linkage.test_reveal import consistent, owed, rows
 from tests.linkage.worlds import PEOPLE, folder_of, registered
+from tests.swift import PYTHON
+
+pytestmark = pytest.mark.usefixtures("swift")
 
 
 @pytest.mark.parametrize("kills", [4, pytest.param(100, marks=pytest.mark.slow)])
@@ -28,7 +30,7 @@ def test_nothing_is_shown_that_is_not_charged(store_url: str, tmp_path: Path, ki
     with Ledger.open(store_url) as ledger:
         project = registered(ledger, home.path)
         assign(ledger, project, ["ann"], actor="manager", limits=Limits.of("0.9"), rng=random.Random(1))
-    command = [sys.executable, "-m", "tests.linkage.killing", store_url, project.name, str(kills), "1"]
+    command = [PYTHON, "-m", "tests.linkage.killing", store_url, project.name, str(kills), "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

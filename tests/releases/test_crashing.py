@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,9 @@ from discreet.ledger import Ledger
 from discreet.releases import Release, open_release, release
 from discreet.releases.registry import Registry
 from tests.releases.world import SETTINGS, World, town
+from tests.swift import PYTHON
 
+pytestmark = pytest.mark.usefixtures("swift")
 ROOT = Path(__file__).parents[2]
 NAMES = ["north", "south", "west"]
 STEPS = [
@@ -140,7 +141,7 @@ def test_killed_it_leaves_nothing_that_asking_again_does_not_clear(
     world: World, store: Path, step: tuple[str, str]
 ) -> None:
     out = store.parent / "out"
-    command = [sys.executable, "-c", KILLED, str(world.path), str(store), str(out), *step]
+    command = [PYTHON, "-c", KILLED, str(world.path), str(store), str(out), *step]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=dict(os.environ))
     assert done.returncode == -signal.SIGKILL, done.stderr
     left = [path for path in out.iterdir() if path.name.startswith(".")]
