@@ -26,6 +26,10 @@ from discreet.store.tables.releases import RELEASE
 from tests.releases.world import GATES, POLICY, SETTINGS, World, rows_in, town
 
 NAMES = ["north", "south"]
+MOSTLY_SQLITE = pytest.mark.parametrize(
+    "store_url", ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.slow])], indirect=True
+)
+"""For tests whose stores are as in the others: on PostgreSQL in long runs."""
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +72,7 @@ def test_the_public_name_is_the_same_function(world: World, store: Path) -> None
     assert discreet.release(world.table, world.population, NAMES, **about).recipients == tuple(NAMES)
 
 
+@MOSTLY_SQLITE
 def test_a_late_recipient_changes_nobody_elses_copy(world: World, store_url: str, tmp_path: Path) -> None:
     spring = made(world, store_url)
     spring.write(tmp_path / "out")
@@ -170,6 +175,7 @@ def test_a_new_column_has_no_values_in_made_up_rows(world: World, store: Path, t
         release(read(wider, policy=POLICY), world.population, NAMES, name="spring", store=store, **SETTINGS)
 
 
+@MOSTLY_SQLITE
 def test_who_was_retired_gets_nothing_more_but_stays_traceable(world: World, store_url: str, tmp_path: Path) -> None:
     spring = made(world, store_url)
     spring.write(tmp_path / "out")
@@ -234,6 +240,7 @@ def test_too_few_marks_are_refused_unless_forced(store: Path, tmp_path: Path) ->
     assert len(none.write(tmp_path / "none")) == 2
 
 
+@MOSTLY_SQLITE
 def test_a_manifest_that_was_swapped_or_changed_is_refused(world: World, store_url: str, tmp_path: Path) -> None:
     spring = made(world, store_url)
     other = made(world, store_url, name="autumn")
@@ -252,6 +259,7 @@ def test_a_manifest_that_was_swapped_or_changed_is_refused(world: World, store_u
     assert not (tmp_path / "out").exists()
 
 
+@MOSTLY_SQLITE
 def test_an_older_revision_put_back_is_refused(world: World, store_url: str) -> None:
     spring = made(world, store_url)
     spring.add_recipient("west")
