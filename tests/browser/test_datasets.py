@@ -20,7 +20,7 @@ from tests.web.samples import make_dataset
 pytestmark = pytest.mark.browser
 Visit = Callable[..., Page]
 PATIENCE = 60_000
-ATTEMPTS = 5
+ATTEMPTS = 20
 TABS = ("", "/risk", "/attacker", "/protect", "/policy", "/remove")
 
 
@@ -44,7 +44,7 @@ def choose_file(page: Page, path: Path) -> None:
     tab_to(page, field)
     for _ in range(ATTEMPTS):
         try:
-            with page.expect_file_chooser(timeout=5_000) as chooser:
+            with page.expect_file_chooser(timeout=1_000) as chooser:
                 page.keyboard.press("Enter")
         except TooLate:  # a busy browser sometimes drops the dialogue that it was about to open
             continue
