@@ -13,9 +13,11 @@ import numpy as np
 
 from discreet.kernel import Classes, Recoding
 from discreet.kernel.hierarchy import Ints
+from discreet.releases.alike import Likeness
 from discreet.releases.closeness import Space
 from discreet.releases.codebook import Flags
 from discreet.releases.keyed import Floats
+from discreet.releases.shelves import DIGITS
 from discreet.sources.chosen import rows_of
 from discreet.sources.table import Table
 
@@ -88,6 +90,11 @@ class Donors:
         return cls(columns, owners[order])
 
     @cached_property
+    def likeness(self) -> Likeness:
+        """How like rows are to each other."""
+        return Likeness.of([column.codes for column in self.columns], self.owners)
+
+    @cached_property
     def rows(self) -> Mapping[int, Ints]:
         """The rows of each class."""
         order = np.argsort(self.owners, kind="stable")
@@ -108,14 +115,13 @@ def neighbours(
 
     Which of several equally near ones comes first is drawn.
     """
-    numbers, codes = space.points(classes)
     held, luck = space.classes.sizes, generator.random(len(space.classes))
-    found = []
+    shelves, found = space.shelves(classes), []
     for place, size in enumerate(sizes.tolist()):
-        far = space.distances((numbers[place : place + 1], codes[place : place + 1]))[0]
-        order = np.lexsort([np.roll(luck, place), far.round(9)])
-        enough = int(np.searchsorted(np.cumsum(held[order]), max(per_row * size, FEWEST)))
-        found.append(order[: enough + 1])
+        enough = max(per_row * size, FEWEST)
+        places, far = shelves.near(place, held, enough)
+        order = places[np.lexsort([luck[(places - place) % len(luck)], far.round(DIGITS)])]
+        found.append(order[: int(np.searchsorted(np.cumsum(held[order]), enough)) + 1])
     return found
 
 

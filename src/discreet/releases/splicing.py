@@ -74,8 +74,7 @@ class Splicer:
     def of(cls, donors: Donors) -> Splicer:
         """Learn from the donors which columns stay together, and how alike rows are."""
         strength = associations(donors.columns)
-        likeness = Likeness.of([column.codes for column in donors.columns], donors.owners)
-        return cls(donors, blocks(strength), strength, likeness)
+        return cls(donors, blocks(strength), strength, donors.likeness)
 
     def rows(self, pool: Ints, size: int, fresh: Flags, generator: np.random.Generator) -> Ints:
         """So many rows, each a row of places among the donors, one per column.
