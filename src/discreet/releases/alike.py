@@ -18,7 +18,7 @@ from discreet.releases.keyed import Floats
 
 NOBODY = -1
 """The code of a value that no row holds."""
-MOST_KEYS = 1 << 21
+MOST_KEYS = 1 << 24
 """Rows times combinations of columns up to which combinations are looked up; beyond, rows are compared one by one."""
 
 
@@ -94,37 +94,36 @@ class Likeness:
         for place, codes in enumerate(self.columns):
             shared += worth[:, place, None] * (codes[None, :] == rows[:, place, None])
         if but is not None:
-            starts, stops = np.searchsorted(self.owners, but), np.searchsorted(self.owners, but, side="right")
-            for row, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-                shared[row, start:stop] = 0
+            for row, owner in enumerate(but.tolist()):
+                shared[row, self._rows_of(owner)] = 0
         return np.asarray(shared.max(axis=1, initial=0), dtype=np.float64)
 
     def _worth(self, rows: Ints) -> NDArray[np.float32]:
         """What each cell counts."""
-        found = np.zeros(rows.shape, dtype=np.float32)
-        for place, weights in enumerate(self._weights):
-            asked = rows[:, place]
-            found[:, place] = np.where(asked == NOBODY, 0, weights[np.maximum(asked, 0)])
+        weights, starts = self._weights
+        found: NDArray[np.float32] = np.where(rows == NOBODY, np.float32(0), weights[starts + np.maximum(rows, 0)])
         return found
 
-    def _best_sums(
-        self, agreements: Agreements, rows: Ints, worth: NDArray[np.float32], but: Ints | None
-    ) -> Floats:
+    @cached_property
+    def _weights(self) -> tuple[NDArray[np.float32], Ints]:
+        """What each value counts, column after column, and where the values of each column begin."""
+        people = max(len(self.owners), 1)
+        found = [np.log(people / np.maximum(np.bincount(codes), 1)).astype(np.float32) for codes in self.columns]
+        starts = np.cumsum([0, *(len(weights) for weights in found)])[:-1]
+        return np.concatenate([np.zeros(0, dtype=np.float32), *found]), starts
+
+    def _best_sums(self, agreements: Agreements, rows: Ints, worth: NDArray[np.float32], but: Ints | None) -> Floats:
         """The largest sum of what the cells of a combination count, of all in which some row agrees."""
-        sums = np.zeros((len(rows), 1), dtype=np.float32)
-        for column in worth.T:
-            sums = np.hstack([sums, sums + column[:, None]])
+        sums = np.zeros((len(rows), 1 << len(self.columns)), dtype=np.float32)
+        for place in range(len(self.columns)):
+            half = 1 << place
+            np.add(sums[:, :half], worth[:, place, None], out=sums[:, half : 2 * half])
         classes = [None] * len(rows) if but is None else but.tolist()
         best = [
-            max((counts[place] for place, _ in agreements.met(row, but=owner)), default=0.0)
+            max([counts[place] for place, _ in agreements.met(row, but=owner)], default=0.0)
             for row, owner, counts in zip(rows.tolist(), classes, sums.tolist(), strict=True)
         ]
         return np.array(best, dtype=np.float64)
-
-    @cached_property
-    def _weights(self) -> list[Floats]:
-        people = max(len(self.owners), 1)
-        return [np.log(people / np.maximum(np.bincount(codes), 1)) for codes in self.columns]
 
     def degrees(self, rows: Ints) -> Ints:
         """The same for some of the rows themselves, each compared with other classes."""

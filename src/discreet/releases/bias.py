@@ -96,7 +96,7 @@ def _base(table: Table, name: str, cells: Sequence[Any]) -> tuple[dict[Hashable,
 def _parts(values: Sequence[Label], edges: Floats) -> list[int]:
     """Where each number lies between the edges; -1 for what is none."""
     numbers = np.array([number_of(value) for value in values], dtype=np.float64)
-    return np.where(np.isnan(numbers), -1, np.searchsorted(edges, numbers, side="right")).tolist()
+    return [int(part) for part in np.where(np.isnan(numbers), -1, np.searchsorted(edges, numbers, side="right"))]
 
 
 def _number(value: Label) -> float | None:

@@ -42,11 +42,14 @@ class Column:
     def of(cls, name: str, cells: Sequence[Any]) -> Column:
         """Code the cells of a column."""
         index: dict[Any, int] = {}
-        keys = [_hashable(cell) for cell in cells]
-        codes = np.array([index.setdefault(key, len(index)) for key in keys], dtype=np.int64)
-        values = np.array([_number(cell) for cell in cells], dtype=np.float64)
+        codes = np.array([index.setdefault(_hashable(cell), len(index)) for cell in cells], dtype=np.int64)
+        _, first = np.unique(codes, return_index=True)
+        distinct = [cells[place] for place in first.tolist()]
+        numbers = np.array([_number(cell) for cell in distinct], dtype=np.float64)
+        fine = [is_known or cell is None for is_known, cell in zip(np.isfinite(numbers).tolist(), distinct, strict=True)]
+        values = numbers[codes]
         known = np.isfinite(values)
-        if not known.any() or not all(known[place] or cells[place] is None for place in range(len(cells))):
+        if not known.any() or not all(fine):
             return cls(name, cells, codes, None)
         centre, scale = float(values[known].mean()), float(values[known].std()) or 1.0
         return cls(name, cells, codes, np.where(known, (values - centre) / scale, np.nan))
@@ -104,8 +107,13 @@ class Donors:
 
 def _settled(others: Mapping[str, Sequence[Any]], owners: Ints) -> list[int]:
     """An order of the rows that depends on what they hold, not on the order in which the engine gave them."""
-    cells = list(zip(owners.tolist(), *(map(repr, column) for column in others.values()), strict=True))
-    return sorted(range(len(owners)), key=cells.__getitem__)
+    keys = [owners]
+    for column in others.values():
+        spelt = list(map(repr, column))
+        ranks = {text: rank for rank, text in enumerate(sorted(set(spelt)))}
+        keys.append(np.array([ranks[text] for text in spelt], dtype=np.int64))
+    order: list[int] = np.lexsort(keys[::-1]).tolist()
+    return order
 
 
 def neighbours(

@@ -106,7 +106,7 @@ class Game:
     @cached_property
     def holders(self) -> NDArray[np.int16]:
         """How many have each mark."""
-        return np.sum(self.have, axis=0, dtype=np.int16)
+        return np.asarray(np.sum(self.have, axis=0, dtype=np.int16))
 
     def named(self, choice: tuple[float, ...], threshold: float) -> Floats:
         """The share of trials in which one of the coalition is named after the first mark, the first two, and so on."""
@@ -146,7 +146,7 @@ def _odds(law: Law, choice: Sequence[float]) -> Floats:
     innocent = (chance * with_mark + (1 - chance) * without)[:, None]
     guilty = np.stack([without, with_mark], axis=1)
     ratios = [(1 - guilty) / np.maximum(1 - innocent, 1e-300), guilty / np.maximum(innocent, 1e-300)]
-    return np.log(np.maximum(np.stack(ratios, axis=2), 1e-12))
+    return np.asarray(np.log(np.maximum(np.stack(ratios, axis=2), 1e-12)))
 
 
 def coalition_supported(marks: int, law: Law, recipients: int, *, alpha: float = ALPHA, power: float = POWER) -> int:

@@ -155,17 +155,18 @@ class Shelves:
         """
         asked = (self.asked[0][point : point + 1], self.asked[1][point : point + 1])
         number = float(_first(asked)[0])
-        places = self._shelf(self.choices[0][1]).beside(point, number)
-        far = self.distances(asked, places)
-        radius = _radius(far, held[places], enough)
+        places, radius = np.zeros(0, dtype=np.int64), np.inf
         for cost, agree in self.choices:
-            if cost > radius + _SLACK:
+            if cost > radius:
                 break
-            window = self._shelf(agree).window(point, number, radius + _SLACK - cost)
-            places = np.union1d(places, window)
-            far = self.distances(asked, places)
-            radius = _radius(far, held[places], enough)
-        return places, far
+            places = np.union1d(places, self._shelf(agree).beside(point, number))
+            radius = _radius(self.distances(asked, places), held[places], enough)
+        reach = radius + _SLACK
+        windows = [
+            self._shelf(agree).window(point, number, reach - cost) for cost, agree in self.choices if cost <= reach
+        ]
+        places = np.unique(np.concatenate(windows))
+        return places, self.distances(asked, places)
 
 
 def _radius(far: Floats, held: Ints, enough: int) -> float:
