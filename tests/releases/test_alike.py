@@ -27,7 +27,7 @@ def brute(rows: list[tuple[int, ...]], owners: list[int], row: tuple[int, ...], 
 def test_degrees_are_found_by_comparing_all_rows(drawn: list[tuple[int, ...]], asked: tuple[int, ...]) -> None:
     looked_up = compared(drawn, asked)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alike, "MOST_KEYS", 0)
+        patch.setattr(alike, "MOST_COMBINATIONS", 0)
         assert compared(drawn, asked) == looked_up
 
 

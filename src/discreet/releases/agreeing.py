@@ -7,15 +7,15 @@ them. With few columns there are few combinations, however many rows there are.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernel.hierarchy import Ints
 
+Codes = NDArray[np.int32]
 SEVERAL = -1
 """In the place of an owner: rows of more than one class."""
 ABSENT = -1
@@ -43,14 +43,18 @@ class Combination:
 class Agreements:
     """All combinations of columns, the columns of each given by the bits of its place, from 1 on."""
 
+    columns: Sequence[Codes]
+    owners: Ints
     combinations: Sequence[Combination]
 
     @classmethod
-    def of(cls, columns: Sequence[NDArray[Any]], owners: Ints) -> Agreements:
-        """From the codes of each column and the class of each row."""
+    def of(cls, columns: Sequence[Codes], owners: Ints, *, most: int) -> Agreements | None:
+        """From the codes of each column and the class of each row; None where there are more combinations than `most`."""
         numbers = [np.zeros(len(owners), dtype=np.int32)]
-        found = []
+        found: list[Combination] = []
         for place in range(1, 1 << len(columns)):
+            if sum(len(one.index) for one in found) > most:
+                return None
             last = place.bit_length() - 1
             before, width = place ^ (1 << last), int(columns[last].max(initial=0)) + 1
             keys, first, named, rows = np.unique(
@@ -64,9 +68,32 @@ class Agreements:
             index = dict(zip(keys.tolist(), range(len(keys)), strict=True))
             held, holder = array("q", rows.astype(np.int64).tobytes()), np.where(shared, SEVERAL, owners[first])
             found.append(Combination(before, last, width, index, held, array("q", holder.astype(np.int64).tobytes())))
-        return cls(found)
+        return cls(columns, owners, found)
 
-    def met(self, row: Sequence[int], *, but: int | None = None) -> list[tuple[int, int]]:
+    def degree(self, row: Sequence[int], *, but: int | None = None) -> int:
+        """Twice the most cells that any row of a class other than `but` shares, one less if several rows share as many."""
+        most, best, rows, ways = 0, 0, 0, 0
+        for place, held in self._met(row, but):
+            number = place.bit_count()
+            if number >= most:
+                ways = ways + 1 if number == most else 1
+                most, best, rows = number, place, held
+        if ways == 1 and rows > 1 and but is not None:
+            rows -= self._own(best, row, but)
+        # No row agrees in two combinations of the most columns: it would agree in more.
+        return 2 * most - int(most > 0 and (ways > 1 or rows > 1))
+
+    def surprises(self, rows: Ints, worth: NDArray[np.float32], but: Ints | None) -> Iterator[float]:
+        """The most that any row of another class than that in `but` shares with each row, by what each cell is worth."""
+        sums = np.zeros((len(rows), 1 << len(self.columns)), dtype=np.float32)
+        for place in range(len(self.columns)):
+            half = 1 << place
+            np.add(sums[:, :half], worth[:, place, None], out=sums[:, half : 2 * half])
+        classes = [None] * len(rows) if but is None else but.tolist()
+        for row, owner, counts in zip(rows.tolist(), classes, sums.tolist(), strict=True):
+            yield max([counts[place] for place, _ in self._met(row, owner)], default=0.0)
+
+    def _met(self, row: Sequence[int], but: int | None) -> list[tuple[int, int]]:
         """The combinations in which a row of a class other than `but` agrees with the given codes, and all rows that do.
 
         Both as numbers. A code that no row holds agrees with nothing.
@@ -80,3 +107,9 @@ class Agreements:
             if number != ABSENT and (but is None or one.owners[number] != but):
                 found.append((place, one.rows[number]))
         return found
+
+    def _own(self, place: int, row: Sequence[int], owner: int) -> int:
+        """How many rows of a class agree with the given codes in certain columns."""
+        start, stop = np.searchsorted(self.owners, [owner, owner + 1])
+        agree = [codes[start:stop] == row[last] for last, codes in enumerate(self.columns) if place >> last & 1]
+        return int(np.logical_and.reduce(agree).sum())

@@ -46,7 +46,9 @@ class Column:
         _, first = np.unique(codes, return_index=True)
         distinct = [cells[place] for place in first.tolist()]
         numbers = np.array([_number(cell) for cell in distinct], dtype=np.float64)
-        fine = [is_known or cell is None for is_known, cell in zip(np.isfinite(numbers).tolist(), distinct, strict=True)]
+        fine = [
+            is_known or cell is None for is_known, cell in zip(np.isfinite(numbers).tolist(), distinct, strict=True)
+        ]
         values = numbers[codes]
         known = np.isfinite(values)
         if not known.any() or not all(fine):
