@@ -2,14 +2,15 @@
 
 So many generated people, and half as many again in a register, as in `benchmarks.scale`. Every size is walked in a process
 of its own. The floor is counting both tables and finding the levels, without which there is no release. Printed: CPU
-seconds of the floor, of choosing marks and making up their rows, and of the preflight; the ratio of all to the floor; the
-most memory held; and what came of it. Then what two who compare their copies would find with fewer marks than there are:
+seconds of the floor, and of a release to 20 recipients, decided and sealed, without its copies; the ratio; the most memory
+held; and what came of it. Then what two who compare their copies would find with fewer marks than there are:
 the expected AUC of the attack by intersection. Sizes are 200,000 and 1,000,000 unless given.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Cost, best_of
+from benchmarks.measure import best_of
 
 SIZES = (200_000, 1_000_000)
 RECIPIENTS = 20
@@ -29,18 +30,7 @@ FEWER = (0.9, 0.5, 0.1)
 
 def main(sizes: Sequence[int] = SIZES) -> None:
     """Decide a release of every size and print."""
-    titles = (
-        "count s",
-        "marks s",
-        "preflight s",
-        "ratio",
-        "peak MB",
-        "classes",
-        "marks",
-        "rows lost",
-        "colluding",
-        "gate",
-    )
+    titles = ("count s", "release s", "ratio", "peak MB", "classes", "marks", "rows lost", "colluding", "gate")
     print(f"{'rows':>12}" + "".join(f"{title:>13}" for title in titles), flush=True)
     for rows in sizes:
         with tempfile.TemporaryDirectory(prefix="discreet-releases-") as folder:
@@ -49,28 +39,28 @@ def main(sizes: Sequence[int] = SIZES) -> None:
         show(rows, json.loads(done.stdout.splitlines()[-1]))
 
 
-def fewer(made: Any) -> list[tuple[str, int, float]]:
+def fewer(codebook: Any, released: Any) -> list[tuple[str, int, float]]:
     """With all pairs, with the riskiest, and with some that are drawn: how many, and the AUC of the intersection."""
     from discreet.releases.doubt import expected_aucs
 
-    half, marks, dice = len(made.marks) // 2, made.marks, np.random.default_rng(1)
+    marks, half, dice = codebook.marks, len(codebook.marks) // 2, np.random.default_rng(1)
     tried = [("all", np.arange(half))]
     for share in FEWER:
         count = round(share * half)
         tried += [("riskiest", np.arange(count)), ("drawn", np.sort(dice.permutation(half)[:count]))]
     found = []
     for name, kept in tried:
-        chance = made.probabilities[np.concatenate([kept, kept + half])]
-        aucs = expected_aucs(marks.links[kept], marks.links[kept + half], chance, made.linked.links, len(kept))
+        chance = codebook.probabilities[np.concatenate([kept, kept + half])]
+        aucs = expected_aucs(marks.links[kept], marks.links[kept + half], chance, released, len(kept))
         found.append((name, len(kept), aucs[1]))
     return found
 
 
 def show(rows: int, told: dict[str, Any]) -> None:
     """One size on one line."""
-    steps = [told[name] for name in ("count", "marks", "preflight")]
-    cells = [f"{cost:.1f}" for cost in steps] + [f"{sum(steps) / steps[0]:.0f}x", f"{told['peak_mb']:.0f}"]
-    cells += [f"{told['classes']:,}", f"{told['number']:,}", f"{told['lost']:.2%}", str(told["coalition"])]
+    cells = [f"{told['count']:.2f}", f"{told['release']:.1f}", f"{told['release'] / told['count']:.0f}x"]
+    cells += [f"{told['peak_mb']:.0f}", f"{told['classes']:,}", f"{told['marks']:,}", f"{told['lost']:.2%}"]
+    cells += [str(told["coalition"])]
     print(f"{rows:>12,}" + "".join(f"{cell:>13}" for cell in [*cells, f"{told['gate']:.2f}"]))
     print(
         "  intersection: " + ", ".join(f"{name} {count:,} pairs {auc:.2f}" for name, count, auc in told["fewer"]),
@@ -79,42 +69,35 @@ def show(rows: int, told: dict[str, Any]) -> None:
 
 
 def decide(folder: Path, rows: int) -> dict[str, Any]:
-    """Everything up to the preflight; the people are made first, and are not measured."""
+    """Decide and seal a release; the people are made first, and are not measured."""
+    os.environ["DISCREET_KEYS"] = str(folder / "store.keys")
     subprocess.run([sys.executable, "-m", "benchmarks.releases_scale", "make", str(folder), str(rows)], check=True)
 
     import discreet
-    from benchmarks.scale_steps import POLICY, SUPPRESSION, K
-    from discreet.releases import Preflight, mark
-    from discreet.releases.laws import DEFAULT
+    from benchmarks.scale_steps import GATES, POLICY, SUPPRESSION, K
     from discreet.releases.manifest import Settings
-    from discreet.releases.planning import NO_SECRET, find_node
+    from discreet.releases.planning import find_node
 
     table = discreet.read(folder / "people.parquet", policy=POLICY)
     register = discreet.read(folder / "register.parquet", policy=POLICY.for_population())
-    settings, found = Settings(k=K, suppression=SUPPRESSION, loss="dm_star", law=DEFAULT.name), dict[str, Any]()
+    limits = {"k": K, "suppression": SUPPRESSION, "loss": "dm_star"}
+    floor = best_of(lambda: len(find_node(table, register, Settings(**limits, law="0.2/0.5")).linked.released), 1)
 
-    def keep(name: str, what: Any) -> None:
-        found[name] = what
-
-    costs: dict[str, Cost] = {
-        "count": best_of(lambda: keep("node", find_node(table, register, settings)), 1),
-        "marks": best_of(
-            lambda: keep("made", mark(found["node"].linked, table, key=NO_SECRET, release="scale", force=True)), 1
-        ),
-        "preflight": best_of(
-            lambda: keep("flight", Preflight.of(found["made"], recipients=RECIPIENTS, law=DEFAULT)), 1
-        ),
-    }
-    flight = found["flight"]
+    names = [f"recipient-{number}" for number in range(RECIPIENTS)]
+    made: list[Any] = []
+    given = {**limits, "gates": GATES, "name": "spring", "store": folder / "store.db", "force": True}
+    cost = best_of(lambda: made.append(discreet.release(table, register, names, **given)), 1)
+    manifest, flight = made[0].manifest, made[0].preflight
     return {
-        **{name: cost.cpu for name, cost in costs.items()},
-        "peak_mb": costs["preflight"].peak_mb,
-        "classes": len(found["node"].linked.released),
-        "number": flight.marks,
-        "lost": flight.rows_lost,
-        "coalition": flight.coalition,
-        "gate": flight.auc,
-        "fewer": fewer(found["made"]),
+        "count": floor.cpu,
+        "release": cost.cpu,
+        "peak_mb": cost.peak_mb,
+        "classes": floor.answer,
+        "marks": flight["marks"],
+        "lost": flight["rows_lost"],
+        "coalition": flight["coalition"],
+        "gate": flight["auc"],
+        "fewer": fewer(manifest.codebook, manifest.links),
     }
 
 

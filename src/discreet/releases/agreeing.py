@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,15 +99,24 @@ class Agreements:
 
         Both as numbers. A code that no row holds agrees with nothing.
         """
+        cells = [code if code < width else ABSENT for code, width in zip(row, self._widths, strict=True)]
         numbers, found = [0], []
-        for place, one in enumerate(self.combinations, start=1):
-            first, code = numbers[one.before], row[one.last]
-            agrees = first != ABSENT and 0 <= code < one.width
-            number = one.index.get(first * one.width + code, ABSENT) if agrees else ABSENT
+        for place, (before, last, width, index, rows, owners) in enumerate(self._steps, start=1):
+            first, code = numbers[before], cells[last]
+            number = index.get(first * width + code, ABSENT) if first >= 0 <= code else ABSENT
             numbers.append(number)
-            if number != ABSENT and (but is None or one.owners[number] != but):
-                found.append((place, one.rows[number]))
+            if number >= 0 and (but is None or owners[number] != but):
+                found.append((place, rows[number]))
         return found
+
+    @cached_property
+    def _widths(self) -> list[int]:
+        return [self.combinations[(1 << last) - 1].width for last in range(len(self.columns))]
+
+    @cached_property
+    def _steps(self) -> list[tuple[int, int, int, dict[int, int], array[int], array[int]]]:
+        """The combinations as plain tuples: most of the time of a release is spent in going through them."""
+        return [(one.before, one.last, one.width, one.index, one.rows, one.owners) for one in self.combinations]
 
     def _own(self, place: int, row: Sequence[int], owner: int) -> int:
         """How many rows of a class agree with the given codes in certain columns."""
