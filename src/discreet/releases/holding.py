@@ -23,7 +23,8 @@ _ROUNDING = 1 + 1e-5
 class Holders:
     """The rows in the order of their values, column by column."""
 
-    columns: Sequence[Codes]
+    cells: Codes
+    """One row per column."""
     owners: Ints
     orders: Sequence[Ints]
     starts: Sequence[list[int]]
@@ -34,7 +35,7 @@ class Holders:
         """From the codes of each column and the class of each row."""
         orders = [np.argsort(codes, kind="stable") for codes in columns]
         starts = [[0, *np.cumsum(np.bincount(codes)).tolist()] for codes in columns]
-        return cls(columns, owners, orders, starts)
+        return cls(np.stack(columns), owners, orders, starts)
 
     def _rarest(self, row: Sequence[int]) -> list[tuple[int, Ints]]:
         """The columns whose cell some row holds, with these rows, the rarest first."""
@@ -47,10 +48,11 @@ class Holders:
     def degree(self, row: Sequence[int], *, but: int | None = None) -> int:
         """Twice the most cells that any row of a class other than `but` shares, one less if several rows share as many."""
         cells, most, met = self._rarest(row), 0, set[int]()
+        asked = np.array(row, dtype=np.int32)[:, None]
         for done, (_, rows) in enumerate(cells):
             if len(cells) - done < most:
                 break
-            shared = np.sum([codes[rows] == code for codes, code in zip(self.columns, row, strict=True)], axis=0)
+            shared = np.add.reduce(self.cells[:, rows] == asked, axis=0, dtype=np.int16)
             if but is not None:
                 shared[self.owners[rows] == but] = 0
             top = int(shared.max(initial=0))
@@ -66,14 +68,12 @@ class Holders:
             yield self._most(row, counts, owner)
 
     def _most(self, row: Sequence[int], worth: NDArray[np.float32], but: int | None) -> float:
-        cells, best = self._rarest(row), 0.0
+        cells, best, asked = self._rarest(row), 0.0, np.array(row, dtype=np.int32)[:, None]
         left = float(sum(worth[place] for place, _ in cells))
         for place, rows in cells:
             if best >= left * _ROUNDING:
                 break
-            shared = np.zeros(len(rows), dtype=np.float32)
-            for count, codes, code in zip(worth, self.columns, row, strict=True):
-                shared += count * (codes[rows] == code)
+            shared = np.add.reduce(worth[:, None] * (self.cells[:, rows] == asked), axis=0)
             if but is not None:
                 shared[self.owners[rows] == but] = 0
             best, left = max(best, float(shared.max(initial=0))), left - float(worth[place])
