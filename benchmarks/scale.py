@@ -5,7 +5,8 @@ cluster of two workers on loopback walks the whole way, then DuckDB in one proce
 step: CPU seconds of all processes and how many of them are the driver's, what DuckDB takes, the ratio, the bytes that came
 to the driver, the most memory that the driver held, and classes; then a line through the sizes: a constant, and so much per
 row. Sizes are 30,000 and 1,000,000 unless given; beyond a million rows fewer copies are written, and counted one by one.
-What a release costs grows with the square of the rows, so `only-counts` leaves out the release, its copies and the linkage.
+`only-counts` leaves out the release, its copies and the linkage, which take longest; what a release alone costs without Spark
+is measured by `benchmarks.releases_scale`.
 """
 
 from __future__ import annotations

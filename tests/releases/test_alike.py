@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.releases import alike
 from discreet.releases.alike import NOBODY, Likeness
 
 ROWS = st.lists(
@@ -24,6 +25,14 @@ def brute(rows: list[tuple[int, ...]], owners: list[int], row: tuple[int, ...], 
 
 @given(ROWS, st.tuples(st.integers(-1, 3), st.integers(-1, 2), st.integers(-1, 1)))
 def test_degrees_are_found_by_comparing_all_rows(drawn: list[tuple[int, ...]], asked: tuple[int, ...]) -> None:
+    looked_up = compared(drawn, asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alike, "MOST_COMBINATIONS", 0)
+        assert compared(drawn, asked) == looked_up
+
+
+def compared(drawn: list[tuple[int, ...]], asked: tuple[int, ...]) -> list[float]:
+    """What rows have in common, to the last bit."""
     drawn = sorted(drawn, key=lambda row: row[3])
     rows, owners = [row[:3] for row in drawn], [row[3] for row in drawn]
     likeness = Likeness.of([np.array(column) for column in zip(*rows, strict=True)], np.array(owners))
@@ -32,7 +41,8 @@ def test_degrees_are_found_by_comparing_all_rows(drawn: list[tuple[int, ...]], a
     assert likeness.degrees(np.arange(len(rows))).tolist() == expected
     cells = np.array(rows)
     weights = [np.log(len(rows) / np.maximum(np.bincount(column), 1)) for column in cells.T]
-    for row, owner, found in zip(rows, owners, likeness.surprises(cells, but=np.array(owners)), strict=True):
+    surprises = likeness.surprises(cells, but=np.array(owners)).tolist()
+    for row, owner, found in zip(rows, owners, surprises, strict=True):
         common = [
             0.0
             if other == owner
@@ -41,3 +51,4 @@ def test_degrees_are_found_by_comparing_all_rows(drawn: list[tuple[int, ...]], a
         ]
         assert found == pytest.approx(max(common), abs=1e-5)
     assert likeness.surprises(np.full((1, 3), NOBODY))[0] == 0.0
+    return [*surprises, *likeness.surprises(cells).tolist()]

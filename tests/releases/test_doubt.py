@@ -44,6 +44,16 @@ def test_marks_end_where_link_counts_would_tell() -> None:
     assert max(expected_aucs(real, decoys, kept, released, 60)) > LIMIT
 
 
+def test_fewer_marks_than_there_are_tell_two_who_compare_their_copies() -> None:
+    """Whatever an accomplice lacks is a mark. That hides decoys only where nearly all classes as risky are marks."""
+    rng, links = np.random.default_rng(6), np.repeat([100, 101], 500)
+    chance = rng.choice([0.2, 0.5], 2000)
+    assert max(expected_aucs(links, links, chance, links, 1000)) <= LIMIT
+    for kept in (np.arange(700), np.sort(rng.permutation(1000)[:700])):
+        some = chance[np.concatenate([kept, kept + 1000])]
+        assert expected_aucs(links[kept], links[kept], some, links, 700)[1] > LIMIT + 0.05
+
+
 def test_the_fewest_marks_are_kept_whatever_they_tell() -> None:
     real, decoys = np.arange(100, 110), np.arange(100, 110)
     released = np.concatenate([real, np.full(500, 109)])

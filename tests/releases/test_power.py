@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from discreet.releases import power
 from discreet.releases.codebook import Marks
 from discreet.releases.laws import DEFAULT, Law
 from discreet.releases.power import claims_until_traced, coalition_supported, marks_needed, strategies
@@ -58,6 +59,15 @@ def test_claims_are_counted_class_by_class() -> None:
     assert claims_until_traced(marks(100), sure, np.arange(0), 20) == hits
     assert claims_until_traced(marks(100), sure, np.array([1, 2, 3]), 20) == hits + 3
     assert claims_until_traced(marks(100), sure, np.array([5000]), 20) == hits
+
+
+def test_claims_do_not_depend_on_how_many_classes_are_looked_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    chance, unmarked = rng.choice([0.2, 0.5], 200), rng.integers(90, 300, 400)
+    expected = [claims_until_traced(marks(200), chance, unmarked, 20, colluding=one) for one in (1, 2)]
+    monkeypatch.setattr(power, "_FIRST_CLAIMS", 3)
+    assert [claims_until_traced(marks(200), chance, unmarked, 20, colluding=one) for one in (1, 2)] == expected
+    assert all(math.isfinite(claims) for claims in expected)
 
 
 def test_too_few_marks_never_name_anybody() -> None:

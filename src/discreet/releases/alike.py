@@ -13,10 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernel.hierarchy import Ints
+from discreet.releases.agreeing import Agreements
+from discreet.releases.holding import Holders
 from discreet.releases.keyed import Floats
 
 NOBODY = -1
 """The code of a value that no row holds."""
+MOST_COLUMNS = 6
+MOST_COMBINATIONS = 1 << 21
+"""Columns, and combinations of their values, up to which all combinations are looked up: some 200 MB of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,36 +46,30 @@ class Likeness:
         >>> rows.degree([0, 6]), rows.degree([0, 7]), rows.degree([0, 6], but=1)
         (4, 1, 2)
         """
-        shared = np.zeros(len(self.owners), dtype=np.uint8)
-        for codes, code in zip(self.columns, row, strict=True):
-            if code != NOBODY:
-                shared += codes == code
-        if but is not None:
-            start, stop = np.searchsorted(self.owners, [but, but + 1])
-            shared[start:stop] = 0
-        most = int(shared.max()) if len(shared) else 0
-        return 2 * most - int(most > 0 and np.count_nonzero(shared == most) > 1)
+        return self._index.degree(row, but=but)
+
+    @cached_property
+    def _index(self) -> Agreements | Holders:
+        few = len(self.columns) <= MOST_COLUMNS
+        found = Agreements.of(self.columns, self.owners, most=MOST_COMBINATIONS) if few else None
+        return Holders.of(self.columns, self.owners) if found is None else found
 
     def surprises(self, rows: Ints, *, but: Ints | None = None) -> Floats:
         """The most that any row has in common with each row of codes, a value counting the more the fewer rows hold it.
 
         A value that one row in n holds counts ln n. Rows of the class in `but`, one per row of codes, are left out.
         """
-        shared = np.zeros((len(rows), len(self.owners)), dtype=np.float32)
-        for place, (codes, weights) in enumerate(zip(self.columns, self._weights, strict=True)):
-            asked = rows[:, place].astype(np.int32)
-            worth = np.where(asked == NOBODY, 0, weights[np.maximum(asked, 0)]).astype(np.float32)
-            shared += worth[:, None] * (codes[None, :] == asked[:, None])
-        if but is not None:
-            starts, stops = np.searchsorted(self.owners, but), np.searchsorted(self.owners, but, side="right")
-            for row, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-                shared[row, start:stop] = 0
-        return np.asarray(shared.max(axis=1, initial=0), dtype=np.float64)
+        weights, starts = self._weights
+        worth = np.where(rows == NOBODY, np.float32(0), weights[starts + np.maximum(rows, 0)])
+        return np.fromiter(self._index.surprises(rows, worth, but), dtype=np.float64, count=len(rows))
 
     @cached_property
-    def _weights(self) -> list[Floats]:
+    def _weights(self) -> tuple[NDArray[np.float32], Ints]:
+        """What each value counts, column after column, and where the values of each column begin."""
         people = max(len(self.owners), 1)
-        return [np.log(people / np.maximum(np.bincount(codes), 1)) for codes in self.columns]
+        found = [np.log(people / np.maximum(np.bincount(codes), 1)).astype(np.float32) for codes in self.columns]
+        starts = np.cumsum([0, *(len(weights) for weights in found)])[:-1]
+        return np.concatenate([np.zeros(0, dtype=np.float32), *found]), starts
 
     def degrees(self, rows: Ints) -> Ints:
         """The same for some of the rows themselves, each compared with other classes."""

@@ -43,7 +43,12 @@ def quasi_shifts(linked: Linked, marks: Marks, probabilities: Floats) -> dict[st
     order = np.arange(2 * half).reshape(2, half).T.ravel()
     labels = [marks.labels[place] for place in order.tolist()]
     return {
-        name: shifts_so_far(people_by(linked.released, name), [label[place] for label in labels], changes[order])[1::2]
+        name: shifts_so_far(
+            people_by(linked.released, name),
+            [label[place] for label in labels],
+            changes[order],
+            at=range(1, 2 * half, 2),
+        )
         for place, name in enumerate(marks.columns)
     }
 
@@ -60,8 +65,8 @@ def other_shifts(table: Table, donors: Donors, pairs: Pairs, decoys: DecoyRows, 
     for column in donors.columns:
         cells = [*(column.cells[row] for _, row in rows), *decoys.columns[column.name]]
         base, values = _base(table, column.name, cells)
-        moved = shifts_so_far(base, [values[place] for place in order.tolist()], changes[order])
-        found[column.name] = moved[last]
+        ordered = [values[place] for place in order.tolist()]
+        found[column.name] = shifts_so_far(base, ordered, changes[order], at=last.tolist())
     return found
 
 
@@ -81,16 +86,17 @@ def _base(table: Table, name: str, cells: Sequence[Any]) -> tuple[dict[Hashable,
     if 2 * len(known) < len(coded.values):
         return dict(zip(coded.values, people, strict=True)), list(spelt)
     edges = tenths([number for number, _ in known], [count for _, count in known])
+    held = _parts(coded.values, edges)
     parts: dict[Hashable, float] = {}
-    for value, count in zip(coded.values, people, strict=True):
-        part = _part(value, edges)
+    for part, count in zip(held, people, strict=True):
         parts[part] = parts.get(part, 0.0) + count
-    return parts, [_part(value, edges) for value in spelt]
+    return parts, list(_parts(spelt, edges))
 
 
-def _part(value: Label, edges: Floats) -> int:
-    number = _number(value)
-    return -1 if number is None else int(np.searchsorted(edges, number, side="right"))
+def _parts(values: Sequence[Label], edges: Floats) -> list[int]:
+    """Where each number lies between the edges; -1 for what is none."""
+    numbers = np.array([number_of(value) for value in values], dtype=np.float64)
+    return [int(part) for part in np.where(np.isnan(numbers), -1, np.searchsorted(edges, numbers, side="right"))]
 
 
 def _number(value: Label) -> float | None:

@@ -66,13 +66,11 @@ class Forest:
 
 
 def _grown(bins: Bins, slope: Floats, curve: Floats, settings: Settings) -> Tree:
-    rows, columns = bins.shape
-    node, every = np.zeros(rows, dtype=np.int64), np.arange(rows)
+    node, every = np.zeros(len(bins), dtype=np.int64), np.arange(len(bins))
+    columns = np.ascontiguousarray(bins.T)
     all_features, all_cuts = [], []
-    flat = bins + BINS * np.arange(columns, dtype=np.int64)
     for level in range(settings.depth):
-        nodes = 2**level
-        features, cuts = _best(flat + (node * columns * BINS)[:, None], slope, curve, (nodes, columns), settings)
+        features, cuts = _best(columns, node, 2**level, slope, curve, settings)
         node = 2 * node + (bins[every, features[node]] > cuts[node])
         all_features.append(features)
         all_cuts.append(cuts)
@@ -82,13 +80,15 @@ def _grown(bins: Bins, slope: Floats, curve: Floats, settings: Settings) -> Tree
 
 
 def _best(
-    cells: NDArray[np.int64], slope: Floats, curve: Floats, shape: tuple[int, int], settings: Settings
+    columns: Bins, node: NDArray[np.int64], nodes: int, slope: Floats, curve: Floats, settings: Settings
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Per node the column and the last bin on the left by which the loss falls most."""
-    nodes, columns = shape
-    wide, length = cells.shape[1], nodes * columns * BINS
-    pull = np.bincount(cells.ravel(), weights=np.repeat(slope, wide), minlength=length).reshape(nodes, columns, BINS)
-    weight = np.bincount(cells.ravel(), weights=np.repeat(curve, wide), minlength=length).reshape(nodes, columns, BINS)
+    first, length = node * BINS, nodes * BINS
+    pull, weight = np.zeros((2, nodes, len(columns), BINS))
+    for place, column in enumerate(columns):
+        cells = first + column
+        pull[:, place] = np.bincount(cells, weights=slope, minlength=length).reshape(nodes, BINS)
+        weight[:, place] = np.bincount(cells, weights=curve, minlength=length).reshape(nodes, BINS)
     left, left_weight = pull.cumsum(axis=2), weight.cumsum(axis=2)
     right, right_weight = left[:, :, -1:] - left, left_weight[:, :, -1:] - left_weight
     gain = left**2 / (left_weight + settings.smoothing) + right**2 / (right_weight + settings.smoothing)

@@ -13,11 +13,10 @@ from discreet.kernel import Classes, Column
 from discreet.kernel.hierarchy import Ints, Label
 from discreet.kernel.histogram import text
 from discreet.releases.keyed import Floats
+from discreet.releases.shelves import Points, Shelves
 
 MISMATCH = 0.5
 """What two different categories cost, in standard deviations."""
-BLOCK = 1 << 22
-"""Distances that are held at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +27,7 @@ class Space:
     weights: Mapping[str, float] = field(default_factory=dict)
     """What each column counts, 1 unless given."""
 
-    def points(self, classes: Classes) -> tuple[Floats, Ints]:
+    def points(self, classes: Classes) -> Points:
         """Numbers in standard deviations, and codes of everything else, of classes by the same columns and levels."""
         numbers, codes = [np.zeros((len(classes), 0))], [np.zeros((len(classes), 0), dtype=np.int64)]
         for mine, theirs, held in zip(self.classes.columns, classes.columns, classes.codes, strict=True):
@@ -51,7 +50,7 @@ class Space:
         return scales
 
     @cached_property
-    def _own(self) -> tuple[Floats, Ints]:
+    def _own(self) -> Points:
         return self.points(self.classes)
 
     @cached_property
@@ -59,29 +58,24 @@ class Space:
         names = [column.name for column in self.classes.columns if column.name not in self._scales]
         return np.array([MISMATCH * self.weights.get(name, 1.0) for name in names])
 
-    def distances(self, points: tuple[Floats, Ints]) -> Floats:
-        """From each point (rows) to each released class (columns)."""
+    def distances(self, points: Points, places: Ints | slice = slice(None)) -> Floats:
+        """From each point (rows) to each released class (columns), or to some of these."""
         numbers, codes = points
-        mine_numbers, mine_codes = self._own
-        far = np.zeros((len(numbers), len(self.classes)))
+        mine_numbers, mine_codes = self._own[0][places], self._own[1][places]
+        far = np.zeros((len(numbers), len(mine_numbers)))
         for place in range(numbers.shape[1]):
             far += np.abs(numbers[:, place, None] - mine_numbers[None, :, place])
         for place, cost in enumerate(self._costs):
             far += cost * (codes[:, place, None] != mine_codes[None, :, place])
         return far
 
+    def shelves(self, classes: Classes) -> Shelves:
+        """The released classes, put up so that those near each given class are found quickly."""
+        return Shelves(self._own, self.points(classes), self._costs, lambda one, places: self.distances(one, places)[0])
+
     def nearest(self, classes: Classes, *, itself: Ints | None = None) -> Floats:
         """The distance of each class to the nearest released one, or the nearest other one where places are given."""
-        numbers, codes = self.points(classes)
-        step = max(1, BLOCK // max(len(self.classes), 1))
-        found = [np.zeros(0)]
-        for start in range(0, len(classes), step):
-            part = slice(start, start + step)
-            far = self.distances((numbers[part], codes[part]))
-            if itself is not None:
-                far[np.arange(len(far)), itself[part]] = np.inf
-            found.append(far.min(axis=1))
-        return np.concatenate(found)
+        return self.shelves(classes).nearest(itself)
 
 
 def _translated(mine: Column, theirs: Column) -> Ints:

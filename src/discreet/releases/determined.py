@@ -12,7 +12,7 @@ from discreet.kernel import Classes, Column
 from discreet.kernel.hierarchy import Ints, Label
 from discreet.kernel.keys import pack
 from discreet.policy import Policy
-from discreet.releases.blocks import determines
+from discreet.releases.blocks import GLANCE, contradicted, determines
 from discreet.releases.donors import Donors
 from discreet.sources.table import Table
 
@@ -58,6 +58,9 @@ def dependences(table: Table, released: Classes, population: Classes, donors: Do
         if column.distinct < 2:
             continue
         for by in views:
+            glance = [_coarser(view, owners[view.place][:GLANCE], released) for view in by]
+            if contradicted(_packed(glance), column.codes[:GLANCE]):
+                continue
             keys = [_coarser(view, owners[view.place], released) for view in by]
             if determines(_packed(keys), column.codes) and _everywhere(table, released, by, column.name):
                 found.append(_dependence(number, by, keys, released))

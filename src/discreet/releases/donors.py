@@ -13,9 +13,11 @@ import numpy as np
 
 from discreet.kernel import Classes, Recoding
 from discreet.kernel.hierarchy import Ints
+from discreet.releases.alike import Likeness
 from discreet.releases.closeness import Space
 from discreet.releases.codebook import Flags
 from discreet.releases.keyed import Floats
+from discreet.releases.shelves import DIGITS
 from discreet.sources.chosen import rows_of
 from discreet.sources.table import Table
 
@@ -40,11 +42,16 @@ class Column:
     def of(cls, name: str, cells: Sequence[Any]) -> Column:
         """Code the cells of a column."""
         index: dict[Any, int] = {}
-        keys = [_hashable(cell) for cell in cells]
-        codes = np.array([index.setdefault(key, len(index)) for key in keys], dtype=np.int64)
-        values = np.array([_number(cell) for cell in cells], dtype=np.float64)
+        codes = np.array([index.setdefault(_hashable(cell), len(index)) for cell in cells], dtype=np.int64)
+        _, first = np.unique(codes, return_index=True)
+        distinct = [cells[place] for place in first.tolist()]
+        numbers = np.array([_number(cell) for cell in distinct], dtype=np.float64)
+        fine = [
+            is_known or cell is None for is_known, cell in zip(np.isfinite(numbers).tolist(), distinct, strict=True)
+        ]
+        values = numbers[codes]
         known = np.isfinite(values)
-        if not known.any() or not all(known[place] or cells[place] is None for place in range(len(cells))):
+        if not known.any() or not all(fine):
             return cls(name, cells, codes, None)
         centre, scale = float(values[known].mean()), float(values[known].std()) or 1.0
         return cls(name, cells, codes, np.where(known, (values - centre) / scale, np.nan))
@@ -88,6 +95,11 @@ class Donors:
         return cls(columns, owners[order])
 
     @cached_property
+    def likeness(self) -> Likeness:
+        """How like rows are to each other."""
+        return Likeness.of([column.codes for column in self.columns], self.owners)
+
+    @cached_property
     def rows(self) -> Mapping[int, Ints]:
         """The rows of each class."""
         order = np.argsort(self.owners, kind="stable")
@@ -97,8 +109,13 @@ class Donors:
 
 def _settled(others: Mapping[str, Sequence[Any]], owners: Ints) -> list[int]:
     """An order of the rows that depends on what they hold, not on the order in which the engine gave them."""
-    cells = list(zip(owners.tolist(), *(map(repr, column) for column in others.values()), strict=True))
-    return sorted(range(len(owners)), key=cells.__getitem__)
+    keys = [owners]
+    for column in others.values():
+        spelt = list(map(repr, column))
+        ranks = {text: rank for rank, text in enumerate(sorted(set(spelt)))}
+        keys.append(np.array([ranks[text] for text in spelt], dtype=np.int64))
+    order: list[int] = np.lexsort(keys[::-1]).tolist()
+    return order
 
 
 def neighbours(
@@ -108,14 +125,13 @@ def neighbours(
 
     Which of several equally near ones comes first is drawn.
     """
-    numbers, codes = space.points(classes)
     held, luck = space.classes.sizes, generator.random(len(space.classes))
-    found = []
+    shelves, found = space.shelves(classes), []
     for place, size in enumerate(sizes.tolist()):
-        far = space.distances((numbers[place : place + 1], codes[place : place + 1]))[0]
-        order = np.lexsort([np.roll(luck, place), far.round(9)])
-        enough = int(np.searchsorted(np.cumsum(held[order]), max(per_row * size, FEWEST)))
-        found.append(order[: enough + 1])
+        enough = max(per_row * size, FEWEST)
+        places, far = shelves.near(place, held, enough)
+        order = places[np.lexsort([luck[(places - place) % len(luck)], far.round(DIGITS)])]
+        found.append(order[: int(np.searchsorted(np.cumsum(held[order]), enough)) + 1])
     return found
 
 

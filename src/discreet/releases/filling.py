@@ -88,8 +88,9 @@ class Filler:
         fresh = generator.random((len(owners), len(self.donors.columns))) < self._loneliness
         made = np.zeros(fresh.shape, dtype=np.int64)
         near = neighbours(self.space, free, sizes, generator)
+        starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
         for number, (classes, label) in enumerate(zip(near, labels, strict=True)):
-            mine = owners == number
+            mine = slice(starts[number], starts[number + 1])
             pool = np.concatenate([self.donors.rows[place] for place in self.places[classes].tolist()])
             made[mine] = self.splicer.rows(pool, int(sizes[number]), fresh[mine], generator)
             for one in self.follows:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from discreet.errors import UsageError
+from discreet.kernel.hierarchy import Ints
 from discreet.releases.keyed import Floats
 
 MOST_COLLUDING = 32
@@ -76,9 +77,12 @@ class Law:
 
     def probabilities(self, uniforms: Floats) -> Floats:
         """The probability of each mark, given one number in [0, 1) per mark."""
-        edges = np.cumsum(self.shares)[:-1]
-        chosen: Floats = np.asarray(self.values)[np.searchsorted(edges, uniforms, side="right")]
+        chosen: Floats = np.asarray(self.values)[self.kinds(uniforms)]
         return chosen
+
+    def kinds(self, uniforms: Floats) -> Ints:
+        """Which of the values each mark has."""
+        return np.asarray(np.searchsorted(np.cumsum(self.shares)[:-1], uniforms, side="right"))
 
 
 DEFAULT = Law.parse("0.2/0.5")

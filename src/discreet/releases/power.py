@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from math import comb
 
 import numpy as np
@@ -26,6 +27,7 @@ TRIALS = 600
 MOST_MARKS = 4_000
 MOST_COLLUDING = 8
 _SEED = 1_847
+_FIRST_CLAIMS = 512
 CERTAIN, SHARES = 0.98, (2, 3)
 """How sure a lone leaker's claim is taken to come from his copy; sizes of coalitions that are also reckoned with."""
 
@@ -58,20 +60,20 @@ def marks_needed(
     True
     """
     threshold = math.log(recipients / alpha)
-    worst = 0
+    worst, drawn = 0, Dice(law, colluding)
     for choice in dict.fromkeys(strategies(colluding).values()):
-        found = _needed(law, choice, threshold, power, most)
+        found = _needed(drawn, choice, threshold, power, most)
         if found is None:
             return None
         worst = max(worst, found)
     return worst
 
 
-def _needed(law: Law, choice: tuple[float, ...], threshold: float, power: float, most: int) -> int | None:
+def _needed(drawn: Dice, choice: tuple[float, ...], threshold: float, power: float, most: int) -> int | None:
     """For one strategy, first with few marks, since that is quick."""
     marks = min(64, most)
     while True:
-        named = _named(law, choice, threshold, marks)
+        named = drawn.game(marks).named(choice, threshold)
         short = np.flatnonzero(named < power)
         if not len(short) or (short[-1] + 1 < marks * 0.8):
             return int(short[-1]) + 2 if len(short) else 1
@@ -80,29 +82,71 @@ def _needed(law: Law, choice: tuple[float, ...], threshold: float, power: float,
         marks = min(2 * marks, most)
 
 
-def _named(law: Law, choice: tuple[float, ...], threshold: float, marks: int) -> Floats:
-    """The share of trials in which one of the coalition is named after the first mark, the first two, and so on."""
-    generator = np.random.default_rng(_SEED)
-    colluding = len(choice) - 1
-    chance = law.probabilities(generator.random((TRIALS, marks)))
-    have = generator.random((colluding, TRIALS, marks)) < chance
-    shown = generator.random((TRIALS, marks)) < np.asarray(choice)[have.sum(axis=0)]
-    best = np.full((TRIALS, marks), -np.inf)
-    for mine in have:
-        best = np.maximum(best, np.cumsum(_odds(mine, shown, chance, choice), axis=1))
-    return np.asarray((best >= threshold).mean(axis=0))
+@dataclass(frozen=True, eq=False)
+class Game:
+    """Who has which marks in every trial, whatever they then do."""
+
+    law: Law
+    kinds: NDArray[np.int16]
+    """Which of the law's probabilities each mark has, trial by trial."""
+    have: Sequence[Flags]
+    """The marks of each who colludes."""
+    luck: Floats
+    """One number per mark, by which it is decided whether those who have a choice show it."""
+
+    @classmethod
+    def drawn(cls, law: Law, colluding: int, marks: int) -> Game:
+        """By dice of a fixed seed."""
+        generator = np.random.default_rng(_SEED)
+        kinds = law.kinds(generator.random((TRIALS, marks))).astype(np.int16)
+        chance = np.asarray(law.values)[kinds]
+        have = [generator.random((TRIALS, marks)) < chance for _ in range(colluding)]
+        return cls(law, kinds, have, generator.random((TRIALS, marks)))
+
+    @cached_property
+    def holders(self) -> NDArray[np.int16]:
+        """How many have each mark."""
+        return np.asarray(np.sum(self.have, axis=0, dtype=np.int16))
+
+    def named(self, choice: tuple[float, ...], threshold: float) -> Floats:
+        """The share of trials in which one of the coalition is named after the first mark, the first two, and so on."""
+        shown = self.luck < np.asarray(choice)[self.holders]
+        cells = 4 * self.kinds + shown
+        odds = _odds(self.law, choice).ravel()
+        best = np.full(shown.shape, -np.inf)
+        for mine in self.have:
+            np.maximum(best, np.cumsum(odds[cells + 2 * mine], axis=1), out=best)
+        return np.asarray((best >= threshold).mean(axis=0))
 
 
-def _odds(mine: Flags, shown: Flags, chance: Floats, choice: Sequence[float]) -> Floats:
-    """The logarithm of how much likelier it is that somebody who has these marks is in the coalition than that he is not."""
-    others = len(choice) - 2
+@dataclass(frozen=True, eq=False)
+class Dice:
+    """Games with a number who collude, each drawn once for all that they can do."""
+
+    law: Law
+    colluding: int
+    games: dict[int, Game] = field(default_factory=dict)
+
+    def game(self, marks: int) -> Game:
+        """With so many marks."""
+        if marks not in self.games:
+            self.games[marks] = Game.drawn(self.law, self.colluding, marks)
+        return self.games[marks]
+
+
+def _odds(law: Law, choice: Sequence[float]) -> Floats:
+    """The logarithm of how much likelier it is that somebody with certain marks is in the coalition than that he is not.
+
+    By the probability of the mark, whether he has it, and whether it was shown.
+    """
+    chance, others = np.asarray(law.values), len(choice) - 2
     ways = [comb(others, have) * chance**have * (1 - chance) ** (others - have) for have in range(others + 1)]
     with_mark = sum(way * choice[have + 1] for have, way in enumerate(ways))
     without = sum(way * choice[have] for have, way in enumerate(ways))
-    innocent = chance * with_mark + (1 - chance) * without
-    guilty = np.where(mine, with_mark, without)
-    ratio = np.where(shown, guilty / np.maximum(innocent, 1e-300), (1 - guilty) / np.maximum(1 - innocent, 1e-300))
-    return np.log(np.maximum(ratio, 1e-12))
+    innocent = (chance * with_mark + (1 - chance) * without)[:, None]
+    guilty = np.stack([without, with_mark], axis=1)
+    ratios = [(1 - guilty) / np.maximum(1 - innocent, 1e-300), guilty / np.maximum(innocent, 1e-300)]
+    return np.asarray(np.log(np.maximum(np.stack(ratios, axis=2), 1e-12)))
 
 
 def coalition_supported(marks: int, law: Law, recipients: int, *, alpha: float = ALPHA, power: float = POWER) -> int:
@@ -130,8 +174,9 @@ def claims_until_traced(
     gains = np.zeros((1 + len(SHARES), len(links)))
     gains[:, : len(marks)] = [np.log(CERTAIN / probabilities), *(_shared(probabilities, share) for share in SHARES)]
     wanted = math.log(recipients / alpha) + math.log(len(gains))
+    ranked = np.argsort(links, kind="stable")
     taken = [
-        _claims(_present(probabilities, len(unmarked), colluding, generator), links, gains, wanted, generator)
+        _claims(_present(probabilities, len(unmarked), colluding, generator), links, ranked, gains, wanted, generator)
         for _ in range(TRIALS // 2)
     ]
     return float(np.median(taken))
@@ -146,10 +191,30 @@ def _present(probabilities: Floats, unmarked: int, colluding: int, generator: np
     return np.concatenate([drawn.all(axis=0), np.ones(unmarked, dtype=bool)])
 
 
-def _claims(present: Flags, links: Floats, gains: Floats, wanted: float, generator: np.random.Generator) -> float:
-    """The number of claims at which the sum of e-values over the sizes of coalitions reaches what is wanted."""
-    held = np.flatnonzero(present)
-    order = held[np.lexsort([generator.random(len(held)), links[held]])]
-    total: NDArray[np.float64] = np.logaddexp.reduce(np.cumsum(gains[:, order], axis=1), axis=0)
-    reached = np.flatnonzero(total >= wanted)
-    return float(reached[0]) + 1 if len(reached) else math.inf
+def _claims(
+    present: Flags, links: Floats, ranked: Ints, gains: Floats, wanted: float, generator: np.random.Generator
+) -> float:
+    """The number of claims at which the sum of e-values over the sizes of coalitions reaches what is wanted.
+
+    `ranked` are the places of all classes by link count. The riskiest are looked at first, since that mostly does.
+    """
+    luck = np.empty(len(present))
+    luck[present] = generator.random(int(present.sum()))
+    count = _FIRST_CLAIMS
+    while True:
+        head = _riskiest(links, ranked, count)
+        held = head[present[head]]
+        order = held[np.lexsort([luck[held], links[held]])]
+        total: NDArray[np.float64] = np.logaddexp.reduce(np.cumsum(gains[:, order], axis=1), axis=0)
+        reached = np.flatnonzero(total >= wanted)
+        if len(reached) or len(head) == len(ranked):
+            return float(reached[0]) + 1 if len(reached) else math.inf
+        count *= 8
+
+
+def _riskiest(links: Floats, ranked: Ints, count: int) -> Ints:
+    """So many classes, and all others with the link count of the last."""
+    if count >= len(ranked):
+        return ranked
+    last = links[ranked[count - 1]]
+    return ranked[: int(np.searchsorted(links, last, side="right", sorter=ranked))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.kernel.hierarchy import Ints
-from discreet.releases.alike import NOBODY, Likeness
+from discreet.releases.alike import NOBODY
 from discreet.releases.choosing import Pairs, labels_of
 from discreet.releases.decoys import DecoyRows
 from discreet.releases.donors import Column, Donors
@@ -33,7 +33,7 @@ def exhibit(linked: Linked, donors: Donors, pairs: Pairs, decoys: DecoyRows) -> 
 
 def degrees(donors: Donors, real: Ints, decoys: DecoyRows) -> Ints:
     """How like each row is to the row of another class that is most like it: real rows, then decoys."""
-    likeness = Likeness.of([column.codes for column in donors.columns], donors.owners)
+    likeness = donors.likeness
     made = zip(*(_codes(column, decoys) for column in donors.columns), strict=True)
     return np.concatenate([likeness.degrees(real), np.array([likeness.degree(row) for row in made], dtype=np.int64)])
 

@@ -19,6 +19,7 @@ from discreet.releases.blocks import associations, blocks
 from discreet.releases.codebook import Flags
 from discreet.releases.donors import Donors
 from discreet.releases.keyed import Floats
+from discreet.releases.lots import drawn, in_order
 
 DIFFERENT = 0.5
 """What two different categories cost, in standard deviations."""
@@ -54,9 +55,8 @@ class Ladder:
     def beside(self, row: int, generator: np.random.Generator) -> int:
         """A row with one of the next smaller or larger values, frequent ones more often."""
         rung = int(self.rungs[row])
-        around = np.array([near for near in range(rung - 2, rung + 3) if near != rung and 0 <= near < len(self.rows)])
-        odds = self.held[around]
-        return int(self.rows[generator.choice(around, p=odds / odds.sum())])
+        around = [near for near in range(rung - 2, rung + 3) if near != rung and 0 <= near < len(self.rows)]
+        return int(self.rows[around[drawn([float(self.held[near]) for near in around], generator)]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +74,7 @@ class Splicer:
     def of(cls, donors: Donors) -> Splicer:
         """Learn from the donors which columns stay together, and how alike rows are."""
         strength = associations(donors.columns)
-        likeness = Likeness.of([column.codes for column in donors.columns], donors.owners)
-        return cls(donors, blocks(strength), strength, likeness)
+        return cls(donors, blocks(strength), strength, donors.likeness)
 
     def rows(self, pool: Ints, size: int, fresh: Flags, generator: np.random.Generator) -> Ints:
         """So many rows, each a row of places among the donors, one per column.
@@ -94,9 +93,9 @@ class Splicer:
 
     def _single(self, pool: Ints, generator: np.random.Generator) -> int:
         """A row that no other class holds, whole: real rows, too, equal a single other one now and then."""
-        drawn = generator.permutation(pool)[:CLOSE]
-        alone = drawn[self.likeness.degrees(drawn) < 2 * len(self.donors.columns) - 1]
-        return int((alone if len(alone) else drawn)[0])
+        some = generator.permutation(pool)[:CLOSE]
+        alone = some[self.likeness.degrees(some) < 2 * len(self.donors.columns) - 1]
+        return int((alone if len(alone) else some)[0])
 
     def _spliced(self, firsts: Ints, pool: Ints, fresh: Flags, generator: np.random.Generator) -> Ints:
         """The rows after as many exchanges as it takes to have as much in common with others as their donors have.
@@ -124,13 +123,20 @@ class Splicer:
 
     def _order(self, generator: np.random.Generator) -> list[list[int]]:
         """The blocks in the order in which they are exchanged."""
-        count = len(self.groups)
-        sweeps = [generator.choice(count, count, replace=False, p=self._odds) for _ in range(SWEEPS)]
-        return [self.groups[number] for number in np.concatenate(sweeps).tolist()]
+        sweeps = [in_order(self._odds, generator) for _ in range(SWEEPS)]
+        return [self.groups[number] for sweep in sweeps for number in sweep]
 
     def _codes(self, rows: Ints) -> Ints:
         """What the rows hold, as codes."""
-        return np.stack([column.codes[rows[:, place]] for place, column in enumerate(self.donors.columns)], axis=1)
+        held: Ints = self._cells[0][np.arange(rows.shape[1]), rows]
+        return held
+
+    @cached_property
+    def _cells(self) -> tuple[Ints, Floats]:
+        """All donors, column by column: their codes, and their numbers, not a number where they are none."""
+        columns, nothing = self.donors.columns, np.full(len(self.donors), np.nan)
+        numbers = [nothing if column.numbers is None else column.numbers for column in columns]
+        return np.stack([column.codes for column in columns]), np.stack(numbers)
 
     def _donor(self, row: Ints, pool: Ints, group: list[int], generator: np.random.Generator) -> int:
         """One of the donors that agree best with the row in the columns on which the block depends.
@@ -140,13 +146,12 @@ class Splicer:
         ladder = self._ladders.get(group[0]) if len(group) == 1 else None
         if ladder is not None and generator.random() < BESIDE:
             return ladder.beside(int(row[group[0]]), generator)
-        rest = [place for place in range(len(row)) if place not in group]
-        others = pool[pool != row[group[0]]]
-        far = np.zeros(len(others))
-        for place in rest:
-            far += (self.strength[place, group].max() + 0.05) * self._apart(place, int(row[place]), others)
-        close = np.partition(far, min(CLOSE, len(far)) - 1)[min(CLOSE, len(far)) - 1]
-        return int(generator.choice(others[far <= close + 1e-9]))
+        far = np.add.reduce(self._pulls[group[0]][:, None] * self._apart(row, pool), axis=0)
+        others = pool != row[group[0]]
+        near = far[others]
+        close = np.partition(near, min(CLOSE, len(near)) - 1)[min(CLOSE, len(near)) - 1]
+        found = pool[others & (far <= close + 1e-9)]
+        return int(found[generator.integers(0, len(found))])
 
     @cached_property
     def _ladders(self) -> dict[int, Ladder]:
@@ -155,20 +160,29 @@ class Splicer:
         ]
         return {place: Ladder.of(numbers) for place, numbers in scales if numbers is not None}
 
-    def _apart(self, place: int, row: int, others: Ints) -> Floats:
-        column = self.donors.columns[place]
-        different: Floats = DIFFERENT * (column.codes[others] != column.codes[row])
-        if column.numbers is None:
-            return different
-        gap: Floats = np.abs(column.numbers[others] - column.numbers[row])
+    def _apart(self, row: Ints, pool: Ints) -> Floats:
+        """How far each donor of the pool is from the row, column by column."""
+        (codes, numbers), every = self._cells, np.arange(len(row))
+        different = DIFFERENT * (codes[:, pool] != codes[every, row][:, None])
+        gap = np.abs(numbers[:, pool] - numbers[every, row][:, None])
         return np.where(np.isnan(gap), different, gap)
 
     @cached_property
-    def _odds(self) -> Floats:
+    def _pulls(self) -> dict[int, Floats]:
+        """For each block, by its first column, what a difference in each other column counts."""
+        found = {}
+        for group in self.groups:
+            pull = self.strength[:, group].max(axis=1) + 0.05
+            pull[group] = 0.0
+            found[group[0]] = pull
+        return found
+
+    @cached_property
+    def _odds(self) -> list[float]:
         """Blocks that have little to do with the others are exchanged first."""
         ties = np.array([self._tie(group) for group in self.groups])
         odds = (1 - ties) ** 2 + 1e-6
-        return np.asarray(odds / odds.sum())
+        return [float(one) for one in odds / odds.sum()]
 
     def _tie(self, group: list[int]) -> float:
         rest = [place for place in range(len(self.strength)) if place not in group]

@@ -1,0 +1,195 @@
+"""Finding near classes without measuring the distance to every one of them.
+
+Classes that agree in some of their categories stand together, in the order of a number. Whatever differs in one more
+category is farther away by what that costs at least; so the shelf on which all categories agree is looked at first, and
+another one only where it could hold something nearer. What is found is what measuring all distances would find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from discreet.kernel.hierarchy import Ints
+from discreet.releases.keyed import Floats
+
+Points = tuple[Floats, Ints]
+"""Numbers, and codes of everything else; -1 agrees with nothing."""
+MOST_CATEGORIES = 10
+"""There is a shelf for every choice of categories; with more of them, one where all agree and one where none need to."""
+DIGITS = 9
+"""Distances that differ later than this are the same."""
+_SLACK = 2 * 10.0**-DIGITS
+_FIRST = 32
+"""Classes on each side that are looked at to begin with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shelf:
+    """All classes, those that agree in certain categories together, and where each asked point belongs among them."""
+
+    order: Ints
+    """The classes as they stand."""
+    groups: Ints
+    """The group of each class, as they stand."""
+    numbers: Floats
+    """The number of each class, as they stand."""
+    asked: Ints
+    """The group of each asked point, or -1."""
+
+    @classmethod
+    def of(cls, own: Points, asked: Points, agree: Sequence[int]) -> Shelf:
+        """Put up the classes, and look where the asked points belong."""
+        groups, wanted = _grouped(own[1][:, list(agree)], asked[1][:, list(agree)])
+        numbers = _first(own)
+        order = np.lexsort([numbers, groups])
+        return cls(order, groups[order], numbers[order], wanted)
+
+    @cached_property
+    def bounds(self) -> tuple[list[int], list[int]]:
+        """Per asked point, from where to where its group stands."""
+        starts, stops = (np.searchsorted(self.groups, self.asked, side=side) for side in ("left", "right"))
+        return starts.tolist(), np.where(self.asked < 0, starts, stops).tolist()
+
+    def window(self, point: int, number: float, reach: float) -> Ints:
+        """The classes of a point's group whose number is no farther away."""
+        start, stop = self.bounds[0][point], self.bounds[1][point]
+        held = self.numbers[start:stop]
+        first, last = np.searchsorted(held, number - reach), np.searchsorted(held, number + reach, side="right")
+        return self.order[start + int(first) : start + int(last)]
+
+    def beside(self, point: int, number: float) -> Ints:
+        """Some classes of a point's group on both sides of its number."""
+        start, stop = self.bounds[0][point], self.bounds[1][point]
+        middle = start + int(np.searchsorted(self.numbers[start:stop], number))
+        return self.order[max(start, middle - _FIRST) : min(stop, middle + _FIRST)]
+
+    def gaps(self, numbers: Floats, itself: Ints | None) -> Floats:
+        """How far the nearest number of each asked point's group is, that of the class itself left out where given."""
+        if itself is None:
+            steps, ranks = np.unique(self.numbers, return_inverse=True)
+            width = len(steps) + 1
+            right = np.searchsorted(
+                self.groups * width + ranks.reshape(-1), self.asked * width + np.searchsorted(steps, numbers)
+            )
+            left = right - 1
+        else:
+            stands = np.empty(len(self.order), dtype=np.int64)
+            stands[self.order] = np.arange(len(self.order))
+            left, right = stands[itself] - 1, stands[itself] + 1
+        return np.minimum(self._gap(left, numbers), self._gap(right, numbers))
+
+    def _gap(self, stands: Ints, numbers: Floats) -> Floats:
+        there = (stands >= 0) & (stands < len(self.order))
+        place = np.where(there, stands, 0)
+        there &= self.groups[place] == self.asked
+        return np.where(there, np.abs(numbers - self.numbers[place]), np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Shelves:
+    """Shelves for every choice of categories that agree, put up when they are needed."""
+
+    own: Points
+    asked: Points
+    costs: Floats
+    """What a difference in each category adds to a distance."""
+    distances: Callable[[Points, Ints], Floats]
+    """From one point to some classes."""
+
+    @cached_property
+    def choices(self) -> list[tuple[float, tuple[int, ...]]]:
+        """The least distance of what agrees in certain categories only, and these categories; the least first."""
+        every = range(len(self.costs))
+        if len(every) > MOST_CATEGORIES:
+            return [(0.0, tuple(every)), (float(self.costs.min()), ())]
+        found = [agree for number in every for agree in combinations(every, number)] + [tuple(every)]
+        return sorted((float(self._added(np.zeros(1), agree)[0]), agree) for agree in found)
+
+    def _added(self, far: Floats, agree: Sequence[int]) -> Floats:
+        """Distances with what the other categories cost, added one by one as distances are."""
+        for place, cost in enumerate(self.costs):
+            if place not in agree:
+                far = far + cost
+        return far
+
+    @cached_property
+    def _put_up(self) -> dict[tuple[int, ...], Shelf]:
+        return {}
+
+    def _shelf(self, agree: tuple[int, ...]) -> Shelf:
+        if agree not in self._put_up:
+            self._put_up[agree] = Shelf.of(self.own, self.asked, agree)
+        return self._put_up[agree]
+
+    def nearest(self, itself: Ints | None) -> Floats:
+        """The distance of each asked point to the nearest class, or to the nearest but itself."""
+        if self.own[0].shape[1] <= 1 and len(self.costs) <= MOST_CATEGORIES:
+            return self._by_gaps(itself)
+        found, ones = np.full(len(self.asked[0]), np.inf), np.ones(len(self.own[0]), dtype=np.int64)
+        for point in range(len(found)):
+            places, far = self.near(point, ones, 1 if itself is None else 2)
+            found[point] = np.min(far if itself is None else far[places != itself[point]], initial=np.inf)
+        return found
+
+    def _by_gaps(self, itself: Ints | None) -> Floats:
+        """The same where at most one number counts: then its nearest value on every shelf is all it takes."""
+        best, numbers = np.full(len(self.asked[0]), np.inf), _first(self.asked)
+        for cost, agree in self.choices:
+            still = np.flatnonzero(best > cost)
+            if not len(still):
+                break
+            shelf = Shelf.of(self.own, (self.asked[0][still], self.asked[1][still]), agree)
+            gaps = shelf.gaps(numbers[still], None if itself is None else itself[still])
+            best[still] = np.minimum(best[still], self._added(gaps, agree))
+        return best
+
+    def near(self, point: int, held: Ints, enough: int) -> tuple[Ints, Floats]:
+        """All classes up to the distance at which those that are as near hold enough rows, and further ones.
+
+        With the distance of each. All classes, if they do not hold so many.
+        """
+        asked = (self.asked[0][point : point + 1], self.asked[1][point : point + 1])
+        number = float(_first(asked)[0])
+        places, radius = np.zeros(0, dtype=np.int64), np.inf
+        for cost, agree in self.choices:
+            if cost > radius:
+                break
+            places = np.union1d(places, self._shelf(agree).beside(point, number))
+            radius = _radius(self.distances(asked, places), held[places], enough)
+        reach = radius + _SLACK
+        windows = [
+            self._shelf(agree).window(point, number, reach - cost) for cost, agree in self.choices if cost <= reach
+        ]
+        places = np.unique(np.concatenate(windows))
+        return places, self.distances(asked, places)
+
+
+def _radius(far: Floats, held: Ints, enough: int) -> float:
+    """How far one must go for enough rows."""
+    order = np.argsort(far)
+    reached = int(np.searchsorted(np.cumsum(held[order]), enough))
+    return float(far[order[reached]]) if reached < len(order) else np.inf
+
+
+def _first(points: Points) -> Floats:
+    """The first number of each point, or 0 where there is none."""
+    numbers = points[0]
+    return numbers[:, 0] if numbers.shape[1] else np.zeros(len(numbers))
+
+
+def _grouped(own: Ints, asked: Ints) -> tuple[Ints, Ints]:
+    """The group of each class by some codes, and that of each asked point, or -1."""
+    groups, wanted = np.zeros(len(own), dtype=np.int64), np.zeros(len(asked), dtype=np.int64)
+    for codes, others in zip(own.T, asked.T, strict=True):
+        width = int(codes.max()) + 1
+        known = (wanted >= 0) & (others >= 0) & (others < width)
+        distinct, groups = np.unique(groups * width + codes, return_inverse=True)
+        keys = np.where(known, wanted * width + others, -1)
+        place = np.minimum(np.searchsorted(distinct, keys), len(distinct) - 1)
+        groups, wanted = groups.reshape(-1), np.where(distinct[place] == keys, place, -1)
+    return groups, wanted
