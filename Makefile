@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE =
 # The browser of tests/browser: Debian's chromium, without its windows where there is a choice, or the one that DISCREET_TEST_CHROMIUM names.
 HAS_BROWSER = { test -n "$$DISCREET_TEST_CHROMIUM" || command -v chromium-headless-shell || command -v chromium || command -v chromium-browser; } >/dev/null 2>&1
 
-.PHONY: help demo setup test check bench docs reference pins clean browser package oldest newest
+.PHONY: help demo setup test check lint types layers suite bench docs reference pins clean browser package oldest newest
 
 help:
 	@echo "make demo    the main job on generated people: installs what it needs, tells the story, writes demo/report.html"
@@ -32,8 +32,11 @@ demo: .venv/.core
 
 setup: .venv/.all
 
+# Types are looked at while the first tests run.
 test: .venv/.all browser
-	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory --jobs=4 check suite
+
+suite: .venv/.all
 	@if $(HAS_BROWSER); then exec $(BIN)/python -m pytest -n 2; fi; \
 	$(BIN)/python -m pytest -n 2 -m 'not slow and not browser'; code=$$?; \
 	echo "*** NOT RUN: tests/browser. There is no chromium and no right to install it. As root: apt-get install chromium ***" >&2; exit $$code
@@ -47,10 +50,16 @@ browser:
 	for try in now updated; do for name in chromium-headless-shell chromium; do \
 	$$get $$name >/dev/null 2>&1 && exit 0; done; $$as apt-get update -qq >/dev/null 2>&1 || exit 0; done; }
 
-check: .venv/.all
+check: lint types layers
+
+lint: .venv/.all
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+
+types: .venv/.all
 	@$(BIN)/mypy
+
+layers: .venv/.all
 	@$(BIN)/lint-imports --no-logo
 
 docs: .venv/.all
