@@ -83,7 +83,7 @@ def test_the_next_step_is_on_the_same_store() -> None:
     done("review", "project", "--worker", "ann", "--store", "another one.db", typed="6 6 6 6 6 6 6")
     assert (
         "discreet link export project --out FOLDER --store 'another one.db'"
-        in done("status", "project", "--store", "another one.db").output
+        in done("status", "project", "--store", "another one.db").stderr
     )
 
 
