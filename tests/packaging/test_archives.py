@@ -92,6 +92,14 @@ def test_the_metadata_say_what_it_is(wheel: Path) -> None:
     assert body.startswith("# Discreet")
 
 
+def test_the_docs_name_the_versions_of_python_that_the_metadata_promise() -> None:
+    promised = {one.rpartition(" ")[2] for one in PROJECT["classifiers"] if ":: Python :: 3." in one}
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text(encoding="utf-8")
+    tested = page.partition("## What it is tested with")[2]
+    assert promised == {*re.findall(r"3\.\d\d", tested)}
+    assert {f"make newest PYTHON=python{one}" in tested for one in promised - {"3.11"}} == {True}
+
+
 def test_every_requirement_has_a_lower_bound_that_can_be_tried() -> None:
     bare = [
         one
