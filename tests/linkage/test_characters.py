@@ -27,7 +27,7 @@ def test_what_belongs_together_stays_together() -> None:
     assert characters("") == ()
 
 
-@pytest.mark.parametrize("cell", [None, "", "?", math.nan, np.nan, np.datetime64("NaT"), pandas.NA, pandas.NaT])
+@pytest.mark.parametrize("cell", [None, "", "?", math.nan, np.nan, np.datetime64("NaT", "s"), pandas.NA, pandas.NaT])
 def test_missing_values(cell: object) -> None:
     assert value_of(cell) is None
 

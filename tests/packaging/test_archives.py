@@ -12,6 +12,8 @@ import zipfile
 from email.message import Message
 from pathlib import Path
 
+import yaml
+
 import discreet
 from tests.packaging.building import ROOT, build, environment, files_of_the_project
 
@@ -55,13 +57,28 @@ def test_a_table_that_lies_about_is_not_taken_along(archives: tuple[Path, Path],
         assert sorted(new.namelist()) == sorted(old.namelist())
 
 
-def test_the_version_stands_in_one_place(wheel: Path) -> None:
+def test_the_version_is_the_one_of_the_package(wheel: Path) -> None:
     assert "version" not in PROJECT
     assert metadata(wheel)["Version"] == discreet.__version__
     assert wheel.name == f"discreet-{discreet.__version__}-py3-none-any.whl"
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert newest is not None
     assert newest[1] == discreet.__version__
+
+
+def test_whoever_cites_it_names_what_the_package_says_it_is() -> None:
+    about = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert about == {
+        "cff-version": "1.2.0",
+        "message": about["message"],
+        "type": "software",
+        "title": "Discreet",
+        "abstract": PROJECT["description"],
+        "authors": PROJECT["authors"],
+        "version": discreet.__version__,
+        "license": PROJECT["license"],
+        "keywords": PROJECT["keywords"],
+    }
 
 
 def test_the_metadata_say_what_it_is(wheel: Path) -> None:
@@ -73,6 +90,14 @@ def test_the_metadata_say_what_it_is(wheel: Path) -> None:
     assert "://" not in "".join(about.get_all("Requires-Dist") or [])
     body = str(about.get_payload())
     assert body.startswith("# Discreet")
+
+
+def test_the_docs_name_the_versions_of_python_that_the_metadata_promise() -> None:
+    promised = {one.rpartition(" ")[2] for one in PROJECT["classifiers"] if ":: Python :: 3." in one}
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text(encoding="utf-8")
+    tested = page.partition("## What it is tested with")[2]
+    assert promised == {*re.findall(r"3\.\d\d", tested)}
+    assert {f"make newest PYTHON=python{one}" in tested for one in promised - {"3.11"}} == {True}
 
 
 def test_every_requirement_has_a_lower_bound_that_can_be_tried() -> None:

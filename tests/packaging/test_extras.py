@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.packaging.building import CLEAN, USES, environment, install, use
+from tests.packaging.completing import SCRIPTS, completes
 from tests.packaging.test_archives import PROJECT
 from tests.servers import fresh_database, java_home
 
@@ -38,12 +39,31 @@ def database(postgres_url: str) -> Iterator[str]:
         yield url
 
 
-def test_the_core_does_its_work_and_says_what_it_lacks(wheel: Path, tmp_path: Path) -> None:
-    python = environment(tmp_path / "core", str(wheel), pip=True)
-    use(python, "core", tmp_path / "work")
-    for shell in ("bash", "zsh", "fish"):
-        if shutil.which(shell):
-            subprocess.run([shell, "-n", str(tmp_path / "work" / f"completion.{shell}")], check=True)
+@pytest.fixture(scope="module")
+def core(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment that has the core and nothing else."""
+    return environment(tmp_path_factory.mktemp("core") / "env", str(wheel), pip=True)
+
+
+def test_the_core_does_its_work_and_says_what_it_lacks(core: Path, tmp_path: Path) -> None:
+    use(core, "core", tmp_path / "work")
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_a_shell_completes_commands_and_options(shell: str, core: Path, tmp_path: Path) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    script = tmp_path / SCRIPTS[shell]
+    script.parent.mkdir(parents=True)
+    asked = [core.with_name("discreet"), "completion", shell]
+    script.write_bytes(subprocess.run(asked, cwd=tmp_path, env=CLEAN, capture_output=True, check=True).stdout)
+    subprocess.run([shell, "-n", str(script)], check=True)
+    for line, into in (
+        ("discreet rel", "discreet release"),
+        ("discreet release mak", "discreet release make"),
+        ("discreet assess --pop", "discreet assess --population"),
+    ):
+        completes(shell, line, into=into, home=tmp_path, path=f"{core.parent}:{CLEAN['PATH']}")
 
 
 def test_the_remedy_helps(wheel: Path, tmp_path: Path) -> None:

@@ -280,8 +280,8 @@ def test_a_column_of_numbers_by_name_is_read_back(out: Path) -> None:
 @given(st.text(alphabet="=+-@\t\r\n'0123456789.,eE x"))
 def test_guarding_is_the_same_in_sql(cell: str) -> None:
     sql = writing.csv_cell("cell", "VARCHAR")
-    found = duckdb.execute(f"SELECT {sql} FROM (SELECT CAST(? AS VARCHAR) AS cell)", [cell]).fetchone()
-    assert found == (cells.guarded(cell),)
+    found = duckdb.execute(f"SELECT {sql} FROM (SELECT CAST(? AS VARCHAR) AS cell)", [cell]).fetchall()
+    assert found == [(cells.guarded(cell),)]
     assert cells.guarded(cells.guarded(cell)) == cells.guarded(cell)
 
 

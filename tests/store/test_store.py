@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,9 @@ ROW = {"name": "a", "parts": 1, "allowed": 1, "spent": 0, "reserved": 0, "versio
 
 
 @pytest.fixture
-def store(store_url: str) -> Store:
-    return Store.open(store_url)
+def store(store_url: str) -> Iterator[Store]:
+    with Store.open(store_url) as store:
+        yield store
 
 
 def names(store: Store) -> list[str]:

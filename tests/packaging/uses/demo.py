@@ -6,7 +6,8 @@ from pathlib import Path
 
 from calling import call
 
-told = call("demo", "--people", "100000", "--out", "demo", timeout=600).stdout
+told = call("demo", "--out", "demo", timeout=600).stdout
 assert "Refused: " in told
 assert "ways tell her nothing" in told
-assert Path("demo/project.html").stat().st_size > 50_000
+assert "pip install" not in told, told
+assert all(Path("demo", name).stat().st_size > 20_000 for name in ("report.html", "attack.html", "project.html"))
