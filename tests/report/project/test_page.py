@@ -54,8 +54,8 @@ def check(markup: str) -> Outline:
 def test_the_whole_story_is_well_formed(story: Story) -> None:
     markup = page(story)
     outline = check(markup)
-    assert len(outline.all("figure")) == 6
-    assert re.findall(r"Figure (\d)<", markup) == list("123456")
+    assert len(outline.all("figure")) == 7
+    assert re.findall(r"Figure (\d)<", markup) == list("1234567")
     for words in ("south-institute", "clinic and registry", "eve", "safe.csv", "of any limit"):
         assert words in markup
     assert page(story) == markup

@@ -34,14 +34,27 @@ def test_every_topic_is_spoken_of_and_the_worst_comes_first(story: Story) -> Non
 
 def test_what_leaves_is_within_limits_though_the_data_are_not(story: Story) -> None:
     assert story.measured.assessment.exceeded
-    assert standing(story, "risk") == ["within"]
+    assert standing(story, "risk") == ["within", "within"]
     assert not story.exceeded
+
+
+def test_what_is_learnt_without_recognising_anybody_is_said(story: Story, whole: Path) -> None:
+    says = [one for one in statements(story) if "value of diagnosis" in one.finding.headline]
+    least = story.measured.leaving.inference["diagnosis"].distinct_l
+    assert least > 1
+    assert [one.standing for one in says] == ["within"]
+    assert f"at least {least:,} values" in says[0].finding.headline
+    bare = told(whole, published=None, store=None, attack=None)
+    [found] = [one for one in statements(bare) if "is certain" in one.finding.headline]
+    assert found.standing == "attention"
+    [name] = [name for name in bare.measured.leaving.inference if f"the value of {name} is" in found.finding.headline]
+    assert f"{bare.measured.leaving.inference[name].certain:,} of" in found.finding.headline
 
 
 def test_data_that_leave_as_they_are_exceed_the_limit(whole: Path) -> None:
     bare = told(whole, published=None, store=None, attack=None)
     assert bare.exceeded
-    assert standing(bare, "risk") == ["above"]
+    assert standing(bare, "risk") == ["above", "attention"]
     assert standing(bare, "anonymisation") == ["unmeasured"]
     assert standing(bare, "recipients") == ["unmeasured"]
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from discreet.report.attack.case import Case
 from discreet.report.attack.strip import strip
 from discreet.report.charts.combinations import combinations
+from discreet.report.charts.inference import sensitive
 from discreet.report.charts.reidentification import adversaries, crowds
 from discreet.report.components import Figure, Table, paragraphs, table
 from discreet.report.findings.reidentification import allowed, at_risk
@@ -70,6 +71,7 @@ def the_risk(measured: Measured) -> Content:
     return [*paragraphs([lead, *filter(None, [whose])]), table(_before_and_after(measured))], [
         crowds(found),
         adversaries(found),
+        *([sensitive(found)] if found.inference else []),
     ]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.report.attack import attack_findings
 from discreet.report.findings import Finding
+from discreet.report.findings.inference import inferred
 from discreet.report.findings.reidentification import allowed, at_risk
 from discreet.report.project.measuring import Measured
 from discreet.report.project.queries import GatewayUser
@@ -71,6 +72,7 @@ def project_findings(story: Story) -> tuple[Finding, ...]:
 def _statements(story: Story) -> Iterator[Statement]:
     yield from _names_left(story.measured)
     yield _risk(story.measured)
+    yield from _given_away(story.measured)
     yield from _attacker(story.measured)
     yield from _unmeasured(story)
     if story.disclosed is None:
@@ -107,6 +109,14 @@ def _risk(measured: Measured) -> Statement:
         f"risk of more than {one_in(found.threshold)} to be re-identified, and the limit allows {allowed(found)}."
     )
     return Statement("risk", "above" if exceeded else "within", Finding(headline, _what_leaves(measured)))
+
+
+def _given_away(measured: Measured) -> Iterator[Statement]:
+    """What is learnt of people without recognising anybody, of the sensitive column where it is worst."""
+    found = measured.leaving
+    for finding in inferred(found, measured.leaving_name)[:1]:
+        certain = any(one.distinct_l == 1 for one in found.inference.values())
+        yield Statement("risk", "attention" if certain else "within", finding)
 
 
 def _what_leaves(measured: Measured) -> str:
