@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -152,21 +153,30 @@ def test_rows_that_reached_nobody_are_taken_back(clinic: str, tmp_path: Path, mo
     from tests.gateway.running import wait_for
 
     monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
-    with Guarding(parse_upstream(clinic), clinic, tmp_path / "store.db", policy()) as running:
-        slow = threading.Event()
+    with (
+        ThreadPoolExecutor() as threads,
+        Guarding(parse_upstream(clinic), clinic, tmp_path / "store.db", policy()) as running,
+    ):
+        slow, gone = threading.Event(), threading.Event()
         grant = running.governor._books.ledger.submit
 
+        def granted_late(request: Any) -> Any:
+            assert gone.wait(10)
+            time.sleep(0.5)  # until the gateway has noticed
+            return grant(request).result()
+
         def held_up(request: Any) -> Any:
-            if request.event == "gateway.answered" and not slow.is_set():
-                slow.set()
-                time.sleep(0.5)
-            return grant(request)
+            if request.event != "gateway.answered" or slow.is_set():
+                return grant(request)
+            slow.set()
+            return threads.submit(granted_late, request)
 
         monkeypatch.setattr(running.governor._books.ledger, "submit", held_up)
         session = Raw(("127.0.0.1", running.port), first=startup(user="ann", database="postgres"))
         session.send(query("SELECT diagnosis FROM clinic.patients WHERE id = 1"))
         assert slow.wait(10)
         session.socket.close()
+        gone.set()
 
         def outcomes() -> list[str]:
             return [entry.outcome for entry in running.ledger.entries(actor="ann")]
