@@ -188,11 +188,14 @@ def _discreet(words: list[str]) -> None:
 def _python(words: list[str]) -> None:
     """`-m module`, `-c code` or `-`, as the interpreter takes them."""
     kind, *rest = words or ["-"]
-    sys.path.insert(0, "" if kind != "-m" else str(Path.cwd()))
     if kind == "-m":
+        sys.path.insert(0, str(Path.cwd()))
         sys.argv = rest
         runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
         return
+    if kind not in ("-c", "-"):
+        sys.exit(f"tests/swift.py does not know what python makes of {kind}")
+    sys.path.insert(0, "")
     code, sys.argv = (rest[0], ["-c", *rest[1:]]) if kind == "-c" else (sys.stdin.read(), words)
     own = sys.modules["__main__"] = types.ModuleType("__main__")
     exec(compile(code, "<stdin>", "exec"), own.__dict__)  # noqa: S102 - that is what it is for
