@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,11 @@ from discreet.people import write_demo
 from discreet.web.datasets.demo import bring_hospital
 from discreet.web.jobs import job as jobs
 from discreet.web.jobs.queued import ACTIVE
-from tests.browser.walking import Look, Place, barriers, every_look, flaws, photograph, press, tab_to
+from tests.browser.walking import Look, Place, Visit, barriers, every_look, flaws, photograph, press, tab_to
 from tests.web.jobs.working import until
 from tests.web.samples import make_dataset
 
 pytestmark = pytest.mark.browser
-Visit = Callable[..., Page]
 PATIENCE = 60_000
 ATTEMPTS = 20
 TABS = ("", "/risk", "/attacker", "/protect", "/policy", "/remove")

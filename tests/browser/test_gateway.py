@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.walking import (
     Look,
     Place,
+    Visit,
     barriers,
     every_look,
     flaws,
@@ -22,7 +21,6 @@ from tests.web.client import make_accounts
 from tests.web.gateway_data import answered, not_run, proposed, refused, started
 
 pytestmark = pytest.mark.browser
-Visit = Callable[..., Page]
 
 
 def furnish(place: Place) -> str:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.walking import Look, Place, barriers, every_look, flaws, photograph, press, tab_to
+from tests.browser.walking import Look, Place, Visit, barriers, every_look, flaws, photograph, press, tab_to
 
 pytestmark = pytest.mark.browser
-Visit = Callable[..., Page]
 
 
 def thresholds(page: Page) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from discreet.linkage.project import Project
 from tests.browser.walking import (
     Look,
     Place,
+    Visit,
     barriers,
     every_look,
     flaws,
@@ -29,7 +29,6 @@ from tests.web.client import make_accounts
 from tests.web.linking import given_out
 
 pytestmark = pytest.mark.browser
-Visit = Callable[..., Page]
 FIRST = "id,given_name,surname,birth_date,sex,diagnosis\n" + "".join(
     f"a{at},{given},{family},{born},{sex},J{at}\n"
     for at, (given, family, born, sex) in enumerate(

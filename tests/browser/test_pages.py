@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from discreet.web import links, sessions
 from discreet.web.permissions import GRANTED, ROLES
@@ -14,6 +14,7 @@ from discreet.web.routes import ROUTES
 from tests.browser.walking import (
     Look,
     Place,
+    Visit,
     barriers,
     every_look,
     flaws,
@@ -26,7 +27,6 @@ from tests.web.client import PASSWORD
 from tests.web.samples import SAMPLES, account_number
 
 pytestmark = pytest.mark.browser
-Visit = Callable[..., Page]
 
 
 def furnish(place: Place) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.walking import (
     Look,
     Place,
+    Visit,
     barriers,
     every_look,
     flaws,
@@ -25,7 +25,6 @@ from tests.web.client import make_accounts
 from tests.web.release_data import bring_town, plan, released, work_off
 
 pytestmark = pytest.mark.browser
-Visit = Callable[..., Page]
 
 
 def fill_in(page: Page) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.walking import (
     Look,
     Place,
+    Visit,
     barriers,
     every_look,
     flaws,
@@ -20,7 +19,6 @@ from tests.browser.walking import (
 )
 
 pytestmark = pytest.mark.browser
-Visit = Callable[..., Page]
 VALUES = "[diagnosis]\nFlu\nAngina\nHIV\n\n[bill]\nup to 100\nover 100\n"
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.walking import LOOKS, Look, Place, barriers, flaws, photograph, press, type_into
+from tests.browser.walking import LOOKS, Look, Place, Visit, barriers, flaws, photograph, press, type_into
 from tests.web.samples import make_dataset, make_job
 
 pytestmark = pytest.mark.browser
-Visit = Callable[..., Page]
 
 
 def test_the_steps_are_followed_put_away_and_taken_out_again_by_keyboard(place: Place, visit: Visit) -> None:

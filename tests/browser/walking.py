@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +20,8 @@ SCREENSHOTS = "DISCREET_SCREENSHOTS"
 """The environment variable that names a folder for screenshots; without it none are kept."""
 MOST_TABS = 150
 NARROW = 360
+Visit = Callable[..., Page]
+"""The fixture `visit`: gives a page on which somebody has signed in."""
 MISSING = "chromium is missing: apt-get install chromium, or name one in DISCREET_TEST_CHROMIUM"
 
 
