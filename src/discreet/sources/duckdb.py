@@ -152,11 +152,11 @@ class DuckDBEngine:
         self.connection.execute(f"DROP TYPE {column}_values")
         return Coded.merged([*(_spelt(value, kind) for (value,) in values), None], raw.astype(np.int64))
 
-    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
-        """Write the rows as the recoding publishes them, in no particular order."""
+    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
+        """Write the rows as the recoding publishes them, in a random order."""
         from discreet.sources.writing.duckdb import desk_of, export
 
-        return export(desk_of(self), recoding, target, drop=drop)
+        return export(desk_of(self), recoding, target, drop=drop, shuffled=shuffled)
 
     @property
     def types(self) -> dict[str, str]:
@@ -196,14 +196,14 @@ class RelationEngine:
         coded = {name: fetched(found[f"c{place}"], types[name]) for place, name in enumerate(by)}
         return Histogram(coded, np.asarray(np.ma.filled(found["n"], 0), dtype=np.int64))
 
-    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
-        """Write the rows as the recoding publishes them, in no particular order.
+    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
+        """Write the rows as the recoding publishes them, in a random order.
 
         Temporary tables are made on the relation's connection and dropped again.
         """
         from discreet.sources.writing.duckdb import desk_of, export
 
-        return export(desk_of(self), recoding, target, drop=drop)
+        return export(desk_of(self), recoding, target, drop=drop, shuffled=shuffled)
 
     def _run(self, sql: str) -> dict[str, Any]:
         result: dict[str, Any] = self.relation.query(RELATION, sql).fetchnumpy()

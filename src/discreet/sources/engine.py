@@ -40,11 +40,11 @@ class Engine(Protocol):
         """People per distinct tuple of `by`; a row stands for `weight` people where that column is given."""
         ...
 
-    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
+    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write every row as its class is published, without the columns in `drop`, and say how many rows.
 
         Rows of classes that are not published are left out, the other columns stay as they are, and columns keep
-        their order; rows need not keep theirs.
+        their order. Rows are `shuffled`: the order of the source, or of its values, would give hidden values back.
         """
         ...
 

@@ -117,14 +117,14 @@ class PostgresEngine:
             cursor.execute(bad_weight_sql(weight, relation=self.relation, quote=quote, cast="CAST"))
             refuse_bad_weights(cursor.fetchone()[0], weight)
 
-    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
-        """Write the rows as the recoding publishes them, in no particular order.
+    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
+        """Write the rows as the recoding publishes them, in a random order.
 
         Only here the connection is not read-only: the recoding needs temporary tables.
         """
         from discreet.sources.writing.postgres import export
 
-        return export(self, recoding, target, drop=drop)
+        return export(self, recoding, target, drop=drop, shuffled=shuffled)
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:

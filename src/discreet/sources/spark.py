@@ -60,11 +60,11 @@ class SparkEngine:
         columns = {name: arrow.coded(found.column(f"c{place}")) for place, name in enumerate(by)}
         return Histogram(columns, arrow.whole_numbers(found.column("n")))
 
-    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
-        """Write the rows as the recoding publishes them, in no particular order, from the workers of the cluster."""
+    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
+        """Write the rows as the recoding publishes them, in a random order, from the workers of the cluster."""
         from discreet.sources.writing.spark import export
 
-        return export(self, recoding, target, drop=drop)
+        return export(self, recoding, target, drop=drop, shuffled=shuffled)
 
     def _run(self, sql: str) -> Any:
         return self.frame.sparkSession.sql(sql, source=self.frame).toArrow()

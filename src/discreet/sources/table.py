@@ -79,19 +79,21 @@ class Table:
         *,
         verify: Callable[[Classes], None] | None = None,
         overwrite: bool = False,
+        inside: bool = False,
     ) -> int:
         """Write the table as the recoding publishes it, without the policy's identifiers, and say how many rows.
 
         The target ends in .csv, .csv.gz or .parquet, or is a PostgreSQL URL with ?table=schema.name; from Spark it is
         a folder on the cluster. What was written is read back, counted and compared with the recoding class by
-        class, and handed to `verify`, which may raise, before it takes its place. Rows come in no particular order.
+        class, and handed to `verify`, which may raise, before it takes its place. Rows come in a fresh random order,
+        unless the file stays `inside` as a step towards others.
         """
         from discreet.sources.writing import check, staged
 
         policy = self.policy or Policy()
         self._refuse(recoding, policy)
         with staged(target, self.engine, policy, overwrite=overwrite) as stage:
-            rows = self.engine.export(recoding, stage, drop=policy.identifiers)
+            rows = self.engine.export(recoding, stage, drop=policy.identifiers, shuffled=not inside)
             left = [name for name in self.columns if name not in policy.identifiers]
             found = check(stage, recoding, columns=left, count=policy.count)
             if verify is not None:

@@ -118,7 +118,7 @@ def ranks(keep: NDArray[np.bool_], secret: bytes) -> NDArray[np.int32]:
 @contextmanager
 def _pooled_in_file(table: Table, recoding: Recoding, marked: Marked, folder: Path, *, guarded: bool) -> Iterator[Pool]:
     base = folder / "base.parquet"
-    table.export(recoding, base)
+    table.export(recoding, base, inside=True)
     with connect_file(folder / "pool.duckdb") as connection, translated(table.name):
         pool = _Building(connection, recoding.names, marked, guarded).build(base, table.name)
         base.unlink()

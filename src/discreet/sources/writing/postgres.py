@@ -20,6 +20,8 @@ from discreet.sources.writing.types import PORTABLE, duckdb_type
 
 FAITHFUL = "SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL bytea_output = 'hex'; SET LOCAL extra_float_digits = 1"
 """However the server is set up, its text loses nothing and DuckDB reads it."""
+RANDOM_ORDER = " ORDER BY pg_catalog.gen_random_uuid()"
+"""From the server's cryptographic source, row by row: an order that nobody can repeat."""
 HASHED = "SET LOCAL enable_nestloop = off"
 """The size of a query is often underrated, and a nested loop over all rows and classes does not end."""
 
@@ -46,13 +48,13 @@ class _Desk:
         return [text(value) for (value,) in self.cursor.execute(f"SELECT value FROM {table} ORDER BY id")]
 
 
-def export(engine: PostgresEngine, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
-    """Write the rows as the recoding publishes them, in no particular order."""
-    outline = Outline.of(tuple(engine.types), recoding, drop=drop)
+def export(engine: PostgresEngine, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool) -> int:
+    """Write the rows as the recoding publishes them, in a random order where they are `shuffled`."""
+    outline, order = Outline.of(tuple(engine.types), recoding, drop=drop), RANDOM_ORDER if shuffled else ""
     if isinstance(target, TableTarget) and target.url == engine.url:
-        return _inside(engine, outline, target)
+        return _inside(engine, outline, target, order)
     with engine.transaction() as cursor:
-        select = _prepared(engine, outline, cursor, target.spell)
+        select = _prepared(engine, outline, cursor, target.spell) + order
         if isinstance(target, TableTarget):
             return _across(engine, outline, cursor, select, target)
         if isinstance(target, FileTarget):
@@ -70,13 +72,13 @@ def chosen(
         return outline.columns, list(cursor)
 
 
-def _inside(engine: PostgresEngine, outline: Outline, target: TableTarget) -> int:
+def _inside(engine: PostgresEngine, outline: Outline, target: TableTarget, order: str) -> int:
     """Rows stay in the database."""
     with target.connection.cursor() as cursor:
         with engine.translated():
             select = _prepared(engine, outline, cursor, target.spell)
         with translated(target.url):
-            cursor.execute(f"CREATE TABLE {quoted(target.name)} AS {select}")
+            cursor.execute(f"CREATE TABLE {quoted(target.name)} AS {select}{order}")
         return int(cursor.rowcount)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,13 +25,22 @@ ROWS_PER_FILE = 1_000_000
 """Rows beyond which a worker begins another file: a file is hashed in one piece, and read by one worker."""
 
 
-def export(engine: SparkEngine, recoding: Recoding, target: Target, *, drop: Sequence[str]) -> int:
-    """Write the rows as the recoding publishes them, in no particular order."""
+def export(engine: SparkEngine, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool) -> int:
+    """Write the rows as the recoding publishes them, in a random order where they are `shuffled`."""
     if not isinstance(target, FolderTarget):
         raise unfit(engine.name, remedy="Give the name of a folder on the cluster that ends in .parquet or .csv.")
     outline = Outline.of(tuple(engine.frame.columns), recoding, drop=drop)
     with translated("export"):
-        return write(_recoded(engine, outline, target), target)
+        recoded = _recoded(engine, outline, target)
+        return write(in_random_order(recoded, secrets.token_bytes(32)) if shuffled else recoded, target)
+
+
+def in_random_order(frame: Any, secret: bytes, *, position: str | None = None) -> Any:
+    """The frame sorted by a keyed hash of where its rows are; the cluster sees a hash of the secret only."""
+    from pyspark.sql.functions import col, concat, lit, monotonically_increasing_id, sha2
+
+    row = monotonically_increasing_id() if position is None else col(position)
+    return frame.orderBy(sha2(concat(lit(hashlib.sha256(secret).hexdigest()), row.cast("string")), 256))
 
 
 def chosen(engine: SparkEngine, recoding: Recoding, *, drop: Sequence[str]) -> Any:

@@ -20,10 +20,10 @@ from discreet.sources.spark import SparkEngine, quote, translated
 from discreet.sources.table import Table
 from discreet.sources.writing.pool import MARK, UNMARKED, Marked
 from discreet.sources.writing.recode import Dialect, Outline
-from discreet.sources.writing.spark import csv_cell, joined, write
+from discreet.sources.writing.spark import csv_cell, in_random_order, joined, write
 from discreet.sources.writing.targets import FolderTarget, Target
 
-PLACE, LUCK, RANK = "discreet_place", "discreet_luck", "discreet_rank"
+PLACE, RANK = "discreet_place", "discreet_rank"
 INDEX_BITS = 33
 """Of what monotonically_increasing_id() gives, the lower bits count the rows of a partition."""
 
@@ -113,19 +113,18 @@ class SparkPool:
         if not isinstance(target, FolderTarget):
             raise UsageError("A copy from Spark is a folder on the cluster.", remedy="Give a folder of the cluster.")
         with translated("copy"):
-            ordered = self._ordered(present, hashlib.sha256(secret).hexdigest()).persist()
+            ordered = in_random_order(self._held(present), secret, position=PLACE).persist()
             try:
                 return write(self._numbered(ordered, target, row_ids), target)
             finally:
                 ordered.unpersist()
 
-    def _ordered(self, present: NDArray[np.bool_], secret: str) -> Any:
-        from pyspark.sql.functions import col, concat, lit, sha2
+    def _held(self, present: NDArray[np.bool_]) -> Any:
+        """The rows of unmarked classes and of these marks."""
+        from pyspark.sql.functions import col
 
         absent = np.flatnonzero(~present).tolist()
-        luck = sha2(concat(lit(secret), col(PLACE).cast("string")), 256)
-        chosen = self.frame.where(~col(MARK).isin(absent)) if absent else self.frame
-        return chosen.withColumn(LUCK, luck).orderBy(LUCK)
+        return self.frame.where(~col(MARK).isin(absent)) if absent else self.frame
 
     def _numbered(self, ordered: Any, target: FolderTarget, row_ids: str | None) -> Any:
         """Numbers from 1 on across partitions, which come in order: those before it, and the place within it."""

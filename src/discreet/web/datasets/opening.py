@@ -87,6 +87,6 @@ class WatchedEngine:
         self.counted()
         return found
 
-    def export(self, recoding: Recoding, target: Any, *, drop: Sequence[str]) -> int:
+    def export(self, recoding: Recoding, target: Any, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them."""
-        return self.engine.export(recoding, target, drop=drop)
+        return self.engine.export(recoding, target, drop=drop, shuffled=shuffled)
