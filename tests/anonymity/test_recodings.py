@@ -128,6 +128,7 @@ def test_a_recoded_table_is_written(write: Any, tmp_path: Any) -> None:
             "columns": {
                 "age": {"role": "quasi", "hierarchy": {"widths": [5, 10]}},
                 "sex": {"role": "quasi", "hierarchy": {"any": "*"}},
+                "x": {"role": "other"},
             }
         }
     )

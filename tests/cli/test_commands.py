@@ -238,6 +238,77 @@ def test_anonymise_writes_a_verified_table(files: tuple[Path, Path], tmp_path: P
     assert run("anonymise", files[0], "--policy", files[1], "--k", "45", "--out", target, "--overwrite").returncode == 0
 
 
+def test_anonymise_lists_what_is_published(files: tuple[Path, Path], tmp_path: Path) -> None:
+    wanted = ("anonymise", files[0], "--policy", files[1], "--k", "45")
+    done = run(*wanted, "--dry-run", "--report", tmp_path / "report.html")
+    report = " ".join((tmp_path / "report.html").read_text(encoding="utf-8").split())
+    for column, role, published in (
+        ("zip", "quasi", "generalised to level 1 of 5"),
+        ("illness", "sensitive", "as it is"),
+    ):
+        assert any(line.split()[:2] == [column, role] and published in line for line in done.stdout.splitlines())
+        assert f">{column}</th><td>{role}</td><td>{published}<" in report
+    assert "Left out: name." in done.stdout
+    found = json.loads(run(*wanted, "--json").stdout)
+    assert {name: about["role"] for name, about in found["published"].items()} == {
+        "sex": "quasi", "zip": "quasi", "illness": "sensitive"
+    }  # fmt: skip
+
+
+def test_a_column_without_a_role_is_refused_before_anything_is_searched(write: Any, tmp_path: Path) -> None:
+    rows = "".join(f"n{i},F,10115,flu,x,1\n" for i in range(40))
+    data, policy = write("more.csv", "name,sex,zip,illness,note,born\n" + rows), write("policy.toml", POLICY)
+    target = tmp_path / "a.csv"
+    done = run("anonymise", data, "--policy", policy, "--k", "5", "--out", target)
+    assert done.returncode == 4
+    assert "'note', 'born'" in done.stderr
+    assert 'role = "drop"' in done.stderr
+    assert not target.exists()
+    dry = run("anonymise", data, "--policy", policy, "--k", "5", "--dry-run")
+    assert dry.returncode == 0
+    assert "note, born" in dry.stderr
+    assert json.loads(run("anonymise", data, "--policy", policy, "--k", "5", "--json").stdout)["undeclared"] == [
+        "note",
+        "born",
+    ]
+    checked = run("policy", "check", policy, "--data", data)
+    assert checked.returncode == 0
+    assert "note, born" in checked.stderr
+    declared = write("declared.toml", POLICY + '[columns.note]\nrole = "drop"\n[columns.born]\nrole = "other"\n')
+    assert run("anonymise", data, "--policy", declared, "--k", "5", "--out", target).returncode == 0
+    assert target.read_text(encoding="utf-8").splitlines()[0] == "sex,zip,illness,born"
+
+
+def test_rows_of_one_person_are_not_counted_as_people(write: Any, tmp_path: Path) -> None:
+    panel = HEADER + "".join(f"P{i % 30},F,10115,flu\n" for i in range(240))
+    data, policy, target = write("panel.csv", panel), write("policy.toml", POLICY), tmp_path / "a.csv"
+    for words in (
+        ("anonymise", data, "--policy", policy, "--k", "5", "--out", target),
+        ("anonymise", data, "--policy", policy, "--k", "5", "--dry-run"),
+        ("policy", "check", policy, "--data", data),
+    ):
+        done = run(*words)
+        assert done.returncode == 4
+        assert "'name'" in done.stderr
+        assert "30 of its numbers" in done.stderr
+        assert 'person = "row"' in done.stderr
+        assert "P7" not in done.stdout + done.stderr
+    assert not target.exists()
+    assert "240" not in run("assess", data, "--policy", policy).stderr
+    assert "30 numbers" in run("assess", data, "--policy", policy).stderr
+    said = write("said.toml", '[data]\nperson = "row"\n' + POLICY)
+    assert run("anonymise", data, "--policy", said, "--k", "5", "--out", target).returncode == 0
+    assert run("policy", "check", said, "--data", data).returncode == 0
+    named = write("named.csv", HEADER + "".join(f"Smith,{'FM'[i % 2]},10115,flu\n" for i in range(40)))
+    assert run("policy", "check", policy, "--data", named).returncode == 0
+
+
+def test_a_person_is_a_row_or_nothing_yet(write: Any) -> None:
+    done = run("policy", "check", write("wrong.toml", '[data]\nperson = "nr"\n' + POLICY))
+    assert done.returncode == 4
+    assert "row" in done.stderr
+
+
 def test_anonymise_as_json_writes_nothing_without_a_target(files: tuple[Path, Path]) -> None:
     done = run("anonymise", files[0], "--policy", files[1], "--k", "45", "--json")
     found = json.loads(done.stdout)

@@ -105,6 +105,57 @@ def test_a_plan_is_told_in_words_and_as_json(folder: Path, tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_column_without_a_role_is_not_released(folder: Path, released: Path, tmp_path: Path) -> None:
+    """Neither planned nor made, nor given to a late recipient of a release that was made before."""
+    policy = tmp_path / "policy.toml"
+    for name in ("year.csv", "sex.csv"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    policy.write_text(POLICY.replace('[columns.note]\nrole = "other"\n', ""), encoding="utf-8")
+    asked = (folder / "town.parquet", "--population", folder / "people.csv", "--policy", policy, *node())
+    to = ("--name", "summer", "--recipient", "north", "--out", "copies", "--store", "store.db", *ANSWERS)
+    late = ("spring", folder / "town.parquet", "--recipient", "west", "--out", "late", "--policy", policy)
+    for words, cwd in (
+        (("plan", *asked), tmp_path),
+        (("make", *asked, *to), tmp_path),
+        (("add-recipient", *late, "--store", "store.db"), released),
+    ):
+        done = run(*words, cwd=cwd)
+        assert done.returncode == 4, done.stderr
+        assert "'note'" in done.stderr
+    assert not (tmp_path / "copies").exists()
+    assert not (released / "late").exists()
+
+
+def test_rows_of_one_person_are_not_released_as_people(folder: Path, tmp_path: Path) -> None:
+    """Half of the rows have the number of the row before."""
+    where, numbered = tmp_path / "twice.parquet", "regexp_extract(name, '[0-9]+')::INT // 2"
+    duckdb.sql(
+        f"COPY (SELECT * REPLACE ('person ' || {numbered} AS name) FROM read_parquet('{folder / 'town.parquet'}')) "
+        f"TO '{where}' (FORMAT parquet)"
+    )
+    asked = (where, "--population", folder / "people.csv", "--policy", folder / "policy.toml", *node())
+    to = ("--name", "summer", "--recipient", "north", "--out", "copies", "--store", "store.db", *ANSWERS)
+    for words in (("plan", *asked), ("make", *asked, *to)):
+        done = run(*words, cwd=tmp_path)
+        assert done.returncode == 4, done.stderr
+        assert "'name'" in done.stderr
+    assert not (tmp_path / "copies").exists()
+
+
+def test_what_is_released_is_listed(folder: Path, released: Path) -> None:
+    roles = {"zip": "quasi", "year": "quasi", "sex": "quasi", "illness": "sensitive", "amount": "other", "day": "other"}
+    planned = json.loads(run("plan", *table(folder), *node(), "--json", cwd=released).stdout)
+    assert {name: about["role"] for name, about in planned["published"].items()} == {**roles, "note": "other"}
+    assert planned["published"]["zip"]["treatment"] == "as it is"
+    again = make(folder, released, *ANSWERS)
+    assert "illness (sensitive)" in again.stdout
+    with sqlite3.connect(released / "store.db") as store:
+        bodies = [json.loads(body) for (body,) in store.execute("SELECT body FROM ledger_entry")]
+    sealed = next(body for body in bodies if body["event"] == "releases.sealed")
+    assert "zip (quasi)" in sealed["details"]["published"]
+    assert "name (" not in sealed["details"]["published"]
+
+
 def test_what_is_made_can_be_listed_and_shown(released: Path) -> None:
     listed = json.loads(run("list", "--store", "store.db", "--json", cwd=released).stdout)
     assert [one["name"] for one in listed] == ["spring"]

@@ -64,9 +64,18 @@ POLICY = discreet.Policy.from_dict(
             "year": {"role": "quasi", "hierarchy": {"widths": [10]}},
             WEIRD: {"role": "quasi"},
             "dose": {"role": "sensitive"},
+            **{name: {"role": "other"} for name in (RISKY, "born", "ok")},
         },
     }
 )
+
+
+def quasi(*names: str) -> discreet.Policy:
+    """A policy in which these columns are the quasi-identifiers."""
+    others = {name: {"role": "other"} for name in SCHEMA.names if name not in names}
+    return discreet.Policy.from_dict({"columns": {**{name: {"role": "quasi"} for name in names}, **others}})
+
+
 LEVELS = {"zip": 2, "year": 1}
 K = 3
 
@@ -192,8 +201,7 @@ def refuse(found: Classes) -> None:
 
 def test_values_of_every_type_find_their_class(reader: Reader, placing: Callable[[str], Place]) -> None:
     names = ("born", "dose", "ok", "year")
-    policy = discreet.Policy.from_dict({"columns": {name: {"role": "quasi"} for name in names}})
-    table, place = reader(arrow_table(ROWS), policy), placing("parquet")
+    table, place = reader(arrow_table(ROWS), quasi(*names)), placing("parquet")
     kept = np.array([values != (None, None, None, "1960") for values in table.classes().tuples()])
     table.export(Recoding.of_levels(table.classes(), {}, kept=kept), place.target)
     rows = [row for row in ROWS if [row[name] for name in names] != [None, None, None, 1960]]
@@ -203,7 +211,7 @@ def test_values_of_every_type_find_their_class(reader: Reader, placing: Callable
 
 
 def test_a_column_may_have_no_values_at_all(reader: Reader, placing: Callable[[str], Place]) -> None:
-    policy = discreet.Policy.from_dict({"columns": {name: {"role": "quasi"} for name in ("sex", "born", "zip")}})
+    policy = quasi("sex", "born", "zip")
     rows = [person("F", None, 1971, "x"), person("M", None, 1971, "x")]
     table, place = reader(arrow_table(rows), policy), placing("parquet")
     assert table.export(Recoding.of_levels(table.classes(), {}, kept=np.array([True, False])), place.target) == 1
@@ -213,7 +221,7 @@ def test_a_column_may_have_no_values_at_all(reader: Reader, placing: Callable[[s
 def test_a_value_may_be_published_as_one_thing_here_and_another_there(
     reader: Reader, placing: Callable[[str], Place]
 ) -> None:
-    policy = discreet.Policy.from_dict({"columns": {"sex": {"role": "quasi"}, "zip": {"role": "quasi"}}})
+    policy = quasi("sex", "zip")
     rows = [person(sex, zip_, 1971, "x") for sex, zip_ in ("F1", "M1", "F2", "M3")]
     table, place = reader(arrow_table(rows), policy), placing("parquet")
     classes = table.classes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from discreet.errors import UsageError
 from discreet.ledger import EVENTS, OUTCOMES, Entry, Request
-from discreet.ledger.entry import Charge, timestamp
+from discreet.ledger.entry import Charge, listing, timestamp
+from discreet.ledger.entry import detail as entry_detail
 from discreet.ledger.verifier import ENTRY_KEYS, canonical, parse
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
@@ -34,6 +36,20 @@ entries = st.builds(
     details=st.dictionaries(texts, st.none() | st.booleans() | st.integers() | texts, max_size=4),
     previous=texts,
 )
+
+
+@given(st.lists(texts.filter(bool), max_size=2_000))
+def test_a_listing_fits_into_an_entry_and_names_everything_that_fits(items: list[str]) -> None:
+    found = listing("published", items)
+    assert entry_detail(found) == found
+    assert len(found) <= 16
+    if sum(len(item) + 2 for item in items) < 5_000 and all(item.isprintable() for item in items):
+        assert ", ".join(found.values()) == ", ".join(items)
+
+
+def test_a_listing_that_does_not_fit_says_how_much_is_missing() -> None:
+    *_, last = listing("published", [f"column {number:05} (quasi)" for number in range(2_000)]).values()
+    assert re.match(r"\d+ more; SHA-256 of all, one a line: [0-9a-f]{64}$", last)
 
 
 @given(entries)

@@ -23,4 +23,5 @@ def test_the_roles_are_listed() -> None:
         "quasi",
         "sensitive",
         "other",
+        "drop",
     ]

@@ -23,8 +23,16 @@ from discreet.sources.writing import FileTarget, cells
 from discreet.sources.writing import duckdb as writing
 
 CANARY = "Zaphod-1952"
-POLICY = discreet.Policy.from_dict({"columns": {"name": {"role": "identifier"}, "sex": {"role": "quasi"}}})
-POLICY_OF_SEX = discreet.Policy.from_dict({"columns": {"sex": {"role": "quasi"}}})
+POLICY = discreet.Policy.from_dict(
+    {
+        "data": {"person": "row"},
+        "columns": {"name": {"role": "identifier"}, "sex": {"role": "quasi"}, "age": {"role": "other"}},
+    }
+)
+OTHERS = ("wide", "blank", "listed", "raw", "moment", "small", "two", "n", "2019")
+POLICY_OF_SEX = discreet.Policy.from_dict(
+    {"columns": {"sex": {"role": "quasi"}, **{name: {"role": "other"} for name in OTHERS}}}
+)
 GOOD = f"name;sex;age\n{CANARY};F;39\n{CANARY};F;\n{CANARY};M;41\n"
 
 
@@ -186,10 +194,12 @@ def test_a_recoding_of_coarser_classes_is_applied_to_the_values(out: Path) -> No
     assert list(zip(found.tuples(), found.sizes.tolist(), strict=True)) == [(("1*",), 2), (("2*",), 1), ((None,), 1)]
 
 
-def test_without_a_policy_everything_may_be_published_as_it_is(write: Any, out: Path) -> None:
+def test_without_a_policy_nothing_is_published(write: Any, out: Path) -> None:
     people = discreet.read(write("people.csv", GOOD))
-    nothing = people.classes(())
-    assert people.export(Recoding.of_levels(nothing, {}, kept=np.array([True])), out / "a.csv") == 3
+    error = failure(people, out / "a.csv", Recoding.of_levels(people.classes(()), {}, kept=np.array([True])))
+    assert error.exit_code == 4
+    assert "'name', 'sex', 'age'" in error.problem
+    assert list(out.iterdir()) == []
 
 
 def test_a_quasi_identifier_that_the_recoding_does_not_know_stops_the_export(people: discreet.Table, out: Path) -> None:
@@ -293,7 +303,8 @@ for name in ('pyarrow', 'pandas', 'polars', 'psycopg', 'pyspark', 'numba', 'scip
     sys.modules[name] = None
 import discreet, numpy
 from discreet.kernel import Recoding
-policy = discreet.Policy.from_dict({{'columns': {{'name': {{'role': 'identifier'}}, 'sex': {{'role': 'quasi'}}}}}})
+roles = {{'name': 'drop', 'sex': 'quasi', 'age': 'other'}}
+policy = discreet.Policy.from_dict({{'columns': {{name: {{'role': role}} for name, role in roles.items()}}}})
 table = discreet.read({str(path)!r}, policy=policy)
 recoding = Recoding.of_levels(table.classes(), {{}}, kept=numpy.array([True, False]))
 for suffix in ('csv', 'csv.gz', 'parquet'):

@@ -25,7 +25,6 @@ from discreet.sources.writing.recode import Outline
 from tests.servers import fresh_database
 
 pytestmark = pytest.mark.postgres
-POLICY = discreet.Policy.from_dict({"columns": {"sex": {"role": "quasi"}}})
 KINDS = {
     "sex": ("text", "F"),
     "small": ("int2", 1),
@@ -44,6 +43,9 @@ KINDS = {
     "several": ("int4[]", [1, 2]),
     "empty": ("text", ""),
 }
+POLICY = discreet.Policy.from_dict(
+    {"columns": {**{name: {"role": "other"} for name in (*KINDS, "age", "secret", "note")}, "sex": {"role": "quasi"}}}
+)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +112,7 @@ def test_a_query_that_writes_is_undone(server: Any, postgres_url: str, tmp_path:
     )
     classes = discreet.read(postgres_url, policy=POLICY, table="people").classes()
     recoding = Recoding.of_levels(classes, {}, kept=np.ones(2, dtype=bool))
-    sneaky = discreet.read(postgres_url, query="SELECT sex, noted() FROM people")
+    sneaky = discreet.read(postgres_url, policy=POLICY, query="SELECT sex, noted() AS note FROM people")
     with pytest.raises(IntegrityError):
         sneaky.export(recoding, tmp_path / "a.csv")
     assert server.execute("SELECT COUNT(*) FROM people").fetchone() == (3,)
@@ -129,7 +131,9 @@ def test_a_table_may_replace_its_own_source(server: Any, postgres_url: str) -> N
     table = discreet.read(
         postgres_url,
         table="people",
-        policy=discreet.Policy.from_dict({"columns": {"sex": {"role": "quasi"}, "secret": {"role": "identifier"}}}),
+        policy=discreet.Policy.from_dict(
+            {"columns": {"sex": {"role": "quasi"}, "age": {"role": "other"}, "secret": {"role": "identifier"}}}
+        ),
     )
     table.export(as_it_is(table), at(postgres_url, "people"), overwrite=True)
     assert server.execute("SELECT * FROM people WHERE sex = 'M'").fetchall() == [("M", 41)]

@@ -13,7 +13,9 @@ from discreet.errors import SourceUnreadable, UsageError
 from discreet.kernel import Recoding
 from discreet.sources.writing.clusterdisk import ClusterDisk
 
-POLICY = discreet.Policy.from_dict({"columns": {"sex": {"role": "quasi"}}})
+POLICY = discreet.Policy.from_dict(
+    {"columns": {"sex": {"role": "quasi"}, **{name: {"role": "other"} for name in ("note", "x", "n", "id")}}}
+)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from discreet.anonymity.levels import choose_levels, stopwatch
 from discreet.anonymity.limits import Demands, Limits
@@ -18,6 +18,15 @@ from discreet.risk.assessment import Governed
 RECODINGS = ("local", "mondrian", "mondrian-relaxed")
 """Searches that look for a level per class rather than per column."""
 SEARCHES = ("optimal", "best", "ola", *RECODINGS)
+
+
+@runtime_checkable
+class Personal(Protocol):
+    """A table that knows whether each of its rows is a person of their own."""
+
+    def refuse_several_rows_a_person(self) -> None:
+        """Stop if rows would be counted as people who are fewer."""
+        ...
 
 
 def anonymise(
@@ -51,6 +60,8 @@ def anonymise(
     >>> anonymise(people, k=2).levels
     {'sex': 0, 'age': 1}
     """
+    if isinstance(table, Personal):
+        table.refuse_several_rows_a_person()
     classes = _classes(table, diversity=diversity, closeness=closeness)
     crowd = _population(population, classes)
     limits = Demands(

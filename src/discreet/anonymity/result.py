@@ -26,6 +26,18 @@ class Exportable(Protocol):
         ...
 
 
+AS_IT_IS = "as it is"
+
+
+def treatment(level: int, height: int) -> str:
+    """What is done to a column at one level of its hierarchy.
+
+    >>> treatment(2, 6), treatment(0, 6)
+    ('generalised to level 2 of 5', 'as it is')
+    """
+    return f"generalised to level {level} of {height - 1}" if level else AS_IT_IS
+
+
 @dataclass(frozen=True, eq=False)
 class Anonymised:
     """The result of anonymising a table."""
@@ -56,6 +68,20 @@ class Anonymised:
     def records(self) -> int:
         """People in the data."""
         return self.recoding.classes.records
+
+    @property
+    def columns(self) -> dict[str, dict[str, str]]:
+        """Every column of the published table: its role in the policy, and what was done to it."""
+        roles: Mapping[str, str] = getattr(self.table, "published", None) or dict.fromkeys(self.recoding.names, "quasi")
+        return {name: {"role": role, "treatment": self._treatment(name)} for name, role in roles.items()}
+
+    def _treatment(self, name: str) -> str:
+        if name not in self.recoding.names:
+            return AS_IT_IS
+        if not self.levels:
+            return "recoded class by class"
+        column = self.recoding.classes.columns[self.recoding.names.index(name)]
+        return treatment(self.levels[name], column.hierarchy.height)
 
     @cached_property
     def published(self) -> Classes:
@@ -94,6 +120,7 @@ class Anonymised:
             "evaluated": self.evaluated,
             "search": self.search,
             "requirements": list(self.requirements),
+            "published": self.columns,
             "utility": self.utility(),
             "certificate": self.certificate.to_dict() if self.certificate else None,
         }

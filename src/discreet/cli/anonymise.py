@@ -103,13 +103,16 @@ def command(
         console.refuse_other_than_html(report)
     policy = Policy.load(policy_file)
     table = read(source, policy=policy)
+    if out is not None and not dry_run:
+        table.refuse_undeclared()
     with _shown(table.name) as watch:
         result = anonymise(table, watch=watch, **_keywords(options, policy))
     written = result.write(out, overwrite=overwrite) if out is not None and not dry_run else None
     if as_json:
-        console.data({**result.to_dict(), "written": written, "target": out if written is not None else None})
+        where = {"written": written, "target": out if written is not None else None}
+        console.data({**result.to_dict(), "undeclared": list(table.undeclared), **where})
     else:
-        _tell(result, table.name)
+        _tell(result, table)
     if written is not None:
         console.say(f"\nWrote {written:,} rows to {out.partition('?')[0] if out else ''}, verified class by class.")
     if report is not None:
@@ -206,25 +209,31 @@ def _frontier(result: Anonymised, table: Table) -> tuple[Point, ...]:
     return frontier(table, suppression=share, loss=result.loss_name)
 
 
-def _tell(result: Anonymised, name: str) -> None:
+def _tell(result: Anonymised, table: Table) -> None:
     console.heading(
-        f"{name}: {result.records - result.suppressed:,} of {result.records:,} people in {result.classes:,} classes"
+        f"{table.name}: {result.records - result.suppressed:,} of {result.records:,} people in {result.classes:,} classes"
     )
     click.echo(
         f"{result.loss_name} {result.loss:.6g}; {result.suppressed:,} people left out; {'; '.join(result.requirements)}."
     )
     click.echo()
     utility = result.utility()
-    heights = {column.name: column.hierarchy.height for column in result.recoding.classes.columns}
     rows = [
-        (
-            column,
-            f"{result.levels[column]} of {heights[column] - 1}" if result.levels else "by class",
-            brief_percent(share),
-        )
-        for column, share in utility.items()
+        (column, about["role"], about["treatment"], brief_percent(utility[column]) if column in utility else "")
+        for column, about in result.columns.items()
     ]
-    console.table(["column", "level", "kept"], rows, numeric=(2,))
+    console.table(["column", "role", "published", "kept"], rows, numeric=(3,))
+    _tell_unpublished(table)
     if result.certificate is not None:
         click.echo()
         click.echo(click.wrap_text(result.certificate.words(), width=96))
+
+
+def _tell_unpublished(table: Table) -> None:
+    left_out = table.policy.unpublished if table.policy else ()
+    if left_out:
+        click.echo(f"Left out: {', '.join(left_out)}.")
+    if table.undeclared:
+        console.say(
+            f"Note: the policy gives no role to {', '.join(table.undeclared)}; nothing can be written before it does."
+        )

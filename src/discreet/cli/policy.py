@@ -72,6 +72,11 @@ def check(file: str, source: str | None, as_json: bool) -> None:
     console.table(["column", "role", "levels"], rows, numeric=(2,))
     if checked is not None:
         click.echo(f"{checked.name} fits it: {checked.records:,} people.")
+        if checked.undeclared:
+            console.say(
+                f"Note: the policy gives no role to {', '.join(checked.undeclared)}. Nothing is published before it does; "
+                'role = "drop" leaves a column out.'
+            )
     if not policy.quasi:
         console.say('Note: no column has the role "quasi", so no risk can be measured.')
 
@@ -81,6 +86,7 @@ def _check_data(source: str, policy: Policy) -> Table:
     table.require(list(policy.roles))
     for name in (*policy.quasi, *policy.sensitive):
         table.classes([name])
+    table.refuse_several_rows_a_person()
     return table
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -15,6 +16,8 @@ from discreet.ledger.verifier import canonical, leaf_hash, parse
 Detail = str | int | bool | None
 LONGEST_TEXT = 500
 MOST_DETAILS = 30
+MOST_LISTED = 15
+"""Details that one list may take."""
 POLICY_HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -123,6 +126,28 @@ def text(value: str, what: str, *, empty: bool = False) -> str:
             remedy="Give a short name or number; for the identity of a value, its keyed hash (ledger.fingerprint).",
         )
     return value
+
+
+def listing(name: str, items: Sequence[str]) -> dict[str, str]:
+    """A list as details, of which one takes a few hundred characters: `name`, `name 2` and so on.
+
+    Where even these do not hold it, the last one says how many items are missing and gives the SHA-256 of the whole.
+
+    >>> listing("columns", ["age (quasi)", "zip (quasi)"])
+    {'columns': 'age (quasi), zip (quasi)'}
+    """
+    shown = ["".join(c if c.isprintable() else "?" for c in item)[: LONGEST_TEXT // 2] for item in items]
+    texts: list[str] = []
+    for number, item in enumerate(shown):
+        if texts and len(texts[-1]) + len(item) + 2 <= LONGEST_TEXT:
+            texts[-1] += f", {item}"
+        elif len(texts) < MOST_LISTED:
+            texts.append(item)
+        else:
+            whole = hashlib.sha256("\n".join(items).encode()).hexdigest()
+            texts.append(f"{len(shown) - number} more; SHA-256 of all, one a line: {whole}")
+            break
+    return {name if place == 1 else f"{name} {place}": text for place, text in enumerate(texts, start=1)}
 
 
 def policy_hash(value: str | None) -> str | None:

@@ -14,7 +14,8 @@ HEAD = """\
 #   identifier  names a person (name, number, address)
 #   quasi       an adversary may know it from elsewhere (age, postcode, sex, dates)
 #   sensitive   what he would like to learn (diagnosis, income)
-#   other       none of these
+#   other       none of these; published as it is
+#   drop        left out of everything that is published
 # Check it with: discreet policy check POLICY --data DATA
 """
 

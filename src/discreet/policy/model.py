@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, get_args
 
 from pydantic import ValidationError
 
@@ -83,6 +83,8 @@ class Policy:
     delimiter: str | None = None
     encoding: str | None = None
     count: str | None = None
+    person: Literal["row"] | None = None
+    """"row" where the policy says that each row is a person, even if numbers of an identifier repeat."""
     file: str = ""
     digest: str = ""
     """SHA-256 of the policy and of its hierarchies: what a ledger entry refers to."""
@@ -126,6 +128,11 @@ class Policy:
         """Columns that name a person."""
         return self.named("identifier")
 
+    @property
+    def unpublished(self) -> tuple[str, ...]:
+        """Columns that no output has: identifiers, and what the policy drops."""
+        return (*self.identifiers, *self.named("drop"))
+
     def for_population(self) -> Policy:
         """The same quasi-identifiers and hierarchies, for reading the population."""
         roles: dict[str, Role] = dict.fromkeys(self.quasi, "quasi")
@@ -142,12 +149,13 @@ class Policy:
         return self.rules.get(column, Flat())
 
     def __repr__(self) -> str:
-        roles = ", ".join(f"{len(self.named(role))} {role}" for role in ("identifier", "quasi", "sensitive", "other"))
+        roles = ", ".join(
+            f"{len(self.named(role))} {role}" for role in get_args(Role) if role != "drop" or self.named(role)
+        )
         return f"Policy({roles})"
 
     def _repr_html_(self) -> str:
-        roles: tuple[Role, ...] = ("identifier", "quasi", "sensitive", "other")
-        rows = [(role, ", ".join(self.named(role)) or "none") for role in roles]
+        rows = [(role, ", ".join(self.named(role)) or "none") for role in get_args(Role)]
         allowed = f"Up to {fine_percent(self.limits.at_risk)} of people" if self.limits.at_risk else "Nobody"
         return card(f"{allowed} may be at a risk above {self.limits.threshold:g}. What the columns are:", rows)
 
@@ -191,6 +199,7 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
         delimiter=parsed.data.delimiter,
         encoding=parsed.data.encoding,
         count=parsed.data.count,
+        person=parsed.data.person,
         file=file,
         digest=_digest(content, rules),
     )

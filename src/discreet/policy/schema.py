@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 from pydantic_core import PydanticCustomError
 
-Role = Literal["identifier", "quasi", "sensitive", "other"]
+Role = Literal["identifier", "quasi", "sensitive", "other", "drop"]
 
 
 class _Section(BaseModel):
@@ -69,7 +69,7 @@ HierarchyRule = Annotated[
 class ColumnSection(_Section):
     """One column of the data."""
 
-    role: Role = Field(description="What the column is to an adversary.")
+    role: Role = Field(description="What the column is to an adversary; drop leaves it out of everything published.")
     hierarchy: HierarchyRule | None = Field(
         default=None, description="How values generalise: a built-in rule, or the path of a CSV (value;level 1;...)."
     )
@@ -83,6 +83,10 @@ class DataSection(_Section):
     )
     encoding: str | None = Field(default=None, description="Encoding of a CSV; UTF-8 when absent.")
     count: str | None = Field(default=None, description="Column that says how many people a row stands for.")
+    person: Literal["row"] | None = Field(
+        default=None,
+        description="row: each row is a person, even where the numbers of an identifier repeat.",
+    )
 
 
 class LimitsSection(_Section):

@@ -138,8 +138,7 @@ class Copying:
             raise UsageError(f"A copy is written as {', '.join(FORMATS)}.", remedy="Choose one of them.")
         for name in recipients:
             self.registry.refuse_delivery(self.kept, name)
-        dropped = self.table.policy.identifiers if self.table.policy else ()
-        refuse_row_ids([name for name in self.table.columns if name not in dropped], self.manifest.settings.row_ids)
+        refuse_row_ids(list(self.table.published), self.manifest.settings.row_ids)
 
     def _there(self, desk: Counter, recipient: str) -> Delivered | None:
         """The copy that is in its place and is the one that was written down; None if there is none yet."""
@@ -165,8 +164,7 @@ class Copying:
             return {name: self._deliver(desk, pool, name, content) for name in recipients}
 
     def _refuse_columns(self, recoding: Recoding) -> None:
-        dropped = self.table.policy.identifiers if self.table.policy else ()
-        columns = {name for name in self.table.columns if name not in dropped and name not in recoding.names}
+        columns = {name for name in self.table.published if name not in recoding.names}
         if columns != set(self.manifest.decoys.columns):
             raise Refused(
                 f"The table has other columns than release '{self.kept.name}' version {self.kept.version} was made with.",
@@ -211,6 +209,8 @@ class Copying:
 
 def recoded(table: Table, manifest: Manifest) -> Recoding:
     """How the table is published in this version; refused if it is another table."""
+    table.refuse_undeclared()
+    table.refuse_several_rows_a_person()
     classes = table.classes(tuple(column.name for column in manifest.released.columns))
     if fingerprint(classes) != manifest.fingerprint:
         raise Refused(

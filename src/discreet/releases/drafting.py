@@ -53,6 +53,7 @@ def draft(
         decoys=decoys,
         gates=gates,
         preflight=foreseen,
+        published=table.published,
     )
 
 
@@ -79,8 +80,7 @@ def _marks(
 
 def _others(table: Table, node: Node) -> tuple[str, ...]:
     """The published columns that are no quasi-identifiers."""
-    hidden = {*(table.policy or Policy()).identifiers, *node.linked.data.names}
-    return tuple(column for column in table.columns if column not in hidden)
+    return tuple(column for column in table.published if column not in node.linked.data.names)
 
 
 def as_cells(rows: DecoyRows, columns: Sequence[str]) -> DecoyCells:

@@ -126,6 +126,8 @@ class Manifest:
     gates: Gates
     preflight: Mapping[str, Any] = field(default_factory=dict)
     """What was foreseen when it was made."""
+    published: Mapping[str, str] = field(default_factory=dict)
+    """Every column of the copies with its role; empty in manifests that were made before roles were kept."""
 
     @property
     def levels(self) -> dict[str, int]:
@@ -169,6 +171,7 @@ class Manifest:
             "decoys": self.decoys.to_dict(),
             "preflight": dict(self.preflight),
             "gates": self.gates.to_dict(),
+            "published": dict(self.published),
         }
         return json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
@@ -202,6 +205,7 @@ class Manifest:
             codebook=codebook,
             decoys=DecoyCells.from_dict(written["decoys"]),
             gates=Gates(**written["gates"]),
+            published=written.get("published", {}),
         )
 
     def seal(self, *, key: bytes) -> bytes:

@@ -171,7 +171,7 @@ def _unpublished(table: Table) -> tuple[str, ...]:
             f"Rows of {table.name} stand for several people each, and decoys are put among rows of one person each.",
             remedy="Give a table with one row per person; the population may be counts.",
         )
-    return tuple(policy.identifiers)
+    return policy.unpublished
 
 
 def _refuse_few(pairs: int, *, force: bool) -> None:

@@ -17,6 +17,7 @@ from discreet.releases.linked import Linked
 from discreet.releases.manifest import Settings
 from discreet.releases.marking import Marking, mark
 from discreet.releases.preflight import Preflight
+from discreet.releases.published import columns_by_role, published_columns
 from discreet.sources import Table
 from discreet.wording import fine_percent, percent
 
@@ -45,6 +46,17 @@ class Node:
         return self.linked.suppressed.records
 
 
+def require_releasable(table: Table) -> None:
+    """Stop unless every column has a role and every row is a person."""
+    if not isinstance(table, Table):
+        raise UsageError(
+            f"A release is made of a table, not of a {type(table).__name__}.",
+            remedy="Read it first: discreet.read(source, policy=policy).",
+        )
+    table.refuse_undeclared()
+    table.refuse_several_rows_a_person()
+
+
 def find_node(
     table: Table,
     population: Countable | Classes,
@@ -55,11 +67,7 @@ def find_node(
     closeness: Any = None,
 ) -> Node:
     """The least lossy node within the limits, or the given one if it is within them."""
-    if not isinstance(table, Table):
-        raise UsageError(
-            f"A release is made of a table, not of a {type(table).__name__}.",
-            remedy="Read it first: discreet.read(source, policy=policy).",
-        )
+    require_releasable(table)
     if levels is None:
         found = anonymise(
             table,
@@ -110,6 +118,8 @@ class Plan:
     marking: Marking
     preflight: Preflight
     settings: Settings
+    published: Mapping[str, str]
+    """Every column that copies would have, with its role."""
 
     @property
     def levels(self) -> Mapping[str, int]:
@@ -124,7 +134,7 @@ class Plan:
             f"{linked.released.records:,} of {linked.records:,} people can be released in {len(linked.released):,} classes "
             f"at levels {levels}; {self.node.suppressed:,} are left out. {'; '.join(self.node.requirements).capitalize()}."
         )
-        return first, *self.preflight.words()
+        return first, f"Every copy has {columns_by_role(self.published)}.", *self.preflight.words()
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; the keys are stable."""
@@ -133,6 +143,7 @@ class Plan:
             "levels": dict(self.levels),
             "k": self.settings.k,
             "requirements": list(self.node.requirements),
+            "published": published_columns(self.published, linked.released),
             "records": linked.records,
             "released": linked.released.records,
             "suppressed": self.node.suppressed,
@@ -172,4 +183,5 @@ def plan(
     settings = Settings(k=k, suppression=suppression, loss=loss, law=chosen.name)
     node = find_node(table, population, settings, levels=levels, diversity=diversity, closeness=closeness)
     marking = mark(node.linked, table, key=NO_SECRET, release="plan", law=chosen, force=force)
-    return Plan(node, marking, Preflight.of(marking, recipients=recipients, law=chosen), settings)
+    flight = Preflight.of(marking, recipients=recipients, law=chosen)
+    return Plan(node, marking, flight, settings, table.published)

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from discreet.errors import IntegrityError, Refused
 from discreet.ledger import Ledger, Receipt
 from discreet.ledger import reading as ledger_reading
-from discreet.ledger.entry import timestamp
+from discreet.ledger.entry import listing, timestamp
 from discreet.ledger.ledger import utc_now
 from discreet.releases import keeping, sealing
 from discreet.releases.keeping import Copy, Kept
@@ -187,4 +187,5 @@ def _about(manifest: Manifest, digest: str) -> dict[str, str | int]:
         "population_source": gates.population_source,
         "population_licence": gates.population_licence,
         "counts_only": gates.counts_only,
+        **listing("published", [f"{name} ({role})" for name, role in manifest.published.items()]),
     }

@@ -19,7 +19,8 @@ from discreet.releases.laws import Law
 from discreet.releases.manifest import Manifest, Settings, fingerprint
 from discreet.releases.names import check_names
 from discreet.releases.opening import Opened, Where, ledger_of, whoever_asks
-from discreet.releases.planning import find_node
+from discreet.releases.planning import find_node, require_releasable
+from discreet.releases.published import published_columns
 from discreet.releases.registry import Registry
 from discreet.sources import Table
 
@@ -141,6 +142,7 @@ class Release:
             "k": settings.k,
             "law": settings.law,
             "requirements": list(settings.requirements),
+            "published": published_columns(self.manifest.published, self.manifest.released),
             "released": self.manifest.released.records,
             "classes": len(self.manifest.released),
             "preflight": self.preflight,
@@ -187,6 +189,7 @@ def release(
         raise UsageError("A release has at least one recipient.", remedy="Name who gets a copy.")
     settings = Settings(k=k, suppression=suppression, loss=loss, law=Law.parse(law).name, row_ids=row_ids)
     who = actor or whoever_asks()
+    require_releasable(table)
     with ledger_of(store, create=True) as ledger:
         registry = Registry(ledger)
         _refuse_retired(registry, name, people)

@@ -1,7 +1,8 @@
 """Tables in, counted where they live, and out as they are published: files and frames on DuckDB, tables in PostgreSQL, frames on Spark."""
 
 from discreet.sources.engine import Engine, Field
+from discreet.sources.numbering import Numbering
 from discreet.sources.reading import read
 from discreet.sources.table import Table
 
-__all__ = ["Engine", "Field", "Table", "read"]
+__all__ = ["Engine", "Field", "Numbering", "Table", "read"]

@@ -19,6 +19,7 @@ from discreet.errors import ColumnError, DataError, SourceNotFound, SourceUnread
 from discreet.kernel import Coded, Histogram, Recoding
 from discreet.sources import csvfile, parquetfile
 from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, refuse_bad_weights
+from discreet.sources.numbering import Numbering, numbering_sql
 
 if TYPE_CHECKING:
     from discreet.sources.writing.targets import Target
@@ -152,6 +153,12 @@ class DuckDBEngine:
         self.connection.execute(f"DROP TYPE {column}_values")
         return Coded.merged([*(_spelt(value, kind) for (value,) in values), None], raw.astype(np.int64))
 
+    def numbering(self, column: str) -> Numbering:
+        """Whether the numbers of a column are on one row each."""
+        with translated(self.name):
+            sql = numbering_sql(column, relation=RELATION, quote=quote, matches=_matches)
+            return Numbering(*self.connection.execute(sql).fetchone())
+
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them, in a random order."""
         from discreet.sources.writing.duckdb import desk_of, export
@@ -196,6 +203,12 @@ class RelationEngine:
         coded = {name: fetched(found[f"c{place}"], types[name]) for place, name in enumerate(by)}
         return Histogram(coded, np.asarray(np.ma.filled(found["n"], 0), dtype=np.int64))
 
+    def numbering(self, column: str) -> Numbering:
+        """Whether the numbers of a column are on one row each."""
+        with translated(self.name):
+            found = self._run(numbering_sql(column, relation=RELATION, quote=quote, matches=_matches))
+        return Numbering(*(int(total[0]) for total in found.values()))
+
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them, in a random order.
 
@@ -208,6 +221,10 @@ class RelationEngine:
     def _run(self, sql: str) -> dict[str, Any]:
         result: dict[str, Any] = self.relation.query(RELATION, sql).fetchnumpy()
         return result
+
+
+def _matches(text: str, pattern: str) -> str:
+    return f"regexp_matches({text}, {literal(pattern)})"
 
 
 def connect() -> Any:

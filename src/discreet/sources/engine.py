@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from discreet.errors import CountError
 from discreet.kernel import Histogram, Recoding
+from discreet.sources.numbering import Numbering
 
 if TYPE_CHECKING:
     from discreet.sources.writing.targets import Target
@@ -38,6 +39,10 @@ class Engine(Protocol):
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         """People per distinct tuple of `by`; a row stands for `weight` people where that column is given."""
+        ...
+
+    def numbering(self, column: str) -> Numbering:
+        """Whether the numbers of a column are on one row each."""
         ...
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:

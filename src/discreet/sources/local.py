@@ -14,7 +14,7 @@ from typing import Any
 from discreet.sources.duckdb import RELATION, DuckDBEngine, RelationEngine, connect, literal, quote, translated
 from discreet.sources.postgres import PostgresEngine
 from discreet.sources.table import Table
-from discreet.sources.writing.duckdb import BorrowedDesk, DuckDBDesk, PrivateDesk
+from discreet.sources.writing.duckdb import POSTGRES_CSV, BorrowedDesk, DuckDBDesk, PrivateDesk
 
 
 @contextmanager
@@ -60,10 +60,7 @@ def _from_postgres(engine: PostgresEngine, names: Sequence[str]) -> Iterator[Duc
 
 def _read(rows: Path, kinds: dict[str, str]) -> str:
     columns = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in kinds.items())
-    options = (
-        "header = false, quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, auto_detect = false"
-    )
-    return f"SELECT * FROM read_csv({literal(str(rows))}, delim = ',', {options}, columns = {{{columns}}})"
+    return f"SELECT * FROM read_csv({literal(str(rows))}, {POSTGRES_CSV}, columns = {{{columns}}})"
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from discreet.errors import ColumnError, CountError, MissingExtra, SourceNotFound, SourceUnreadable
 from discreet.kernel import Histogram, Recoding
 from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, refuse_bad_weights
+from discreet.sources.numbering import Numbering, numbering_sql
 
 if TYPE_CHECKING:
     from discreet.sources.writing.targets import Target
@@ -50,6 +51,11 @@ def address(url: str) -> tuple[str, dict[str, str]]:
     plain = urlunsplit(parts._replace(query=urlencode(options), fragment=""))
     scheme, _, rest = plain.partition(":")
     return f"{scheme}:{rest if rest.startswith('//') else f'//{rest}'}", ours  # urlunsplit drops an empty host
+
+
+def _matches(text: str, pattern: str) -> str:
+    escaped = pattern.replace("'", "''")
+    return f"{text} ~ '{escaped}'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +122,12 @@ class PostgresEngine:
         with self._cursor() as cursor:
             cursor.execute(bad_weight_sql(weight, relation=self.relation, quote=quote, cast="CAST"))
             refuse_bad_weights(cursor.fetchone()[0], weight)
+
+    def numbering(self, column: str) -> Numbering:
+        """Whether the numbers of a column are on one row each."""
+        sql = numbering_sql(column, relation=self.relation, quote=quote, matches=_matches, text="text")
+        with self._cursor() as cursor:
+            return Numbering(*cursor.execute(sql).fetchone())
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them, in a random order.

@@ -12,6 +12,7 @@ from discreet.errors import ColumnError, SourceUnreadable
 from discreet.kernel import Histogram, Recoding
 from discreet.sources import arrow
 from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, refuse_bad_weights
+from discreet.sources.numbering import Numbering, numbering_sql
 
 if TYPE_CHECKING:
     from discreet.sources.writing.targets import Target
@@ -30,6 +31,11 @@ RESULT_LIMIT = "spark.driver.maxResultSize"
 def quote(name: str) -> str:
     """A name as Spark quotes it, with braces doubled since frames are named by {braces} in a statement."""
     return "`" + name.replace("`", "``").replace("{", "{{").replace("}", "}}") + "`"
+
+
+def _matches(text: str, pattern: str) -> str:
+    escaped = pattern.replace("'", "\\'").replace("{", "{{").replace("}", "}}")
+    return f"{text} RLIKE '{escaped}'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +65,13 @@ class SparkEngine:
             found = self._run(count_sql(by, weight=weight, relation="{source}", quote=quote))
         columns = {name: arrow.coded(found.column(f"c{place}")) for place, name in enumerate(by)}
         return Histogram(columns, arrow.whole_numbers(found.column("n")))
+
+    def numbering(self, column: str) -> Numbering:
+        """Whether the numbers of a column are on one row each."""
+        sql = numbering_sql(column, relation="{source}", quote=quote, matches=_matches, text="STRING")
+        with translated():
+            (found,) = self._run(sql).to_pylist()
+        return Numbering(*found.values())
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them, in a random order, from the workers of the cluster."""

@@ -9,11 +9,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from discreet.errors import ColumnError, EmptySource, UsageError
+from discreet.errors import ColumnError, EmptySource, PolicyError, UsageError
 from discreet.kernel import Classes, Recoding
 from discreet.kernel.cards import card
 from discreet.policy import Policy
+from discreet.policy.draft import key_of
 from discreet.sources.engine import Engine, Field
+from discreet.sources.numbering import Numbering
+
+MOST_LISTED = 30
+"""Columns that an error names; beyond, their number says more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +51,46 @@ class Table:
             return self.columns
         known = {*self.policy.roles, self.policy.count}
         return tuple(name for name in self.columns if name not in known)
+
+    @property
+    def published(self) -> dict[str, str]:
+        """Every column that would be published, with its role; a column without a role is none of them."""
+        policy = self.policy or Policy()
+        left_out = {*policy.unpublished, *self.undeclared}
+        return {name: policy.roles.get(name, "count") for name in self.columns if name not in left_out}
+
+    @cached_property
+    def repeated_numbers(self) -> dict[str, Numbering]:
+        """Identifiers whose numbers repeat: several rows are about one person, and rows are counted as people."""
+        if self.policy is None or self.policy.person == "row":
+            return {}
+        self.require(self.policy.identifiers)
+        found = {name: self.engine.numbering(name) for name in self.policy.identifiers}
+        return {name: numbering for name, numbering in found.items() if numbering.repeats}
+
+    def refuse_several_rows_a_person(self) -> None:
+        """Stop if numbers of an identifier repeat, since nobody said that each row is a person all the same."""
+        for name, numbering in self.repeated_numbers.items():
+            raise PolicyError(
+                f"Column '{name}' of {self.name} is an identifier, and {numbering.repeated:,} of its numbers are on "
+                f"several rows each ({numbering.sharing:,} rows): rows would be counted as people who are fewer.",
+                remedy="Give a table with one row per person. If each row is a person all the same, say so in the "
+                'policy: [data] person = "row". A column that numbers something else than people can have the role "drop".',
+                file=self.policy.file if self.policy else "",
+            )
+
+    def refuse_undeclared(self) -> None:
+        """Stop if a column has no role: what nobody decided on does not leave."""
+        names = self.undeclared
+        if names:
+            section = f"[columns.{key_of(names[0])}]"
+            raise PolicyError(
+                f"{self.name} has {'a column' if len(names) == 1 else f'{len(names):,} columns'} to which the policy gives "
+                f"no role: {_listed(names)}.",
+                remedy=f'Declare each: {section} with role = "quasi", "sensitive", "identifier" or "other", or '
+                'role = "drop" to leave it out of what is published.',
+                file=self.policy.file if self.policy else "",
+            )
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -81,7 +126,7 @@ class Table:
         overwrite: bool = False,
         inside: bool = False,
     ) -> int:
-        """Write the table as the recoding publishes it, without the policy's identifiers, and say how many rows.
+        """Write the table as the recoding publishes it, without identifiers and dropped columns, and say how many rows.
 
         The target ends in .csv, .csv.gz or .parquet, or is a PostgreSQL URL with ?table=schema.name; from Spark it is
         a folder on the cluster. What was written is read back, counted and compared with the recoding class by
@@ -93,16 +138,17 @@ class Table:
         policy = self.policy or Policy()
         self._refuse(recoding, policy)
         with staged(target, self.engine, policy, overwrite=overwrite) as stage:
-            rows = self.engine.export(recoding, stage, drop=policy.identifiers, shuffled=not inside)
-            left = [name for name in self.columns if name not in policy.identifiers]
-            found = check(stage, recoding, columns=left, count=policy.count)
+            rows = self.engine.export(recoding, stage, drop=policy.unpublished, shuffled=not inside)
+            found = check(stage, recoding, columns=list(self.published), count=policy.count)
             if verify is not None:
                 verify(found)
         return rows
 
     def _refuse(self, recoding: Recoding, policy: Policy) -> None:
         """An identifier must be found, since one that is misspelt in the policy would be published."""
-        self.require([*recoding.names, *policy.identifiers, *([policy.count] if policy.count else [])])
+        self.require([*recoding.names, *policy.unpublished, *([policy.count] if policy.count else [])])
+        self.refuse_undeclared()
+        self.refuse_several_rows_a_person()
         bare = [name for name in policy.quasi if name not in recoding.names]
         if bare:
             raise UsageError(
@@ -140,6 +186,11 @@ class Table:
         rows = [(field.name, field.kind, roles.get(field.name, "not declared")) for field in self.fields]
         words = f"{self.name}: {len(rows)} columns. No row was read for this."
         return card(words, rows, head=("column", "kind", "role"))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
+    return ", ".join(f"'{name}'" for name in names[:MOST_LISTED]) + more
 
 
 def missing_column(name: str, columns: Sequence[str], source: str) -> ColumnError:

@@ -52,6 +52,8 @@ def command(
     """
     policy = Policy.load(policy_file)
     table = read(source, policy=policy)
+    if out is not None:
+        table.refuse_undeclared()
     names = [f"{number:0{len(str(recipients))}}" for number in range(1, recipients + 1)]
     with console.working(f"Looking at the combinations of levels of {table.name}"):
         found = plan_fingerprints(table, names, k=k, suppression=suppression, loss=loss)

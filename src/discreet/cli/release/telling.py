@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from discreet.cli import console
+from discreet.releases.published import columns_by_role
 
 if TYPE_CHECKING:
     from discreet.releases.copies import Delivered
@@ -23,6 +24,8 @@ def tell_delivered(made: Release, copies: list[Delivered], *, as_json: bool) -> 
     console.heading(f"Release {made.name}, version {made.version}: {len(copies)} copies, {marks} marks")
     rows = [(copy.recipient, f"{copy.rows:,}", copy.file[:16], _where(copy)) for copy in copies]
     console.table(["recipient", "rows", "SHA-256", "folder"], rows, numeric=(1,))
+    if made.manifest.published:
+        click.echo(click.wrap_text(f"Every copy has {columns_by_role(made.manifest.published)}.", width=96))
     click.echo(f"The manifest is sealed; the ledger holds its SHA-256: {made.opened.kept.digest}")
     console.say(
         f"\nNext: keep a head of the ledger elsewhere (discreet ledger head --out head.json). Who has which control\nrecords stands in the store and its keys only: keep both. Later: discreet release show {made.name}"

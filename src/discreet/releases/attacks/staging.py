@@ -38,7 +38,7 @@ class Stage:
         """Fetch the released rows."""
         released = linked.released
         everybody = np.ones(len(released), dtype=bool)
-        drop = table.policy.identifiers if table.policy else ()
+        drop = table.policy.unpublished if table.policy else ()
         cells = rows_of(table, Recoding.of_levels(released, released.levels, kept=everybody), drop=drop)
         index = {label: place for place, label in enumerate(released.tuples())}
         labels = zip(*(cells[name] for name in released.names), strict=True)
@@ -82,7 +82,7 @@ def marked_cases(stage: Stage, marking: Marking, codebook: Codebook, dice: Any) 
 def baited_cases(stage: Stage, plan: BaitPlan, table: Table, dice: Any) -> list[Case]:
     """Every recipient with a colluding neighbour, holding copies of the bait mode."""
     copies, decoys = [], []
-    drop = table.policy.identifiers if table.policy else ()
+    drop = table.policy.unpublished if table.policy else ()
     for copy in plan.copies:
         kept = np.ones(len(stage.linked.released), dtype=bool)
         kept[copy.removed] = False

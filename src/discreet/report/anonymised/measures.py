@@ -32,6 +32,12 @@ def _compared(case: Case) -> Iterator[tuple[str, ...]]:
         yield name, before, now.get(name, "0" if name == "People" else "not measured"), meaning
 
 
+def published(case: Case) -> Table:
+    """Every column that leaves, its role, and what was done to it."""
+    rows = tuple((name, about["role"], about["treatment"]) for name, about in case.result.columns.items())
+    return Table("Every column that is published", ("Column", "Role", "Published"), rows)
+
+
 def chosen(case: Case, *, policy: Policy | None) -> Table:
     """What was chosen before anything was searched."""
     rows = (*_chosen(case), *parameters(case.before, policy=policy).rows[1:])

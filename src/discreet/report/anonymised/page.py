@@ -15,7 +15,7 @@ from discreet.report.anonymised.findings import by_topic
 from discreet.report.anonymised.frontier import drawable
 from discreet.report.anonymised.frontier import frontier as frontier_figure
 from discreet.report.anonymised.lattice import lattice as lattice_figure
-from discreet.report.anonymised.measures import chosen, compared, left_out
+from discreet.report.anonymised.measures import chosen, compared, left_out, published
 from discreet.report.anonymised.method import method, references, remains
 from discreet.report.charts.inference import sensitive
 from discreet.report.components import Figure, bullets, prose, section, table
@@ -124,4 +124,5 @@ def _done(case: Case) -> Part:
     lead = element("p", "This was required of every published class (people who look alike):")
     wanted = bullets([join(words) for words in case.result.requirements])
     rest = element("p", prose(left_out(case)))
-    return Part("done", "What was done", section("done", "What was done", lead, wanted, rest, table(compared(case))))
+    tables = table(published(case)), table(compared(case))
+    return Part("done", "What was done", section("done", "What was done", lead, wanted, rest, *tables))

@@ -23,7 +23,8 @@ ROLES = {
     "identifier": ("Identifiers", "name a person; they never leave the house"),
     "quasi": ("Quasi-identifiers", "an adversary may know them from elsewhere"),
     "sensitive": ("Sensitive columns", "what he would like to learn"),
-    "other": ("Other columns", "neither"),
+    "other": ("Other columns", "neither; published as they are"),
+    "drop": ("Dropped columns", "left out of everything that is published"),
 }
 Content = tuple[list[Child], list[Figure]]
 """What stands in a section, and the figures in it, which are numbered through the report."""
@@ -56,6 +57,7 @@ def _roles(measured: Measured) -> Table:
         (name, join(listed(columns, most=len(columns) + 1) or "none"), meaning)
         for role, (name, meaning) in ROLES.items()
         for columns in [measured.policy.named(role)]  # type: ignore[arg-type]
+        if columns or role != "drop"
     )
     return Table("What the columns are", ("Role", "Columns", "Meaning"), rows)
 

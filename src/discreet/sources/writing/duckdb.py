@@ -28,6 +28,12 @@ NUMBERS = (*PLAIN_KINDS, *WIDE, "DECIMAL", "TIMESTAMP WITH TIME ZONE", "TIME")
 MOST_TEXTS = 10_000
 """Published values of a column beyond which they are kept as text."""
 
+POSTGRES_CSV = (
+    "delim = ',', header = false, quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, "
+    "auto_detect = false, new_line = '\\n'"
+)
+"""How to read what COPY of PostgreSQL writes. A carriage return in the first row would be taken for the end of a line."""
+
 
 @dataclass(frozen=True)
 class DuckDBDesk(ABC):
@@ -198,13 +204,10 @@ def scan(rows: Path, kinds: Mapping[str, str], target: FileTarget) -> str:
     """The statement that reads a CSV from PostgreSQL, its columns of the given types, for `copy` to write."""
     read = {name: "VARCHAR" if kind == "BLOB" else kind for name, kind in kinds.items()}
     columns = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in read.items())
-    options = (
-        "header = false, quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, auto_detect = false"
-    )
     written = file_cell(target)
     cells = {name: f"unhex({quote(name)}[3:])" if kind == "BLOB" else quote(name) for name, kind in kinds.items()}
     titled = ", ".join(f"{written(cells[name], kinds[name])} AS {quote(target.spell(name))}" for name in kinds)
-    return f"SELECT {titled} FROM read_csv({literal(str(rows))}, delim = ',', {options}, columns = {{{columns}}})"
+    return f"SELECT {titled} FROM read_csv({literal(str(rows))}, {POSTGRES_CSV}, columns = {{{columns}}})"
 
 
 def copy(run: Callable[[str], Any], select: str, target: FileTarget) -> int:

@@ -35,7 +35,7 @@ def pooled_on_cluster(table: Table, recoding: Recoding, marked: Marked) -> Itera
     if not isinstance(engine, SparkEngine):
         raise UsageError("Only a Spark frame is copied on a cluster.", remedy="Read a Spark frame.")
     policy = table.policy or Policy()
-    outline = Outline.of(tuple(engine.frame.columns), recoding, drop=policy.identifiers)
+    outline = Outline.of(tuple(engine.frame.columns), recoding, drop=policy.unpublished)
     with translated("recode"):
         base = joined(engine, outline, Dialect(quote), str)
         pool = _united(engine.frame.sparkSession, base, recoding.names, marked).persist()

@@ -12,7 +12,7 @@ from discreet.errors import SourceNotFound
 from discreet.kernel import Histogram, Recoding
 from discreet.ledger.keys import Keys
 from discreet.policy import Policy
-from discreet.sources import Engine, Field, Table, read
+from discreet.sources import Engine, Field, Numbering, Table, read
 from discreet.web.datasets.allowed import ServerTable, allowed_or_none
 from discreet.web.datasets.dataset import Dataset
 from discreet.web.datasets.folder import Folder
@@ -86,6 +86,10 @@ class WatchedEngine:
         found = self.engine.count(by, weight=weight)
         self.counted()
         return found
+
+    def numbering(self, column: str) -> Numbering:
+        """Whether the numbers of a column are on one row each."""
+        return self.engine.numbering(column)
 
     def export(self, recoding: Recoding, target: Any, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them."""

@@ -32,7 +32,8 @@ ROLES = {
     "identifier": "names a person",
     "quasi": "an adversary may know it",
     "sensitive": "he would like to learn it",
-    "other": "none of these",
+    "other": "none of these; published as it is",
+    "drop": "left out of what is published",
 }
 TABS = (
     ("profile", "Profile", ""),

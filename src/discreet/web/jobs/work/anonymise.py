@@ -10,6 +10,7 @@ from typing import Any
 
 from discreet import __version__
 from discreet.anonymity import Anonymised, Point, Progress, Seen, anonymise, frontier, sweep
+from discreet.ledger.entry import listing
 from discreet.report import anonymised_findings, anonymised_page
 from discreet.report.anonymised.case import Case
 from discreet.report.anonymised.page import anonymised_parts
@@ -27,6 +28,7 @@ CHOICES = ("k", "suppression", "loss", "max_risk", "risk_model", "search")
 def anonymise_table(task: Task) -> Outcome:
     """The table, its certificate, what it risks, and what more protection would cost."""
     table = task.table(task.counting(2 + len(task.policy.sensitive), upto=0.2, words="Counting people who look alike"))
+    table.refuse_undeclared()
     crowd = task.crowd(lambda: task.tell("Counting the population", 0.2))
     given = {name: task.asked[name] for name in CHOICES if task.asked.get(name) is not None}
     result = anonymise(table, population=crowd, watch=_watch(task), **given)
@@ -131,4 +133,6 @@ def _numbers(
 
 def _details(result: Anonymised, after: Assessment | None) -> dict[str, Any]:
     left = facts(after) if after is not None else {"people": 0}
-    return {**left, "left_out": result.suppressed, "loss": f"{result.loss_name} {result.loss:.6g}"}
+    roles = [f"{name} ({about['role']})" for name, about in result.columns.items()]
+    loss = f"{result.loss_name} {result.loss:.6g}"
+    return {**left, "left_out": result.suppressed, "loss": loss, **listing("published", roles)}

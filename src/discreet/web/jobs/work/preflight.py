@@ -21,7 +21,7 @@ from discreet.web.jobs.task import Outcome, Task
 from discreet.web.releasing import plan as plans
 from discreet.web.releasing.checking import current
 
-PEOPLE = ("levels", "k", "requirements", "records", "released", "suppressed", "classes", "population")
+PEOPLE = ("levels", "k", "requirements", "published", "records", "released", "suppressed", "classes", "population")
 """What a plan says about people; the rest is about marks."""
 
 
@@ -51,7 +51,7 @@ def _of_release(task: Task, wanted: plans.Plan) -> dict[str, Any]:
     marking = mark(node.linked, table, key=key, release=wanted.release, law=law, force=content["force"])
     task.tell("Playing leakers", 0.8)
     flight = Preflight.of(marking, recipients=len(wanted.recipients), law=law)
-    planned = Plan(node, marking, flight, settings).to_dict()
+    planned = Plan(node, marking, flight, settings, table.published).to_dict()
     heights = {column.name: column.hierarchy.height for column in node.linked.released.columns}
     facts = {name: planned[name] for name in PEOPLE}
     return {**facts, **planned["preflight"], "heights": heights, "of": _stamp(task, table)}
