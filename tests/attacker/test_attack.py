@@ -26,7 +26,7 @@ some = settings(max_examples=examples(60), deadline=None)
     [(0.0, None, (51, 45, 51)), (0.0, 1, (54, 48, 54)), (0.18, None, (14, 29, 46))],
     ids=["unlimited", "one penalty", "rising detection"],
 )
-def test_the_published_thresholds(slope: float, most: int | None, expected: tuple[int, int, int]) -> None:
+def test_the_thresholds_of_the_printed_amounts(slope: float, most: int | None, expected: tuple[int, int, int]) -> None:
     found = Attack(**PUBLISHED, max_penalties=most, detection_slope=slope).thresholds()
     assert (found.stops_early, found.no_access, found.no_exploit) == expected
 

@@ -66,7 +66,7 @@ def deterring(text: str, name: str) -> str:
     return html.unescape(found[1])
 
 
-def test_the_published_thresholds_come_out(auditor: Browser) -> None:
+def test_the_thresholds_of_the_published_amounts_come_out(auditor: Browser) -> None:
     once = auditor.get("/lab?max_penalties=1").text
     assert "48: does not buy the list" in once
     rising = auditor.get("/lab?rising=19.7217").text

@@ -1,7 +1,8 @@
-"""The published case study, redone: three adversaries let loose on a table, and five findings held against numbers.
+"""A case study after a paper: three adversaries let loose on a table, and five statements held against numbers.
 
-Parameters and findings are those of Xia et al., "Process-Driven Data Privacy" (CIKM 2015). Every number is computed
-here; what does not come out as printed is in `discreet.attacker.unreproduced`.
+The parameters are those of Xia et al., "Process-Driven Data Privacy" (CIKM 2015); people, registry and statements are
+ours, so this is no reproduction of theirs. In the paper the registry is a sample of the population; here it is all of it.
+Printed thresholds that do not come out are in `discreet.attacker.unreproduced`.
 """
 
 from __future__ import annotations
@@ -22,26 +23,33 @@ from discreet.kernel import Classes
 PUBLISHED: Mapping[str, float] = MappingProxyType(
     {"prior": 0.63, "gain": 8000, "access_cost": 100, "link_cost": 0, "exploit_cost": 10, "penalty": 10000}
 )
-"""What the adversary gains, pays and risks."""
+"""What the adversary of the paper's case study gains, pays and risks."""
+VARIED: Mapping[str, float] = MappingProxyType(
+    {"prior": 1.0, "gain": 1000, "access_cost": 100, "link_cost": 0, "exploit_cost": 10, "penalty": 20000}
+)
+"""The same for the adversary of the paper's sensitivity analysis (its Figure 10), which varies one amount at a time."""
 REGISTRY = 6_018_999
 """People in the registry of the paper."""
 CONSTANT, ONCE, RISING = "constant", "once", "rising"
 HIS = Attack.from_dict(PUBLISHED)
-SETTINGS: Mapping[str, Attack] = MappingProxyType(
-    {
-        CONSTANT: HIS,
-        ONCE: replace(HIS, max_penalties=1),
-        RISING: replace(HIS, detection_slope=0.18),
-    }
-)
-"""Constant detection and unlimited penalties; one penalty only; detection that rises with every exploit."""
+
+
+def in_settings(attack: Attack) -> Mapping[str, Attack]:
+    """Constant detection and unlimited penalties; one penalty only; detection that rises with every exploit."""
+    return MappingProxyType(
+        {CONSTANT: attack, ONCE: replace(attack, max_penalties=1), RISING: replace(attack, detection_slope=0.18)}
+    )
+
+
+SETTINGS = in_settings(HIS)
+VARIED_SETTINGS = in_settings(Attack.from_dict(VARIED))
 LARGEST = 200
 """Group sizes that are looked at one by one."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A finding of the paper, held against numbers."""
+    """A statement about the adversaries, held against numbers."""
 
     key: str
     holds: bool
@@ -80,7 +88,7 @@ class CaseStudy:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """The five findings, in order."""
+        """The five statements, in order."""
         return tuple(check(self) for check in CHECKS)
 
     def to_dict(self, threshold: float = 0.2) -> dict[str, Any]:

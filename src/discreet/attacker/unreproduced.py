@@ -1,7 +1,7 @@
-"""What of the published case study does not come out as printed, by computation.
+"""Thresholds that Xia et al. (2015) print and that do not come out, by computation.
 
-Three things: a threshold of the adversary who is fined once; a pair of numbers about the penalty; and the discount,
-which the paper does not print at all.
+Three things: a threshold of the adversary who is fined once; a pair of group sizes of the sensitivity analysis (Figure
+10), whose adversary is another than that of the case study; and the discount, which the paper does not print at all.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from discreet.attacker.attack import Attack
-from discreet.attacker.case_study import CONSTANT, ONCE, RISING, SETTINGS
+from discreet.attacker.case_study import CONSTANT, ONCE, RISING, SETTINGS, VARIED_SETTINGS
 from discreet.attacker.plan import Thresholds
 
 PRINTED_SUNK = 51
 """Printed for one penalty: from so many candidates on he does not start even if he has the list."""
 PRINTED_PAIR = ((10_000.0, 9), (50_000.0, 2))
-"""Printed for the penalty: a fine, and a number of people who look alike."""
+"""Printed for the penalty in Figure 10: a fine, and the number of people who look alike from which on he walks away.
+
+The text has "smaller than 9" at the first, and an attack only "if there is one individual in the group" at the second.
+"""
 PRINTED = {(ONCE, "no_access"): 48, (RISING, "stops_early"): 14, (RISING, "no_access"): 29}
 """Thresholds that the paper prints and that do come out."""
 DISCOUNTS = tuple(step / 20 for step in range(10, 21))
@@ -44,7 +47,7 @@ class Pair:
 
     reading: str
     computed: tuple[int | None, ...]
-    """What the printed detection gives."""
+    """What the printed detection gives, constant and with unlimited penalties."""
     ranges: tuple[tuple[float, float] | None, ...]
     """The constant detection probabilities that would give each printed number."""
 
@@ -65,6 +68,14 @@ def sunk() -> tuple[int | None, int]:
 def detection() -> float:
     """The printed chance that the first exploit is detected."""
     return _probability(SETTINGS[CONSTANT].detection_intercept)
+
+
+def by_setting() -> dict[str, tuple[int | None, ...]]:
+    """Per setting the smallest groups that are not worth the list, at the two penalties of the printed pair."""
+    return {
+        key: tuple(replace(attack, penalty=penalty).thresholds().no_access for penalty, _ in PRINTED_PAIR)
+        for key, attack in VARIED_SETTINGS.items()
+    }
 
 
 def pairs() -> tuple[Pair, ...]:
@@ -99,7 +110,7 @@ def _first(reached: Callable[[float], bool]) -> float:
 
 
 def _at(penalty: float, chance: float) -> Attack:
-    return replace(SETTINGS[CONSTANT], penalty=penalty, detection_intercept=math.log(chance / (1 - chance)))
+    return replace(VARIED_SETTINGS[CONSTANT], penalty=penalty, detection_intercept=math.log(chance / (1 - chance)))
 
 
 def _probability(intercept: float) -> float:
@@ -133,5 +144,6 @@ def to_dict() -> dict[str, Any]:
     return {
         "sunk": {"computed": computed, "printed": printed},
         "pair": [{**asdict(pair), "common": pair.common} for pair in pairs()],
+        "pair_by_setting": by_setting(),
         "discount": [{"discount": one.discount, "agrees": one.agrees} for one in discounts()],
     }

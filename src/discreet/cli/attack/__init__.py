@@ -7,7 +7,7 @@ import click
 from discreet.cli.verbs import Verbs
 
 VERBS = {
-    "case-study": "Redo the published case study, figures and findings.",
+    "case-study": "Play a case study after a paper, on your people or ours.",
     "init": "Draft a file with his gain, costs and risks.",
     "sweep": "See how his decisions move with one parameter.",
     "table": "See what he would do to a table (the default).",

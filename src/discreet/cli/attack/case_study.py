@@ -1,4 +1,4 @@
-"""`discreet attack case-study`: the published case study, redone on a table of people and a synthetic registry."""
+"""`discreet attack case-study`: a case study after a paper, on a table of people and a synthetic registry."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Stage:
     policy: Policy | None = None
 
 
-@click.command(name="case-study", short_help="Redo the published case study, figures and findings.")
+@click.command(name="case-study", short_help="Play a case study after a paper, on your people or ours.")
 @click.option("--data", metavar="FILE", help="The people to be attacked [UCI Adult if at hand, or generated ones].")
 @click.option("--policy", "policy_file", metavar="FILE", help="Policy that gives the columns of --data their roles.")
 @click.option(
@@ -59,7 +59,10 @@ class Stage:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def command(data: str | None, policy_file: str | None, people: int, seed: int, out: Path, as_json: bool) -> None:
-    """Redo the case study of Xia et al. (2015): six figures, five findings, and what does not come out.
+    """Play our own case study after Xia et al. (2015), with the printed amounts: six figures and five statements.
+
+    It is not a reproduction of the paper's: people and registry are others. The page also tells which thresholds the
+    paper prints that do not come out.
 
     \b
     Examples:
@@ -134,14 +137,17 @@ def _generated(people: int, seed: int) -> Stage:
 def _tell(study: CaseStudy, stage: Stage) -> None:
     from discreet.attacker import unreproduced
     from discreet.report import case_study_findings
-    from discreet.report.case_study.misses import discount_words, pair_words, sunk_words
+    from discreet.report.case_study.misses import TITLE, discount_words, pair_words, sunk_words
+    from discreet.report.case_study.words import OWN
 
     console.heading(
         f"The case study on {stage.name}: {study.people:,} people against {stage.registry.records:,} in the registry"
     )
+    click.echo(click.wrap_text(OWN, width=96))
+    click.echo()
     console.findings(case_study_findings(study))
     click.echo()
-    console.heading("What does not reproduce")
+    console.heading(TITLE)
     for words in (sunk_words(), pair_words(unreproduced.pairs()), discount_words(unreproduced.discounts())):
         click.echo()
         click.echo(click.wrap_text(words, width=96, initial_indent="• ", subsequent_indent="  "))

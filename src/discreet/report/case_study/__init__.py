@@ -1,4 +1,4 @@
-"""The published case study, redone: findings that hold or do not, six figures, and what does not come out."""
+"""A case study after a paper: five statements with their numbers, six figures, and printed thresholds that do not come out."""
 
 from discreet.report.case_study.findings import case_study_findings
 from discreet.report.case_study.page import case_study_page

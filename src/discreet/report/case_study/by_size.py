@@ -1,4 +1,4 @@
-"""Figures 5 to 7: what the adversary does with a group, and with a belief about one."""
+"""What the adversary does with a group, and with a belief about one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ACROSS = "People in the list who look alike"
 
 
 def exploits() -> Figure:
-    """Figure 5: how many candidates he tries."""
+    """How many candidates he tries."""
     plans = {key: attack.known(SIZES) for key, attack in SETTINGS.items()}
     lines = [
         stepped(NAMES[key], SIZES, (plan.exploits * plan.accesses).astype(float).tolist())
@@ -59,7 +59,7 @@ def _tried(plan: Plan, size: int) -> int:
 
 
 def chances() -> Figure:
-    """Figure 6: how likely he succeeds."""
+    """How likely he succeeds."""
     found = {NAMES[key]: attack.known(SIZES).reidentification for key, attack in SETTINGS.items()}
     prior = next(iter(SETTINGS.values())).prior
     found["One random guess"] = prior / SIZES
@@ -80,7 +80,7 @@ def chances() -> Figure:
 
 
 def gambles(study: CaseStudy) -> Figure:
-    """Figure 7: what buying is worth where he does not know the group."""
+    """What buying is worth where he does not know the group."""
     people = study.attacked.external_size
     expected = np.geomspace(0.01, min(100.0, people / 2), 160)
     values = {key: np.maximum(gamble_values(attack, expected, people), 0) for key, attack in SETTINGS.items()}

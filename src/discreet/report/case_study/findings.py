@@ -1,4 +1,4 @@
-"""The five findings in words: whether each holds, and the numbers that say so."""
+"""The five statements in words, each with the numbers that it rests on."""
 
 from __future__ import annotations
 
@@ -23,18 +23,14 @@ def case_study_findings(study: CaseStudy) -> list[Finding]:
 
 def by_topic(study: CaseStudy) -> tuple[tuple[str, Finding], ...]:
     """The findings, each with the figure that shows it."""
-    return tuple(_finding(number, claim) for number, claim in enumerate(study.claims, start=1))
+    return tuple(_finding(claim) for claim in study.claims)
 
 
-def _finding(number: int, claim: Claim) -> tuple[str, Finding]:
+def _finding(claim: Claim) -> tuple[str, Finding]:
     topic, tell = TELLERS[claim.key]
     words, step = tell(claim.numbers)
-    return topic, Finding(f"Finding {number} {verdict(claim)}: {words}", step)
-
-
-def verdict(claim: Claim) -> str:
-    """Whether it holds."""
-    return "holds" if claim.holds else "does not hold"
+    headline = f"{words[:1].upper()}{words[1:]}" if claim.holds else f"Not on these data: {words}"
+    return topic, Finding(headline, step)
 
 
 def _one_guess(found: Numbers) -> tuple[str, str]:

@@ -1,19 +1,20 @@
-"""What of the paper does not come out as printed, in words and tables."""
+"""Printed thresholds that do not come out, in words and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from discreet.attacker import unreproduced
-from discreet.attacker.case_study import ONCE
+from discreet.attacker.case_study import ONCE, VARIED
 from discreet.attacker.unreproduced import DISCOUNTS, PRINTED, PRINTED_PAIR, Discounted, Pair
-from discreet.report.case_study.words import NAMES
+from discreet.report.case_study.words import BRIEF, NAMES
 from discreet.report.components import Table, bullets, prose, section, table
 from discreet.report.document import Part
 from discreet.report.markup import element
 from discreet.report.words import amount, listed
 from discreet.wording import percent
 
+TITLE = "Printed thresholds that do not come out"
 MEANINGS = {"stops_early": "stops early", "no_access": "does not buy", "no_exploit": "does not start"}
 
 
@@ -22,13 +23,13 @@ def misses_part() -> Part:
     pairs, discounts = unreproduced.pairs(), unreproduced.discounts()
     content = section(
         "misses",
-        "What does not reproduce",
+        TITLE,
         element("p", prose("Three things do not come out as printed, and no constant was tuned to hide it:")),
         bullets([sunk_words(), pair_words(pairs), discount_words(discounts)]),
         table(pair_table(pairs)),
         table(discount_table(discounts)),
     )
-    return Part("misses", "What does not reproduce", content)
+    return Part("misses", TITLE, content)
 
 
 def sunk_words() -> str:
@@ -45,11 +46,13 @@ def pair_words(pairs: tuple[Pair, ...]) -> str:
     first, second = PRINTED_PAIR
     found = [pair for pair in pairs if pair.common is not None]
     would = "; ".join(f"{_range(pair.common)} if it is the {pair.reading}" for pair in found)
+    ours = listed([f"{low} and {high} with {BRIEF[key]}" for key, (low, high) in unreproduced.by_setting().items()])
     return (
-        f"The paper's figure about penalties has {first[1]} people at a penalty of {amount(first[0])} and {second[1]} at "
-        f"{amount(second[0])}. With the printed detection of {percent(unreproduced.detection())} per attempt the smallest group "
-        f"that he does not buy the list for is {pairs[0].computed[0]} and {pairs[0].computed[1]}. A constant detection "
-        f"probability that gives both: {would or 'none'}."
+        f"The paper's Figure 10 has another adversary than its case study: certain that the target is in the list, a gain of "
+        f"{amount(VARIED['gain'])}. It prints {first[1]} people at a penalty of {amount(first[0])} and {second[1]} at "
+        f"{amount(second[0])} as the smallest group that is left alone. With the printed detection of "
+        f"{percent(unreproduced.detection())} for the first attempt it is {ours}. A constant detection probability that gives "
+        f"both: {would or 'none'}."
     )
 
 
@@ -79,7 +82,7 @@ def discount_words(found: tuple[Discounted, ...]) -> str:
     agreeing = [f"{one.discount:g}" for one in found if one.agrees]
     return (
         f"No discount is printed. Of {DISCOUNTS[0]:g} to {DISCOUNTS[-1]:g} in steps of 0.05 only {', '.join(agreeing) or 'none'} "
-        f"gives all the thresholds that are printed: {_printed(PRINTED)}.{_other(found)}"
+        f"gives the other thresholds that are printed: {_printed(PRINTED)}.{_other(found)}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Figures 8 to 10: what becomes of the people in the data, and what deters."""
+"""What becomes of the people in the data, and what deters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KNOWS = {"known": "groups known", "unknown": "groups unknown"}
 
 
 def people(study: CaseStudy) -> Figure:
-    """Figure 8: people attacked in full, in part, not at all."""
+    """People attacked in full, in part, not at all."""
     rows = tuple(_people_rows(study))
     return Figure(
         key="people",
@@ -91,7 +91,7 @@ def _brief(number: float) -> str:
 
 
 def prices(study: CaseStudy) -> Figure:
-    """Figure 9: people re-identified against the price of the list."""
+    """People re-identified against the price of the list."""
     stairs = {key: study.targets.by_price(attack)[0] for key, attack in SETTINGS.items()}
     most = max(float(one.prices.max(initial=1.0)) for one in stairs.values()) * 1.05
     first = next(iter(SETTINGS.values()))
@@ -141,7 +141,7 @@ def _deterred(deters: float) -> str:
 
 
 def penalties(study: CaseStudy) -> Figure:
-    """Figure 10: the largest group still attacked, and people re-identified, against the penalty."""
+    """The largest group still attacked, and people re-identified, against the penalty."""
     first = next(iter(SETTINGS.values()))
     deters = first.deterring_penalty(study.targets.smallest or 1)
     fines = sorted({*PENALTIES.tolist(), first.penalty, *([deters] if deters > 0 else [])})

@@ -1,4 +1,4 @@
-"""Names that findings, figures and tables share."""
+"""Names and sentences that findings, figures, tables and the command share."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ NAMES = {
     RISING: "Rising detection, unlimited penalties",
 }
 """The three settings."""
+BRIEF = {CONSTANT: "constant detection", ONCE: "one penalty", RISING: "rising detection"}
+"""The same within a sentence."""
+OWN = (
+    "This is our own case study after Xia et al. (2015), not a reproduction of theirs: the adversary's amounts are the "
+    "printed ones, but the people are others, the registry is the whole population instead of a sample of it, and the five "
+    "statements are not the paper's five findings."
+)
 
 
 def ends(sizes: tuple[int, int] | None) -> str:
