@@ -2,8 +2,9 @@
 
 python -m benchmarks.anonymity [tables large wide growth apply one-shot local peers]
 
-The Java figures are reference values, CPU seconds of that tool on one core, warm; they were not measured in this run. Bars: at least 10 times less CPU where it needs more than a second, not slower elsewhere, never
-slower than a Python peer.
+The Java figures are reference values, CPU seconds of that tool on one core, warm; they were not measured in this run. Goals: a tenth
+of that CPU where it is more than a second, not slower elsewhere, never slower than a Python peer. The first two are missed by most
+losses: docs/explain/optimal-generalisation.md has them side by side. Ours are with numba loaded, unless the row says numpy.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from tests.misuse.strategies import CELLS, XS, results, rows
 PAPER: dict[str, Any] = {"source": SOURCE, "quasi": QUASI, "sensitivity": F}
 
 
-def test_the_table_of_the_paper() -> None:
+def test_the_crowds_of_the_printed_table_and_scores_of_our_weights() -> None:
     crowds = score(SOURCE, **PAPER).weighed.crowds
     assert [int(crowds[place]) for place in (0, 2, 3, 4, 7)] == [2, 1, 2, 3, 1]
     assert score(PUBLISHED, **PAPER).weighed.crowds == [2, 2, 3, 2, 1, 3]

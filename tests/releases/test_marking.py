@@ -131,7 +131,9 @@ def test_the_preflight_says_it_in_words_and_numbers() -> None:
     flight = Preflight.of(marked.marking(), recipients=20, law=DEFAULT)
     told = " ".join(flight.words())
     assert f"{flight.marks} classes become marks" in told
-    assert "a single leaker of 20 recipients" in told
+    assert "From an unaltered copy a single leaker of 20 recipients" in told
+    assert "was never named" in told
+    assert "an AUC of up to 1.00 in trials" in told
     assert flight.coalition == 1
     assert set(flight.to_dict()) == set(Preflight.__dataclass_fields__)
     assert flight.to_dict()["rows_lost"] == marked.marking().rows_lost
@@ -140,8 +142,8 @@ def test_the_preflight_says_it_in_words_and_numbers() -> None:
 @pytest.mark.parametrize(
     ("auc", "floor", "words"),
     [
-        (0.52, 0.6, "AUC of 0.52 (0.5 is guessing, up to 0.60 may be luck): it hardly can."),
-        (0.48, 0.6, "AUC of 0.52 (0.5 is guessing, up to 0.60 may be luck): it hardly can."),
+        (0.52, 0.6, "AUC of 0.52 (0.5 is guessing, up to 0.60 may be luck): this one hardly can."),
+        (0.48, 0.6, "AUC of 0.52 (0.5 is guessing, up to 0.60 may be luck): this one hardly can."),
         (0.31, 0.6, "AUC of 0.69 (0.5 is guessing, up to 0.60 may be luck): better than it should."),
         (
             0.31,
@@ -153,7 +155,7 @@ def test_the_preflight_says_it_in_words_and_numbers() -> None:
 )
 def test_a_ranking_that_can_be_turned_round_is_told_as_what_it_is(auc: float, floor: float, words: str) -> None:
     flight = replace(Preflight.of(marked.marking(), recipients=20, law=DEFAULT), auc=auc, floor=floor)
-    assert flight.words()[-1].endswith(words)
+    assert flight.words()[-2].endswith(words)
 
 
 def table_of(number: int = 60, **columns: list[Any]) -> tuple[discreet.Table, Linked]:

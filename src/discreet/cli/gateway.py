@@ -88,6 +88,9 @@ def command(
 ) -> None:
     """Stand between PostgreSQL clients and their server. Clients connect as they always do, to another port.
 
+    The gateway stops honest over-asking and records it. It is not a barrier against an attacker: a user who sets out to
+    get around it reads what the limit forbids (docs/explain/limitations.md).
+
     \b
     Examples:
       discreet gateway --upstream postgresql://db.example:5432

@@ -50,8 +50,8 @@ def trace_leak(
 
     The p-value of a recipient is its rank among dummy recipients, drawn as real ones are. Were it innocent, its bits
     would be one more draw, independent of the file, and every rank equally probable; so the p-value is valid whatever the
-    leaker did. The draws follow from the file and the secrets of the release: a trace repeats, and cannot be tried again
-    until it pleases.
+    leaker did. The draws follow from the file and the secrets of the release, so a trace of the same file repeats. A file
+    with one row less gives other draws: the error rate is that of one look, not of twenty.
     """
     family = checked(traceable, alpha=alpha, prior=prior, family=family)
     given = Given.of(leak).renamed(columns or {})

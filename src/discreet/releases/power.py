@@ -3,6 +3,8 @@
 Recipients who collude decide mark by mark what the leaked copy shows, from how many of them have the mark. Where all of
 them have it, or none, they have no choice. A recipient is named when the odds that his copy is behind the leak, over
 those of an innocent one, reach N/alpha; by Markov's inequality an innocent is then named with probability alpha at most.
+
+Five strategies are played. There are others that need more marks, such as showing what only a minority of them has.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ CERTAIN, SHARES = 0.98, (2, 3)
 
 
 def strategies(colluding: int) -> dict[str, tuple[float, ...]]:
-    """What a coalition can do: the chance that the leaked copy shows a mark that 0, 1, ... of them have.
+    """What a coalition is played to do: the chance that the leaked copy shows a mark that 0, 1, ... of them have.
 
     >>> strategies(2)["intersection"], strategies(2)["coin"]
     ((0.0, 0.0, 1.0), (0.0, 0.5, 1.0))
@@ -53,7 +55,7 @@ def strategies(colluding: int) -> dict[str, tuple[float, ...]]:
 def marks_needed(
     law: Law, recipients: int, colluding: int, *, alpha: float = ALPHA, power: float = POWER, most: int = MOST_MARKS
 ) -> int | None:
-    """Marks with which one of those who collude is named, whatever they do; None if it takes more than `most`.
+    """Marks with which one of those who collude is named, by the worst of `strategies`; None if it takes more than `most`.
 
     >>> from discreet.releases.laws import DEFAULT
     >>> 15 <= (marks_needed(DEFAULT, 20, 1) or 0) <= 27
@@ -150,7 +152,7 @@ def _odds(law: Law, choice: Sequence[float]) -> Floats:
 
 
 def coalition_supported(marks: int, law: Law, recipients: int, *, alpha: float = ALPHA, power: float = POWER) -> int:
-    """The largest number of recipients who may collude and still be traced with so many marks."""
+    """The largest number of recipients who may collude, by any of `strategies`, and be traced with so many marks."""
     supported = 0
     for colluding in range(1, min(recipients, MOST_COLLUDING) + 1):
         needed = marks_needed(law, recipients, colluding, alpha=alpha, power=power, most=max(marks, 1))

@@ -111,8 +111,15 @@ def _error_rate(trace: Trace) -> Said:
         "error-rate",
         f"Were all {count(trace.family, 'recipient', 'recipients')}{others} innocent, anybody would be accused in at most "
         f"{share(trace.alpha)} of {'releases, however often one looks' if trace.kind == 'claims' else 'traced files'}.",
-        "If an accusation must be rarer, choose a smaller alpha before the next trace, never after one.",
+        "If an accusation must be rarer, choose a smaller alpha before the next trace, never after one."
+        + _looks(trace),
     )
+
+
+def _looks(trace: Trace) -> str:
+    if trace.kind == "claims":
+        return ""
+    return " The rate is that of one file and one look: twenty looks at one file with a row less each gave 0.24 % in a trial."
 
 
 def _origin(trace: Trace) -> Iterator[Said]:
@@ -136,9 +143,9 @@ def _origin(trace: Trace) -> Iterator[Said]:
     if origin.own_copy is not None and origin.own_copy <= trace.alpha:
         yield Said(
             "origin",
-            f"Hardly any decoys are among the marks that were hit (p = {origin.own_copy:.2g}, had a copy been used): the claims "
-            "may come from the original table, which has none.",
-            "Look at who can read the original, the custodian's own staff included.",
+            f"Hardly any decoys are among the marks that were hit (p = {origin.own_copy:.2g}, had a copy been used as it is): the "
+            "claims may come from the original table, which has none, or from a copy whose decoys were left out.",
+            "Conclude nothing from that alone: it fits whoever can read the original, and a recipient who found the decoys.",
         )
 
 

@@ -68,14 +68,17 @@ def _play(port: int, patients: int, diagnoses: frozenset[str]) -> Contrast:
     with _client(port, HOARDER) as client:
         rows, refusal = _hoard(client)
         silent = sum(not _tells(_ask(client, way), diagnoses) for way in WAYS_AROUND)
-    click.echo(f"{HOARDER} takes one record after the other. After {rows} patients she reads:")
+    click.echo(f"{HOARDER} takes one record after the other. After {rows} patients the answer is:")
     click.secho(f"  {refusal}", bold=True)
     click.echo(
-        f"She tries COPY, a cursor, a table of her own, an error that prints a value: {silent} of {len(WAYS_AROUND)} ways tell her "
-        "nothing."
+        f"Then {HOARDER} tries COPY, a cursor, a copy of the table, an error that prints a value: {silent} of the {len(WAYS_AROUND)} "
+        "statements tried here give no\ndiagnosis. Others do: the gateway stops honest over-asking and is not a barrier against an "
+        "attacker."
     )
     everybody, her = Side(1.0, f"{patients:,} of {patients:,}"), Side(rows / patients, f"{rows:,} of {patients:,}")
-    return Contrast("Patients whom one user of the database can read one by one", everybody, her, by="discreet gateway")
+    return Contrast(
+        "Patients read by a user who takes one record after the other", everybody, her, by="discreet gateway"
+    )
 
 
 def _hoard(client: Any) -> tuple[int, str]:

@@ -73,7 +73,7 @@ def _play(place: Path, files: DemoFiles, ledger: Ledger) -> Contrast:
     suspects, all_of_them = len(found.accused) or len(RECIPIENTS), len(RECIPIENTS)
     before, after = (Side(many / all_of_them, f"{many} of {all_of_them}") for many in (all_of_them, suspects))
     return Contrast(
-        "Recipients who may have leaked a copy that turns up", before, after, by="discreet release, discreet trace"
+        "Recipients who may have leaked half of a copy, unaltered", before, after, by="discreet release, discreet trace"
     )
 
 

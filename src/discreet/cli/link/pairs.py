@@ -31,11 +31,11 @@ LABEL_COLUMNS = ("same", "weight")
 @click.option("--review", type=click.IntRange(0), metavar="N", help="People can look at N pairs.")
 @click.option(
     "--false-same", type=click.FloatRange(0, 1), default=0.005, show_default=True, metavar="SHARE",
-    help="Wrong ones among the pairs that the machine calls the same.",
+    help="Wrong ones among the pairs that the machine calls the same, by the model's own probabilities.",
 )  # fmt: skip
 @click.option(
     "--missed", type=click.FloatRange(0, 1), default=0.01, show_default=True, metavar="SHARE",
-    help="True candidate pairs that the machine may call different.",
+    help="True candidate pairs that the machine may call different, by the same.",
 )  # fmt: skip
 @click.option("--one-to-one", "once", is_flag=True, help="Each table has every person once at most.")
 @click.option(

@@ -30,6 +30,9 @@ VERBS = {
 def command() -> None:
     """Give every recipient a copy that can be traced.
 
+    A trace names the copy that was leaked as it is, or in part. A leaker who alters the classes of doubtful size escapes; see
+    docs/explain/limitations.md.
+
     \b
     Examples:
       discreet release plan hospital.csv --population register.parquet --policy policy.toml

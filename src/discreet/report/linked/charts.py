@@ -52,7 +52,10 @@ def errors_figure(data: Distribution) -> Figure:
         about="The expected number of wrong and of missed pairs for every threshold of the weight.",
         reading=(
             "People look at the pairs between the thresholds: the machine errs right of the upper and left of the lower only.",
-            "Both numbers are sums of probabilities; they are as good as those are.",
+            (
+                "Both numbers are sums of the model's probabilities. They hold for pairs like those it was estimated on or labelled with, "
+                "and are far too low where relatives or namesakes are in the tables."
+            ),
         ),
         groups=(),
         table=_errors_table(data),

@@ -10,6 +10,12 @@ from discreet.report.findings import Finding
 from discreet.report.words import agree, plural
 from discreet.wording import brief_percent, percent
 
+TRIED = (
+    "Where relatives, twins or namesakes were in the tables, 5 to 16 % of the pairs called the same were wrong in trials, and two to "
+    "three times as many true ones were missed as stated."
+)
+"""What trials on other tables found, where a stated error is only as good as the model."""
+
 
 def pairs_findings(found: Candidates) -> tuple[Finding, ...]:
     """The findings without their topics."""
@@ -43,12 +49,13 @@ def _decisions(found: Candidates) -> Finding:
 def _errors(found: Candidates) -> Finding:
     zones = found.zones
     assert zones is not None  # noqa: S101 - asked before
-    by = "By its own probabilities the" if found.calibration is None else "The"
+    by = "By the model's own guess the" if found.calibration is None else "For pairs like those that were labelled the"
     return Finding(
         f"{by} machine is expected to call {zones.false_same:,.1f} pairs the same that are not "
         f"({brief_percent(zones.false_same_share)} of those it calls the same), and to miss {zones.missed:,.1f} "
-        f"({brief_percent(zones.missed_share)} of the true candidate pairs).",
-        "Lower either share with `--false-same` and `--missed`; people will see more pairs.",
+        f"({brief_percent(zones.missed_share)} of the true candidate pairs). {TRIED}",
+        "Let people look at a sample of the pairs that the machine decides. Lower either share with `--false-same` and `--missed`; "
+        "people will see more pairs.",
     )
 
 
@@ -66,6 +73,7 @@ def _size(found: Candidates) -> Finding:
 def _blocking(blocking: Blocking) -> Finding:
     return Finding(
         f"{plural(len(blocking.rules), 'rule', 'rules')} {agree(len(blocking.rules), 'makes', 'make')} the candidate "
-        f"pairs; by estimate {percent(blocking.recall)} of all true pairs are among them.",
+        f"pairs; by the model's guess {percent(blocking.recall)} of all true pairs are among them. In a trial it said 94.6 % where "
+        "73.5 % was true: pairs that agree on no whole value are not counted.",
         "Allow more pairs with `--most-pairs` to find more.",
     )

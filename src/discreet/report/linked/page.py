@@ -19,15 +19,15 @@ from discreet.report.document import (
     without_password,
 )
 from discreet.report.linked.charts import errors_figure, zones_figure
-from discreet.report.linked.findings import by_topic
+from discreet.report.linked.findings import TRIED, by_topic
 from discreet.report.markup import element
 from discreet.report.words import plural
 from discreet.wording import brief_percent
 
 REMAINS = (
-    "Pairs that no rule makes are never looked at. How many true ones are among them is an estimate.",
-    "Attributes are taken to err independently of each other. Twins, and fathers and sons of one name, break that: they agree on several attributes for one reason.",
-    "Expected errors are sums of probabilities. Without labels these are the model's own, which are often too cautious.",
+    "Pairs that no rule makes are never looked at. How many true ones are among them is the model's guess, and can be far too high.",
+    "Attributes are taken to err independently of each other. Relatives, twins, and fathers and sons of one name, break that: they agree on several attributes for one reason, and the model is sure of them.",
+    f"Expected errors are sums of probabilities, and hold for pairs like those from which the model was estimated or which were labelled. {TRIED}",
 )
 METHOD = (
     "The weight of a pair adds up what each attribute says for or against one person (Fellegi & Sunter 1969), and more for an agreement on a rare value; it was computed with Splink.",
@@ -96,4 +96,4 @@ def _pill(found: Candidates) -> Pill:
     waiting = found.counts["people"]
     if waiting:
         return Pill("●", f"{plural(waiting, 'pair', 'pairs')} for people", "plain")
-    return Pill("✓", "No pair for people", "good")
+    return Pill("▲", "No pair for people: look at a sample", "danger")

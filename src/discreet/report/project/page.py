@@ -24,7 +24,10 @@ REMAINS = (
     "The risk holds for the quasi-identifiers of the policy. Whoever knows more of a person than these columns finds more.",
     "The adversary is a model: his gains, costs and fines are somebody's estimates. They stand in the attack file.",
     "The ledger knows what went through Discreet. A file that was copied past it stands nowhere.",
-    "The exposure of a user is what she saw through the gateway, not what she remembers, wrote down or was told.",
+    (
+        "The exposure of a user is what the gateway weighed, not what the user remembers, wrote down or was told. The gateway is "
+        "not a barrier against an attacker: a user who set out to get around it may have read far more."
+    ),
     (
         "A verified ledger agrees with itself and with the heads that were given. What came after the last head that was kept "
         "elsewhere could be rewritten by somebody who has both the store and its keys."

@@ -22,7 +22,7 @@ PURPOSES = {
     "Sensitivity": "experts say how bad it would be if a value became known; their answers become weights",
     "Releases": "one copy per recipient: plan, approve, hand over; trace a leak to a copy",
     "Linkage": "are two records one person? The machine decides what is sure, people see almost nothing of the rest",
-    "Gateway": "users of databases: exposure, limits, refusals, incidents",
+    "Gateway": "users of databases: exposure, limits, refusals, incidents; it stops over-asking, not an attacker",
     "Why refused": "look up the reference with which a refusal of the gateway ends",
     "Ledger": "every disclosure, refusal and decision; verify it, take it away",
     "Accounts": "who may come in, and in which role",

@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.releases.choosing import FEWEST_MARKS
 from discreet.releases.power import ALPHA
+from discreet.releases.preflight import ESCAPES, RECOGNISED
 from discreet.releases.telling import WARN, either_way
 from discreet.report.words import plural
 from discreet.wording import percent
@@ -55,7 +56,7 @@ def _marks(found: dict[str, Any]) -> Line:
     else:
         says = (
             f"{marks // 2:,} groups of people that a copy may lack, and as many made-up ones that it may hold, out of "
-            f"{plural(found['pairs'], 'pair', 'pairs')} that look alike to whoever knows the population."
+            f"{plural(found['pairs'], 'pair', 'pairs')} of about the same size and link count."
         )
     return Line(
         f"{marks:,}", "marks", f"{says} Below {FEWEST_MARKS} a leak can hardly be traced." if few else says, few
@@ -74,7 +75,7 @@ def _shift(found: dict[str, Any]) -> Line:
     return Line(
         percent(found["largest_shift"]),
         "largest shift",
-        "No value of any column changes its share by more in an average copy.",
+        "No value of any column changes its share of all rows by more in an average copy; a rare one may still lose most of its people.",
     )
 
 
@@ -83,7 +84,7 @@ def _gate(found: dict[str, Any]) -> Line:
     warned = told > max(WARN, found["floor"])
     says = f"How well a classifier tells made-up groups from real ones: 0.5 is guessing, and up to {found['floor']:.2f} may be luck."
     more = " A recipient who tries may find some of the decoys." if warned else ""
-    return Line(f"{told:.2f}", "classifier (AUC)", says + more, warned)
+    return Line(f"{told:.2f}", "classifier (AUC)", f"{says}{more} {RECOGNISED}", warned)
 
 
 def _claims(found: dict[str, Any]) -> Line:
@@ -107,9 +108,10 @@ def _coalition(found: dict[str, Any]) -> Line:
         says = f"From a leaked copy nobody of {among} can be named with confidence.{further}"
         return Line("0", "leakers traced", says, caution=True)
     if most == 1:
-        says = (
-            f"From a leaked copy a leaker who acts alone is found among {among}; two who collude may get away.{further}"
-        )
+        says = f"From an unaltered copy a leaker who acts alone is found among {among}; two who collude may get away.{further} {ESCAPES}"
         return Line("1", "leaker at a time", says)
-    says = f"From a leaked copy up to {most} who put their copies together are found among {among}, whatever they do.{further}"
+    says = (
+        f"From copies put together in one of five ways that were played, one of up to {most} is found among {among}.{further} "
+        f"{ESCAPES}"
+    )
     return Line(f"{most}", "may collude", says)

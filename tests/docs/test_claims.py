@@ -1,0 +1,189 @@
+"""Claims that measurements refuted do not come back, and what was measured instead is said where a reader looks for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from discreet.attacker import unreproduced
+from discreet.cli.main import cli
+from discreet.releases.power import strategies
+from discreet.report.linked.findings import TRIED as LINKED
+from discreet.report.linked.page import REMAINS as ABOUT_PAIRS
+from discreet.report.project.page import REMAINS as ABOUT_PROJECTS
+from discreet.report.traced.page import REMAINS as ABOUT_TRACES
+from discreet.web.render import FOLDER
+from tests.docs.pages import DOCS, PAGES, ROOT
+
+RETRACTED = {
+    r"\d of \d findings hold|finding \d (holds|does not hold)": "5 of 5 findings hold",
+    r"45 and 13": "the smallest groups that are not worth the list are 45 and 13",
+    r"redo(es)? the (published )?case study|case study[^.]{0,40}(redone|computed again)": "Redo the published case study",
+    r"figures 5 to 10 of the paper are about": "The quantities that Figures 5 to 10 of the paper are about",
+    r"the published thresholds|the numbers of the paper": "the numbers of the paper's table come out",
+    r"(10|ten) times[^.|]{0,90}\bJava\b|\bJava\b[^.|]{0,90}\b(10|ten) times": "10 times less CPU than the leading Java tool",
+    r"AUC at most 0\.60?\b": "Nobody tells decoys (AUC at most 0.60 in the attacks we know)",
+    r"nobody (outside|who knows the population) (can )?tell": "nobody outside can tell which is which",
+    r"look alike to whoever knows the population": "pairs look alike to whoever knows the population",
+    r"are found among [^.]{0,40}whatever they do|who collude is named, whatever they do": "who collude is named, whatever they do",
+    r"cannot be tried again|nobody can trace until": "a trace repeats, and cannot be tried again until it pleases",
+    r"ways tell (her|him|them|eve) nothing": "8 of 8 ways tell her nothing",
+    r"no row above a limit gets through": "No row above a limit gets through, by whichever statement",
+    r"no way was forgotten": "That no way was forgotten is by test",
+    r"model's own, which are often too cautious": "these are the model's own, which are often too cautious",
+}
+"""What must not be said again, and a sentence that said it."""
+KINDS = ("*.py", "*.html", "*.js", "*.md", "*.toml")
+WARNING = "not a barrier against an attacker"
+GATEWAY_PAGES = (
+    "explain/gateway.md",
+    "explain/limitations.md",
+    "explain/promise.md",
+    "explain/threat-model.md",
+    "how-to/put-a-gateway-before-postgresql.md",
+    "how-to/see-who-has-seen-how-much.md",
+    "index.md",
+    "reference/commands.md",
+    "start/first-gateway.md",
+)
+
+
+def plain(text: str) -> str:
+    """Text on one line, without the marks around strings of a program that goes on in the next line."""
+    return " ".join(re.sub(r'"\s*\n\s*f?"', "", text).split())
+
+
+def texts() -> Iterator[Path]:
+    """All that people read: pages, programs that print something, and what is beside them."""
+    yield from PAGES
+    yield from (ROOT / one for one in ("CITATION.cff", "CONTRIBUTING.md", "SECURITY.md", "pyproject.toml"))
+    yield from DOCS.rglob("*.ipynb")
+    for folder in ("src", "benchmarks", "examples", "handbook"):
+        for kind in KINDS:
+            yield from (ROOT / folder).rglob(kind)
+
+
+def text(path: str) -> str:
+    """A page of the documentation."""
+    return (DOCS / path).read_text(encoding="utf-8")
+
+
+def page(path: str) -> str:
+    """The same on one line."""
+    return plain(text(path))
+
+
+@pytest.mark.parametrize("pattern", RETRACTED)
+def test_what_was_taken_back_is_said_nowhere(pattern: str) -> None:
+    found = {
+        str(path.relative_to(ROOT)): match[0]
+        for path in texts()
+        if (match := re.search(pattern, plain(path.read_text(encoding="utf-8")), re.IGNORECASE))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(("pattern", "said"), RETRACTED.items())
+def test_what_was_taken_back_would_be_noticed(pattern: str, said: str) -> None:
+    assert re.search(pattern, plain(said), re.IGNORECASE)
+
+
+def test_strings_of_a_program_are_read_across_lines() -> None:
+    assert (
+        plain('click.echo(\n    f"8 of 8 ways tell "\n    "her nothing."\n)')
+        == 'click.echo( f"8 of 8 ways tell her nothing." )'
+    )
+
+
+@pytest.mark.parametrize("path", GATEWAY_PAGES)
+def test_pages_about_the_gateway_say_what_it_is_not(path: str) -> None:
+    assert WARNING in page(path)
+
+
+def test_the_readme_says_what_the_gateway_is_not() -> None:
+    told = (ROOT / "README.md").read_text(encoding="utf-8")
+    row = next(line for line in told.splitlines() if line.startswith("| gateway |"))
+    assert WARNING in row
+    assert WARNING in plain(told.partition("## Honest limits")[2])
+
+
+def test_the_command_says_what_the_gateway_is_not() -> None:
+    told = CliRunner().invoke(cli, ["gateway", "--help"])
+    assert told.exit_code == 0
+    assert WARNING in plain(told.output)
+
+
+def test_the_browser_and_reports_say_what_the_gateway_is_not() -> None:
+    assert WARNING in plain((FOLDER / "templates" / "gateway.html").read_text(encoding="utf-8"))
+    assert any(WARNING in sentence for sentence in ABOUT_PROJECTS)
+
+
+MEASURED = {
+    "explain/limitations.md": (
+        "all 1,000 patients at an exposure of 0.000 in 0.2 s",
+        "21 of 23 attacks gave away more than the limit, while 10 of 40 honest questions were refused",
+        "46 %",
+        "an AUC of 1.00",
+        "0.775",
+        "0.60, 0.80 and 0.97",
+        "5 to 16 %",
+        "94.6 %",
+        "73.5 %",
+        "80 % of small ZIP areas",
+    ),
+    "explain/marks.md": ("an AUC of 1.00", "0.63 to 0.65", "46 %"),
+    "explain/tracing.md": ("46 %", "never named", "0.24 %"),
+    "explain/gateway.md": ("all 1,000 patients at an exposure of 0.000 in 0.2 s", "21 of 23", "10 of 40"),
+    "how-to/find-candidate-pairs.md": ("5 to 16 %", "94.6 %", "73.5 %"),
+    "how-to/link-two-tables-in-the-browser.md": ("5 to 16 %",),
+    "how-to/release-to-several-recipients.md": ("80 % of small ZIP areas", "never named"),
+}
+
+
+@pytest.mark.parametrize(("path", "figure"), [(path, one) for path, told in MEASURED.items() for one in told])
+def test_what_others_measured_is_on_the_page(path: str, figure: str) -> None:
+    assert figure in page(path)
+
+
+def seconds(cell: str) -> list[float]:
+    """The CPU seconds in a cell, one per share of people suppressed."""
+    return [float(one) for one in cell.split(",")]
+
+
+def test_how_search_compares_is_said_as_the_table_of_times_has_it() -> None:
+    rows = re.findall(
+        r"^\| `\w+` \| ([\d., ]+) \| ([\d., ]+) \| ([\d., ]+) \|$", text("explain/optimal-generalisation.md"), re.M
+    )
+    java, bare, compiled = (np.array([seconds(cell) for cell in column]) for column in zip(*rows, strict=True))
+    assert java.shape == bare.shape == compiled.shape == (5, 3)
+    slower = f"slower in {int((bare > java).sum())} of {java.size} cells"
+    ranges = [f"{(java / ours).min():.1f} to {(java / ours).max():.1f} times" for ours in (bare, compiled)]
+    for path in (ROOT / "README.md", DOCS / "explain/limitations.md", DOCS / "explain/optimal-generalisation.md"):
+        told = plain(path.read_text(encoding="utf-8"))
+        for words in (slower, *ranges):
+            assert words in told
+
+
+def test_group_sizes_of_figure_10_are_those_of_the_engine() -> None:
+    found = unreproduced.by_setting()
+    for path in ("explain/limitations.md", "explain/case-study-attacker.md"):
+        for key, words in (("constant", "constant detection"), ("once", "one penalty"), ("rising", "rising detection")):
+            assert f"{found[key][0]} and {found[key][1]} with {words}" in page(path)
+
+
+def test_reports_on_pairs_and_traces_say_what_they_do_not_cover() -> None:
+    assert "5 to 16 %" in LINKED
+    assert any("relatives" in sentence.lower() for sentence in ABOUT_PAIRS)
+    assert any("never named" in sentence for sentence in ABOUT_TRACES)
+
+
+def test_strategies_that_were_played_are_counted_as_such() -> None:
+    """Who adds a strategy must say so where the number of marks is stated."""
+    assert len(strategies(3)) == 5
+    for path in ("explain/marks.md", "explain/limitations.md"):
+        assert "five strategies" in page(path)
