@@ -56,7 +56,14 @@ def test_from_a_plan_to_copies_that_are_handed_over(app: FastAPI) -> None:
     number = plan(app, one)
     assert work_off(app) == ["done"]
     page = words_of(one.get(f"/releases/plans/{number}"))
-    for words in ("marks", "of rows lost", "classifier (AUC)", "claims until a name", "look alike to whoever knows"):
+    for words in (
+        "marks",
+        "of rows lost",
+        "classifier (AUC)",
+        "claims until a name",
+        "of about the same size",
+        "was never named",
+    ):
         assert words in page
     assert "1 release awaits your approval: spring." in words_of(other.get("/"))
     assert "1 release that you planned awaits another custodian: spring." in words_of(one.get("/"))

@@ -32,6 +32,14 @@ def test_without_a_gateway_the_page_says_how_to_start_one(app: FastAPI) -> None:
     assert "discreet gateway --upstream" in page
 
 
+def test_the_page_says_what_the_gateway_is_not_with_and_without_users(app: FastAPI) -> None:
+    browser = signed_in(app, "auditor")
+    before = browser.get("/gateway").text
+    answered(app.state.site.ledger, "low", "0", "1", limit="2")
+    for page in (before, browser.get("/gateway").text):
+        assert "It is not a barrier against an attacker" in page
+
+
 @BOTH_STORES
 def test_users_are_ranked_by_the_share_of_their_limit(app: FastAPI) -> None:
     ledger = app.state.site.ledger
