@@ -65,7 +65,7 @@ class Table:
         if self.policy is None or self.policy.person == "row":
             return {}
         self.require(self.policy.identifiers)
-        found = {name: self.engine.numbering(name) for name in self.policy.identifiers}
+        found = {name: self.engine.numbering(name) for name in self.policy.identifiers if name != self.policy.count}
         return {name: numbering for name, numbering in found.items() if numbering.repeats}
 
     def refuse_several_rows_a_person(self) -> None:
