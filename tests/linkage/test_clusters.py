@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -91,3 +93,24 @@ def _greedy(pairs: list[tuple[int, int, int]]) -> list[bool]:
             won[pair] = True
             used |= {(0, pair[0]), (1, pair[1])}
     return list(won.values())
+
+
+def seconds_for(pairs: int) -> float:
+    """CPU time for so many pairs, nearly all of weights of their own."""
+    luck = np.random.default_rng(5)
+    first, second = (luck.integers(0, pairs // 2, pairs) for _ in range(2))
+    begun = time.process_time()
+    won, _ = one_to_one(first, second, luck.random(pairs))
+    assert won.any()
+    return time.process_time() - begun
+
+
+def test_matching_takes_time_in_proportion_to_the_pairs() -> None:
+    """Eight times as many pairs: eight times as long, where growing sets were copied for every weight sixty-four times."""
+    few = min(seconds_for(10_000) for _ in range(3))
+    assert min(seconds_for(80_000) for _ in range(3)) < 24 * few
+
+
+@pytest.mark.slow
+def test_two_million_pairs_are_matched_in_seconds() -> None:
+    assert seconds_for(2_000_000) < 20

@@ -14,6 +14,7 @@ from discreet.gateway.publication import SEEN, Publication
 from discreet.misuse.bitmaps import bitmap
 from discreet.misuse.exposure import Exposure
 from discreet.misuse.knowledge import Knowledge
+from discreet.misuse.measured import within
 
 Flags = NDArray[np.bool_]
 
@@ -36,7 +37,7 @@ def decide(exposure: Exposure, publication: Publication, limit: Limit, *, at: fl
     """Release it if all is within the limit; else what the limit's action makes of it."""
     exposure, publication = linked(exposure, publication, at=at)
     whole = exposure.learn(publication.knowledge(), at=at)
-    if whole.value <= limit.value:
+    if within(whole.value, limit.value):
         return Outcome("release", whole)
     if limit.action == "alert":
         return Outcome("alert", whole)
@@ -74,7 +75,7 @@ def _subset(exposure: Exposure, publication: Publication, limit: Limit, at: floa
     def after(number: int) -> Exposure:
         return exposure.learn(publication.knowledge(np.concatenate([order[:number], behind])), at=at)
 
-    number = _largest(len(order), lambda number: after(number).value <= limit.value)
+    number = _largest(len(order), lambda number: within(after(number).value, limit.value))
     if not number:
         return Outcome("deny", exposure)
     kept = np.zeros(len(order), dtype=np.bool_)
@@ -96,7 +97,7 @@ def _mask(exposure: Exposure, publication: Publication, limit: Limit, at: float)
     def after(number: int) -> Exposure:
         return exposure.learn(publication.knowledge(masked=masks(number)), at=at)
 
-    number = _largest(len(bounds), lambda number: after(number).value <= limit.value)
+    number = _largest(len(bounds), lambda number: within(after(number).value, limit.value))
     if not number:
         return Outcome("deny", exposure)
     shown = {name: its[: publication.rows] for name, its in masks(number).items()}

@@ -20,6 +20,7 @@ from discreet.gateway.publication import Publication
 from discreet.gateway.runs import Run
 from discreet.gateway.understanding import Understood
 from discreet.gateway.words import cannot_write, notice_of
+from discreet.misuse.measured import within
 
 if TYPE_CHECKING:
     from discreet.gateway.governing import Governor
@@ -52,7 +53,7 @@ class Judging:
         account = self._account
         if not account.has_released(run.digest, held.data, self._governor.clock()):
             return False
-        return account.value <= self.limit().value
+        return bool(within(account.value, self.limit().value))
 
     async def _weighed(self, run: Run, behind: list[Understood], held: Held) -> Decision:
         try:

@@ -17,6 +17,7 @@ from discreet.gateway.publication import Publication
 from discreet.gateway.redaction import redacted
 from discreet.gateway.runs import Names, Run, digest_of, renewed
 from discreet.gateway.understanding import Text, Understood
+from discreet.misuse.measured import within
 
 if TYPE_CHECKING:
     from discreet.gateway.governing import Governor
@@ -182,7 +183,7 @@ class Watch:
         for question in self._open_questions(run):
             exposure = exposure.learn(question.knowledge(), at=at)
         self._running = [*[one for one in self._running if one.open][-PENDING:], run]
-        if exposure.value <= limit.value or limit.action == "alert" or not self._governor.enforces:
+        if within(exposure.value, limit.value) or limit.action == "alert" or not self._governor.enforces:
             return hold
         columns = [leaf[1] for one in run.questions() if one.reading is not None for leaf in sorted(one.reading.asked)]
         run.open = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,20 +92,21 @@ def one_to_one(first: Records, second: Records, weight: Floats) -> tuple[Bools, 
     ([True, False, True], [False, False, False])
     """
     won, tied = np.zeros(len(weight), dtype=np.bool_), np.zeros(len(weight), dtype=np.bool_)
-    taken: set[tuple[int, int]] = set()
     order = np.argsort(-weight, kind="stable")
-    begins = np.flatnonzero(np.concatenate([[True], np.diff(weight[order]) != 0])) if len(order) else np.zeros(0, int)
-    for group in np.split(order, begins[1:]) if len(order) else []:
-        sides = {int(pair): ((0, int(first[pair])), (1, int(second[pair]))) for pair in group}
-        free = {pair: two for pair, two in sides.items() if not taken & set(two)}
-        wanted: dict[tuple[int, int], int] = {}
-        for two in free.values():
-            for side in two:
-                wanted[side] = wanted.get(side, 0) + 1
-        for pair, two in free.items():
-            alone = wanted[two[0]] == wanted[two[1]] == 1
-            won[pair], tied[pair] = alone, not alone
-        taken |= wanted.keys()
+    sides = list(zip(first[order].tolist(), second[order].tolist(), strict=True))
+    ends = np.append(np.flatnonzero(np.diff(weight[order])) + 1, len(order)).tolist() if len(order) else []
+    taken: tuple[set[int], set[int]] = set(), set()
+    for begin, end in zip([0, *ends], ends, strict=False):
+        free = [
+            place for place in range(begin, end) if sides[place][0] not in taken[0] and sides[place][1] not in taken[1]
+        ]
+        wanted = [Counter(sides[place][side] for place in free) for side in (0, 1)] if len(free) > 1 else None
+        for place in free:
+            here, there = sides[place]
+            alone = wanted is None or wanted[0][here] == wanted[1][there] == 1
+            won[order[place]], tied[order[place]] = alone, not alone
+        for side in (0, 1):
+            taken[side].update(sides[place][side] for place in free)
     return won, tied
 
 

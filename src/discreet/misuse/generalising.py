@@ -17,7 +17,7 @@ from discreet.misuse import rebuilding
 from discreet.misuse.cells import coded
 from discreet.misuse.columns import Columns
 from discreet.misuse.crowds import Crowds
-from discreet.misuse.measured import power
+from discreet.misuse.measured import power, within
 from discreet.misuse.prepared import Prepared
 from discreet.misuse.reading import columns_of
 from discreet.misuse.reducing import check_limit
@@ -63,7 +63,7 @@ def reduce_by_generalising(
 
 
 def _unless_above(result: Any, scorer: Scorer, columns: Columns, limit: float) -> Any:
-    if scorer.columns(columns).value > limit:
+    if not within(scorer.columns(columns).value, limit):
         raise _refusal(limit)
     return rebuilding.take(result, columns, np.arange(columns.rows))
 
@@ -96,13 +96,13 @@ class Coarsening:
         Nodes are met in the order of their losses; loss only grows, and the score only falls, as values get coarser.
         """
         top = tuple(hierarchy.height - 1 for hierarchy in self.hierarchies)
-        if self.score(top) > limit:
+        if not within(self.score(top), limit):
             raise _refusal(limit)
         bottom = (0,) * len(top)
         queue, met = [(self.loss(bottom), bottom)], {bottom}
         while True:
             _, node = heapq.heappop(queue)
-            if self.score(node) <= limit:
+            if within(self.score(node), limit):
                 return node
             for above in _successors(node, top):
                 if above not in met:

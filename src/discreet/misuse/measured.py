@@ -15,8 +15,19 @@ from discreet.misuse.prepared import Plan
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.wording import percent
 
+TOLERANCE = 1e-9
+"""Scores are sums of floats: what is exactly at a limit on paper may come out the least bit above it."""
 SHOWN = 10
 """How many of the rows that weigh most are named."""
+
+
+def within(score: Any, limit: float) -> Any:
+    """Whether a score, or each of an array of scores, is at most the limit. One that is exactly there is within it.
+
+    >>> within(0.1 + 0.2, 0.3), within(0.300001, 0.3)
+    (True, False)
+    """
+    return score <= limit + TOLERANCE
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.errors import UsageError
 from discreet.kernel.hierarchy import Ints
 from discreet.misuse import rebuilding
-from discreet.misuse.measured import power
+from discreet.misuse.measured import power, within
 from discreet.misuse.reading import columns_of
 from discreet.misuse.scoring import Scorer, added, scorer_for
 from discreet.misuse.sensitivity import Sensitivity
@@ -53,8 +53,7 @@ def _least(scores: Floats, scorer: Scorer, limit: float) -> Ints:
     """
     order = np.argsort(scores, kind="stable")
     powers = np.array([power(rows, scorer.x) for rows in range(1, len(scores) + 1)])
-    within = powers * scores[order] <= limit
-    return np.sort(order[: int(within.sum())])
+    return np.sort(order[: int(within(powers * scores[order], limit).sum())])
 
 
 def _lightest(weights: Floats, scorer: Scorer, limit: float) -> Ints:
@@ -66,7 +65,9 @@ def _lightest(weights: Floats, scorer: Scorer, limit: float) -> Ints:
     ordered = weights[order]
     last = np.append(ordered[1:] != ordered[:-1], True) if len(ordered) else np.zeros(0, dtype=bool)
     sizes = np.flatnonzero(last) + 1
-    allowed = [size for size in sizes.tolist() if power(size, scorer.x) * float(ordered[size - 1] / size) <= limit]
+    allowed = [
+        size for size in sizes.tolist() if within(power(size, scorer.x) * float(ordered[size - 1] / size), limit)
+    ]
     return np.sort(order[: max(allowed, default=0)])
 
 
@@ -99,7 +100,7 @@ def reduce_cells(
     heavy = np.arange(rows)
     while len(heavy):
         sums = added(list(left[:, heavy]), len(heavy))
-        heavy = heavy[factor * (np.minimum(sums, 1.0) / crowds[heavy]) > limit]
+        heavy = heavy[~within(factor * (np.minimum(sums, 1.0) / crowds[heavy]), limit)]
         worst = left[:, heavy].argmax(axis=0) if len(heavy) else heavy
         left[worst, heavy], empty[worst, heavy] = 0.0, True
     return rebuilding.blank(result, columns, dict(zip(plan.sensitive, empty, strict=True)))

@@ -11,6 +11,7 @@ import click
 from discreet.cli import console
 from discreet.errors import UsageError
 from discreet.misuse import Score, Sensitivity, score
+from discreet.misuse.measured import within
 from discreet.policy import Policy
 from discreet.sources import Table, read
 from discreet.wording import percent
@@ -73,7 +74,7 @@ def command(
             request=request,
             dialect=dialect,
         )
-    exceeded = limit is not None and found.value > limit
+    exceeded = limit is not None and not within(found.value, limit)
     if as_json:
         console.data({**found.to_dict(), "limit": {"value": _finite(limit), "exceeded": exceeded}})
     else:
@@ -126,6 +127,6 @@ def _sentences(found: Score, source: Table, limit: float | None) -> list[str]:
     if found.added:
         said.append(f"Its request gives away {', '.join(found.added)}, which counted as known of every row.")
     if limit is not None:
-        verdict = "above" if found.value > limit else "within"
+        verdict = "within" if within(found.value, limit) else "above"
         said.append(f"This is {verdict} the limit of {limit:.4g}.")
     return said
