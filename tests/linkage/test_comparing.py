@@ -40,8 +40,8 @@ def icons(pair: Comparison) -> list[str]:
         ("string", "Al", "Alexander", "@@ &&&&&&&&&", "Al Alexander", ["different"]),
         ("string", "Smith", "Jones", "@@@@@ &&&&&", None, ["different"]),
         ("string", "Zoe\u0308", "Zoe", "**@ **&", "**e\u0308 **e", ["replace"]),
-        ("date", "08/09/1964", "09/08/1964", "*@/*@/**** *&/*&/****", "*8/*9/**** *9/*8/****", ["date-swap"]),
-        ("date", "08/28/1964", "28/08/1946", "@*/@*/**@& &*/&*/**&@", "0*/2*/**64 2*/0*/**46", ["date-swap", "transpose"]),
+        ("date", "08/09/1964", "09/08/1964", "*@/*&/**** *&/*@/****", "*8/*9/**** *9/*8/****", ["date-swap"]),
+        ("date", "08/28/1964", "28/08/1946", "@*/&*/**@& &*/@*/**&@", "0*/2*/**64 2*/0*/**46", ["date-swap", "transpose"]),
         ("date", "1964-08-09", "1964-08-19", "****-**-@* ****-**-&*", "****-**-0* ****-**-1*", ["replace"]),
         ("date", "1964-08-09", "08/19/1964", "****-**-@* **/&*/****", "****-**-0* **/1*/****", ["replace"]),
         ("date", "1964-08-09", "08/09/1964", "****-**-** **/**/****", "****-**-** **/**/****", ["equal"]),
@@ -68,9 +68,17 @@ def test_what_is_seen(kind: Any, a: Any, b: Any, masked: str, partial: str | Non
 
 def test_exchanged_day_and_month_in_whole() -> None:
     pair = compare("date", "08/09/1964", "09/08/1964", date_swap="whole")
-    assert pair.masked == ("@@/@@/****", "&&/&&/****")
+    assert pair.masked == ("@@/&&/****", "&&/@@/****")
     assert pair.partial == ("08/09/****", "09/08/****")
     assert icons(pair) == ["date-swap"]
+
+
+def test_exchanged_parts_are_crossed_as_the_first_row_writes_them() -> None:
+    """What has one sign in a row is found under the same sign in the other."""
+    german = compare("date", "09.08.1964", "08.09.1964", formats="DD.MM.YYYY")
+    assert german.masked == ("*@.*&.****", "*&.*@.****")
+    mixed = compare("date", "08/09/1964", "1964-09-08")
+    assert mixed.masked == ("*@/*&/****", "****-*&-*@")
 
 
 def test_declared_formats() -> None:

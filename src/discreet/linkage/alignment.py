@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-SAME, REPLACED, ALONE, FIRST, SECOND, SWAPPED, DIFFERENT = "=", "r", "a", "f", "s", "w", "d"
+SAME, REPLACED, ALONE, FIRST, SECOND, SWAPPED, CROSSED, DIFFERENT = "=", "r", "a", "f", "s", "w", "x", "d"
 """What became of a character: found in the other value; replaced; without counterpart; the first or the second of two
-neighbours that changed places; in a part that changed places with another; in a value that is different as a whole."""
+neighbours that changed places; in the first or the second of two parts that did; in a value that is different as a whole."""
 
 _TRANSPOSED, _GAP_IN_B, _GAP_IN_A, _SUBSTITUTED, _EQUAL = range(5)
 _NEVER = 1 << 30

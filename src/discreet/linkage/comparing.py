@@ -7,7 +7,18 @@ from typing import Any, Literal
 
 from discreet.errors import UsageError
 from discreet.linkage import marks
-from discreet.linkage.alignment import ALONE, DIFFERENT, FIRST, REPLACED, SAME, SECOND, SWAPPED, align, distance
+from discreet.linkage.alignment import (
+    ALONE,
+    CROSSED,
+    DIFFERENT,
+    FIRST,
+    REPLACED,
+    SAME,
+    SECOND,
+    SWAPPED,
+    align,
+    distance,
+)
 from discreet.linkage.characters import LONGEST, characters, check_normalisations, value_of
 from discreet.linkage.comparison import KINDS, Comparison, Kind
 from discreet.linkage.dates import DAY, DIGITS, FORMATS, MONTH, YEAR, Layout, check_formats, read_date
@@ -162,7 +173,7 @@ def _date(a: str, b: str, formats: tuple[str, ...], date_swap: DateSwap) -> Comp
         return _aligned("date", a, b, left, right, SAME * DIGITS, SAME * DIGITS, (written, otherwise))
     exchanged = left[MONTH] == right[DAY] and left[DAY] == right[MONTH] and left[MONTH] != left[DAY]
     if exchanged:
-        signs = _digit_signs(left[YEAR], right[YEAR]) + _swap_signs(left, right, date_swap)
+        signs = _digit_signs(left[YEAR], right[YEAR]) + _swap_signs(left, right, date_swap, written)
     elif all(left[part] != right[part] for part in (YEAR, MONTH, DAY)):
         return _different("date", a, b, left, right, (written, otherwise))
     else:
@@ -179,10 +190,14 @@ def _unread(a: str, b: str, first: tuple[str, Layout] | None, second: tuple[str,
     return _different("date", a, b, left, right, (written, otherwise))
 
 
-def _swap_signs(left: str, right: str, date_swap: DateSwap) -> str:
-    """Month and day changed places: the digits that differ, or all four."""
+def _swap_signs(left: str, right: str, date_swap: DateSwap, written: Layout) -> str:
+    """Month and day changed places: the digits that differ, or all four, crosswise as the first row writes them."""
     both = zip(left[MONTH] + left[DAY], right[MONTH] + right[DAY], strict=True)
-    return "".join(SAME if x == y and date_swap == "digits" else SWAPPED for x, y in both)
+    month_first = written.places.index(MONTH.start) < written.places.index(DAY.start)
+    crossed = (SWAPPED, SWAPPED, CROSSED, CROSSED) if month_first else (CROSSED, CROSSED, SWAPPED, SWAPPED)
+    return "".join(
+        SAME if x == y and date_swap == "digits" else sign for (x, y), sign in zip(both, crossed, strict=True)
+    )
 
 
 def _digit_signs(left: str, right: str) -> str:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Literal
 
-from discreet.linkage.alignment import ALONE, DIFFERENT, FIRST, REPLACED, SAME, SECOND, SWAPPED
+from discreet.linkage.alignment import ALONE, CROSSED, DIFFERENT, FIRST, REPLACED, SAME, SECOND, SWAPPED
 from discreet.linkage.dates import Layout
 
 Mode = Literal["masked", "partial", "full"]
@@ -24,6 +24,7 @@ _KINDS = {
     FIRST: "transpose",
     SECOND: "transpose",
     SWAPPED: "swap",
+    CROSSED: "swap",
     DIFFERENT: "different",
 }
 
@@ -109,7 +110,7 @@ class Side:
     def _masked(self, sign: str) -> str:
         if sign == SAME:
             return STAR
-        return _OTHER[self.symbol] if sign == SECOND else self.symbol
+        return _OTHER[self.symbol] if sign in (SECOND, CROSSED) else self.symbol
 
     def __repr__(self) -> str:
         return f"Side({self.text('masked')})"
