@@ -58,9 +58,11 @@ def test_copies_are_disjoint_within_budget_and_made_of_the_riskiest(
     ]
     taken = sorted(int(link) for copy in made.copies for link in copy.decoy_links)
     assert taken == sorted(usable)[: recipients * decoys]
-    gone = [place for copy in made.copies for place in copy.removed.tolist()]
-    assert len(set(gone)) == len(gone) == recipients * classes_per_recipient(budget, len(released), recipients)
+    alone = [place for copy in made.copies for place in copy.alone.tolist()]
+    assert len(set(alone)) == len(alone) == recipients * classes_per_recipient(budget, len(released), recipients)
     for copy in made.copies:
+        assert set(copy.removed.tolist()) == set(alone) - set(copy.alone.tolist())
+        assert len(copy.removed) <= budget * len(released)
         assert len(copy.decoys) == decoys
         assert (copy.decoys.sizes >= everything.k).all()
         assert (copy.decoys.sizes <= copy.decoy_links).all()
@@ -71,7 +73,7 @@ def test_copies_are_disjoint_within_budget_and_made_of_the_riskiest(
 @pytest.mark.parametrize("removal", ["random", "size", "risk"])
 def test_each_removal_takes_what_its_name_says(removal: str) -> None:
     made = plan(2, decoys=2, removal=removal, budget=0.05)
-    gone = np.concatenate([copy.removed for copy in made.copies])
+    gone = np.concatenate([copy.alone for copy in made.copies])
     released = made.linked.released
     assert len(gone) > 4
     if removal == "size":
@@ -80,7 +82,7 @@ def test_each_removal_takes_what_its_name_says(removal: str) -> None:
         assert sorted(made.linked.links[gone]) == sorted(made.linked.links)[: len(gone)]
     if removal == "random":
         assert set(gone.tolist()) != set(
-            np.concatenate([c.removed for c in plan(2, 2, decoys=2, removal=removal).copies])
+            np.concatenate([c.alone for c in plan(2, 2, decoys=2, removal=removal).copies])
         )
 
 
@@ -189,7 +191,27 @@ def test_words_and_json_hold_no_secret() -> None:
         assert not any(str(cell) in told for cell in look if cell and len(cell) > 3)
 
 
-def test_disjoint_pairs_share_no_removed_class() -> None:
-    made = plan(4, decoys=1, budget=0.2, removal="random")
-    for one, other in combinations(made.copies, 2):
-        assert not set(one.removed.tolist()) & set(other.removed.tolist())
+@settings(deadline=None, max_examples=examples(60))
+@given(
+    recipients=st.integers(2, 6),
+    decoys=st.integers(1, 3),
+    removal=st.sampled_from(["random", "size", "risk"]),
+    budget=st.sampled_from([0.0, 0.02, 0.05]),
+    seed=st.integers(0, 99),
+)
+def test_what_only_one_of_a_coalition_holds_is_a_decoy_as_often_as_the_paper_says(
+    recipients: int, decoys: int, removal: str, budget: float, seed: int
+) -> None:
+    """By looking at what each recipient holds, for coalitions of every size; link counts and sizes aside."""
+    made = plan(recipients, seed, decoys=decoys, removal=removal, budget=budget)
+    held = {copy.recipient: made.seen_by(copy.recipient) for copy in made.copies}
+    own = classes_per_recipient(budget, len(made.linked.released), recipients)
+    for size in range(2, recipients + 1):
+        for coalition in combinations(held, size):
+            holders = Counter(look for member in coalition for look in held[member].tuples)
+            assert set(holders.values()) <= {1, size}
+            for member in coalition:
+                copy = held[member]
+                alone = [decoy for look, decoy in zip(copy.tuples, copy.decoy, strict=True) if holders[look] == 1]
+                assert (len(alone), sum(alone)) == (decoys + own, decoys)
+                assert sum(alone) / len(alone) == made.probability_of_decoy(member)

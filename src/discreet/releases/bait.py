@@ -19,7 +19,7 @@ from discreet.kernel import Classes
 from discreet.kernel.hierarchy import Ints, Label
 from discreet.releases.kinship import same_origin
 from discreet.releases.linked import Candidates, Linked
-from discreet.releases.removal import classes_per_recipient, deal, removed_classes
+from discreet.releases.removal import classes_kept_alone, classes_per_recipient, deal
 from discreet.releases.sizes import decoy_sizes
 from discreet.wording import fine_percent
 
@@ -36,8 +36,10 @@ class Baited:
     """Classes of people who are not in the data, with the number of rows each gets."""
     decoy_links: Ints
     """Per decoy, the people of the population who look like it."""
+    alone: Ints
+    """Places, among the released classes, of those that no other copy has,"""
     removed: Ints
-    """Places, among the released classes, of those this copy lacks."""
+    """and of those that this copy lacks, since another copy alone has them."""
     removed_records: int
     """People in them."""
     shift: float
@@ -49,6 +51,7 @@ class Baited:
             "recipient": self.recipient,
             "decoys": len(self.decoys),
             "decoy_records": self.decoys.records,
+            "alone": len(self.alone),
             "removed": len(self.removed),
             "removed_records": self.removed_records,
             "shift": self.shift,
@@ -104,13 +107,14 @@ class BaitPlan:
         return Copy(tuple(tuples[place] for place in order), sizes[order], links[order], decoy[order])
 
     def probability_of_decoy(self, recipient: str) -> float:
-        """The paper's n_d/(n_d + n_e): how likely a class that two colluding copies do not share is a decoy.
+        """The paper's n_d/(n_d + n_e): how likely a class that only one copy of a coalition holds is a decoy.
 
-        This is no guarantee, and is never shown as one. It holds only against recipients without population data;
-        whoever can count look-alikes tells decoys from removed classes nearly always.
+        It is the same for coalitions of every size, since a copy has each of its n_e classes alone among all copies. This
+        is no guarantee, and is never shown as one. It holds only against recipients without population data; those who
+        can count look-alikes tell decoys from real classes nearly always.
         """
         mine = self.of(recipient)
-        return len(mine.decoys) / (len(mine.decoys) + len(mine.removed))
+        return len(mine.decoys) / (len(mine.decoys) + len(mine.alone))
 
     def hits(self, leaked: Classes) -> dict[str, int]:
         """Per recipient, how many of his decoys a leaked copy shows, at its own or any coarser levels.
@@ -130,8 +134,8 @@ class BaitPlan:
         share = max(copy.removed_records for copy in self.copies) / self.linked.released.records
         return (
             f"{len(self.copies):,} recipients get {len(first.decoys):,} decoys each, none in two copies, of {self.available:,} "
-            f"candidates; each copy lacks {len(first.removed):,} real classes ({self.removal}), at most {fine_percent(share)} of "
-            f"its people. A recipient with a list of the population can tell these decoys by counting look-alikes, alone or "
+            f"candidates, and {len(first.alone):,} real classes ({self.removal}) that no other copy has; so each copy lacks "
+            f"{len(first.removed):,} real classes, at most {fine_percent(share)} of the people. A recipient with a list of the population can tell these decoys by counting look-alikes, alone or "
             f"with others."
         )
 
@@ -161,9 +165,10 @@ def plan_bait(
     least_factor: float = 1.0,
     subjects: bool = False,
 ) -> BaitPlan:
-    """Choose decoys by risk factor, the largest first, and deal them out; then take real classes out of each copy.
+    """Choose decoys by risk factor, the largest first, and deal them out; then real classes that one copy keeps alone.
 
-    `budget` is the share of the released classes that all copies together may lose; `least_factor` leaves out candidates
+    Each recipient's own real classes are taken out of the copies of all others, so that a class which only one of several
+    colluding copies holds need not be a decoy. `budget` is the share of the released classes that a copy may lose so; `least_factor` leaves out candidates
     of less risk; `subjects` allows candidates in which people of the data were left out. Whoever knows the state of
     `rng` knows the decoys: seed it with a secret.
     """
@@ -176,10 +181,11 @@ def plan_bait(
             remedy="Give fewer decoys to each, lower the least factor, or look at other limits: release feasibility --grid.",
         )
     per_copy = classes_per_recipient(budget, len(linked.released), len(recipients))
-    gone = removed_classes(linked, removal, per_copy, len(recipients), rng)
+    alone = classes_kept_alone(linked, removal, per_copy, len(recipients), rng)
     hands = deal(usable, decoys, len(recipients), rng)
     copies = tuple(
-        _baited(linked, name, hand, removed, rng) for name, hand, removed in zip(recipients, hands, gone, strict=True)
+        _baited(linked, name, hand, own, np.setdiff1d(np.concatenate(alone), own), rng)
+        for name, hand, own in zip(recipients, hands, alone, strict=True)
     )
     return BaitPlan(linked, copies, removal, float(budget), len(usable))
 
@@ -193,13 +199,13 @@ def ranked(candidates: Candidates, *, least_factor: float, subjects: bool, rng: 
     return shuffled[np.argsort(candidates.links[shuffled], kind="stable")]
 
 
-def _baited(linked: Linked, recipient: str, hand: Ints, removed: Ints, rng: np.random.Generator) -> Baited:
+def _baited(linked: Linked, recipient: str, hand: Ints, alone: Ints, removed: Ints, rng: np.random.Generator) -> Baited:
     chosen = np.zeros(len(linked.candidates), dtype=bool)
     chosen[hand] = True
     places = linked.candidates.classes.keep(chosen)
     decoys = Classes(places.columns, places.codes, decoy_sizes(linked, places.sizes, rng))
     people = int(linked.released.sizes[removed].sum())
-    return Baited(recipient, decoys, places.sizes, removed, people, _shift(linked, decoys, removed))
+    return Baited(recipient, decoys, places.sizes, alone, removed, people, _shift(linked, decoys, removed))
 
 
 def _shift(linked: Linked, decoys: Classes, removed: Ints) -> float:

@@ -1,4 +1,7 @@
-"""Real classes taken out of copies, so that a class which only some copies have need not be a decoy (AnonTokens)."""
+"""Real classes that one copy keeps alone, so that a class which no other copy has need not be a decoy (AnonTokens).
+
+For each recipient some classes are chosen and taken out of the copies of all the others (Section 3 of the paper).
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,13 @@ def _risky(linked: Linked, rng: np.random.Generator) -> Ints:
 
 
 REMOVALS: dict[str, Pool] = {"random": _any, "size": _small, "risk": _risky}
-"""How the classes to remove are chosen."""
+"""How the classes that one copy keeps alone are chosen."""
 
 
 def classes_per_recipient(budget: float, classes: int, recipients: int) -> int:
-    """Real classes that each copy may lose: n_e = floor(b * E_d / N_r), b being the share of all copies together.
+    """Real classes that each copy keeps alone: n_e = floor(b * E_d / N_r).
+
+    Each copy then lacks those of all others, (N_r - 1) * n_e, which is less than the share b of the classes.
 
     >>> classes_per_recipient(0.05, 1000, 7)
     7
@@ -56,7 +61,7 @@ def recipients_without_removal(candidates: int, decoys: int) -> int:
 
 
 def recipients_by_size(close_to_k: int, removed: int) -> int:
-    """Recipients from whose copies so many classes close to k can be taken, none from two: floor(K / d).
+    """Recipients who can keep so many classes close to k alone, none of them two: floor(K / d).
 
     >>> recipients_by_size(21, 5)
     4
@@ -64,15 +69,15 @@ def recipients_by_size(close_to_k: int, removed: int) -> int:
     return close_to_k // _positive(removed, "removed classes")
 
 
-def removed_classes(linked: Linked, how: str, per_copy: int, copies: int, rng: np.random.Generator) -> list[Ints]:
-    """Places of the released classes that each copy loses; no class is lost by two."""
+def classes_kept_alone(linked: Linked, how: str, per_copy: int, copies: int, rng: np.random.Generator) -> list[Ints]:
+    """Places of the released classes that each copy keeps and all others lose."""
     if how not in REMOVALS:
         raise UsageError(f"There is no removal named '{how}'.", remedy=f"Choose one of: {', '.join(REMOVALS)}.")
     pool = REMOVALS[how](linked, rng)
     if per_copy * copies > len(pool):
         raise UsageError(
-            f"Removal by {how} finds {len(pool):,} classes, enough for {len(pool) // per_copy:,} copies that lose "
-            f"{per_copy:,} each, not for {copies:,}.",
+            f"Removal by {how} finds {len(pool):,} classes, enough for {len(pool) // per_copy:,} copies that keep "
+            f"{per_copy:,} each alone, not for {copies:,}.",
             remedy="Lower the budget, serve fewer recipients, or remove at random.",
         )
     return deal(pool, per_copy, copies, rng)
