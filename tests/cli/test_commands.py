@@ -290,7 +290,7 @@ def test_rows_of_one_person_are_not_counted_as_people(write: Any, tmp_path: Path
         done = run(*words)
         assert done.returncode == 4
         assert "'name'" in done.stderr
-        assert "30 of its numbers" in done.stderr
+        assert "30 numbers, 240 rows" in done.stderr
         assert 'person = "row"' in done.stderr
         assert "P7" not in done.stdout + done.stderr
     assert not target.exists()

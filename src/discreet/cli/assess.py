@@ -51,11 +51,7 @@ def command(
         assessment = discreet.assess(table, population=_population(population, policy), threshold=threshold)
     if table.undeclared:
         console.say(f"Note: {_columns(table.undeclared)} no role in the policy and did not count as quasi-identifiers.")
-    for name, numbering in table.repeated_numbers.items():
-        console.say(
-            f"Note: {numbering.repeated:,} numbers of the identifier {name} are on several rows each: what is said here of "
-            "people counts rows."
-        )
+    console.note_repeated(table)
     if as_json:
         console.data(assessment.to_dict())
     else:

@@ -106,3 +106,12 @@ def write_text(path: Path, text: str) -> None:
         raise UsageError(
             f"{path} cannot be written ({type(error).__name__}).", remedy="Give a path you may write to."
         ) from None
+
+
+def note_repeated(table: Any) -> None:
+    """Say where rows are counted as people although numbers of people repeat."""
+    for name, numbering in table.repeated_numbers.items():
+        say(
+            f"Note: {numbering.repeated:,} numbers of the identifier {name} stand on more than one row each: what is said "
+            "here of people counts rows."
+        )

@@ -70,12 +70,17 @@ class Table:
 
     def refuse_several_rows_a_person(self) -> None:
         """Stop if numbers of an identifier repeat, since nobody said that each row is a person all the same."""
-        for name, numbering in self.repeated_numbers.items():
+        found = [
+            f"'{name}' ({numbering.repeated:,} numbers, {numbering.sharing:,} rows)"
+            for name, numbering in self.repeated_numbers.items()
+        ]
+        if found:
             raise PolicyError(
-                f"Column '{name}' of {self.name} is an identifier, and {numbering.repeated:,} of its numbers are on "
-                f"several rows each ({numbering.sharing:,} rows): rows would be counted as people who are fewer.",
-                remedy="Give a table with one row per person. If each row is a person all the same, say so in the "
-                'policy: [data] person = "row". A column that numbers something else than people can have the role "drop".',
+                f"In {self.name} numbers of identifiers stand on more than one row each, so there are fewer people than "
+                f"rows: {', '.join(found)}.",
+                remedy="Give a table with one row per person, and empty cells where a code such as 999 stands for a missing "
+                'number. If each row is a person all the same, say so in the policy: [data] person = "row". A number of '
+                'something else, such as a ward, is no identifier: the role "drop" leaves it out.',
                 file=self.policy.file if self.policy else "",
             )
 
@@ -149,6 +154,12 @@ class Table:
         self.require([*recoding.names, *policy.unpublished, *([policy.count] if policy.count else [])])
         self.refuse_undeclared()
         self.refuse_several_rows_a_person()
+        if policy.count in policy.unpublished:
+            raise PolicyError(
+                f"Column '{policy.count}' says how many people a row stands for, and the policy leaves it out.",
+                remedy="Remove its section from the policy: a count is published as it is.",
+                file=policy.file,
+            )
         bare = [name for name in policy.quasi if name not in recoding.names]
         if bare:
             raise UsageError(
