@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
-from discreet.store.tables.web import ACCOUNT, LINK, SESSION
+from discreet.store.tables.web import ACCOUNT, LINK, SESSION, TOKEN
 from discreet.web.problems import Problem
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,38}[a-z0-9])?")
@@ -76,30 +76,32 @@ def add(connection: Connection, *, name: str, role: str, now: str, password: str
     return int(number)
 
 
-def set_password(connection: Connection, number: int, hashed: str) -> None:
-    """A new password, which ends all sessions and takes back all links of the account."""
+def set_password(connection: Connection, number: int, hashed: str, *, now: str) -> None:
+    """A new password, which ends all sessions and tokens of the account and takes back all its links."""
     connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == number).values(password=hashed))
-    end_sessions(connection, number)
+    sign_out_everywhere(connection, number, now=now)
     take_back_links(connection, number)
 
 
-def close(connection: Connection, number: int) -> None:
-    """Nobody signs in with it any more; its sessions end. The last custodian stays."""
+def close(connection: Connection, number: int, *, now: str) -> None:
+    """Nobody signs in with it any more; its sessions and tokens end. The last custodian stays."""
     connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == number).values(disabled=True))
     if not _custodians_left(connection):
         raise Problem(409, "Somebody must stay who can let people in.", remedy="Invite another custodian first.")
-    end_sessions(connection, number)
+    sign_out_everywhere(connection, number, now=now)
     take_back_links(connection, number)
 
 
 def reopen(connection: Connection, number: int) -> None:
-    """It can be used again, with the password it had."""
+    """It can be used again, with the password it had; its tokens stay revoked."""
     connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == number).values(disabled=False))
 
 
-def end_sessions(connection: Connection, number: int) -> int:
-    """Sign the account out everywhere; gives how many sessions there were."""
-    return int(connection.execute(delete(SESSION).where(SESSION.c.account == number)).rowcount)
+def sign_out_everywhere(connection: Connection, number: int, *, now: str) -> None:
+    """End all sessions of the account and revoke all its tokens."""
+    connection.execute(delete(SESSION).where(SESSION.c.account == number))
+    mine = (TOKEN.c.account == number, TOKEN.c.revoked.is_(None))
+    connection.execute(update(TOKEN).where(*mine).values(revoked=now))
 
 
 def take_back_links(connection: Connection, number: int) -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from discreet.web import tokens
+from discreet.web import sessions, tokens
 from discreet.web.context import Context
 from discreet.web.problems import Problem
 from discreet.web.tokens import Token
@@ -23,9 +23,10 @@ def issue(context: Context, *, name: str, scopes: tuple[str, ...], life: timedel
     made: list[tuple[Token, str]] = []
 
     def along(connection: Connection) -> None:
-        made.append(
-            tokens.add(connection, account=account.id, name=name, scopes=scopes, now=site.stamp(), expires=expires)
-        )
+        _refuse_signed_out(context, connection)
+        now, maker = site.stamp(), None if context.token is None else context.token.id
+        about = {"name": name, "now": now, "expires": expires}
+        made.append(tokens.add(connection, account=account.id, maker=maker, scopes=scopes, **about))
 
     context.act(
         "web.account",
@@ -38,8 +39,19 @@ def issue(context: Context, *, name: str, scopes: tuple[str, ...], life: timedel
     return made[-1]
 
 
+def _refuse_signed_out(context: Context, connection: Connection) -> None:
+    """A session or token that ended after it was checked must not leave a token behind that outlives it."""
+    if context.token is not None:
+        found = tokens.find(connection, context.token.id)
+        still_in = found is not None and found.revoked is None
+    else:
+        still_in = context.session is not None and sessions.is_open(connection, context.session)
+    if not still_in:
+        raise Problem(401, "The session or token that asked for this has ended.", remedy="Sign in, then try again.")
+
+
 def revoke_token(context: Context, token: Token) -> None:
-    """It opens nothing any more; once is enough."""
+    """It opens nothing any more, nor do the tokens that it made; once is enough."""
     if token.revoked is not None:
         return
     now = context.site.stamp()

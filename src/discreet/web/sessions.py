@@ -69,6 +69,11 @@ def begin(connection: Connection, site: Site, account: int) -> str:
     return token
 
 
+def is_open(connection: Connection, session: Session) -> bool:
+    """Has nobody ended it since it was found?"""
+    return connection.execute(select(SESSION.c.hash).where(SESSION.c.hash == session.hash)).scalar() is not None
+
+
 def end(connection: Connection, session: Session) -> None:
     """Sign out."""
     connection.execute(delete(SESSION).where(SESSION.c.hash == session.hash))

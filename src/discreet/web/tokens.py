@@ -32,6 +32,8 @@ class Token:
     made: str
     expires: str
     revoked: str | None
+    maker: int | None = None
+    """The token that made it; None if a person did."""
 
     def state(self, now: str) -> str:
         """In a word."""
@@ -40,7 +42,9 @@ class Token:
 
 def token_of(row: Row[Any]) -> Token:
     """From a row of the table."""
-    return Token(row.id, row.account, row.name, tuple(row.scopes.split()), row.made, row.expires, row.revoked)
+    return Token(
+        row.id, row.account, row.name, tuple(row.scopes.split()), row.made, row.expires, row.revoked, row.maker
+    )
 
 
 def find(connection: Connection, number: int) -> Token | None:
@@ -56,19 +60,29 @@ def of_account(connection: Connection, account: int) -> list[Token]:
 
 
 def add(
-    connection: Connection, *, account: int, name: str, scopes: tuple[str, ...], now: str, expires: str
+    connection: Connection,
+    *,
+    account: int,
+    name: str,
+    scopes: tuple[str, ...],
+    now: str,
+    expires: str,
+    maker: int | None = None,
 ) -> tuple[Token, str]:
     """A new token, and its secret, which is never seen again."""
     secret = PREFIX + opaque.make()
-    values: dict[str, Any] = {"account": account, "name": name, "made": now, "expires": expires, "revoked": None}
+    values: dict[str, Any] = {"account": account, "name": name, "made": now, "expires": expires, "maker": maker}
     made = insert(TOKEN).values(**values, scopes=" ".join(scopes), hash=opaque.digest(secret)).returning(TOKEN.c.id)
     number = int(connection.execute(made).scalar_one())
-    return Token(number, account, name, scopes, now, expires, None), secret
+    return Token(number, account, name, scopes, now, expires, None, maker), secret
 
 
 def revoke(connection: Connection, number: int, now: str) -> None:
-    """It opens nothing any more."""
-    connection.execute(update(TOKEN).where(TOKEN.c.id == number, TOKEN.c.revoked.is_(None)).values(revoked=now))
+    """It opens nothing any more, nor do those that it made, nor those that they made."""
+    chain = select(TOKEN.c.id).where(TOKEN.c.id == number).cte(recursive=True)
+    chain = chain.union(select(TOKEN.c.id).where(TOKEN.c.maker == chain.c.id))
+    mine = (TOKEN.c.id.in_(select(chain.c.id)), TOKEN.c.revoked.is_(None))
+    connection.execute(update(TOKEN).where(*mine).values(revoked=now))
 
 
 def recognise(site: Site, secret: str) -> tuple[Token, Account] | None:

@@ -57,10 +57,14 @@ TOKEN = Table(
     Column("made", Text, nullable=False),
     Column("expires", Text, nullable=False),
     Column("revoked", Text, nullable=True),
+    Column("maker", Number, nullable=True),
     UniqueConstraint("hash", name="web_token_hash"),
     Index("web_token_account", "account"),
+    Index("web_token_maker", "maker"),
 )
-"""What a program shows at the API: some of the permissions of its account, for a while. Only its hash is kept."""
+"""What a program shows at the API: some of the permissions of its account, for a while. Only its hash is kept. `maker` is
+the token that made it, none if a person did.
+"""
 
 LIMIT = Table(
     "web_limit",

@@ -147,6 +147,8 @@ class TokenModel(Strict):
     expires: str
     revoked: str | None
     state: str
+    maker: int | None
+    """The token that made it, and with which it ends; none if a person did."""
 
 
 class Tokens(Strict):

@@ -26,7 +26,7 @@ def make_token(context: Here, wanted: NewToken) -> MadeToken:
 
 
 def revoke(context: Here, number: str) -> TokenModel:
-    """It opens nothing any more."""
+    """It opens nothing any more, nor do the tokens that it made."""
     revoke_token(context, context.loaded)
     with context.site.store.reading() as connection:
         return _model(context, tokens.find(connection, context.loaded.id) or context.loaded)
@@ -41,4 +41,5 @@ def _model(context: Context, token: Token) -> TokenModel:
         expires=token.expires,
         revoked=token.revoked,
         state=token.state(context.site.stamp()),
+        maker=token.maker,
     )

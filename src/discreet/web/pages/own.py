@@ -18,7 +18,7 @@ def own_page(context: Here, said: str = "") -> Response:
 
 
 def change_password(context: Here) -> Response:
-    """A new password, for whoever knows the old one. Ends all other sessions."""
+    """A new password, for whoever knows the old one. Ends all other sessions, and all tokens."""
     account, site = context.owner, context.site
     old = context.form.verbatim("old", most=1_000)
     password, again = (context.form.verbatim(field, most=1_000) for field in ("password", "again"))
@@ -39,7 +39,7 @@ def change_password(context: Here) -> Response:
     context.act(
         "web.account",
         f"account:{account.name}",
-        along=lambda connection: accounts.set_password(connection, account.id, hashed),
+        along=lambda connection: accounts.set_password(connection, account.id, hashed, now=site.stamp()),
         act="changed password",
     )
     return begin_session(context, account.id, go("/account", said="password"))

@@ -72,7 +72,8 @@ def close(context: Here) -> Response:
     person: Account = context.loaded
     if person.id == context.owner.id:
         raise Problem(409, "Nobody closes their own account.", remedy="Ask another custodian.")
-    _act(context, "closed", lambda connection: accounts.close(connection, person.id))
+    now = context.site.stamp()
+    _act(context, "closed", lambda connection: accounts.close(connection, person.id, now=now))
     return go("/accounts", said="closed")
 
 
@@ -84,9 +85,10 @@ def reopen(context: Here) -> Response:
 
 
 def end_sessions(context: Here) -> Response:
-    """Sign the person out everywhere."""
+    """Sign the person out everywhere, programs included."""
     person: Account = context.loaded
-    _act(context, "ended sessions", lambda connection: accounts.end_sessions(connection, person.id))
+    now = context.site.stamp()
+    _act(context, "ended sessions", lambda connection: accounts.sign_out_everywhere(connection, person.id, now=now))
     return go("/accounts", said="ended")
 
 

@@ -67,7 +67,7 @@ def _take_up(connection: Connection, context: Context, link: Link, name: str, ha
     site = context.site
     links.use(connection, site, link)
     if link.account is not None:
-        accounts.set_password(connection, link.account.id, hashed)
+        accounts.set_password(connection, link.account.id, hashed, now=site.stamp())
         return
     if accounts.exist(connection):
         raise links.gone()
