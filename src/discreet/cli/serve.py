@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.cli import console
+from discreet.cli.stopping import in_good_order
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def command(
         if not demo:
             _run(_settings(address, data, where, **more), ear, proxy)
             return
-        with tempfile.TemporaryDirectory(prefix="discreet-demo-") as folder:
+        with in_good_order(), tempfile.TemporaryDirectory(prefix="discreet-demo-") as folder:
             own = data or Path(folder) / "data"
             _run(_settings(f"{folder}/store.db", own, where, demo=True, **more), ear, proxy)
 

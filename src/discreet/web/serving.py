@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -34,18 +35,36 @@ def listen(host: str, port: int) -> socket.socket:
     return ear
 
 
+class Stopped(BaseException):
+    """A signal came while the server was saying that it is ready."""
+
+
 class Server(uvicorn.Server):
     """Says when it is ready."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
+        self._saying = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then say so."""
         await super().startup(sockets)
-        if self.started:
+        if not self.started:
+            return
+        try:
+            self._saying = True
             self._ready()
+        except Stopped:
+            return
+        finally:
+            self._saying = False
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop soon; what is said when it is ready may take long, and ends at once."""
+        super().handle_exit(sig, frame)
+        if self._saying:
+            raise Stopped
 
 
 def serve(app: FastAPI, ear: socket.socket, *, proxy: str | None = None, ready: Callable[[], None]) -> None:

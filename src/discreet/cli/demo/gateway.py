@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from discreet.cli import console
+from discreet.cli.stopping import in_good_order
 from discreet.errors import MissingExtra
 from discreet.people import DemoFiles
 from discreet.report.contrast import Contrast, Side
@@ -43,7 +44,7 @@ WAYS_AROUND = (
 def play(files: DemoFiles, store: Path) -> tuple[Contrast, ...]:
     """A server, a gateway before it and two users. All of it ends with the chapter, but for what stands in the store."""
     try:
-        with ExitStack() as stack:
+        with in_good_order(), ExitStack() as stack:
             with console.working("Starting a PostgreSQL server and the gateway"):
                 server = stack.enter_context(_server())
                 told = _fill(server, files.hospital)

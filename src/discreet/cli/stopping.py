@@ -1,0 +1,48 @@
+"""Stopping in good order: signals that would end the process on the spot first let it put away what it made."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""What a terminal, a supervisor or a closed window sends; not every system has all of them."""
+
+
+class Stopped(BaseException):
+    """A signal asked the process to end. Not an Exception, so that nobody takes it for a failure of their own."""
+
+
+@contextmanager
+def in_good_order() -> Iterator[None]:
+    """Whatever is open within is closed when a signal comes: folders are removed, children end, then the process does.
+
+    The process ends by SIGTERM afterwards, as it would have without this; Ctrl-C stays a KeyboardInterrupt.
+    """
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _hang_up if number == getattr(signal, "SIGHUP", None) else _stop)
+    try:
+        yield
+    except Stopped:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTERM)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _hang_up(number: int, frame: FrameType | None) -> None:
+    """Like SIGTERM, also for a server that has a handler of its own for that one only."""
+    signal.raise_signal(signal.SIGTERM)
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    """Once: a second signal must not end the putting away."""
+    for other in SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
+    raise KeyboardInterrupt if number == signal.SIGINT else Stopped
