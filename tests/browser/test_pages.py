@@ -24,7 +24,7 @@ from tests.browser.walking import (
     type_into,
 )
 from tests.web.client import PASSWORD
-from tests.web.samples import SAMPLES, account_number
+from tests.web.samples import SAMPLES, account_number, make_job
 
 pytestmark = pytest.mark.browser
 
@@ -190,6 +190,23 @@ def test_another_site_cannot_act_for_somebody_who_is_signed_in(place: Place, vis
     page.get_by_role("button").click()
     expect(page.locator("body")).to_contain_text("did not come from a page of this server")
     assert len(list(place.app.state.site.ledger.entries())) == before
+
+
+def test_a_link_on_another_site_opens_a_report_only_if_its_reader_wants_it(place: Place, visit: Visit) -> None:
+    """What is written down as read was meant to be read."""
+    number, ledger = make_job(place.app, "custodian"), place.app.state.site.ledger
+    page = visit("custodian").context.new_page()
+    link = f'<a href="{place.origin}/reports/{number}">Win</a>'
+    page.route("http://elsewhere.test/", lambda route: route.fulfill(body=link, content_type="text/html"))
+    page.goto("http://elsewhere.test/")
+    page.get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Do you want to open this page?")
+    assert list(ledger.entries(event="web.shown")) == []
+    assert barriers(page) == []
+    photograph(page, "link-from-elsewhere")
+    page.get_by_role("link", name="Open the page").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Risk")
+    assert len(list(ledger.entries(event="web.shown"))) == 1
 
 
 def test_a_problem_is_announced_and_says_what_to_do(place: Place, visit: Visit) -> None:

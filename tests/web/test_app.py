@@ -27,7 +27,8 @@ GOOD = Route("GET", "/x", "ledger.read", about.about_page)
         (replace(GOOD, method="PUT"), "neither GET nor POST"),
         (replace(GOOD, body="form"), "GET with a body"),
         (replace(GOOD, path="/api/v1/x"), "below /api/"),
-        (replace(GOOD, method="POST", records="web.shown"), "only a GET"),
+        (replace(GOOD, method="POST", records=True), "only a page says"),
+        (replace(GOOD, path="/api/v1/x", kind="api", records=True), "asked for by POST"),
         (ROUTES[0], "twice"),
     ],
 )

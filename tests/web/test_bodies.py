@@ -44,7 +44,7 @@ def show(context: Here) -> Response:
 EXTRA = (
     Route("POST", "/test/upload", "dashboard.read", receive, body="upload"),
     Route("GET", "/test/live", "dashboard.read", look, live=True),
-    Route("GET", "/test/shown", "dashboard.read", show, records="web.shown"),
+    Route("GET", "/test/shown", "dashboard.read", show, records=True),
 )
 
 

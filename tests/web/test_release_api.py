@@ -55,7 +55,7 @@ def test_from_a_plan_to_a_trace(app: FastAPI, program: Browser) -> None:
     trace = post(program, "/releases/spring/claims", files=claims)
     assert trace.status_code == 201, trace.text
     assert trace.json()["accused"] == ["south"]
-    assert program.get(f"/api/v1/traces/{trace.json()['id']}").json() == trace.json()
+    assert program.post(f"/api/v1/traces/{trace.json()['id']}").json() == trace.json()
     more = post(program, "/releases/spring/recipients", json={"recipients": ["east"]})
     assert (more.status_code, more.json()["kind"]) == (201, "more")
 
@@ -84,5 +84,6 @@ def test_what_does_not_fit_is_said(app: FastAPI, program: Browser, change: dict[
 
 
 def test_there_is_nothing_where_there_is_nothing(program: Browser) -> None:
-    for path in ("/releases/none", "/plans/9", "/traces/9"):
+    for path in ("/releases/none", "/plans/9"):
         assert program.get(f"/api/v1{path}").status_code == 404
+    assert program.post("/api/v1/traces/9").status_code == 404

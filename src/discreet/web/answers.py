@@ -72,9 +72,11 @@ class Answers:
         status = error.status_code if isinstance(error, HTTPException) else 500
         if status == 404:
             return self.problem(request, not_found())
-        headers = {"Allow": ", ".join(self._methods(request))} if status == 405 else {}
-        words = "This address cannot be asked this way." if status == 405 else "This request cannot be served."
-        return self.problem(request, Problem(status, words, remedy="Begin at the dashboard.", headers=headers))
+        if status == 405:
+            return self.problem(request, _other_method(request, self._methods(request)))
+        return self.problem(
+            request, Problem(status, "This request cannot be served.", remedy="Begin at the dashboard.")
+        )
 
     def _methods(self, request: Request) -> list[str]:
         """By which methods this path is served."""
@@ -88,6 +90,16 @@ class Answers:
         if any(one["loc"][:1] == ("path",) for one in found):
             return self.problem(request, not_found())
         return self.problem(request, Problem(422, _what_does_not_fit(found), remedy="Correct it and send it again."))
+
+
+def _other_method(request: Request, methods: Sequence[str]) -> Problem:
+    """What is served by POST alone says so: a GET is what a link on any site can cause."""
+    headers = {"Allow": ", ".join(methods)}
+    if methods != ["POST"]:
+        return Problem(405, "This address cannot be asked this way.", remedy="Begin at the dashboard.", headers=headers)
+    by_program = request.url.path.startswith("/api/")
+    remedy = "Send the same request by POST." if by_program else "Go back, and use the button on the page."
+    return Problem(405, "This is asked for by POST, so that a link alone does nothing.", remedy=remedy, headers=headers)
 
 
 def _is_of(route: BaseRoute, request: Request) -> TypeGuard[GuardedRoute]:

@@ -54,7 +54,7 @@ PAGES: tuple[Route, ...] = (
     _read("/reports", "reports.read", reports.reports_page),
     _read("/reports/new", "datasets.change", projects.new_page),
     _send("/reports/new", "datasets.change", projects.make, body="form"),
-    _read("/reports/{number}", "reports.read", reports.report_page, records="web.shown", **_REPORT),
+    _read("/reports/{number}", "reports.read", reports.report_page, records=True, **_REPORT),
     _send("/reports/{number}/file", "reports.read", reports.take_report, body="form", **_REPORT),
 )
 
@@ -87,8 +87,8 @@ PROGRAMS: tuple[Route, ...] = (
     _ask("/api/v1/jobs/{number}", "datasets.read", jobs_api.job, returns=models.JobModel, **_JOB),
     _tell("/api/v1/jobs/{number}/cancel", "datasets.change", jobs_api.cancel, returns=models.JobModel, **_JOB),
     _ask("/api/v1/jobs/{number}/result", "datasets.read", jobs_api.result, returns=models.ResultModel, **_JOB),
-    _ask("/api/v1/jobs/{number}/file", "datasets.take", jobs_api.file, records="anonymity.published", **_JOB),
-    _ask("/api/v1/reports/{number}", "reports.read", jobs_api.report, records="web.shown", **_REPORT),
+    _tell("/api/v1/jobs/{number}/file", "datasets.take", jobs_api.file, body="none", **_JOB),
+    _tell("/api/v1/reports/{number}", "reports.read", jobs_api.report, body="none", **_REPORT),
 )
 
 DATASET_ROUTES = (*PAGES, *PROGRAMS)

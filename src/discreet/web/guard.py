@@ -19,6 +19,8 @@ from discreet.web.problems import Problem, not_allowed, not_found
 from discreet.web.route import Route
 
 Answer = Callable[[Request], Coroutine[Any, Any, Response]]
+OTHER_SITES = ("cross-site", "same-site")
+"""What a browser says of a request that a page elsewhere caused (`Sec-Fetch-Site`)."""
 
 
 class GuardedRoute(APIRoute):
@@ -71,6 +73,8 @@ def admit(context: Context) -> None:
         raise _please_sign_in(context)
     if context.route.permission != ANYONE and not context.may(context.route.permission):
         raise not_allowed()
+    if context.route.records:
+        require_own_link(context)
 
 
 def identify(context: Context) -> None:
@@ -119,8 +123,20 @@ def require_own_page(context: Context) -> None:
 
 def require_no_other_page(context: Context) -> None:
     """A token is for programs; a page of somebody else has no business with it."""
-    if context.request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+    if context.request.headers.get("sec-fetch-site") in OTHER_SITES:
         raise Problem(403, "A page of another site sent this.", remedy="Use tokens in programs, not in pages.")
+
+
+def require_own_link(context: Context) -> None:
+    """A link on another site must not make the ledger say that somebody looked at this; a link of ours may."""
+    if context.request.headers.get("sec-fetch-site") in OTHER_SITES:
+        raise Problem(
+            403,
+            "A link on another site led here, and who reads this page is written down.",
+            remedy="Open the page from here if you want to read it.",
+            title="Do you want to open this page?",
+            path=context.request.url.path,
+        )
 
 
 def _own_origins(context: Context) -> set[str]:

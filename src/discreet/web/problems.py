@@ -23,11 +23,20 @@ class Problem(DiscreetError):
     """An answer that is not what was asked for."""
 
     def __init__(
-        self, status: int, problem: str, *, remedy: str = "", title: str = "", headers: dict[str, str] | None = None
+        self,
+        status: int,
+        problem: str,
+        *,
+        remedy: str = "",
+        title: str = "",
+        path: str = "",
+        headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(problem, remedy=remedy)
         self.status = status
         self.title = title or TITLES.get(status) or HTTPStatus(status).phrase
+        self.path = path
+        """The page that the next step leads to, if there is one."""
         self.headers = headers or {}
 
     def to_dict(self) -> dict[str, object]:

@@ -41,7 +41,7 @@ RELEASE_ROUTES: tuple[Route, ...] = (
     Send(f"{_NAMED}/deliver", "releases.take", releases.deliver, **_RELEASE),
     Route("POST", f"{_NAMED}/claims", "releases.trace", traces.trace_claims, body="upload", **_RELEASE),
     Route("POST", f"{_NAMED}/leak", "releases.trace", traces.trace_leak, body="upload", **_RELEASE),
-    Read("/releases/traces/{number}", "releases.read", traces.trace_page, records="web.shown", **_TRACE),
+    Read("/releases/traces/{number}", "releases.read", traces.trace_page, records=True, **_TRACE),
     Send("/releases/traces/{number}/file", "releases.read", traces.take_report, **_TRACE),
     Read("/datasets/{number}/releases", "datasets.read", dataset_releases.releases_tab, live=True, loads=DATASET),
     Ask("/api/v1/releases", "releases.read", api.release_list, returns=models.Releases),
@@ -75,7 +75,5 @@ RELEASE_ROUTES: tuple[Route, ...] = (
         **_RELEASE,
     ),
     Ask("/api/v1/plans/{number}", "releases.read", api.plan, returns=models.PlanModel, **_PLAN),
-    Ask(
-        "/api/v1/traces/{number}", "releases.read", api.trace, returns=models.TraceModel, records="web.shown", **_TRACE
-    ),
+    Tell("/api/v1/traces/{number}", "releases.read", api.trace, returns=models.TraceModel, **_TRACE),
 )

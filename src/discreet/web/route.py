@@ -42,8 +42,9 @@ class Route:
     """What a POST brings: fields of a form, a file among them, or JSON."""
     loads: Loads | None = None
     """Needed where the path has parameters."""
-    records: str = ""
-    """The event that a GET writes into the ledger before it answers; otherwise a GET changes nothing."""
+    records: bool = False
+    """Is it written into the ledger who looks at this page (`web.shown`)? Nothing else that is asked for by GET changes
+    anything: what is handed out and written down is asked for by POST, so that a link on another site does nothing."""
     live: bool = False
     """May its script ask this server for more (`connect-src 'self'`)?"""
     returns: Any = None
@@ -78,8 +79,8 @@ def _faults(route: Route) -> list[str]:
         faults.append("is neither GET nor POST")
     if route.method == "GET" and route.body != "none":
         faults.append("is a GET with a body")
-    if route.records and route.method != "GET":
-        faults.append("only a GET has to say that it writes")
+    if route.records and (route.method, route.kind) != ("GET", "page"):
+        faults.append("only a page says that it writes down who looks at it; what is handed out is asked for by POST")
     if (route.kind == "api") != route.path.startswith("/api/"):
         faults.append("the API is what is below /api/, and nothing else")
     return faults

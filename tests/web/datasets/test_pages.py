@@ -223,8 +223,8 @@ class TestTheApi:
         assert found["entry"] is not None
         job = api.send("POST", f"/api/v1/datasets/{number}/anonymise", json={"k": 2, "format": "parquet"}).json()
         ended(app)
-        assert api.get(f"/api/v1/jobs/{job['id']}/file").content[:4] == b"PAR1"
-        assert "<!doctype html>" in api.get(f"/api/v1/reports/{job['id']}").text
+        assert api.post(f"/api/v1/jobs/{job['id']}/file").content[:4] == b"PAR1"
+        assert "<!doctype html>" in api.post(f"/api/v1/reports/{job['id']}").text
         assert api.send("POST", f"/api/v1/jobs/{job['id']}/cancel", json={}).json()["state"] == "done"
         assert api.send("POST", f"/api/v1/datasets/{number}/remove", json={}).json() == {"removed": number}
         assert api.get("/api/v1/datasets").json() == {"datasets": []}

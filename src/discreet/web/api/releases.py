@@ -69,7 +69,7 @@ def trace_leak(context: Here, name: str, file: Table = None, alpha: Alpha = ALPH
 
 
 def trace(context: Here, number: str) -> TraceModel:
-    """The evidence of a trace; that it was read is written down, once a day for each reader."""
+    """The evidence of a trace; that it was read is written down first, once a day for each reader."""
     found: Evidence = context.loaded
     written_down(context, found, "read", key=f"trace:{found.id}:{context.site.stamp()[:10]}")
     return _evidence(found)
