@@ -17,8 +17,9 @@ from tests.browser.walking import (
     tab_to,
     type_into,
 )
-from tests.web.client import make_accounts
+from tests.web.client import PASSWORD, make_accounts
 from tests.web.gateway_data import answered, not_run, proposed, refused, started
+from tests.web.samples import account_number
 
 pytestmark = pytest.mark.browser
 
@@ -59,8 +60,46 @@ def test_from_the_meter_to_a_limit_in_force_by_keyboard(place: Place, visit: Vis
     other.get_by_role("button", name="Approve").click()
     expect(other.get_by_role("status")).to_contain_text("The limit is in force")
     other.locator("summary", has_text="Withdraw it").click()
-    other.get_by_role("button", name="Withdraw the limit").click()
-    expect(other.get_by_role("status")).to_contain_text("The limit is withdrawn")
+    other.get_by_role("button", name="Propose to withdraw it").click()
+    expect(other.get_by_role("status")).to_contain_text("The limit holds until another custodian approves that")
+    expect(other.locator("main")).to_contain_text("It can be approved by custodian.")
+    one.goto("/")
+    press(one, one.get_by_role("link", name="Look at the limit"))
+    photograph(one, "gateway-limit-withdrawal")
+    assert flaws(one, Look("light", 1280, "light")) == []
+    press(one, one.get_by_role("button", name="Approve the withdrawal"))
+    expect(one.get_by_role("status")).to_contain_text("The limit is withdrawn")
+    photograph(one, "gateway-limit-withdrawn")
+
+
+def test_a_page_says_who_is_no_second_person_and_what_to_do(place: Place, visit: Visit) -> None:
+    """The custodian has invited everybody, so that nobody can approve; the operator helps."""
+    one = visit("custodian")
+    one.goto("/accounts")
+    photograph(one, "accounts")
+    one.get_by_label("Name").fill("guest")
+    one.get_by_label("custodian decides").check()
+    one.get_by_role("button", name="Make the link").click()
+    link = one.locator("pre.secret").inner_text()
+    guest = visit()
+    guest.goto(link.strip())
+    for label in ("Password", "The same password again"):
+        guest.get_by_label(label, exact=True).fill(PASSWORD)
+    guest.get_by_role("button").last.click()
+    expect(guest.get_by_role("status")).to_contain_text("Your password is set")
+    number = proposed(place.app, "custodian")
+    guest.goto(f"/gateway/limits/{number}")
+    expect(guest.locator("main")).to_contain_text("custodian, who proposed this, opened your account")
+    expect(guest.locator("main")).to_contain_text("discreet account add NAME")
+    expect(guest.get_by_role("button", name="Approve")).to_have_count(0)
+    assert flaws(guest, Look("light", 1280, "light")) == []
+    photograph(guest, "gateway-limit-no-second")
+    one.goto(f"/gateway/limits/{number}")
+    photograph(one, "gateway-limit-own")
+    one.goto(f"/accounts/{account_number(place.app, 'guest')}")
+    expect(one.locator("main")).to_contain_text("do not approve each other's requests")
+    assert flaws(one, Look("light", 1280, "light")) == []
+    photograph(one, "account")
 
 
 @every_look

@@ -72,7 +72,7 @@ def test_pages_before_signing_in(place: Place, visit: Visit, look: Look) -> None
     page = visit(**look.window)
     site = place.app.state.site
     with site.store.writing() as connection:
-        secret = links.make(connection, site, account_number(place.app, "worker"))
+        secret = links.make(connection, site.settings, account_number(place.app, "worker"))
     for name, address in (("sign-in", "/sign-in"), ("welcome", f"/welcome/{secret}"), ("gone", "/welcome/x")):
         page.goto(address)
         photograph(page, f"{look.name}-{name}")

@@ -31,7 +31,7 @@ def processes(mark: str) -> list[int]:
             if f"{MARK}={mark}".encode() in (place / "environ").read_bytes():
                 found.append(int(place.name))
         except OSError:
-            continue  # ended, or somebody else's
+            continue  # ended, or another user's
     return found
 
 
@@ -88,7 +88,7 @@ def test_a_demonstration_that_is_stopped_leaves_nothing_behind(
         ended, left = running.process.wait(SECONDS), processes(mark)
     assert left == []
     assert list(tmp_path.iterdir()) == []
-    assert ended == (130 if name == "SIGINT" else -signal.SIGTERM), "as whoever sent the signal expects"
+    assert ended == (130 if name == "SIGINT" else -signal.SIGTERM), "as the sender of the signal expects"
 
 
 @pytest.fixture

@@ -105,6 +105,7 @@ def agree(store: Store, name: str, allowed: float, **more: Any) -> Agreed:
             allowed=int(allowed * PARTS),
             account=people[0],
             now=now,
+            entry=0,
             **values,
         )
         found_limit = limits.find(connection, number)
@@ -116,8 +117,15 @@ def agree(store: Store, name: str, allowed: float, **more: Any) -> Agreed:
 
 
 def end(store: Store, limit: Agreed) -> None:
+    """The same two agree that it no longer holds."""
+    now = timestamp(datetime.now(UTC))
     with store.writing() as connection:
-        limits.withdraw(connection, limit, now=timestamp(datetime.now(UTC)))
+        one, other = (accounts.by_name(connection, name) for name in ("one", "other"))
+        assert one is not None
+        assert other is not None
+        limits.propose_withdrawal(connection, limit, account=one[0].id, now=now, entry=0)
+        (asked,) = limits.withdrawals(connection, of=[limit.id], state="proposed")
+        limits.approve_withdrawal(connection, asked, account=other[0].id, now=now)
 
 
 def sees(connection: Any, key: int) -> bool:

@@ -131,3 +131,46 @@ def test_an_older_store_is_brought_up_to_date_and_keeps_what_it_holds(
     monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "store.keys"))
     with pytest.raises(StoreTooNew):
         Ledger.open(store_url)
+
+
+def test_what_waits_for_a_second_person_knows_how_far_the_ledger_was(
+    store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the moment at which it was asked for; never later than its own entry, so that nobody counts who came after."""
+    from datetime import UTC, datetime, timedelta
+
+    from discreet.ledger import Ledger
+
+    shutil.copytree(migrating.MIGRATIONS, tmp_path / "old", ignore=shutil.ignore_patterns("__pycache__", "001[23]_*"))
+    monkeypatch.setattr(migrating, "MIGRATIONS", tmp_path / "old")
+    monkeypatch.setattr(migrating, "NEWEST", 11)
+    moments = [datetime(2026, 5, 4, 9, 0, second, tzinfo=UTC) for second in range(5)]
+    clock = iter([*moments, *[moments[-1] + timedelta(hours=1)] * 9])
+    with Ledger.open(store_url, clock=lambda: next(clock)) as ledger:
+        for name in "abcd":
+            ledger.record(actor=name, event="web.shown")
+        times = [entry.time for entry in ledger.entries()]
+        with ledger.store.writing() as connection:
+            for statement in OLD:
+                connection.execute(text(statement), {"then": times[3]})
+    monkeypatch.undo()
+    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "store.keys"))
+    with Store.open(store_url) as store, store.reading() as connection:
+        for table in ("web_plan", "gateway_limit"):
+            found = connection.execute(text(f"SELECT entry FROM {table} ORDER BY id")).scalars().all()
+            assert found == [3, 0], table  # what is decided needs none
+
+
+OLD = [
+    "INSERT INTO web_account (id, name, role, disabled, made) VALUES (1, 'ann', 'custodian', false, 'then')",
+    *(
+        "INSERT INTO web_plan (id, release, kind, dataset, content, digest, version, state, account, changed) "
+        f"VALUES ({number}, 'spring', 'new', 1, '{{}}', '', 1, '{state}', 1, :then)"
+        for number, state in ((1, "planned"), (2, "made"))
+    ),
+    *(
+        "INSERT INTO gateway_limit (id, database, name, allowed, action, reason, state, account, made) "
+        f"VALUES ({number}, 'clinic', 'eve', 1, 'deny', '', '{state}', 1, :then)"
+        for number, state in ((1, "proposed"), (2, "declined"))
+    ),
+]

@@ -14,6 +14,7 @@ import pytest
 from fastapi import FastAPI
 
 from discreet.web import accounts, sessions
+from discreet.web.accounts import Act
 from discreet.web.permissions import ROLES
 from discreet.web.settings import Hashing
 
@@ -101,12 +102,19 @@ class Browser:
 
 
 def make_accounts(app: FastAPI, *names: str) -> None:
-    """Accounts with the test's password; each name is a role, or a role and a number: `worker2`."""
+    """Accounts with the test's password; each name is a role, or a role and a number: `worker2`. Nobody invited them."""
     site = app.state.site
     hashed = site.hasher.hash(PASSWORD)
-    with site.store.writing() as connection:
-        for name in names or tuple(ROLES):
-            accounts.add(connection, name=name, role=name.rstrip("0123456789"), now=site.stamp(), password=hashed)
+    for name in names or tuple(ROLES):
+        role = name.rstrip("0123456789")
+        about = {"name": name, "role": role, "now": site.stamp(), "password": hashed}
+        site.ledger.record(
+            actor="test",
+            event="web.account",
+            subject=f"account:{name}",
+            details={"act": Act.MADE.value, "role": role},
+            along=lambda connection, about=about: accounts.add(connection, **about),
+        )
 
 
 def signed_in(app: FastAPI, name: str) -> Browser:

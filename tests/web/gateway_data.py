@@ -8,6 +8,7 @@ from fastapi import FastAPI
 
 from discreet.ledger import Entry, Ledger
 from discreet.store import limits
+from discreet.web import four_eyes
 from discreet.web.gateway.following import follow
 from tests.web.samples import account_number
 
@@ -80,7 +81,8 @@ def proposed(app: FastAPI, owner: str, *, name: str = "eve", database: str = "cl
     values: dict[str, Any] = {"allowed": 3 * MILLION, "action": "deny", "until": None, "reason": "for a study", **more}
     with site.store.writing() as connection:
         account = account_number(app, owner)
-        return limits.propose(connection, database=database, name=name, account=account, now=site.stamp(), **values)
+        values |= {"account": account, "entry": four_eyes.moment(connection)}
+        return limits.propose(connection, database=database, name=name, now=site.stamp(), **values)
 
 
 def somebody(app: FastAPI, name: str = "eve") -> int:

@@ -20,7 +20,7 @@ from sqlalchemy import insert
 from discreet.linkage.dispatch import assign, bring_pairs
 from discreet.linkage.project import Project, register_project
 from discreet.store.tables.releases import TRACE
-from discreet.web import accounts, links, tokens
+from discreet.web import accounts, four_eyes, links, tokens
 from discreet.web.datasets import dataset as datasets
 from discreet.web.jobs import queue
 from discreet.web.jobs.job import Result
@@ -51,7 +51,7 @@ def _asset(app: FastAPI, owner: str) -> dict[str, str]:
 def _link(app: FastAPI, owner: str) -> dict[str, str]:
     site = app.state.site
     with site.store.writing() as connection:
-        return {"secret": links.make(connection, site, account_number(app, owner))}
+        return {"secret": links.make(connection, site.settings, account_number(app, owner))}
 
 
 def _account(app: FastAPI, owner: str) -> dict[str, str]:
@@ -167,7 +167,8 @@ def make_plan(app: FastAPI, owner: str, *, state: str = "planned") -> tuple[int,
     }  # fmt: skip
     with site.store.writing() as connection:
         account = account_number(app, owner)
-        number = plans.add(connection, kind="new", content=content, account=account, now=site.stamp())
+        by = {"account": account, "now": site.stamp(), "entry": four_eyes.moment(connection)}
+        number = plans.add(connection, kind="new", content=content, **by)
         found = plans.find(connection, number)
         assert found is not None
         plans.keep_preflight(connection, number, found.digest, PREFLIGHT)

@@ -67,8 +67,8 @@ def test_there_is_an_entry_of_the_ledger_behind_every_download(app: FastAPI) -> 
         assert answer.content
     trace = signed_in(app, "custodian").post(f"/api/v1/traces/{make_trace(app, 'custodian')}")
     assert trace.json()["kind"] == "claims"
-    told = [entry["event"] for entry in entries(app)[known:]]
-    assert told == ["anonymity.published", "web.shown", "anonymity.published", "web.shown", "web.shown"]
+    written = [entry["event"] for entry in entries(app)[known:]]
+    assert written == ["anonymity.published", "web.shown", "anonymity.published", "web.shown", "web.shown"]
 
 
 @pytest.mark.parametrize("path", ["/api/v1/jobs/{}/file", "/api/v1/reports/{}", "/jobs/{}/file", "/reports/{}/file"])
@@ -85,7 +85,7 @@ def test_a_download_that_is_asked_for_by_get_is_refused_with_what_to_do(app: Fas
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 @pytest.mark.parametrize("route", [route for route in GETS if route.records], ids=lambda route: route.path)
 def test_a_link_on_another_site_writes_down_nothing(app: FastAPI, route: Route, site: str) -> None:
-    """Somebody else's link must not make the ledger say that a person read something; from our own page they can."""
+    """A link of another site must not make the ledger say that a person read something; from our own page they can."""
     assert route.loads is not None
     path = route.path.format(**SAMPLES[route.loads.name](app, "auditor"))
     browser, before = signed_in(app, "auditor"), len(entries(app))

@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from discreet.releases.registry import Registry
 from discreet.store.tables.releases import PLAN
 from discreet.web.releasing import plan as plans
-from tests.web.client import Browser, make_accounts, signed_in
+from tests.web.client import PASSWORD, Browser, make_accounts, signed_in
 from tests.web.release_data import (
     approve,
     events,
@@ -25,8 +25,9 @@ from tests.web.release_data import (
     state_of,
     work_off,
 )
-from tests.web.samples import make_plan
+from tests.web.samples import account_number, make_plan
 from tests.web.snapshot import snapshot
+from tests.web.test_accounts import link_on
 
 
 @pytest.fixture
@@ -170,18 +171,18 @@ def test_a_change_and_an_approval_that_race_leave_nothing_approved_that_was_not_
     assert state_of(app, number) == "planned"
 
 
-def test_an_account_that_the_planner_made_meanwhile_is_no_second_pair_of_eyes(app: FastAPI) -> None:
+def test_an_account_that_the_planner_took_over_meanwhile_is_no_second_pair_of_eyes(app: FastAPI) -> None:
     one = signed_in(app, "custodian")
     number = plan(app, one)
     work_off(app)
-    two = one.get("/accounts").text
-    account = re.search(r'href="/accounts/(\d+)">custodian2<', two)
-    assert account
-    assert one.post(f"/accounts/{account[1]}/link").status_code == 200
-    browser = signed_in(app, "custodian2")
-    answer = browser.post(f"/releases/plans/{number}/approve", {"seen": seen_on(browser, number)})
+    link = link_on(one.post(f"/accounts/{account_number(app, 'custodian2')}/link").text)
+    browser, seen = Browser(app), seen_on(signed_in(app, "custodian3"), number)
+    assert browser.post(link, {"password": PASSWORD, "again": PASSWORD}).status_code == 303
+    assert seen_on(browser, number) == "", "the page does not offer it"
+    answer = browser.post(f"/releases/plans/{number}/approve", {"seen": seen})
     assert answer.status_code == 403
-    assert "has opened or changed your account since" in answer.text
+    assert "custodian, who planned this, opened your account, gave out a link to its password" in answer.text
+    assert "It can be approved by custodian3." in answer.text
     assert events(app)[-1] == ("web.approved", "custodian2", "refused")
     approve(app, number, "custodian3")
 

@@ -120,7 +120,7 @@ def test_the_list_says_which_token_made_which(app: FastAPI) -> None:
 
 
 def context_of(app: FastAPI, settings: Settings, *, secret: str = "") -> Context:
-    """Somebody who has come through the door and is about to act: by a session, or by a token."""
+    """A person or program that was let in and is about to act: by a session, or by a token."""
     site = app.state.site
     with site.store.writing() as connection:
         found = accounts.by_name(connection, "auditor")

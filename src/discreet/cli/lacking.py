@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from discreet.errors import MissingExtra
 
-WHOLE = {"gateway": "gateway", "link": "linkage", "serve": "web"}
+WHOLE = {"account": "web", "gateway": "gateway", "link": "linkage", "serve": "web"}
 """Verbs with an extra of their own, which brings all that they need."""
 PACKAGES = {
     "alembic": "store",

@@ -19,6 +19,7 @@ from discreet.cli.verbs import Verbs
 from discreet.errors import DiscreetError
 
 VERBS = {
+    "account": "Let people into the web application, beside its custodians.",
     "anonymise": "Write the least lossy table within a limit.",
     "assess": "Measure the risk of publishing a table.",
     "attack": "See what a planning adversary would do, and what deters him.",

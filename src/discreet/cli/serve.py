@@ -138,3 +138,4 @@ def _tell(site: Site) -> None:
     elif link := links.first_link(site):
         console.say("There is no account yet. This link makes the first one, a custodian's; it works once, for a day:")
         console.say(f"  {link}")
+        console.say("For a second custodian, who can approve what the first one plans: discreet account add NAME")

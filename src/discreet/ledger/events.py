@@ -28,7 +28,7 @@ EVENTS = {
     "gateway.started": "a gateway began to watch a database",
     "gateway.answered": "a result set was passed to a database user",
     "gateway.repeated": "results that told a database user nothing new were passed to her",
-    "gateway.limited": "a limit of a database user was proposed or withdrawn; web.approved puts it in force",
+    "gateway.limited": "a limit of a database user, or its withdrawal, was proposed, or the proposal was withdrawn; web.approved puts it in force",
     "web.shown": "a page or file with risk figures or records was shown",
     "web.approved": "a person approved what another had asked for",
     "web.rejected": "a person rejected what another had asked for",

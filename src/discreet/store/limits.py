@@ -1,10 +1,11 @@
-"""Limits of database users that two people agreed on: proposed by one, decided by another, read by every gateway.
+"""Limits of database users that two people agreed on: proposed, and withdrawn, by one, decided by another, read by every gateway.
 
 They are kept here because the gateway and the web application both need them, and neither may know the other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -14,7 +15,7 @@ from sqlalchemy import Connection, Row, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import Outdated
-from discreet.store.tables.gateway import LIMIT
+from discreet.store.tables.gateway import LIMIT, WITHDRAWAL
 from discreet.store.tables.web import ACCOUNT
 
 PARTS = 1_000_000
@@ -53,6 +54,8 @@ class Agreed:
     ended: str | None = None
     proposer: str = ""
     decider: str | None = None
+    entry: int = 0
+    """How many entries the ledger had when it was proposed."""
 
     @property
     def value(self) -> Fraction:
@@ -76,6 +79,24 @@ class Agreed:
         return self.state == "approved" and (self.until is None or now < self.until)
 
 
+@dataclass(frozen=True)
+class Withdrawal:
+    """That a limit in force shall no longer hold, and how far that has come."""
+
+    id: int
+    limit: int
+    state: str
+    account: int
+    made: str
+    entry: int
+    """How many entries the ledger had when it was proposed."""
+    decided: str | None = None
+    answer: str | None = None
+    """Why it was declined."""
+    proposer: str = ""
+    decider: str | None = None
+
+
 _DECIDER = ACCOUNT.alias("decider")
 _WHOLE = (
     select(LIMIT, ACCOUNT.c.name.label("proposer"), _DECIDER.c.name.label("decided_by"))
@@ -83,9 +104,15 @@ _WHOLE = (
     .outerjoin(_DECIDER, _DECIDER.c.id == LIMIT.c.decider)
 )
 _PLAIN = (
-    "id", "database", "name", "allowed", "action", "until", "reason", "state", "account", "made", "decided", "answer", "ended",
-    "proposer",
+    "id", "database", "name", "allowed", "action", "until", "reason", "state", "account", "made", "entry", "decided", "answer",
+    "ended", "proposer",
 )  # fmt: skip
+_WITHDRAWALS = (
+    select(WITHDRAWAL, ACCOUNT.c.name.label("proposer"), _DECIDER.c.name.label("decided_by"))
+    .join(ACCOUNT, ACCOUNT.c.id == WITHDRAWAL.c.account)
+    .outerjoin(_DECIDER, _DECIDER.c.id == WITHDRAWAL.c.decider)
+)
+_PLAIN_WITHDRAWAL = ("id", "limit", "state", "account", "made", "entry", "decided", "answer", "proposer")
 
 
 def _limit_of(row: Row[Any]) -> Agreed:
@@ -136,9 +163,10 @@ def propose(
     reason: str,
     account: int,
     now: str,
+    entry: int,
 ) -> int:
     """A new limit that nobody has agreed to yet; gives its number."""
-    values = {"database": database, "name": name, "allowed": allowed, "action": action, "until": until}
+    values = {"database": database, "name": name, "allowed": allowed, "action": action, "until": until, "entry": entry}
     made = insert(LIMIT).values(**values, reason=reason, state="proposed", account=account, made=now)
     return int(connection.execute(made.returning(LIMIT.c.id)).scalar_one())
 
@@ -161,8 +189,52 @@ def decline(connection: Connection, limit: Agreed, *, account: int, now: str, an
 
 
 def withdraw(connection: Connection, limit: Agreed, *, now: str) -> None:
-    """It is not to hold, or no longer."""
-    _move(connection, limit, limit.state, {"state": "withdrawn", "ended": now})
+    """It was proposed, and nothing shall come of it. One that is in force is withdrawn by two."""
+    _move(connection, limit, "proposed", {"state": "withdrawn", "ended": now})
+
+
+def withdrawals(
+    connection: Connection, *, of: Collection[int] | None = None, state: str | None = None
+) -> list[Withdrawal]:
+    """Withdrawals of some limits, or of all, the newest first."""
+    wanted = _WITHDRAWALS.order_by(WITHDRAWAL.c.id.desc())
+    if of is not None:
+        wanted = wanted.where(WITHDRAWAL.c.limit.in_(of))
+    if state is not None:
+        wanted = wanted.where(WITHDRAWAL.c.state == state)
+    rows = connection.execute(wanted)
+    return [
+        Withdrawal(**{name: getattr(row, name) for name in _PLAIN_WITHDRAWAL}, decider=row.decided_by) for row in rows
+    ]
+
+
+def propose_withdrawal(connection: Connection, limit: Agreed, *, account: int, now: str, entry: int) -> None:
+    """Propose that a limit in force shall no longer hold; until another person agrees, it does. One at a time."""
+    found = find(connection, limit.id)
+    if found is None or not found.holds(now) or withdrawals(connection, of=[limit.id], state="proposed"):
+        raise too_late()
+    values = {"limit": limit.id, "state": "proposed", "account": account, "made": now, "entry": entry}
+    connection.execute(insert(WITHDRAWAL).values(values))
+
+
+def approve_withdrawal(connection: Connection, withdrawal: Withdrawal, *, account: int, now: str) -> None:
+    """The limit no longer holds. Never by the one who proposed that."""
+    _decide_withdrawal(connection, withdrawal, {"state": "approved", "decider": account, "decided": now})
+    held = (LIMIT.c.id == withdrawal.limit, LIMIT.c.state == "approved")
+    if connection.execute(update(LIMIT).where(*held).values(state="withdrawn", ended=now)).rowcount != 1:
+        raise too_late()
+
+
+def decline_withdrawal(connection: Connection, withdrawal: Withdrawal, *, account: int, now: str, answer: str) -> None:
+    """The limit holds on; says why. Never by the one who proposed the withdrawal."""
+    new = {"state": "declined", "decider": account, "decided": now, "answer": answer}
+    _decide_withdrawal(connection, withdrawal, new)
+
+
+def _decide_withdrawal(connection: Connection, withdrawal: Withdrawal, new: dict[str, Any]) -> None:
+    mine = (WITHDRAWAL.c.id == withdrawal.id, WITHDRAWAL.c.state == "proposed", WITHDRAWAL.c.account != new["decider"])
+    if connection.execute(update(WITHDRAWAL).where(*mine).values(new)).rowcount != 1:
+        raise too_late()
 
 
 def _move(connection: Connection, limit: Agreed, was: str, new: dict[str, Any], *, but: int | None = None) -> None:

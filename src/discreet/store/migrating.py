@@ -10,7 +10,7 @@ from discreet.errors import StoreTooNew, UsageError
 from discreet.store.address import Address
 
 VERSION_TABLE = "discreet_version"
-NEWEST = 12
+NEWEST = 13
 """The number of the last migration; a test compares it with the files."""
 
 MIGRATIONS = Path(__file__).parent / "migrations"

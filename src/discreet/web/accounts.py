@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
@@ -15,6 +16,23 @@ NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,38}[a-z0-9])?")
 NAME_WORDS = (
     "A name has up to 40 small letters, digits, dots, dashes or underlines, and begins and ends with a letter or digit."
 )
+
+
+class Act(StrEnum):
+    """What is done to an account, as its entry in the ledger says (`act`). The words never change their meaning."""
+
+    MADE = "made"
+    INVITED = "invited"
+    LINKED = "gave a link"
+    OPERATOR_INVITED = "invited by the operator"
+    OPERATOR_LINKED = "gave a link as the operator"
+    PASSWORD_SET = "set password"  # noqa: S105 - an act
+    CLOSED = "closed"
+    REOPENED = "opened again"
+    SIGNED_OUT = "ended sessions"
+    PASSWORD_CHANGED = "changed password"  # noqa: S105 - an act
+    TOKEN_MADE = "made a token"  # noqa: S105 - an act
+    TOKEN_REVOKED = "revoked a token"  # noqa: S105 - an act
 
 
 @dataclass(frozen=True)

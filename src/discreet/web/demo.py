@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from discreet.web import accounts
+from discreet.web.accounts import Act
 from discreet.web.datasets.demo import bring_hospital
 from discreet.web.gateway.demo import bring_gateway, write_past
 from discreet.web.linkage.demo import bring_linkage
@@ -49,7 +50,7 @@ def _visitor(site: Site, name: str, role: str) -> Visitor:
         actor="demo",
         event="web.account",
         subject=f"account:{name}",
-        details={"act": "made", "role": role},
+        details={"act": Act.MADE.value, "role": role},
         along=lambda connection: accounts.add(connection, name=name, role=role, now=site.stamp(), password=hashed),
     )
     return Visitor(name, role, password)

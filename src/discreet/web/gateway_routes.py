@@ -33,6 +33,8 @@ GATEWAY_ROUTES: tuple[Route, ...] = (
     Send(f"{_AT}/approve", "gateway.approve", limits.approve, **_LIMIT),
     Send(f"{_AT}/decline", "gateway.approve", limits.decline, **_LIMIT),
     Send(f"{_AT}/withdraw", "gateway.limit", limits.withdraw, **_LIMIT),
+    Send(f"{_AT}/withdrawal/approve", "gateway.approve", limits.approve_withdrawal, **_LIMIT),
+    Send(f"{_AT}/withdrawal/decline", "gateway.approve", limits.decline_withdrawal, **_LIMIT),
     Ask(f"{_API}/users", "gateway.read", api.user_list, returns=models.Users),
     Ask(f"{_API}/users/{{number}}", "gateway.read", api.user, returns=models.UserHistory, **_USER),
     Ask(f"{_API}/refusals", "gateway.read", api.refusal_list, returns=models.Refusals),
@@ -51,5 +53,20 @@ GATEWAY_ROUTES: tuple[Route, ...] = (
         **_LIMIT,
     ),
     Tell(f"{_API}/limits/{{number}}/withdraw", "gateway.limit", api.withdraw, returns=models.LimitModel, **_LIMIT),
+    Tell(
+        f"{_API}/limits/{{number}}/withdrawal/approve",
+        "gateway.approve",
+        api.approve_withdrawal,
+        returns=models.LimitModel,
+        **_LIMIT,
+    ),
+    Tell(
+        f"{_API}/limits/{{number}}/withdrawal/decline",
+        "gateway.approve",
+        api.decline_withdrawal,
+        body="json",
+        returns=models.LimitModel,
+        **_LIMIT,
+    ),
 )
 """Method, path, permission, handler; then kind, body and what is loaded."""

@@ -128,7 +128,7 @@ def require_no_other_page(context: Context) -> None:
 
 
 def require_own_link(context: Context) -> None:
-    """A link on another site must not make the ledger say that somebody looked at this; a link of ours may."""
+    """A link on another site must not make the ledger say that a person looked at this; a link of ours may."""
     if context.request.headers.get("sec-fetch-site") in OTHER_SITES:
         raise Problem(
             403,

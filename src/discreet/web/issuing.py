@@ -7,6 +7,7 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from discreet.web import sessions, tokens
+from discreet.web.accounts import Act
 from discreet.web.context import Context
 from discreet.web.problems import Problem
 from discreet.web.tokens import Token
@@ -32,7 +33,7 @@ def issue(context: Context, *, name: str, scopes: tuple[str, ...], life: timedel
         "web.account",
         f"account:{account.name}",
         along=along,
-        act="made a token",
+        act=Act.TOKEN_MADE.value,
         scopes=" ".join(scopes),
         until=expires,
     )
@@ -59,6 +60,6 @@ def revoke_token(context: Context, token: Token) -> None:
         "web.account",
         f"account:{context.owner.name}",
         along=lambda connection: tokens.revoke(connection, token.id, now),
-        act="revoked a token",
+        act=Act.TOKEN_REVOKED.value,
         revoked=token.id,
     )

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, insert, select, update
 
+from discreet.ledger.entry import timestamp
 from discreet.store.tables.web import LINK
 from discreet.web import accounts, opaque
 from discreet.web.accounts import Account
 from discreet.web.problems import Problem
+from discreet.web.settings import Settings
 
 if TYPE_CHECKING:
     from discreet.web.site import Site
@@ -26,13 +28,14 @@ class Link:
     expires: str
 
 
-def make(connection: Connection, site: Site, account: int | None) -> str:
+def make(connection: Connection, settings: Settings, account: int | None) -> str:
     """A new link; gives the secret in it. Earlier links of the account are taken back, and old ones are swept out."""
-    secret, now = opaque.make(), site.stamp()
+    secret, moment = opaque.make(), settings.clock()
+    now = timestamp(moment)
     connection.execute(delete(LINK).where(LINK.c.expires <= now))
     if account is not None:
         accounts.take_back_links(connection, account)
-    expires = site.stamp(ago=-site.settings.link_life)
+    expires = timestamp(moment + settings.link_life)
     connection.execute(
         insert(LINK).values(hash=opaque.digest(secret), account=account, made=now, expires=expires, used=None)
     )
@@ -60,9 +63,9 @@ def use(connection: Connection, site: Site, link: Link) -> None:
         raise gone()
 
 
-def address(site: Site, secret: str) -> str:
+def address(settings: Settings, secret: str) -> str:
     """What is given to the person."""
-    return f"{site.settings.origin}/welcome/{secret}"
+    return f"{settings.origin}/welcome/{secret}"
 
 
 def gone() -> Problem:
@@ -79,4 +82,4 @@ def first_link(site: Site) -> str | None:
     with site.store.writing() as connection:
         if accounts.exist(connection):
             return None
-        return address(site, make(connection, site, None))
+        return address(site.settings, make(connection, site.settings, None))

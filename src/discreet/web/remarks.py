@@ -52,7 +52,10 @@ REMARKS = {
     "limit-proposed": "The limit is proposed. Nothing changes before another custodian approves it.",
     "limit-approved": "The limit is in force. Running gateways take it up within a few seconds.",
     "limit-declined": "You rejected it, and whoever proposed it sees why.",
-    "limit-withdrawn": "The limit is withdrawn. Running gateways go back to the policy within a few seconds.",
+    "limit-withdrawn": "The proposal is withdrawn. Nothing comes of it.",
+    "limit-withdrawal-proposed": "The withdrawal is proposed. The limit holds until another custodian approves that.",
+    "limit-withdrawal-declined": "You rejected the withdrawal: the limit holds on, and the custodian who proposed it sees why.",
+    "limit-ended": "The limit is withdrawn. Running gateways go back to the policy within a few seconds.",
     "revoked": "The token is revoked. Whoever uses it is refused from now on.",
     "verified": "The ledger is whole: nothing was changed, left out, put in, moved or cut off.",
 }

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
-from tests.web.client import Browser, Clock, make_accounts, signed_in
+from tests.web.client import PASSWORD, Browser, Clock, make_accounts, signed_in
 from tests.web.gateway_data import answered, not_run, proposed, refused, somebody
+from tests.web.test_accounts import link_on
 from tests.web.test_matrix import make_token
 
 WANTED = {
@@ -75,10 +76,30 @@ def test_a_token_proposes_and_withdraws_but_never_approves(app: FastAPI, clock: 
     assert approved.status_code == 200, approved.text
     assert approved.json()["holds"] is True
     assert browser.get(f"/api/v1/gateway/limits/{number}").json()["decider"] == "custodian2"
-    assert tell(browser, f"/limits/{number}/withdraw", {}).json()["state"] == "withdrawn"
+    asked = tell(browser, f"/limits/{number}/withdraw", {}).json()
+    assert (asked["state"], asked["holds"], asked["withdrawal_by"]) == ("approved", True, "custodian")
     listed = browser.get("/api/v1/gateway/limits?database=clinic").json()["limits"]
-    assert [one["state"] for one in listed] == ["withdrawn"]
+    assert [(one["state"], one["withdrawal_by"]) for one in listed] == [("approved", "custodian")]
     assert tell(browser, f"/limits/{number}/withdraw", {}).status_code == 409
+    for act in ("approve", "decline"):
+        assert tell(other, f"/limits/{number}/withdrawal/{act}", {"reason": "x"}).status_code == 403
+    own = signed_in(app, "custodian").post(f"/api/v1/gateway/limits/{number}/withdrawal/approve")
+    assert (own.status_code, own.json()["title"]) == (403, "Two people decide")
+    ended = person.post(f"/api/v1/gateway/limits/{number}/withdrawal/approve").json()
+    assert (ended["state"], ended["holds"], ended["withdrawal_by"]) == ("withdrawn", False, None)
+
+
+def test_the_second_person_is_another_one_at_the_api_as_well(app: FastAPI) -> None:
+    """A token proposes as its owner, so that an account its owner opened does not approve."""
+    custodian = signed_in(app, "custodian")
+    link = link_on(custodian.post("/accounts", {"name": "puppet", "role": "custodian"}).text)
+    puppet = Browser(app)
+    assert puppet.post(link, {"password": PASSWORD, "again": PASSWORD}).status_code == 303
+    number = tell(program(app, "gateway.limit"), "/limits", WANTED).json()["id"]
+    answer = puppet.post(f"/api/v1/gateway/limits/{number}/approve")
+    assert answer.status_code == 403
+    assert "custodian, who proposed this, opened your account" in answer.json()["detail"]
+    assert "discreet account add NAME" in answer.json()["next"]
 
 
 def test_a_person_rejects_with_a_reason(app: FastAPI) -> None:

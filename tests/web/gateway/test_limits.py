@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from discreet.store import limits
 from discreet.store.limits import Agreed
-from discreet.store.tables.gateway import LIMIT
+from discreet.store.tables.gateway import LIMIT, WITHDRAWAL
 from tests.web.client import BOTH_STORES, Browser, Clock, make_accounts, signed_in
 from tests.web.gateway_data import MILLION, answered, proposed, somebody
 from tests.web.snapshot import entries, snapshot
@@ -54,7 +54,7 @@ def last(app: FastAPI) -> tuple[str, str, str, str]:
 
 
 @BOTH_STORES
-def test_one_proposes_another_approves_anybody_withdraws(app: FastAPI, clock: Clock) -> None:
+def test_one_proposes_another_approves_and_two_withdraw(app: FastAPI, clock: Clock) -> None:
     one, other = signed_in(app, "custodian"), signed_in(app, "custodian2")
     number = propose(one, until="2026-05-10")
     assert last(app) == ("gateway.limited", "custodian", "done", "database:clinic/user:eve")
@@ -68,9 +68,93 @@ def test_one_proposes_another_approves_anybody_withdraws(app: FastAPI, clock: Cl
     assert last(app) == ("web.approved", "custodian2", "done", f"database:clinic/user:eve/limit:{number}")
     assert found(app, number).holds(app.state.site.stamp())
     assert "In force" in one.get(f"/gateway/limits/{number}").text
-    assert one.post(f"/gateway/limits/{number}/withdraw").status_code == 303
-    assert last(app)[0] == "gateway.limited"
+    assert other.post(f"/gateway/limits/{number}/withdraw").status_code == 303
+    assert last(app) == ("gateway.limited", "custodian2", "done", f"database:clinic/user:eve/limit:{number}")
+    assert found(app, number).holds(app.state.site.stamp()), "until the other agrees"
+    assert "custodian2 asks you" in one.get(f"/gateway/limits/{number}").text
+    assert one.post(f"/gateway/limits/{number}/withdrawal/approve").status_code == 303
+    assert last(app) == ("web.approved", "custodian", "done", f"database:clinic/user:eve/limit:{number}")
     assert not found(app, number).holds(app.state.site.stamp())
+    assert found(app, number).state == "withdrawn"
+    assert "approved by custodian" in one.get(f"/gateway/limits/{number}").text
+
+
+def in_force(app: FastAPI, **other: str) -> int:
+    """A limit that custodian proposed and custodian2 approved."""
+    number = propose(signed_in(app, "custodian"), **other)
+    assert signed_in(app, "custodian2").post(f"/gateway/limits/{number}/approve").status_code == 303
+    return number
+
+
+@BOTH_STORES
+@pytest.mark.parametrize("who", ["custodian", "custodian2", "custodian3"])
+def test_nobody_withdraws_a_limit_in_force_alone(app: FastAPI, who: str) -> None:
+    """Neither who proposed it, nor who approved it, nor anybody else."""
+    number, one = in_force(app), signed_in(app, who)
+    assert one.post(f"/gateway/limits/{number}/withdraw").status_code == 303
+    for act in ("approve", "decline"):
+        answer = one.post(f"/gateway/limits/{number}/withdrawal/{act}", {"reason": "x"})
+        assert answer.status_code == 403
+        assert "You proposed this yourself" in answer.text
+        assert last(app)[1:3] == (who, "refused")
+    page = one.get(f"/gateway/limits/{number}").text
+    assert "Another custodian decides" in page
+    assert "/withdrawal/approve" not in page
+    assert one.post(f"/gateway/limits/{number}/withdraw").status_code == 409, "once is enough"
+    assert found(app, number).holds(app.state.site.stamp())
+
+
+def test_a_proposal_is_withdrawn_by_one(app: FastAPI) -> None:
+    """It is not in force, so nothing is lost."""
+    number, one = propose(signed_in(app, "custodian")), signed_in(app, "custodian")
+    assert "Withdraw the proposal" in one.get(f"/gateway/limits/{number}").text
+    assert one.post(f"/gateway/limits/{number}/withdraw").status_code == 303
+    assert found(app, number).state == "withdrawn"
+    assert one.post(f"/gateway/limits/{number}/withdraw").status_code == 409
+
+
+def test_a_withdrawal_that_is_rejected_leaves_the_limit_in_force(app: FastAPI) -> None:
+    number, one, other = in_force(app), signed_in(app, "custodian"), signed_in(app, "custodian2")
+    one.post(f"/gateway/limits/{number}/withdraw")
+    assert "custodian proposes to withdraw it" in other.get("/gateway/limits").text
+    assert "1 withdrawal of a limit awaits your approval" in other.get("/").text
+    assert other.post(f"/gateway/limits/{number}/withdrawal/decline", {"reason": " "}).status_code == 422
+    assert other.post(f"/gateway/limits/{number}/withdrawal/decline", {"reason": "still needed"}).status_code == 303
+    assert last(app)[0] == "web.rejected"
+    assert found(app, number).holds(app.state.site.stamp())
+    assert "still needed" in one.get(f"/gateway/limits/{number}").text
+    assert other.post(f"/gateway/limits/{number}/withdrawal/approve").status_code == 409
+    assert one.post(f"/gateway/limits/{number}/withdraw").status_code == 303, "it may be proposed again"
+
+
+def test_what_is_over_or_replaced_cannot_be_withdrawn(app: FastAPI, clock: Clock) -> None:
+    number, other = in_force(app, until="2026-05-04"), signed_in(app, "custodian2")
+    other.post(f"/gateway/limits/{number}/withdraw")
+    in_force(app)  # takes its place
+    answer = signed_in(app, "custodian").post(f"/gateway/limits/{number}/withdrawal/approve")
+    assert answer.status_code == 409
+    assert found(app, number).state == "replaced"
+    late = in_force(app, name="bob", until="2026-05-04")
+    clock.now += timedelta(days=1)
+    assert signed_in(app, "custodian2").post(f"/gateway/limits/{late}/withdraw").status_code == 409
+
+
+def test_nobody_approves_the_withdrawal_of_a_limit_for_a_user_of_their_own_name(app: FastAPI) -> None:
+    number = in_force(app, name="custodian3")
+    signed_in(app, "custodian").post(f"/gateway/limits/{number}/withdraw")
+    assert signed_in(app, "custodian3").post(f"/gateway/limits/{number}/withdrawal/approve").status_code == 403
+    assert signed_in(app, "custodian2").post(f"/gateway/limits/{number}/withdrawal/approve").status_code == 303
+
+
+@BOTH_STORES
+def test_the_store_itself_refuses_a_withdrawal_by_one(app: FastAPI) -> None:
+    number = in_force(app)
+    signed_in(app, "custodian").post(f"/gateway/limits/{number}/withdraw")
+    alone = update(WITHDRAWAL).values(state="approved", decider=WITHDRAWAL.c.account)
+    with app.state.site.store.writing() as connection, pytest.raises(IntegrityError), connection.begin_nested():
+        connection.execute(alone)
+    with app.state.site.store.writing() as connection, pytest.raises(IntegrityError), connection.begin_nested():
+        connection.execute(update(WITHDRAWAL).values(state="approved"))
 
 
 def test_it_ceases_after_its_last_day(app: FastAPI, clock: Clock) -> None:
@@ -118,12 +202,15 @@ def test_an_account_that_the_proposer_opened_since_does_not_approve(app: FastAPI
     number = propose(one)
     other = signed_in(app, "custodian2")
     app.state.site.ledger.record(
-        actor="custodian", event="web.account", subject="account:custodian2", details={"act": "linked"}
+        actor="custodian", event="web.account", subject="account:custodian2", details={"act": "changed role"}
     )
     answer = other.post(f"/gateway/limits/{number}/approve")
     assert answer.status_code == 403
-    assert "has opened or changed your account since" in answer.text
+    assert "not as it is now, when custodian proposed this" in answer.text
+    assert "It can be approved by custodian3." in answer.text
     assert found(app, number).state == "proposed"
+    later = propose(one)
+    assert "custodian, who proposed this, opened your account" in other.post(f"/gateway/limits/{later}/approve").text
     assert signed_in(app, "custodian3").post(f"/gateway/limits/{number}/approve").status_code == 303
 
 

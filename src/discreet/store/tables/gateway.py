@@ -106,6 +106,7 @@ LIMIT = Table(
     Column("decided", Text, nullable=True),
     Column("answer", Text, nullable=True),
     Column("ended", Text, nullable=True),
+    Column("entry", BigInteger, nullable=False, server_default=text("0")),
     CheckConstraint("allowed >= 0", name="gateway_limit_sign"),
     CheckConstraint("action IN ('deny', 'subset', 'mask', 'alert')", name="gateway_limit_action"),
     CheckConstraint(
@@ -123,5 +124,31 @@ LIMIT = Table(
     ),
 )
 """A limit that somebody proposed (`account`) and somebody else decided on (`decider`), for a user of a database or, with
-the name *, for all. `allowed` is in millionths; `until` is the moment from which on it no longer holds.
+the name *, for all. `allowed` is in millionths; `until` is the moment from which on it no longer holds; `entry` is how many
+entries the ledger had when it was proposed.
 """
+
+WITHDRAWAL = Table(
+    "gateway_withdrawal",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("limit", Number, ForeignKey("gateway_limit.id"), nullable=False),
+    Column("state", Text, nullable=False),
+    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
+    Column("made", Text, nullable=False),
+    Column("entry", BigInteger, nullable=False),
+    Column("decider", Number, ForeignKey("web_account.id"), nullable=True),
+    Column("decided", Text, nullable=True),
+    Column("answer", Text, nullable=True),
+    CheckConstraint("state IN ('proposed', 'approved', 'declined')", name="gateway_withdrawal_state"),
+    CheckConstraint("state <> 'approved' OR decider IS NOT NULL", name="gateway_withdrawal_decided"),
+    CheckConstraint("decider IS NULL OR decider <> account", name="gateway_withdrawal_four_eyes"),
+    Index(
+        "gateway_withdrawal_one",
+        "limit",
+        unique=True,
+        sqlite_where=text("state = 'proposed'"),
+        postgresql_where=text("state = 'proposed'"),
+    ),
+)
+"""That a limit in force shall no longer hold: proposed by one (`account`), decided on by another (`decider`)."""

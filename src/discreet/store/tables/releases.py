@@ -12,6 +12,7 @@ from sqlalchemy import (
     LargeBinary,
     Table,
     Text,
+    text,
 )
 
 from discreet.store.tables.base import Number, metadata
@@ -68,6 +69,7 @@ PLAN = Table(
     Column("decider", Number, ForeignKey("web_account.id"), nullable=True),
     Column("decided", Text, nullable=True),
     Column("reason", Text, nullable=True),
+    Column("entry", BigInteger, nullable=False, server_default=text("0")),
     CheckConstraint("kind IN ('new', 'more')", name="web_plan_kind"),
     CheckConstraint(
         "state IN ('planned', 'approved', 'rejected', 'withdrawn', 'making', 'made')", name="web_plan_state"
@@ -77,7 +79,7 @@ PLAN = Table(
 )
 """A release, or further recipients of one, that somebody planned (`account`) and somebody else decided on (`decider`).
 `content` is what was planned, as JSON, `digest` the SHA-256 of it; `version` grows with every change. `dataset` may be
-one that was removed since.
+one that was removed since. `entry` is how many entries the ledger had when it was planned or last changed.
 """
 
 PARCEL = Table(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from discreet.store import limits
-from discreet.store.limits import Agreed
+from discreet.store.limits import Agreed, Withdrawal
 from discreet.web.api.gateway_models import (
     Decline,
     Explanation,
@@ -89,12 +90,13 @@ def limit_list(context: Here, database: Text = "", before: Number = None) -> Lim
     """Limits that were proposed, hold or have held."""
     with context.site.store.reading() as connection:
         found = limits.everything(connection, database=printable(database) or None, before=before, most=200)
-    return Limits(limits=[_limit(context, one) for one in found])
+        waiting = limits.withdrawals(connection, of=[one.id for one in found], state="proposed")
+    return Limits(limits=[_limit(context, one, waiting) for one in found])
 
 
 def limit(context: Here, number: str) -> LimitModel:
     """One limit."""
-    return _limit(context, context.loaded)
+    return _now(context, context.loaded.id)
 
 
 def propose(context: Here, wanted: NewLimit) -> LimitModel:
@@ -115,13 +117,27 @@ def decline(context: Here, number: str, why: Decline) -> LimitModel:
 
 
 def withdraw(context: Here, number: str) -> LimitModel:
-    """It is not to hold, or no longer."""
+    """Nothing shall come of a proposal; of a limit in force the withdrawal is proposed, and another custodian decides."""
     limiting.withdraw(context, context.loaded)
     return _now(context, context.loaded.id)
 
 
+def approve_withdrawal(context: Here, number: str) -> LimitModel:
+    """The limit no longer holds; only by a person who has signed in, and did not propose that."""
+    limiting.approve_withdrawal(context, context.loaded)
+    return _now(context, context.loaded.id)
+
+
+def decline_withdrawal(context: Here, number: str, why: Decline) -> LimitModel:
+    """The limit holds on, and why."""
+    limiting.decline_withdrawal(context, context.loaded, reason=why.reason.strip())
+    return _now(context, context.loaded.id)
+
+
 def _now(context: Context, number: int) -> LimitModel:
-    return _limit(context, limiting.found(context, number))
+    with context.site.store.reading() as connection:
+        waiting = limits.withdrawals(connection, of=[number], state="proposed")
+    return _limit(context, limiting.found(context, number), waiting)
 
 
 def _amount(millionths: int | None) -> str | None:
@@ -153,7 +169,7 @@ def _result(told: Told) -> ResultModel:
     )
 
 
-def _limit(context: Context, found: Agreed) -> LimitModel:
+def _limit(context: Context, found: Agreed, withdrawals: Sequence[Withdrawal]) -> LimitModel:
     plain = (
         "id",
         "database",
@@ -169,4 +185,6 @@ def _limit(context: Context, found: Agreed) -> LimitModel:
         "answer",
     )
     values = {name: getattr(found, name) for name in plain}
-    return LimitModel(**values, limit=decimal(found.allowed), holds=found.holds(context.site.stamp()))
+    asker = next((one.proposer for one in withdrawals if one.limit == found.id), None)
+    now = context.site.stamp()
+    return LimitModel(**values, limit=decimal(found.allowed), holds=found.holds(now), withdrawal_by=asker)

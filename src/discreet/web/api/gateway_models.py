@@ -122,6 +122,8 @@ class LimitModel(Strict):
     decided: str | None
     answer: str | None
     """Why it was rejected."""
+    withdrawal_by: str | None
+    """Who has proposed to withdraw it, where that waits for another custodian; it holds until then."""
 
 
 class Limits(Strict):

@@ -1,4 +1,4 @@
-"""Limits under four eyes: proposed, approved, rejected (stored as declined), withdrawn; each with its entry in the ledger."""
+"""Limits under four eyes: proposed, approved, rejected (stored as declined), withdrawn by two; each with its entry in the ledger."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from sqlalchemy import Connection
 
 from discreet.ledger.entry import timestamp
 from discreet.store import limits
-from discreet.store.limits import EVERYBODY, PARTS, Action, Agreed
+from discreet.store.limits import EVERYBODY, PARTS, Action, Agreed, Withdrawal
 from discreet.web import four_eyes
 from discreet.web.api.models import Day, Strict
 from discreet.web.context import Context
+from discreet.web.four_eyes import Asked
 from discreet.web.gateway.told import decimal
 from discreet.web.problems import Problem, not_found
 
@@ -67,6 +68,7 @@ def propose(context: Context, wanted: NewLimit) -> int:
                 reason=wanted.reason,
                 account=context.owner.id,
                 now=context.site.stamp(),
+                entry=four_eyes.moment(connection),
             )
         )
 
@@ -110,19 +112,8 @@ def end_of(context: Context, day: str | None) -> str | None:
 
 
 def approve(context: Context, limit: Agreed) -> None:
-    """Put it in force. Whoever proposed it cannot, nor can the user whom it is about."""
-    _refuse_own(context, limit, "web.approved", "approve")
-    touched = four_eyes.touched(context, by=limit.proposer, since=limit.made)
-    if touched is not None:
-        raise four_eyes.refuse(
-            context,
-            "web.approved",
-            limit.subject,
-            f"{limit.proposer}, who proposed this, has opened or changed your account since (entry {touched} of the ledger).",
-            "Let a third custodian approve it, or have it proposed anew.",
-            why="account changed by the proposer",
-            entry=touched,
-        )
+    """Put it in force. The proposer cannot, nor an account that the same person could be behind, nor the user whom it is about."""
+    _refuse_alone(context, limit, limit)
     if limit.until is not None and limit.until <= context.site.stamp():
         raise Problem(409, "The last day of this limit is over.", remedy="Reject it, or have it proposed anew.")
     _decide(context, limit, "web.approved")
@@ -130,10 +121,14 @@ def approve(context: Context, limit: Agreed) -> None:
 
 def decline(context: Context, limit: Agreed, *, reason: str) -> None:
     """Say no, and why. One's own is withdrawn instead."""
-    _refuse_own(context, limit, "web.rejected", "reject")
+    _refuse_own(context, limit, limit, "web.rejected", "reject")
+    _require_reason(reason)
+    _decide(context, limit, "web.rejected", reason)
+
+
+def _require_reason(reason: str) -> None:
     if not reason:
         raise Problem(422, "A rejection needs a reason.", remedy="Say in a sentence what should be different.")
-    _decide(context, limit, "web.rejected", reason)
 
 
 def _decide(context: Context, limit: Agreed, event: str, reason: str | None = None) -> None:
@@ -149,14 +144,63 @@ def _decide(context: Context, limit: Agreed, event: str, reason: str | None = No
 
 
 def withdraw(context: Context, limit: Agreed) -> None:
-    """It is not to hold, or no longer. Any custodian can: then what the policy says holds."""
-    context.act(
-        "gateway.limited",
-        limit.subject,
-        along=lambda connection: limits.withdraw(connection, limit, now=context.site.stamp()),
-        act="withdrawn",
-        limit=decimal(limit.allowed),
-    )
+    """Nothing shall come of what was proposed; what is in force holds on until another person agrees."""
+    in_force = limit.state == "approved"
+
+    def along(connection: Connection) -> None:
+        now = context.site.stamp()
+        if not in_force:
+            limits.withdraw(connection, limit, now=now)
+            return
+        by = {"account": context.owner.id, "entry": four_eyes.moment(connection)}
+        limits.propose_withdrawal(connection, limit, now=now, **by)
+
+    act = "withdrawal proposed" if in_force else "withdrawn"
+    context.act("gateway.limited", limit.subject, along=along, act=act, limit=decimal(limit.allowed))
+
+
+def approve_withdrawal(context: Context, limit: Agreed) -> None:
+    """The limit no longer holds: then what the policy says does. Two decide on that, as on the limit itself."""
+    withdrawal = waiting_withdrawal(context, limit)
+    _refuse_alone(context, limit, withdrawal)
+    _decide_withdrawal(context, limit, withdrawal, "web.approved")
+
+
+def decline_withdrawal(context: Context, limit: Agreed, *, reason: str) -> None:
+    """The limit holds on; say why."""
+    withdrawal = waiting_withdrawal(context, limit)
+    _refuse_own(context, limit, withdrawal, "web.rejected", "reject")
+    _require_reason(reason)
+    _decide_withdrawal(context, limit, withdrawal, "web.rejected", reason)
+
+
+def _decide_withdrawal(
+    context: Context, limit: Agreed, withdrawal: Withdrawal, event: str, reason: str | None = None
+) -> None:
+    def along(connection: Connection) -> None:
+        account, now = context.owner.id, context.site.stamp()
+        if reason is None:
+            limits.approve_withdrawal(connection, withdrawal, account=account, now=now)
+        else:
+            limits.decline_withdrawal(connection, withdrawal, account=account, now=now, answer=reason)
+
+    about = {"act": "withdrawal", "limit": decimal(limit.allowed), "proposed_by": withdrawal.proposer}
+    context.act(event, limit.subject, along=along, **about, **({} if reason is None else {"reason": reason}))
+
+
+def waiting_withdrawal(context: Context, limit: Agreed) -> Withdrawal:
+    """The withdrawal that waits for a second person; a problem if there is none."""
+    with context.site.store.reading() as connection:
+        waiting = limits.withdrawals(connection, of=[limit.id], state="proposed")
+    if not waiting or limit.state != "approved":
+        raise limits.too_late()
+    return waiting[0]
+
+
+def asked_of(limit: Agreed, proposed: Agreed | Withdrawal) -> Asked:
+    """What another person has to agree to: a limit, or its withdrawal."""
+    about = limit.name if limit.name != EVERYBODY else ""
+    return Asked(proposed.proposer, proposed.entry, "proposed", barred=about)
 
 
 def found(context: Context, number: int) -> Agreed:
@@ -168,12 +212,18 @@ def found(context: Context, number: int) -> Agreed:
     return limit
 
 
-def _refuse_own(context: Context, limit: Agreed, event: str, verb: str) -> None:
+def _refuse_alone(context: Context, limit: Agreed, proposed: Agreed | Withdrawal) -> None:
+    """An approval by an account that the person who asked for it could be behind."""
+    _refuse_own(context, limit, proposed, "web.approved", "approve")
+    about = {"event": "web.approved", "subject": limit.subject}
+    four_eyes.require(context, asked_of(limit, proposed), permission="gateway.approve", **about)
+
+
+def _refuse_own(context: Context, limit: Agreed, proposed: Agreed | Withdrawal, event: str, verb: str) -> None:
     """A refusal that is written down, since somebody tried."""
-    remedy = "Ask another custodian to look at it; an approval is worth something because it is somebody else's."
-    if context.owner.id == limit.account:
+    if context.owner.id == proposed.account:
         words = f"You proposed this yourself, so you cannot {verb} it."
-        raise four_eyes.refuse(context, event, limit.subject, words, remedy, why="own proposal")
+        raise four_eyes.refuse(context, event, limit.subject, words, four_eyes.OTHERS, why="own proposal")
     if limit.name not in (EVERYBODY, "") and context.owner.name == limit.name:
         words = f"This limit is about a database user of your own name, so you cannot {verb} it."
-        raise four_eyes.refuse(context, event, limit.subject, words, remedy, why="about oneself")
+        raise four_eyes.refuse(context, event, limit.subject, words, four_eyes.OTHERS, why="about oneself")

@@ -18,10 +18,13 @@ from discreet.report.words import plural
 from discreet.store import limits
 from discreet.web import accounts, recent, words
 from discreet.web.context import Context, Here
+from discreet.web.four_eyes import History
 from discreet.web.gateway import users
 from discreet.web.gateway.following import follow
+from discreet.web.gateway.limiting import asked_of
 from discreet.web.guide import guide_of
 from discreet.web.linkage import projects
+from discreet.web.releasing import deciding
 from discreet.web.releasing import plan as plans
 from discreet.web.releasing.plan import Plan
 from discreet.web.remarks import remark
@@ -156,8 +159,11 @@ def waiting_releases(context: Context, connection: Connection) -> list[Notice]:
     if not context.may("releases.approve"):
         return []
     waiting = [plan for plan in plans.everything(connection, states=("planned",)) if plan.ready]
+    if not waiting:
+        return []
+    history = History.read(connection)
     mine = [plan for plan in waiting if plan.account == context.owner.id]
-    others = [plan for plan in waiting if plan.account != context.owner.id]
+    others = [plan for plan in waiting if history.objection(deciding.asked_of(plan), context.owner.name) is None]
     found = []
     if others:
         headline = f"{plural(len(others), 'release awaits', 'releases await')} your approval: {_listed(others)}."
@@ -177,23 +183,30 @@ def _listed(waiting: list[Plan]) -> str:
 
 
 def waiting_limits(context: Context, connection: Connection) -> list[Notice]:
-    """Limits of database users that somebody else has to decide on."""
+    """Limits of database users, and their withdrawals, that this account can decide on."""
     if not context.may("gateway.approve"):
         return []
-    waiting = limits.everything(connection, state="proposed")
-    others = [limit for limit in waiting if limit.account != context.owner.id]
-    if not others:
+    proposed = limits.everything(connection, state="proposed")
+    held = {limit.id: limit for limit in limits.in_force(connection, now=context.site.stamp())}
+    leaving = [one for one in limits.withdrawals(connection, state="proposed") if one.limit in held]
+    if not proposed and not leaving:
         return []
-    names = ", ".join("everybody" if limit.name == limits.EVERYBODY else limit.name for limit in others[:5])
-    headline = f"{plural(len(others), 'limit of a database user awaits', 'limits of database users await')} your approval: {names}{' and others' if len(others) > 5 else ''}."
+    history, me = History.read(connection), context.owner.name
+    new = [one for one in proposed if history.objection(asked_of(one, one), me) is None]
+    old = [held[one.limit] for one in leaving if history.objection(asked_of(held[one.limit], one), me) is None]
     return [
-        Notice(
-            headline,
-            "Look at what the user has seen, then approve or reject it.",
-            f"/gateway/limits/{others[0].id}",
-            "Look at the limit",
-        )
+        *_limits("limit of a database user awaits", "limits of database users await", new),
+        *_limits("withdrawal of a limit awaits", "withdrawals of limits await", old),
     ]
+
+
+def _limits(one: str, more: str, found: list[limits.Agreed]) -> list[Notice]:
+    if not found:
+        return []
+    names = ", ".join("everybody" if limit.name == limits.EVERYBODY else limit.name for limit in found[:5])
+    headline = f"{plural(len(found), one, more)} your approval: {names}{' and others' if len(found) > 5 else ''}."
+    step = "Look at what the user has seen, then approve or reject it."
+    return [Notice(headline, step, f"/gateway/limits/{found[0].id}", "Look at the limit")]
 
 
 def near_limits(context: Context, connection: Connection) -> list[Notice]:

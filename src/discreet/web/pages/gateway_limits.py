@@ -7,11 +7,13 @@ from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import ValidationError
+from sqlalchemy import Connection
 from starlette.responses import Response
 
 from discreet.store import limits
-from discreet.store.limits import ACTIONS, EVERYBODY, Agreed
+from discreet.store.limits import ACTIONS, EVERYBODY, Agreed, Withdrawal
 from discreet.web.context import Context, Here, go
+from discreet.web.four_eyes import History, Second
 from discreet.web.gateway import limiting, users
 from discreet.web.gateway.following import follow
 from discreet.web.gateway.limiting import LONGEST_NAME, LONGEST_REASON, NewLimit
@@ -56,6 +58,7 @@ def _page(
         watched = [one.name for one in users.watched(connection)]
         holding = limits.in_force(connection, now=now)
         waiting = limits.everything(connection, state="proposed")
+        leaving = {one.limit: one.proposer for one in limits.withdrawals(connection, state="proposed")}
     return context.page(
         "gateway_limits.html",
         status=problem.status if problem else 200,
@@ -64,6 +67,7 @@ def _page(
         typed={**dict.fromkeys(FIELDS, ""), **typed},
         waiting=waiting,
         holding=holding,
+        leaving=leaving,
         past=[one for one in listed[:PAST] if one.state != "proposed" and not one.holds(now)],
         older=listed[PAST - 1].id if len(listed) > PAST else None,
         databases=watched,
@@ -114,6 +118,9 @@ def _again(context: Context, *, said: str = "", problem: Problem | None = None) 
     with context.site.store.reading() as connection:
         user = users.named(connection, limit.database, limit.name, now=now)
         held = [one for one in limits.in_force(connection, limit.database, now=now) if one.name == limit.name]
+        withdrawals = limits.withdrawals(connection, of=[limit.id])
+        waits = _waits(limit, withdrawals, now)
+        second = _second(context, connection, limit, waits) if waits is not None else None
     return context.page(
         "gateway_limit.html",
         status=problem.status if problem else 200,
@@ -123,13 +130,26 @@ def _again(context: Context, *, said: str = "", problem: Problem | None = None) 
         user=user,
         held=held[0] if held and held[0].id != limit.id else None,
         holds=limit.holds(now),
-        own=limit.account == context.owner.id,
-        about_oneself=limit.name == context.owner.name,
+        withdrawals=withdrawals,
+        waits=waits,
+        second=second,
         over=limit.until is not None and limit.until <= now,
         actions=ACTIONS,
         amount=limit_words,
         everybody=EVERYBODY,
     )
+
+
+def _waits(limit: Agreed, withdrawals: list[Withdrawal], now: str) -> Agreed | Withdrawal | None:
+    """What a second person has to decide on: the limit, its withdrawal, or nothing."""
+    if limit.state == "proposed":
+        return limit
+    return next((one for one in withdrawals if one.state == "proposed" and limit.holds(now)), None)
+
+
+def _second(context: Context, connection: Connection, limit: Agreed, waits: Agreed | Withdrawal) -> Second:
+    asked = limiting.asked_of(limit, waits)
+    return History.read(connection).view(connection, asked, context.owner.name, "gateway.approve")
 
 
 def approve(context: Here) -> Response:
@@ -147,8 +167,24 @@ def decline(context: Here) -> Response:
 
 
 def withdraw(context: Here) -> Response:
-    """It is not to hold, or no longer."""
-    return _or_say(context, lambda: limiting.withdraw(context, context.loaded), said="limit-withdrawn")
+    """Nothing shall come of it; or, if it is in force, another person shall decide that it no longer holds."""
+    said = "limit-withdrawal-proposed" if context.loaded.state == "approved" else "limit-withdrawn"
+    return _or_say(context, lambda: limiting.withdraw(context, context.loaded), said=said)
+
+
+def approve_withdrawal(context: Here) -> Response:
+    """The limit no longer holds."""
+    return _or_say(context, lambda: limiting.approve_withdrawal(context, context.loaded), said="limit-ended")
+
+
+def decline_withdrawal(context: Here) -> Response:
+    """The limit holds on, and why."""
+    reason = context.form.text("reason", most=LONGEST_REASON)
+    return _or_say(
+        context,
+        lambda: limiting.decline_withdrawal(context, context.loaded, reason=reason),
+        said="limit-withdrawal-declined",
+    )
 
 
 def _or_say(context: Context, act: Callable[[], object], *, said: str) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from discreet.web import accounts, limits, passwords
+from discreet.web.accounts import Act
 from discreet.web.context import Context, Here, go
 from discreet.web.pages.sign_in import begin_session
 from discreet.web.permissions import GRANTED, PERMISSIONS, ROLES
@@ -40,7 +41,7 @@ def change_password(context: Here) -> Response:
         "web.account",
         f"account:{account.name}",
         along=lambda connection: accounts.set_password(connection, account.id, hashed, now=site.stamp()),
-        act="changed password",
+        act=Act.PASSWORD_CHANGED.value,
     )
     return begin_session(context, account.id, go("/account", said="password"))
 

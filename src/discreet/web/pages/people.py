@@ -8,8 +8,9 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from discreet.web import accounts, links
-from discreet.web.accounts import Account
+from discreet.web.accounts import Account, Act
 from discreet.web.context import Context, Here, go
+from discreet.web.four_eyes import History
 from discreet.web.permissions import ROLES
 from discreet.web.problems import Problem
 from discreet.web.remarks import remark
@@ -41,18 +42,26 @@ def invite(context: Here) -> Response:
 
     def along(connection: Connection) -> None:
         number = accounts.add(connection, name=name, role=role, now=site.stamp())
-        made.append(links.make(connection, site, number))
+        made.append(links.make(connection, site.settings, number))
 
     try:
-        context.act("web.account", f"account:{name}", along=along, act="invited", role=role)
+        context.act("web.account", f"account:{name}", along=along, act=Act.INVITED.value, role=role)
     except Problem as problem:
         return _page(context, problem=problem, name=name, role=role)
-    return _page(context, link=links.address(site, made[-1]), invited=name)
+    return _page(context, link=links.address(site.settings, made[-1]), invited=name)
 
 
 def account_page(context: Here) -> Response:
-    """One account and what can be done with it."""
-    return context.page("account.html", person=context.loaded, role_words=ROLES[context.loaded.role], link="")
+    """One account, whose actions led to it, and what can be done with it."""
+    return _person(context)
+
+
+def _person(context: Context, *, link: str = "") -> Response:
+    person: Account = context.loaded
+    with context.site.store.reading() as connection:
+        origin = History.read(connection).now.get(person.name)
+    behind = sorted((entry, name) for name, entry in origin.hands.items() if name != person.name) if origin else []
+    return context.page("account.html", person=person, role_words=ROLES[person.role], behind=behind, link=link)
 
 
 def new_link(context: Here) -> Response:
@@ -62,9 +71,8 @@ def new_link(context: Here) -> Response:
         raise Problem(409, "The account is closed.", remedy="Open it again first.")
     made: list[str] = []
     site = context.site
-    _act(context, "gave a link", lambda connection: made.append(links.make(connection, site, person.id)))
-    address = links.address(site, made[-1])
-    return context.page("account.html", person=person, role_words=ROLES[person.role], link=address)
+    _act(context, Act.LINKED, lambda connection: made.append(links.make(connection, site.settings, person.id)))
+    return _person(context, link=links.address(site.settings, made[-1]))
 
 
 def close(context: Here) -> Response:
@@ -73,14 +81,14 @@ def close(context: Here) -> Response:
     if person.id == context.owner.id:
         raise Problem(409, "Nobody closes their own account.", remedy="Ask another custodian.")
     now = context.site.stamp()
-    _act(context, "closed", lambda connection: accounts.close(connection, person.id, now=now))
+    _act(context, Act.CLOSED, lambda connection: accounts.close(connection, person.id, now=now))
     return go("/accounts", said="closed")
 
 
 def reopen(context: Here) -> Response:
     """It can be used again."""
     person: Account = context.loaded
-    _act(context, "opened again", lambda connection: accounts.reopen(connection, person.id))
+    _act(context, Act.REOPENED, lambda connection: accounts.reopen(connection, person.id))
     return go("/accounts", said="reopened")
 
 
@@ -88,12 +96,12 @@ def end_sessions(context: Here) -> Response:
     """Sign the person out everywhere, programs included."""
     person: Account = context.loaded
     now = context.site.stamp()
-    _act(context, "ended sessions", lambda connection: accounts.sign_out_everywhere(connection, person.id, now=now))
+    _act(context, Act.SIGNED_OUT, lambda connection: accounts.sign_out_everywhere(connection, person.id, now=now))
     return go("/accounts", said="ended")
 
 
-def _act(context: Context, act: str, along: Callable[[Connection], object]) -> None:
-    context.act("web.account", f"account:{context.loaded.name}", along=along, act=act)
+def _act(context: Context, act: Act, along: Callable[[Connection], object]) -> None:
+    context.act("web.account", f"account:{context.loaded.name}", along=along, act=act.value)
 
 
 def _page(

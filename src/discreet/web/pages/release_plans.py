@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sqlalchemy import Connection
 from starlette.responses import Response
 
 from discreet.web.context import Context, Here, go
 from discreet.web.datasets import dataset as datasets
+from discreet.web.four_eyes import History, Second
 from discreet.web.jobs import queue
 from discreet.web.pages.jobs import progress_of
 from discreet.web.problems import Problem, problem_of
@@ -74,13 +76,14 @@ def plan_again(context: Context, *, said: str = "", problem: Problem | None = No
     plan = deciding.found(context, context.loaded.id)
     with context.site.store.reading() as connection:
         now, job = queue.moment(connection), deciding.last_job(connection, plan)
+        second = _second(context, connection, plan) if plan.state == "planned" else None
     running = progress_of(job, now) if job is not None and job.active else None
     return context.page(
         "release_plan.html",
         status=problem.status if problem else 200,
         problem=problem,
         plan=plan,
-        own=plan.account == context.owner.id,
+        second=second,
         open_to_change=plan.state in plans.CHANGEABLE or deciding.is_stuck(context, plan),
         words=plans.WORDS,
         running=running,
@@ -88,6 +91,11 @@ def plan_again(context: Context, *, said: str = "", problem: Problem | None = No
         lines=lines_of(plan.preflight) if plan.preflight else [],
         said=said,
     )
+
+
+def _second(context: Context, connection: Connection, plan: Plan) -> Second:
+    asked = deciding.asked_of(plan)
+    return History.read(connection).view(connection, asked, context.owner.name, "releases.approve")
 
 
 def change_page(context: Here) -> Response:

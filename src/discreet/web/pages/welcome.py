@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from discreet.web import accounts, links, passwords
+from discreet.web.accounts import Act
 from discreet.web.context import Context, Here, go
 from discreet.web.links import Link
 from discreet.web.pages.sign_in import begin_session
@@ -42,13 +43,13 @@ def welcome(context: Here) -> Response:
             context, link, name=name, problem=Problem(422, wrong, remedy="Correct it and send the form again.")
         )
     hashed = context.site.hasher.hash(password)
-    act = "set password" if link.account else "made"
+    act = Act.PASSWORD_SET if link.account else Act.MADE
     context.act(
         "web.account",
         f"account:{name}",
         actor=name,
         along=lambda connection: _take_up(connection, context, link, name, hashed),
-        act=act,
+        act=act.value,
         role=link.account.role if link.account else "custodian",
     )
     return _signed_in(context, name)

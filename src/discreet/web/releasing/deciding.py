@@ -15,6 +15,7 @@ from discreet.releases.registry import Registry
 from discreet.web import four_eyes
 from discreet.web.context import Context
 from discreet.web.datasets import dataset as datasets
+from discreet.web.four_eyes import Asked
 from discreet.web.jobs import job as jobs
 from discreet.web.jobs.asking import enqueue
 from discreet.web.jobs.job import Job
@@ -64,7 +65,14 @@ def _begin(context: Context, kind: str, content: dict[str, Any]) -> int:
 
     def along(connection: Connection) -> None:
         made.append(
-            plans.add(connection, kind=kind, content=content, account=context.owner.id, now=context.site.stamp())
+            plans.add(
+                connection,
+                kind=kind,
+                content=content,
+                account=context.owner.id,
+                now=context.site.stamp(),
+                entry=four_eyes.moment(connection),
+            )
         )
 
     subject = f"release:{content['release']}"
@@ -87,8 +95,8 @@ def change(context: Context, plan: Plan, wanted: NewPlan | list[str], *, version
     was = _changeable(context, plan)
 
     def along(connection: Connection) -> None:
-        now = context.site.stamp()
-        plans.change(connection, plan, content, was=was, version=version, account=context.owner.id, now=now)
+        by = {"account": context.owner.id, "entry": four_eyes.moment(connection)}
+        plans.change(connection, plan, content, was=was, version=version, now=context.site.stamp(), **by)
 
     context.act("releases.planned", plan.subject, along=along, act="changed", **_facts(content))
     look(context, found(context, plan.id))
@@ -101,9 +109,11 @@ def look(context: Context, plan: Plan) -> int:
 
 
 def approve(context: Context, plan: Plan, *, seen: str) -> None:
-    """Let copies be made. Whoever planned it cannot, nor can somebody who saw something else."""
+    """Let copies be made. The planner cannot, nor an account that the same person could be behind, nor one that saw
+    something else."""
     _refuse_own(context, plan, "web.approved", "approve")
-    _refuse_planned_by_account(context, plan)
+    about = {"event": "web.approved", "subject": plan.subject}
+    four_eyes.require(context, asked_of(plan), permission="releases.approve", **about, plan=plan.digest)
     if not plan.ready or seen != plan.seen:
         raise plans.too_late()
     _decide(context, plan, "approved", event="web.approved")
@@ -186,6 +196,11 @@ def _asked(plan: Plan) -> dict[str, Any]:
     return {**asked, **crowd}
 
 
+def asked_of(plan: Plan) -> Asked:
+    """What another person has to agree to."""
+    return Asked(plan.planner, plan.entry, "planned")
+
+
 def found(context: Context, number: int) -> Plan:
     """The plan as it is now."""
     with context.site.store.reading() as connection:
@@ -228,24 +243,7 @@ def _refuse_own(context: Context, plan: Plan, event: str, verb: str) -> None:
         event,
         plan.subject,
         f"You planned this yourself, or changed it last, so you cannot {verb} it.",
-        "Ask another custodian to look at it; an approval is worth something because it is somebody else's.",
+        four_eyes.OTHERS,
         plan=plan.digest,
         why="own plan",
-    )
-
-
-def _refuse_planned_by_account(context: Context, plan: Plan) -> None:
-    """Whoever plans must not make himself the second pair of eyes: by opening an account, or by a new link to one."""
-    touched = four_eyes.touched(context, by=plan.planner, since=plan.changed)
-    if touched is None:
-        return
-    raise four_eyes.refuse(
-        context,
-        "web.approved",
-        plan.subject,
-        f"{plan.planner}, who planned this, has opened or changed your account since (entry {touched} of the ledger).",
-        "Let a third custodian approve it, or have it planned anew.",
-        plan=plan.digest,
-        why="account changed by the planner",
-        entry=touched,
     )

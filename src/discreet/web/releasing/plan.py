@@ -51,6 +51,8 @@ class Plan:
     account: int
     planner: str
     changed: str
+    entry: int
+    """How many entries the ledger had when it was planned or last changed."""
     preflight: dict[str, Any] | None = field(repr=False)
     decider: str | None
     decided: str | None
@@ -99,6 +101,7 @@ def _plan_of(row: Row[Any]) -> Plan:
         account=row.account,
         planner=row.planner,
         changed=row.changed,
+        entry=row.entry,
         preflight=None if row.preflight is None else json.loads(row.preflight),
         decider=row.decider_name,
         decided=row.decided,
@@ -126,11 +129,11 @@ def everything(
     return [_plan_of(row) for row in connection.execute(wanted)]
 
 
-def add(connection: Connection, *, kind: str, content: dict[str, Any], account: int, now: str) -> int:
+def add(connection: Connection, *, kind: str, content: dict[str, Any], account: int, now: str, entry: int) -> int:
     """A new plan; a release has one open plan at a time."""
     _refuse_second(connection, content["release"])
     values = {"release": content["release"], "kind": kind, "dataset": content["dataset"], **_written(content)}
-    made = insert(PLAN).values(**values, version=1, state="planned", account=account, changed=now)
+    made = insert(PLAN).values(**values, version=1, state="planned", account=account, changed=now, entry=entry)
     return int(connection.execute(made.returning(PLAN.c.id)).scalar_one())
 
 
@@ -143,11 +146,12 @@ def change(
     version: int,
     account: int,
     now: str,
+    entry: int,
 ) -> None:
     """Plan something else instead. Whatever was approved or rejected is forgotten: it was about something else."""
     _refuse_second(connection, content["release"], but=plan.id)
     new = {**_written(content), "release": content["release"], "dataset": content["dataset"], "version": version + 1}
-    new |= {"state": "planned", "account": account, "changed": now, "preflight": None}
+    new |= {"state": "planned", "account": account, "changed": now, "entry": entry, "preflight": None}
     new |= {"decider": None, "decided": None, "reason": None}
     _move(connection, plan.id, new, was=was, version=version)
 
