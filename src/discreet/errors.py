@@ -10,6 +10,7 @@ DiscreetError                      70  a bug, if it is ever raised as itself
 │   ├── SourceNotFound              3  no such file, table or server
 │   ├── SourceUnreadable            3  ragged rows, wrong encoding, not the format it claims to be
 │   ├── ColumnError                 3  a column is missing, doubled, unnamed or of the wrong kind
+│   │   └── TooManyColumns          3  more columns than a table may have
 │   ├── EmptySource                 3  there is nobody in it
 │   ├── CountError                  3  a count column holds something that is no number of people
 │   ├── OutsideHierarchy            3  values that their hierarchy does not know
@@ -61,6 +62,7 @@ __all__ = [
     "StoreReadOnly",
     "StoreTooNew",
     "StoreUnreachable",
+    "TooManyColumns",
     "UsageError",
 ]
 
@@ -124,6 +126,17 @@ class SourceUnreadable(DataError):
 
 class ColumnError(DataError):
     """A column is missing, doubled, unnamed or of the wrong kind."""
+
+
+class TooManyColumns(ColumnError):
+    """More columns than a table may have."""
+
+    def __init__(self, columns: int, *, most: int, source: str) -> None:
+        super().__init__(
+            f"{source} has {columns:,} columns; a table has at most {most:,}.",
+            remedy="Leave out columns that are not needed. If the table is turned on its side, put people into rows.",
+        )
+        self.columns = columns
 
 
 class EmptySource(DataError):

@@ -34,6 +34,8 @@ from discreet.releases import (
     traced,
 )
 from discreet.releases.budget import UNLUCKY, Budget
+from discreet.risk import combinations
+from discreet.sources import engine
 from discreet.web import Settings
 from discreet.web.datasets import inspecting
 from discreet.web.gateway import incidents, users
@@ -70,6 +72,11 @@ def stated() -> Iterator[tuple[str, str]]:
     yield "explain/tracing.md", f"to which {percent(recognised.COVERED)} of the rows can be brought"
     yield "explain/tracing.md", f"ranked among {leaks.FINER}N/α dummies"
     limits = "explain/limitations.md"
+    wide = f"at most {engine.MOST_COLUMNS:,} columns"
+    yield limits, f"{wide}, in the browser {Settings().most_columns}"
+    yield "how-to/read-your-data.md", f"**A table has {wide}**, in the browser {Settings().most_columns}"
+    pairs = max(columns for columns in range(2_000) if combinations.pairs_affordable(columns))
+    yield limits, f"at most {combinations.MOST:,} combinations, so of more than {pairs} columns at each alone"
     yield limits, f"up to {horizon.MOST:,} people, and groups of more than {checks.PLANNED:,} are refused"
     yield limits, f"lattices of up to {board.MOST_NODES:,} nodes"
     yield "explain/planning-adversary.md", f"up to {horizon.MOST:,} people"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,6 +102,9 @@ class Rows:
             rule = self.policy.rule(name) if self.policy else None
             classes = classes.with_spread(self._histogram((*names, name)), name, rule=rule)
         return classes
+
+    def each(self, names: Sequence[str]) -> Iterator[Classes]:
+        return (self.classes([name]) for name in names)
 
     def _histogram(self, names: Sequence[str]) -> Histogram:
         places = [self.columns.index(name) for name in names]

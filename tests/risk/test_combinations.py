@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from itertools import combinations
 
@@ -123,9 +124,36 @@ def test_a_search_that_would_take_too_long_stops_at_smaller_combinations(monkeyp
     assert max(len(one.columns) for one in found.combinations) == 3
 
 
-def test_pairs_are_always_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_are_looked_at_however_many_people_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "WORK", 1)
     assert singling_out(Classes.of(["a", "b", "c"], [("1", "1", "1"), ("2", "1", "1")])).largest == 2
+
+
+@pytest.mark.parametrize(("columns", "reach"), [(40, 4), (60, 3), (150, 2), (500, 2), (700, 1)])
+def test_few_people_on_many_columns_do_not_take_long(columns: int, reach: int) -> None:
+    names = [f"c{place}" for place in range(columns)]
+    rows = [tuple(f"{(row * (place + 3)) % 4}" for place in range(columns)) for row in range(6)]
+    start = time.process_time()
+    found = singling_out(Classes.of(names, rows))
+    assert found.largest == reach
+    assert time.process_time() - start < 40
+
+
+def test_many_pairs_on_which_everybody_is_alone_are_told_from_their_parts_quickly() -> None:
+    """Half of the columns tell the rows of a grid apart, the others its columns: any two of both tell everybody."""
+    half = 150
+    names = [f"c{place}" for place in range(2 * half)]
+    rows = [tuple(f"{row % 5}" if place < half else f"{row // 5}" for place in range(2 * half)) for row in range(25)]
+    start = time.process_time()
+    found = singling_out(Classes.of(names, rows), largest=2)
+    assert len(found.minimal_unique) == half * half
+    assert time.process_time() - start < 20
+
+
+def test_pairs_of_too_many_columns_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MOST", 5)
+    found = singling_out(Classes.of(["a", "b", "c"], [("1", "1", "1"), ("2", "1", "1")]))
+    assert (found.largest, {len(one.columns) for one in found.combinations}) == (1, {1})
 
 
 def test_a_combination_goes_into_json_under_its_names() -> None:

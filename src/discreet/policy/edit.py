@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import re
 import tomllib
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.policy.draft import key_of
-from discreet.policy.locate import line_of
+from discreet.policy.locate import Key, lines_of
 from discreet.policy.schema import Role
 
 
@@ -34,10 +35,11 @@ def edited(source: str, changes: Mapping[str, Change]) -> str:
     <BLANKLINE>
     """
     wanted = _wanted(tomllib.loads(source), changes)
-    text = source
-    for name, change in changes.items():
-        text = _with(text, name, change)
-    text = text if text.endswith("\n") else text + "\n"
+    lines, places = [[line] for line in source.splitlines()], lines_of(source)
+    missing = [name for name, change in changes.items() if not _changed(lines, places, name, change)]
+    text = "\n".join(itertools.chain.from_iterable(lines)) + "\n"
+    if missing:
+        text = "\n\n".join([text.rstrip("\n"), *(_section(name, changes[name]) for name in missing)]) + "\n"
     return text if _means(text) == wanted else written(wanted)
 
 
@@ -60,23 +62,29 @@ def _means(text: str) -> dict[str, Any] | None:
         return None
 
 
-def _with(text: str, name: str, change: Change) -> str:
-    lines = text.splitlines()
-    place = line_of(text, ["columns", name, "role"])
-    if place is None or not re.match(r"\s*role\s*=", lines[place - 1]):
-        return text.rstrip("\n") + "\n\n" + _section(name, change)
-    lines[place - 1] = re.sub(r"=\s*(\"[^\"]*\"|'[^']*')", f'= "{change.role}"', lines[place - 1], count=1)
-    rule = line_of(text, ["columns", name, "hierarchy"])
-    if rule is not None and re.match(r"\s*hierarchy\s*=", lines[rule - 1]):
-        if _means(lines[rule - 1]) != {"hierarchy": change.hierarchy}:
-            lines[rule - 1 : rule] = _hierarchy(change)
-    else:
-        lines[place:place] = _hierarchy(change)
-    return "\n".join(lines) + "\n"
+def _changed(lines: list[list[str]], places: Mapping[Key, int], name: str, change: Change) -> bool:
+    """Change the lines of one column in place, each of which may become none or several; False if it has none."""
+    role = _line(lines, places, name, "role")
+    if role is None:
+        return False
+    role[0] = re.sub(r"=\s*(\"[^\"]*\"|'[^']*')", f'= "{change.role}"', role[0], count=1)
+    rule = _line(lines, places, name, "hierarchy")
+    if rule is None:
+        role.extend(_hierarchy(change))
+    elif _means(rule[0]) != {"hierarchy": change.hierarchy}:
+        rule[:] = _hierarchy(change)
+    return True
+
+
+def _line(lines: list[list[str]], places: Mapping[Key, int], name: str, key: str) -> list[str] | None:
+    """The line on which a key of a column is written, if it is written on a line of its own."""
+    place = places.get(("columns", name, key))
+    found = None if place is None else lines[place - 1]
+    return found if found is not None and re.match(rf"\s*{key}\s*=", found[0]) else None
 
 
 def _section(name: str, change: Change) -> str:
-    return "\n".join([f"[columns.{key_of(name)}]", f'role = "{change.role}"', *_hierarchy(change)]) + "\n"
+    return "\n".join([f"[columns.{key_of(name)}]", f'role = "{change.role}"', *_hierarchy(change)])
 
 
 def _hierarchy(change: Change) -> list[str]:

@@ -22,9 +22,14 @@ def line_of(source: str, key: Sequence[str]) -> int | None:
     >>> line_of("[[gateway.limits]]\\n[[gateway.limits]]\\nlimit = 1", ["gateway", "limits", "1", "limit"])
     3
     """
-    lines = dict(reversed(list(_keys(source))))
+    lines = lines_of(source)
     prefixes = (tuple(key[:length]) for length in range(len(key), 0, -1))
     return next((lines[prefix] for prefix in prefixes if prefix in lines), None)
+
+
+def lines_of(source: str) -> dict[Key, int]:
+    """The line on which each key comes first, to look up many."""
+    return dict(reversed(list(_keys(source))))
 
 
 def _keys(source: str) -> Iterator[tuple[Key, int]]:

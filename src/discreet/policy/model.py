@@ -242,11 +242,11 @@ def _digest(content: Mapping[str, Any], rules: Mapping[str, Rule]) -> str:
 
 def _located_rule(name: str, section: ColumnSection, *, folder: Path, file: str, source: str) -> Rule:
     """The rule of a column; what is wrong with it is reported at its line of the policy."""
-    line = line_of(source, ["columns", name, "hierarchy"])
     try:
         return _rule(section, folder)
     except HierarchyError as error:
         problem = f"hierarchy of column '{name}': {error.problem}"
+        line = line_of(source, ["columns", name, "hierarchy"])  # only now: it looks through the whole file
         raise HierarchyError(problem, remedy=error.remedy, file=file, line=line) from None
 
 

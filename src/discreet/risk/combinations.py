@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +14,9 @@ from discreet.kernel.hierarchy import Ints
 from discreet.kernel.keys import group, total
 
 WORK = 400_000_000
-"""Cells that may be grouped before the search stops at a smaller size of combination."""
+"""Cells that may be grouped before the search stops at a smaller size of combination, above pairs;"""
+MOST = 200_000
+"""combinations that may be grouped before it does: each costs time however few people there are."""
 
 
 @dataclass(frozen=True)
@@ -54,20 +57,34 @@ def singling_out(classes: Classes, *, largest: int = 4) -> SinglingOut:
     if not classes.records:
         raise EmptySource("There is nobody in the table.", remedy="Give a table with at least one row.")
     reach = _affordable(len(classes), len(classes.columns), largest)
-    found = list(_search(classes, reach))
-    unique = tuple(one.columns for one in found if one.unique == classes.records)
-    minimal = tuple(one for one in unique if not any(set(other) < set(one) for other in unique))
-    fair = [one for one in found if not any(set(part) < set(one.columns) for part in minimal)]
-    ranked = sorted(fair, key=lambda one: (-one.unique, len(one.columns), one.columns))
-    return SinglingOut(reach, minimal, tuple(ranked))
+    return ranked(list(_search(classes, reach)), classes.records, reach=reach)
+
+
+def ranked(found: Sequence[Combination], records: int, *, reach: int) -> SinglingOut:
+    """What was found, in order, without what contains a combination on which everybody is alone."""
+    unique = {one.columns for one in found if one.unique == records}
+    minimal = tuple(one.columns for one in found if one.columns in unique and not _parts(one.columns) & unique)
+    fair = [one for one in found if not _parts(one.columns) & unique]
+    order = sorted(fair, key=lambda one: (-one.unique, len(one.columns), one.columns))
+    return SinglingOut(reach, minimal, tuple(order))
+
+
+def _parts(columns: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """Every combination of some of these columns, but not of all, in the order of the table."""
+    return {part for size in range(1, len(columns)) for part in itertools.combinations(columns, size)}
+
+
+def pairs_affordable(columns: int) -> bool:
+    """Whether all pairs of so many columns may be looked at."""
+    return columns + math.comb(columns, 2) <= MOST
 
 
 def _affordable(rows: int, columns: int, largest: int) -> int:
-    """The largest size of combination whose search stays within bounds, at least 2."""
-    cost, reach = 0, 0
+    """The largest size of combination whose search stays within bounds, at least 1."""
+    number, reach = 0, 0
     for size in range(1, min(largest, columns) + 1):
-        cost += math.comb(columns, size) * rows
-        if size > 2 and cost > WORK:
+        number += math.comb(columns, size)
+        if (size > 1 and number > MOST) or (size > 2 and number * rows > WORK):
             break
         reach = size
     return reach

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ from discreet.kernel import Classes, Countable
 from discreet.kernel.cards import card
 from discreet.kernel.hierarchy import Ints
 from discreet.policy import Draft, Role
-from discreet.risk.combinations import Combination, SinglingOut, singling_out
+from discreet.risk.combinations import Combination, SinglingOut, pairs_affordable, ranked, singling_out
 from discreet.risk.roles import Content, content, guess
 from discreet.wording import brief_percent
 
@@ -32,6 +32,10 @@ class Tabular(Countable, Protocol):
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
+        ...
+
+    def each(self, names: Sequence[str]) -> Iterator[Classes]:
+        """The people per value of each of these columns alone."""
         ...
 
     @property
@@ -56,8 +60,10 @@ class ColumnProfile:
     looks: Content
     distinct: int
     missing: int
+    unique: int
+    """People who have a value of their own."""
     share_unique: float
-    """Share of people who have a value of their own."""
+    """Their share."""
     distribution: tuple[Share, ...]
     """The commonest values, or ranges of numbers and dates; nothing that fewer than five people share."""
     hidden: int
@@ -135,29 +141,39 @@ def profile(table: Tabular, *, largest: int = 4) -> Profile:
     """Types, distributions, uniqueness, and the fewest columns that single people out."""
     if largest < 1:
         raise UsageError("Combinations have at least one column.", remedy="Give a largest size of 1 or more.")
-    columns = tuple(_column(name, table.classes([name])) for name in table.columns)
-    records = table.classes([table.columns[0]]).records
-    search = [
-        column.name for column in columns if column.role != "identifier" and column.distinct + (column.missing > 0) > 1
-    ]
-    found = singling_out(table.classes(search), largest=largest) if search else SinglingOut(0, (), ())
+    records, columns = 0, []
+    for name, classes in zip(table.columns, table.each(table.columns), strict=True):
+        records = classes.records
+        columns.append(_column(name, classes))
+    found = _combinations(table, columns, records, largest)
     alone = tuple((column.name,) for column in columns if column.share_unique == 1)
     minimal = tuple(dict.fromkeys([*alone, *found.minimal_unique]))
-    return Profile(table.name, records, columns, found, minimal)
+    return Profile(table.name, records, tuple(columns), found, minimal)
+
+
+def _combinations(table: Tabular, columns: Sequence[ColumnProfile], records: int, largest: int) -> SinglingOut:
+    """Over the columns that are no identifiers and tell people apart; one by one where even their pairs are too many."""
+    search = [one for one in columns if one.role != "identifier" and one.distinct + (one.missing > 0) > 1]
+    if not search:
+        return SinglingOut(0, (), ())
+    if largest > 1 and pairs_affordable(len(search)):
+        return singling_out(table.classes([one.name for one in search]), largest=largest)
+    return ranked([Combination((one.name,), one.unique, one.share_unique) for one in search], records, reach=1)
 
 
 def _column(name: str, classes: Classes) -> ColumnProfile:
     labels = classes.columns[0].labels
     known = [label for label in labels if label is not None]
     looks = content(known)
-    unique = int((classes.sizes == 1).sum()) / classes.records
+    unique = int((classes.sizes == 1).sum())
+    share = unique / classes.records
     values = [labels[code] for code in classes.codes[0].tolist()]
     missing = sum(size for value, size in zip(values, classes.sizes.tolist(), strict=True) if value is None)
     shown = _distribution(values, classes.sizes, looks)
-    guessed = guess(name, looks, known, share_unique=unique)
+    guessed = guess(name, looks, known, share_unique=share)
     hidden = classes.records - missing - sum(share.records for share in shown)
     return ColumnProfile(
-        name, looks, len(known), missing, unique, shown, hidden, guessed.role, guessed.reason, guessed.hierarchy
+        name, looks, len(known), missing, unique, share, shown, hidden, guessed.role, guessed.reason, guessed.hierarchy
     )
 
 

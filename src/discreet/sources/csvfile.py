@@ -18,11 +18,16 @@ from pathlib import Path
 from typing import IO, cast
 
 from discreet.errors import ColumnError, EmptySource, SourceUnreadable
+from discreet.sources.engine import refuse_wide
 
 DELIMITERS = ";\t|,"
 """A comma comes last: where both fit, it is a decimal comma."""
 UTF8 = ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii")
 SAMPLE_LINES = 200
+SAMPLE = 2**20
+"""Lines and characters that are looked at to find out what separates the cells."""
+LONGEST_HEADER = 2**24
+"""Characters of the first line."""
 
 csv.field_size_limit(2**27)
 
@@ -60,24 +65,36 @@ def _fit(lines: Sequence[str], mark: str) -> tuple[float, int]:
 
 def check_header(header: Sequence[str], path: Path, *, declared: Sequence[str] = ()) -> None:
     """Stop if the first row cannot be a header. Names are not repeated: they may be a person's values."""
+    refuse_wide(len(header), str(path))
     unnamed = [place for place, name in enumerate(header, start=1) if not name.strip()]
     if unnamed:
         raise ColumnError(
             f"{path}: column {unnamed[0]} of {len(header)} has no name.",
             remedy="Give every column a name in the first row.",
         )
-    doubled = [place for place, name in enumerate(header, start=1) if name in header[: place - 1]]
-    if doubled:
+    doubled = _first_doubled(header)
+    if doubled is not None:
         raise ColumnError(
-            f"{path}: column {doubled[0]} of {len(header)} has the same name as an earlier one.",
+            f"{path}: column {doubled} of {len(header)} has the same name as an earlier one.",
             remedy="Give every column a name of its own.",
         )
-    values = [name for name in header if _is_value(name) and name not in declared]
+    known = set(declared)
+    values = [name for name in header if _is_value(name) and name not in known]
     if values:
         raise ColumnError(
             f"{path}: {len(values)} of {len(header)} names in the first row are numbers or dates, so it looks like a record, not a header.",
             remedy="Add a header row. If these are names, list the columns in a policy.",
         )
+
+
+def _first_doubled(header: Sequence[str]) -> int | None:
+    """The place of the first name that an earlier column has, too."""
+    met: set[str] = set()
+    for place, name in enumerate(header, start=1):
+        if name in met:
+            return place
+        met.add(name)
+    return None
 
 
 def _is_value(name: str) -> bool:
@@ -112,10 +129,29 @@ def _first_lines(path: Path, encoding: str) -> list[str]:
     _known(encoding)
     try:
         with opened(path, "utf-8-sig" if _known(encoding) == "utf-8" else encoding) as file:
-            lines = [file.readline(1 << 20) for _ in range(SAMPLE_LINES)]
+            lines = _sample(file)
     except (UnicodeError, OSError, EOFError) as error:
         raise unreadable(path, error, encoding) from None
-    return [line for line in lines if line.strip()]
+    if lines and len(lines[0]) > LONGEST_HEADER:
+        raise ColumnError(
+            f"{path}: the first line is longer than {LONGEST_HEADER:,} characters, so it is no header.",
+            remedy="Does every row end with a line break? Give the columns names in a first row of their own.",
+        )
+    return lines
+
+
+def _sample(file: IO[str]) -> list[str]:
+    """The header whole, and some rows after it; empty lines are left out."""
+    lines: list[str] = []
+    left = SAMPLE
+    for _ in range(SAMPLE_LINES):
+        line = file.readline(SAMPLE if lines else LONGEST_HEADER + 1)
+        if line.strip():
+            lines.append(line)
+        left -= len(line)
+        if not line or left < 0:
+            break
+    return lines
 
 
 def unreadable(path: Path, error: Exception, encoding: str) -> SourceUnreadable:

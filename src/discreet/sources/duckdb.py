@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,19 @@ import numpy as np
 from discreet.errors import ColumnError, DataError, SourceNotFound, SourceUnreadable, UsageError
 from discreet.kernel import Coded, Histogram, Recoding
 from discreet.sources import csvfile, parquetfile
-from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, refuse_bad_weights
+from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, one_by_one, refuse_bad_weights, refuse_wide
 from discreet.sources.numbering import Numbering, numbering_sql
 
 if TYPE_CHECKING:
     from discreet.sources.writing.targets import Target
 
 RELATION = "source"
+PART = "part"
+WIDE = 64
+"""Columns from which on a table is counted column by column in parts: every statement looks at all of its columns."""
+PART_COLUMNS = 256
+PART_CELLS = 2**24
+"""Columns and cells of a part, which takes memory or room in the temporary folder."""
 PLAIN_KINDS: dict[str, Kind] = {
     **dict.fromkeys(
         ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"), "number"
@@ -103,12 +110,14 @@ class DuckDBEngine:
     def _on_view(cls, name: str, connection: Any, scan: str, **kept: Any) -> DuckDBEngine:
         with translated(name):
             connection.execute(f"CREATE VIEW {RELATION} AS SELECT * FROM {scan}")
-        return cls(name, connection, **kept)
+        engine = cls(name, connection, **kept)
+        refuse_wide(len(engine.types), name)
+        return engine
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         """The columns, in order."""
-        return tuple(Field(name, _kind(kind)) for name, kind in self._types().items())
+        return tuple(Field(name, _kind(kind)) for name, kind in self._types.items())
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         """People per distinct tuple."""
@@ -119,13 +128,37 @@ class DuckDBEngine:
                 return fast
             return self._count(by, weight)
 
+    def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
+        """People per distinct value of each column alone."""
+        width = self._part_width()
+        if width < 2:
+            yield from one_by_one(self, names, weight)
+            return
+        with translated(self.name):
+            if weight is not None:
+                self._check_weight(weight)
+            for start in range(0, len(names), width):
+                part = names[start : start + width]
+                columns = ", ".join(quote(name) for name in dict.fromkeys([*part, *([weight] if weight else [])]))
+                self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {PART} AS SELECT {columns} FROM {RELATION}")
+                yield from (self._count([name], weight, relation=PART) for name in part)
+            self.connection.execute(f"DROP TABLE IF EXISTS {PART}")
+
+    def _part_width(self) -> int:
+        """How many columns a part has; 1 where the table is not wide or its columns are too long for parts."""
+        if len(self.fields) <= WIDE:
+            return 1
+        with translated(self.name):
+            rows: int = self.connection.execute(f"SELECT COUNT(*) FROM {RELATION}").fetchone()[0]
+        return min(PART_COLUMNS, PART_CELLS // max(rows, 1))
+
     def _check_weight(self, weight: str) -> None:
         sql = bad_weight_sql(weight, relation=RELATION, quote=quote)
         refuse_bad_weights(self.connection.execute(sql).fetchone()[0], weight)
 
-    def _count(self, by: Sequence[str], weight: str | None) -> Histogram:
-        types = self._types()
-        sql = count_sql(by, weight=weight, relation=RELATION, quote=quote)
+    def _count(self, by: Sequence[str], weight: str | None, *, relation: str = RELATION) -> Histogram:
+        types = self._types
+        sql = count_sql(by, weight=weight, relation=relation, quote=quote)
         cells = [cell(f"c{place}", types[name]) for place, name in enumerate(by)]
         self.connection.execute(
             f"CREATE OR REPLACE TEMP TABLE counted AS SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})"
@@ -165,12 +198,13 @@ class DuckDBEngine:
 
         return export(desk_of(self), recoding, target, drop=drop, shuffled=shuffled)
 
-    @property
+    @cached_property
     def types(self) -> dict[str, str]:
         """The columns with the types of DuckDB."""
         with translated(self.name):
             return {row[0]: row[1] for row in self.connection.execute(f"DESCRIBE {RELATION}").fetchall()}
 
+    @cached_property
     def _types(self) -> dict[str, str]:
         return {name: bare(kind) for name, kind in self.types.items()}
 
@@ -181,6 +215,9 @@ class RelationEngine:
 
     relation: Any
     name: str = "the DuckDB relation"
+
+    def __post_init__(self) -> None:
+        refuse_wide(len(self.relation.columns), self.name)
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -202,6 +239,10 @@ class RelationEngine:
             found = self._run(f"SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})")
         coded = {name: fetched(found[f"c{place}"], types[name]) for place, name in enumerate(by)}
         return Histogram(coded, np.asarray(np.ma.filled(found["n"], 0), dtype=np.int64))
+
+    def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
+        """People per distinct value of each column alone."""
+        return one_by_one(self, names, weight)
 
     def numbering(self, column: str) -> Numbering:
         """Whether the numbers of a column are on one row each."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from discreet.errors import CountError
+from discreet.errors import CountError, TooManyColumns
 from discreet.kernel import Histogram, Recoding
 from discreet.sources.numbering import Numbering
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from discreet.sources.writing.targets import Target
 
 Kind = Literal["text", "number", "date", "boolean", "other"]
+MOST_COLUMNS = 4_096
+"""Columns of a table; one of many more is most likely turned on its side."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,10 @@ class Engine(Protocol):
         """People per distinct tuple of `by`; a row stands for `weight` people where that column is given."""
         ...
 
+    def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
+        """People per distinct value of each column alone, one column after the other."""
+        ...
+
     def numbering(self, column: str) -> Numbering:
         """Whether the numbers of a column are on one row each."""
         ...
@@ -52,6 +58,17 @@ class Engine(Protocol):
         their order. Rows are `shuffled`: the order of the source, or of its values, would give hidden values back.
         """
         ...
+
+
+def one_by_one(engine: Engine, names: Sequence[str], weight: str | None) -> Iterator[Histogram]:
+    """Columns counted each by itself, for engines to which the number of the other columns does not matter."""
+    return (engine.count([name], weight=weight) for name in names)
+
+
+def refuse_wide(columns: int, source: str) -> None:
+    """Stop if a table has too many columns, before work is done for each of them."""
+    if columns > MOST_COLUMNS:
+        raise TooManyColumns(columns, most=MOST_COLUMNS, source=source)
 
 
 def count_sql(by: Sequence[str], *, weight: str | None, relation: str, quote: Callable[[str], str]) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from discreet.errors import ColumnError, CountError, MissingExtra, SourceNotFound, SourceUnreadable
 from discreet.kernel import Histogram, Recoding
-from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, refuse_bad_weights
+from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, one_by_one, refuse_bad_weights
 from discreet.sources.numbering import Numbering, numbering_sql
 
 if TYPE_CHECKING:
@@ -105,6 +105,10 @@ class PostgresEngine:
         with self._cursor() as cursor:
             cursor.execute(sql)
             return Histogram.from_rows(by, [(*row[:-1], row[-1] or 0) for row in cursor])
+
+    def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
+        """People per distinct value of each column alone."""
+        return one_by_one(self, names, weight)
 
     def rows(self, names: Sequence[str]) -> list[tuple[Any, ...]]:
         """The rows as they are, for results small enough to be looked at row by row."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import ColumnError, SourceUnreadable
 from discreet.kernel import Histogram, Recoding
 from discreet.sources import arrow
-from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, refuse_bad_weights
+from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, one_by_one, refuse_bad_weights, refuse_wide
 from discreet.sources.numbering import Numbering, numbering_sql
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class SparkEngine:
     name: str = "the Spark frame"
 
     def __post_init__(self) -> None:
+        refuse_wide(len(self.frame.columns), self.name)
         if len(set(self.frame.columns)) < len(self.frame.columns):
             raise ColumnError(
                 "The Spark frame has two columns of the same name.", remedy="Give every column a name of its own."
@@ -65,6 +66,10 @@ class SparkEngine:
             found = self._run(count_sql(by, weight=weight, relation="{source}", quote=quote))
         columns = {name: arrow.coded(found.column(f"c{place}")) for place, name in enumerate(by)}
         return Histogram(columns, arrow.whole_numbers(found.column("n")))
+
+    def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
+        """People per distinct value of each column alone."""
+        return one_by_one(self, names, weight)
 
     def numbering(self, column: str) -> Numbering:
         """Whether the numbers of a column are on one row each."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from discreet.errors import ColumnError, EmptySource, PolicyError, UsageError
-from discreet.kernel import Classes, Recoding
+from discreet.kernel import Classes, Histogram, Recoding
 from discreet.kernel.cards import card
 from discreet.policy import Policy
 from discreet.policy.draft import key_of
@@ -115,11 +115,18 @@ class Table:
             self._counted[key] = self._count(names, sensitive)
         return self._counted[key]
 
+    def each(self, names: Sequence[str]) -> Iterator[Classes]:
+        """The people per value of each of these columns alone; of a wide table much faster than `classes` per column."""
+        self.require([*names, *self._weight()])
+        counted = self.engine.count_each(names, weight=self.policy.count if self.policy else None)
+        return (self._people(histogram) for histogram in counted)
+
     def require(self, names: Sequence[str]) -> None:
         """Stop with advice if a column is not there."""
         columns = self.columns
+        known = set(columns)
         for name in names:
-            if name not in columns:
+            if name not in known:
                 raise missing_column(name, columns, self.name)
 
     def export(
@@ -151,7 +158,7 @@ class Table:
 
     def _refuse(self, recoding: Recoding, policy: Policy) -> None:
         """An identifier must be found, since one that is misspelt in the policy would be published."""
-        self.require([*recoding.names, *policy.unpublished, *([policy.count] if policy.count else [])])
+        self.require([*recoding.names, *policy.unpublished, *self._weight()])
         self.refuse_undeclared()
         self.refuse_several_rows_a_person()
         if policy.count in policy.unpublished:
@@ -160,7 +167,8 @@ class Table:
                 remedy="Remove its section from the policy: a count is published as it is.",
                 file=policy.file,
             )
-        bare = [name for name in policy.quasi if name not in recoding.names]
+        recoded = set(recoding.names)
+        bare = [name for name in policy.quasi if name not in recoded]
         if bare:
             raise UsageError(
                 f"Quasi-identifier '{bare[0]}' would be published as it is: the recoding does not know it.",
@@ -171,15 +179,23 @@ class Table:
 
     def _count(self, names: tuple[str, ...], sensitive: Sequence[str]) -> Classes:
         weight = self.policy.count if self.policy else None
-        self.require([*names, *sensitive, *([weight] if weight else [])])
-        rules = {} if self.policy is None else {name: self.policy.rule(name) for name in names}
-        classes = Classes.from_histogram(self.engine.count(names, weight=weight), rules=rules)
-        if not classes.records:
-            raise EmptySource(f"There is nobody in {self.name}.", remedy="Give a table with at least one row.")
+        self.require([*names, *sensitive, *self._weight()])
+        classes = self._people(self.engine.count(names, weight=weight))
         for name in sensitive:
             histogram = self.engine.count([*names, name], weight=weight)
             classes = classes.with_spread(histogram, name, rule=self.policy.rule(name) if self.policy else None)
         return classes
+
+    def _people(self, histogram: Histogram) -> Classes:
+        rules = {} if self.policy is None else {name: self.policy.rule(name) for name in histogram.columns}
+        classes = Classes.from_histogram(histogram, rules=rules)
+        if not classes.records:
+            raise EmptySource(f"There is nobody in {self.name}.", remedy="Give a table with at least one row.")
+        return classes
+
+    def _weight(self) -> tuple[str, ...]:
+        """The column that says how many people a row is, if one does."""
+        return (self.policy.count,) if self.policy is not None and self.policy.count else ()
 
     def _quasi(self) -> tuple[str, ...]:
         if self.policy is None or not self.policy.quasi:

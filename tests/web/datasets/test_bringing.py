@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -134,6 +135,16 @@ def test_the_api_says_the_same_as_a_problem(app: FastAPI) -> None:
         assert answer.json()["next"]
         assert CANARY not in answer.text
     assert list(app.state.site.places.folder.path.iterdir()) == []
+
+
+def test_many_columns_are_refused_within_a_second(app: FastAPI) -> None:
+    content = b",".join(b"c%d" % n for n in range(30_000)) + b"\n" + b"1," * 29_999 + b"1\n"
+    browser = signed_in(app, "custodian")
+    start = time.process_time()
+    answer = upload(browser, "a.csv", content)
+    assert time.process_time() - start < 1
+    assert answer.status_code == 422
+    assert "30,000 columns; at most 50 can be looked after here" in answer.text
 
 
 def test_a_bomb_of_zeros_is_stopped_by_its_ratio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,12 +79,13 @@ class Outline:
     @classmethod
     def of(cls, columns: Sequence[str], recoding: Recoding, *, drop: Sequence[str]) -> Outline:
         """Everything but what is dropped."""
-        both = [name for name in recoding.names if name in drop]
+        dropped = set(drop)
+        both = [name for name in recoding.names if name in dropped]
         if both:
             raise UsageError(
                 f"Column '{both[0]}' is recoded and left out at once.", remedy="Give it one role in the policy."
             )
-        left = tuple(name for name in columns if name not in drop)
+        left = tuple(name for name in columns if name not in dropped)
         if not left:
             raise UsageError("No column is left to write.", remedy="Not every column can be an identifier.")
         return cls(left, recoding)

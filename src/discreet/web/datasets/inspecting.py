@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.errors import DataError, DiscreetError
+from discreet.errors import DataError, DiscreetError, TooManyColumns
 from discreet.policy import Policy
 from discreet.sources import read
+from discreet.sources.engine import MOST_COLUMNS
 from discreet.web.problems import Problem
 from discreet.web.settings import Settings
 
@@ -75,7 +76,10 @@ def inspect(path: Path, *, name: str, ending: str, settings: Settings, encoding:
     _refuse_bombs(path, name, ending, settings)
     with in_words(path, name):
         policy = Policy(encoding=encoding) if ending != "parquet" else Policy()
-        table = read(path, policy)
+        try:
+            table = read(path, policy)
+        except TooManyColumns as error:
+            raise too_many(error.columns, name, settings) from None
         columns = table.columns
         refuse_columns(columns, name, settings)
         whole = ending == "parquet" or path.stat().st_size <= COUNTED
@@ -110,12 +114,17 @@ def _for_pages(error: DiscreetError) -> str:
 def refuse_columns(columns: tuple[str, ...], name: str, settings: Settings) -> None:
     """A table of people has no thousands of columns; one that does is most likely turned on its side."""
     if len(columns) > settings.most_columns:
-        raise Problem(
-            422,
-            f"{name} has {len(columns):,} columns; at most {settings.most_columns:,} can be looked after here.",
-            remedy="Leave out columns that nobody asked for, or use the command line: discreet assess.",
-            title="Too many columns",
-        )
+        raise too_many(len(columns), name, settings)
+
+
+def too_many(columns: int, name: str, settings: Settings) -> Problem:
+    """More columns than are looked after here, whether or not the command line would take them."""
+    return Problem(
+        422,
+        f"{name} has {columns:,} columns; at most {settings.most_columns:,} can be looked after here.",
+        remedy=f"Leave out columns that are not needed, or use the command line, which takes {MOST_COLUMNS:,}: discreet assess.",
+        title="Too many columns",
+    )
 
 
 def _refuse_empty(path: Path, name: str) -> None:

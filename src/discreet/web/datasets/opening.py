@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,12 @@ class WatchedEngine:
         found = self.engine.count(by, weight=weight)
         self.counted()
         return found
+
+    def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
+        """People per distinct value of each column alone."""
+        for found in self.engine.count_each(names, weight=weight):
+            self.counted()
+            yield found
 
     def numbering(self, column: str) -> Numbering:
         """Whether the numbers of a column are on one row each."""
