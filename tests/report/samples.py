@@ -48,6 +48,10 @@ class People:
         places = [self.columns.index(name) for name in names]
         return Classes.of(names, [[row[place] for place in places] for row in self.rows])
 
+    def each(self, names: Sequence[str]) -> Iterator[Classes]:
+        """Count people, column by column."""
+        return (self.classes([name]) for name in names)
+
 
 def every_kind() -> Iterator[tuple[str, Assessment]]:
     """Assessments of every shape that a report may meet."""
