@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 from click.testing import CliRunner
@@ -64,14 +65,14 @@ def _facts(parameter: click.Parameter) -> str:
     return ", ".join(facts)
 
 
-def _kind(type_: click.ParamType) -> str:
+def _kind(type_: Any) -> str:
     if isinstance(type_, click.Choice):
         return f"one of {' '.join(map(str, type_.choices))}"
     if isinstance(type_, click.IntRange | click.FloatRange):
         lower = "" if type_.min is None else f" {'>' if type_.min_open else '>='} {type_.min}"
         upper = "" if type_.max is None else f" {'<' if type_.max_open else '<='} {type_.max}"
         return f"{type_.name.partition(' ')[0]}{lower}{upper}"
-    return "text" if isinstance(type_, click.Path) else type_.name
+    return "text" if isinstance(type_, click.Path) else str(type_.name)
 
 
 def _default(parameter: click.Parameter) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.house.surface.names import ROOMS, resolved
+from tests.house.surface.names import ROOMS, leads_somewhere
 
 ROOT = Path(__file__).parents[3]
 PATH = re.compile(r"(?<![\w/@.-])discreet(?:\.[A-Za-z_]\w*)+")
@@ -46,11 +46,6 @@ def paths_in(text: str) -> Iterator[str]:
         yield from _names_of(module, (name for name in NAME.findall(table) if "." in name))
 
 
-def _names_of(module: str, names: Iterator[str] | list[str]) -> Iterator[str]:
+def _names_of(module: str, names: Iterable[str]) -> Iterator[str]:
     """Those names that belong to a module: `view(ledger, ...)` does, `masked`, a value, does not."""
-    for name in names:
-        try:
-            resolved(f"{module}.{name}")
-        except (AttributeError, ModuleNotFoundError):
-            continue
-        yield f"{module}.{name}"
+    return (f"{module}.{name}" for name in names if leads_somewhere(f"{module}.{name}"))

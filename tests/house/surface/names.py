@@ -47,7 +47,7 @@ class Names:
 
     def __init__(self, documented: Iterable[str] = (), agreed: Mapping[str, str] | None = None) -> None:
         retained = (path for path, text in (agreed or {}).items() if not text.startswith(MEMBER) and _is_public(path))
-        paths = {*_listed(), *map(_in_module, documented), *retained}
+        paths = {*_listed(), *(_in_module(path) for path in documented if leads_somewhere(path)), *retained}
         self.objects = {path: resolved(path) for path in sorted(paths, key=lambda path: (path.count("."), path))}
         self.classes: dict[type, str] = {}
         """Each public class with the shortest path that leads to it."""
@@ -104,11 +104,7 @@ def _is_alias(target: Any) -> bool:
 
 def _is_public(path: str) -> bool:
     name = path.rpartition(".")[2]
-    try:
-        resolved(path)
-        return name in getattr(_parent(path), "__all__", (name,))
-    except (AttributeError, ModuleNotFoundError):
-        return False
+    return leads_somewhere(path) and name in getattr(_parent(path), "__all__", (name,))
 
 
 def _in_module(path: str) -> str:
@@ -139,6 +135,15 @@ def resolved(path: str) -> Any:
     raise ModuleNotFoundError(path)
 
 
+def leads_somewhere(path: str) -> bool:
+    """Whether there is an object at a dotted path."""
+    try:
+        resolved(path)
+    except (AttributeError, ModuleNotFoundError):
+        return False
+    return True
+
+
 def described(path: str, target: Any, speller: Speller) -> Items:
     """A name and, for a class of ours, its members."""
     if isinstance(target, type):
@@ -146,13 +151,13 @@ def described(path: str, target: Any, speller: Speller) -> Items:
     if inspect.ismodule(target):
         return {path: "module"}
     if _is_alias(target):
-        return {path: f"type {speller.type(target)}"}
+        return {path: f"type {speller.spell(target)}"}
     if inspect.isroutine(target):
         return {path: f"function {speller.signature(target)}"}
     if isinstance(target, Mapping):
         return {path: f"mapping of {', '.join(sorted(map(str, target)))}"}
     if is_ours(type(target)):
-        return {path: f"constant {speller.type(type(target))}"}
+        return {path: f"constant {speller.spell(type(target))}"}
     return {path: f"constant {type(target).__name__} {literal(target)}"}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import shlex
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
@@ -20,14 +21,12 @@ from click.testing import CliRunner
 
 from discreet.anonymity import frontier, stackelberg
 from discreet.attacker import Attack
-from discreet.kernel import AnyValue, Classes, Widths
+from discreet.kernel import AnyValue, Classes, Rule, Widths
 from discreet.ledger import Ledger
-from discreet.linkage.deciding import last_decided
-from discreet.linkage.project import find_project
-from discreet.linkage.reveal import view
 from discreet.people import write_extracts
 from discreet.releases import Linked, plan_bait
 from tests.house.surface.commands import root
+from tests.house.surface.names import resolved
 from tests.house.surface.shapes import Shape, merged, shape
 from tests.releases.world import known_keys, town
 from tests.web import gateway_data
@@ -199,7 +198,7 @@ def _record_gateway_events(folder: Path) -> None:
 def _compute_other_results(folder: Path) -> None:
     """Results that no command prints."""
     rows = [("F", "30"), ("F", "31"), ("M", "30"), ("M", "31"), ("M", "45")]
-    rules = {"sex": AnyValue(), "age": Widths((10,))}
+    rules: dict[str, Rule] = {"sex": AnyValue(), "age": Widths((10,))}
     people = Classes.of(["sex", "age"], rows, [30, 40, 20, 60, 1], rules=rules)
     population = Classes.of(["sex", "age"], [*rows, ("F", "45")], [300, 400, 200, 600, 10, 9], rules=rules)
     attack = Attack(prior=0.63, gain=8000, access_cost=100, link_cost=0, exploit_cost=10, penalty=0)
@@ -208,10 +207,9 @@ def _compute_other_results(folder: Path) -> None:
     linked = Linked.at_node(people, population, {"sex": 0, "age": 0}, k=5)
     plan_bait(linked, ["north"], decoys=1, rng=np.random.default_rng(1)).to_dict()
     with Ledger.open(folder / "store.db") as ledger:
-        project = find_project(ledger.store, "project")
-        number = last_decided(ledger.store, project, "ann")
-        assert number is not None
-        view(ledger, project, "ann", number).to_dict()
+        project = resolved("discreet.linkage.project.find_project")(ledger.store, "project")
+        number = resolved("discreet.linkage.deciding.last_decided")(ledger.store, project, "ann")
+        resolved("discreet.linkage.reveal.view")(ledger, project, "ann", number).to_dict()
 
 
 def _run(name: str, words: str) -> str:
@@ -221,9 +219,8 @@ def _run(name: str, words: str) -> str:
     typed = next((keys for worker, keys in KEYS_TYPED.items() if name == "link review" and worker in arguments), None)
     result = CliRunner(**APART).invoke(root(), arguments, input=typed, standalone_mode=False)  # type: ignore[arg-type]
     if result.exception is not None:
-        raise AssertionError(
-            f"discreet {' '.join(arguments)}: {result.exception}\n{result.stderr}"
-        ) from result.exception
+        trace = "".join(traceback.format_exception(result.exception)[-3:])
+        pytest.fail(f"discreet {' '.join(arguments)}\n{result.stderr}\n{trace}", pytrace=False)
     return result.stdout if typed is None else result.stdout[result.stdout.index("{") :]
 
 

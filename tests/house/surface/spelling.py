@@ -87,7 +87,7 @@ class Speller:
             earlier = {parameter.VAR_POSITIONAL, parameter.KEYWORD_ONLY} & set(kinds[:position])
             if parameter.kind is parameter.KEYWORD_ONLY and not earlier:
                 yield "*"
-            stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+            stars = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(parameter.kind.name, "")
             typed = (
                 "" if parameter.annotation is parameter.empty else f": {self.annotation(parameter.annotation, home)}"
             )
@@ -99,9 +99,9 @@ class Speller:
     def annotation(self, annotation: Any, home: Any) -> str:
         """An annotation of a function or of a field of a class (`home`)."""
         text = annotation.__forward_arg__ if isinstance(annotation, typing.ForwardRef) else annotation
-        return self.type(evaluated(text, home) if isinstance(text, str) else annotation)
+        return self.spell(evaluated(text, home) if isinstance(text, str) else annotation)
 
-    def type(self, given: Any) -> str:
+    def spell(self, given: Any) -> str:
         """A type."""
         if given is None or given is types.NoneType:
             return "None"
@@ -110,7 +110,7 @@ class Speller:
         if isinstance(given, str):
             return given
         if isinstance(given, list):
-            return f"[{', '.join(map(self.type, given))}]"
+            return f"[{', '.join(map(self.spell, given))}]"
         if isinstance(given, Foreign):
             return given.name
         if isinstance(given, Union):
@@ -135,16 +135,16 @@ class Speller:
         if origin in (typing.Union, types.UnionType):
             return self._union(arguments)
         if origin is typing.Annotated:
-            return self.type(arguments[0])
+            return self.spell(arguments[0])
         if origin is typing.Literal:
             return f"Literal[{', '.join(map(repr, arguments))}]"
         if origin is np.ndarray:  # numpy has spelt the shape in several ways
             element = typing.get_args(arguments[-1]) or arguments[-1:]
-            return f"NDArray[{', '.join(map(self.type, element))}]"
-        return f"{self.type(origin)}[{', '.join(map(self.type, arguments))}]"
+            return f"NDArray[{', '.join(map(self.spell, element))}]"
+        return f"{self.spell(origin)}[{', '.join(map(self.spell, arguments))}]"
 
     def _union(self, members: tuple[Any, ...]) -> str:
-        spelt = {self.type(member) for member in members}
+        spelt = {self.spell(member) for member in members}
         return " | ".join([*sorted(spelt - {"None"}), *sorted(spelt & {"None"})])
 
 
