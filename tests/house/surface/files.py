@@ -13,7 +13,7 @@ from collections.abc import Callable, Set
 from pathlib import Path
 from typing import Any
 
-import duckdb
+from pyarrow import parquet
 
 from discreet.policy import json_schema
 from discreet.releases import open_release
@@ -62,9 +62,8 @@ def _columns(path: Path) -> str:
         with path.open(encoding="utf-8", newline="") as file:
             return f"columns {', '.join(next(csv.reader(file)))}"
     if path.suffix == ".parquet":
-        with duckdb.connect() as connection:
-            columns = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(path)]).fetchall()
-        return f"columns {', '.join(f'{name} {kind}' for name, kind, *_ in columns)}"
+        schema = parquet.read_schema(path)
+        return f"columns {', '.join(f'{name} {kind}' for name, kind in zip(schema.names, schema.types, strict=True))}"
     return "written"
 
 

@@ -91,7 +91,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("release list", ""),
     ("release show", "spring"),
     ("release feasibility", "codes.csv --policy codes.toml --population census.csv --grid"),
-    ("release attack", f"{RELEASE} --recipients 1 --mode marks"),
+    ("release attack", "codes.csv --policy codes.toml --population census.csv --recipients 1 --decoys 1 --mode bait"),
     ("release fingerprints", f"{TOWN} --recipients 2 --k 1 --out fingerprints"),
     ("release fingerprints", f"{TOWN} --recipients 2 --k 1 --leaked fingerprints/copy-1.csv"),
     ("trace leak", "copies/north/data.csv --release spring"),
