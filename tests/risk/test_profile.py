@@ -8,10 +8,12 @@ import tomllib
 from collections import Counter
 from typing import Any
 
+import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import discreet
 from discreet.errors import UsageError
 from discreet.policy import Policy, write_draft
 from discreet.risk import ColumnProfile, Profile, profile
@@ -227,3 +229,13 @@ def test_an_empty_column_is_called_empty() -> None:
 
 def test_the_repr_counts_and_shows_no_value(clinic: Profile) -> None:
     assert repr(clinic) == "Profile(200 people, 6 columns)"
+
+
+def test_values_of_an_identifier_are_not_shown_however_many_rows_have_them() -> None:
+    """Eight rows with one number are one person; whether a policy or only the name says so."""
+    rows = {"patient_id": ["PAT-7"] * 8 + ["PAT-8"] * 8, "ward": ["W1"] * 8 + ["W2"] * 8}
+    policy = discreet.Policy.from_dict({"columns": {"ward": {"role": "identifier"}}})
+    told = json.dumps(discreet.profile(discreet.read(pyarrow.table(rows), policy=policy)).to_dict())
+    assert "PAT-7" not in told
+    assert "W1" not in told
+    assert "W1" in json.dumps(discreet.profile(discreet.read(pyarrow.table(rows))).to_dict())

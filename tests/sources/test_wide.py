@@ -205,7 +205,8 @@ def test_a_wide_profile_drafts_a_policy_for_every_column(tmp_path: Path) -> None
 
 
 def test_many_columns_are_written(tmp_path: Path) -> None:
-    policy = discreet.Policy.from_dict({"columns": {"column0": {"role": "quasi", "hierarchy": {"any": "*"}}}})
+    others = {f"column{number}": {"role": "other"} for number in range(1, 400)}
+    policy = discreet.Policy.from_dict({"columns": {"column0": {"role": "quasi", "hierarchy": {"any": "*"}}, **others}})
     safe = discreet.anonymise(discreet.read(wide(tmp_path / "wide.csv", 400), policy), k=2)
     start = time.process_time()
     assert safe.write(tmp_path / "safe.csv") == 8

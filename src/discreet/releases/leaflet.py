@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from discreet.anonymity.result import AS_IT_IS, treatment
 from discreet.releases.manifest import Manifest
 
 README = "README.md"
@@ -44,10 +45,8 @@ def readme(manifest: Manifest, *, data: str, columns: tuple[str, ...], rows: int
         lines.append(f"| {_cell(settings.row_ids)} | number of the row in this file; it means nothing elsewhere |")
     for name in columns:
         column = recoded.get(name)
-        height = column.hierarchy.height - 1 if column else 0
-        lines.append(
-            f"| {_cell(name)} | {f'coarsened to level {column.level} of {height}' if column else 'as collected'} |"
-        )
+        done = treatment(column.level, column.hierarchy.height) if column else AS_IT_IS
+        lines.append(f"| {_cell(name)} | {'as collected' if done == AS_IT_IS else done} |")
     lines += ["", "Rows come in random order.", ""]
     return "\n".join(lines)
 

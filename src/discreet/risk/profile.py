@@ -15,6 +15,7 @@ from discreet.kernel import Classes, Countable
 from discreet.kernel.cards import card
 from discreet.kernel.hierarchy import Ints
 from discreet.policy import Draft, Role
+from discreet.risk.assessment import Governed
 from discreet.risk.combinations import Combination, SinglingOut, pairs_affordable, ranked, singling_out
 from discreet.risk.roles import Content, content, guess
 from discreet.wording import brief_percent
@@ -142,9 +143,10 @@ def profile(table: Tabular, *, largest: int = 4) -> Profile:
     if largest < 1:
         raise UsageError("Combinations have at least one column.", remedy="Give a largest size of 1 or more.")
     records, columns = 0, []
+    named = table.policy.identifiers if isinstance(table, Governed) and table.policy else ()
     for name, classes in zip(table.columns, table.each(table.columns), strict=True):
         records = classes.records
-        columns.append(_column(name, classes))
+        columns.append(_column(name, classes, names_people=name in named))
     found = _combinations(table, columns, records, largest)
     alone = tuple((column.name,) for column in columns if column.share_unique == 1)
     minimal = tuple(dict.fromkeys([*alone, *found.minimal_unique]))
@@ -161,7 +163,8 @@ def _combinations(table: Tabular, columns: Sequence[ColumnProfile], records: int
     return ranked([Combination((one.name,), one.unique, one.share_unique) for one in search], records, reach=1)
 
 
-def _column(name: str, classes: Classes) -> ColumnProfile:
+def _column(name: str, classes: Classes, *, names_people: bool) -> ColumnProfile:
+    """Values of an identifier are never shown: five rows with one of them may be one person."""
     labels = classes.columns[0].labels
     known = [label for label in labels if label is not None]
     looks = content(known)
@@ -169,8 +172,9 @@ def _column(name: str, classes: Classes) -> ColumnProfile:
     share = unique / classes.records
     values = [labels[code] for code in classes.codes[0].tolist()]
     missing = sum(size for value, size in zip(values, classes.sizes.tolist(), strict=True) if value is None)
-    shown = _distribution(values, classes.sizes, looks)
     guessed = guess(name, looks, known, share_unique=share)
+    hides = names_people or guessed.role == "identifier"
+    shown = () if hides else _distribution(values, classes.sizes, looks)
     hidden = classes.records - missing - sum(share.records for share in shown)
     return ColumnProfile(
         name, looks, len(known), missing, unique, share, shown, hidden, guessed.role, guessed.reason, guessed.hierarchy

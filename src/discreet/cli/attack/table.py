@@ -94,6 +94,7 @@ def command(
         console.data(_as_json(assessment, struck))
     else:
         _tell(struck, table, assessment.threshold)
+    console.note_repeated(table)
     if classes is not None:
         _write_classes(classes, struck)
     if out is not None:

@@ -11,6 +11,7 @@ from discreet.cli import console
 from discreet.errors import UsageError
 from discreet.policy import Policy
 from discreet.releases import Fingerprints, plan_fingerprints
+from discreet.releases.published import columns_by_role
 from discreet.sources import Table, read
 from discreet.wording import brief_percent
 
@@ -60,7 +61,14 @@ def command(
     owners = _owners(found, leaked) if leaked is not None else None
     written = _write(found, table, out) if out is not None else None
     if as_json:
-        console.data({**found.to_dict(), "owners": owners, "written": written})
+        console.data(
+            {
+                **found.to_dict(),
+                "published": {name: {"role": role} for name, role in table.published.items()},
+                "owners": owners,
+                "written": written,
+            }
+        )
     else:
         _tell(found, table)
     if not as_json and owners is not None:
@@ -112,3 +120,4 @@ def _tell(found: Fingerprints, table: Table) -> None:
     ]
     head = ["recipient", *found.classes.names, "lost"]
     console.table(head, rows, numeric=tuple(range(1, len(head))))
+    click.echo(click.wrap_text(f"Every copy has {columns_by_role(table.published)}.", width=96))

@@ -25,12 +25,14 @@ def command(release_name: str, version: int | None, address: str | None, as_json
       discreet release show spring --store store.db
     """
     from discreet.releases.opening import open_release
+    from discreet.releases.published import columns_by_role, published_columns
 
     opened = open_release(release_name, address, version=version)
     manifest, kept = opened.manifest, opened.kept
     if as_json:
         answers = {name: value for name, value in manifest.gates.to_dict().items() if name != "agreement"}
         about = {"levels": manifest.levels, "k": manifest.settings.k, "law": manifest.settings.law, "gates": answers}
+        about["published"] = published_columns(manifest.published, manifest.released)
         console.data({**kept.to_dict(), **about, "preflight": dict(manifest.preflight)})
         return
     tell_kept(kept)
@@ -40,6 +42,7 @@ def command(release_name: str, version: int | None, address: str | None, as_json
     told = [
         f"Levels: {levels}. k = {manifest.settings.k}, law {manifest.settings.law}.",
         f"{manifest.released.records:,} people in {len(manifest.released):,} classes; {len(manifest.codebook.marks)} marks.",
+        *([f"Every copy has {columns_by_role(manifest.published)}."] if manifest.published else []),
         f"Signed off as {gates.sign_off}; population: {gates.population_source} ({gates.population_licence}).",
         f"The manifest is the one that the ledger committed to: {kept.digest}",
     ]
