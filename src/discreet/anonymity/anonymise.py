@@ -60,8 +60,9 @@ def anonymise(
     >>> anonymise(people, k=2).levels
     {'sex': 0, 'age': 1}
     """
-    if isinstance(table, Personal):
-        table.refuse_several_rows_a_person()
+    for people in (table, population):
+        if isinstance(people, Personal):
+            people.refuse_several_rows_a_person()
     classes = _classes(table, diversity=diversity, closeness=closeness)
     crowd = _population(population, classes)
     limits = Demands(

@@ -134,8 +134,8 @@ class Policy:
         return (*self.identifiers, *self.named("drop"))
 
     def for_population(self) -> Policy:
-        """The same quasi-identifiers and hierarchies, for reading the population."""
-        roles: dict[str, Role] = dict.fromkeys(self.quasi, "quasi")
+        """The same quasi-identifiers and hierarchies, for reading the population; identifiers, where it has them."""
+        roles: dict[str, Role] = {**dict.fromkeys(self.identifiers, "identifier"), **dict.fromkeys(self.quasi, "quasi")}
         return replace(
             self,
             roles=MappingProxyType(roles),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,6 @@ from discreet.kernel.hierarchy import Hierarchy, Ints
 from discreet.releases import keeping, leaflet
 from discreet.releases.codebook import Flags
 from discreet.releases.keeping import Kept
-from discreet.releases.keyed import canonical, derive
 from discreet.releases.manifest import Manifest, fingerprint
 from discreet.releases.registry import Registry
 from discreet.sources import Table
@@ -154,7 +154,6 @@ class Copying:
         order = [marks.columns.index(name) for name in recoding.names]
         labels = [tuple(one[place] for place in order) for one in marks.labels]
         marked = Marked(labels, decoys.columns, decoys.places)
-        self._refuse_columns(recoding)
         guarded = self.format != "parquet"
         with pooled(self.table, recoding, marked, folder=desk.scratch, guarded=guarded) as pool:
             content = self.registry.ledger.fingerprint(pool.content)
@@ -162,14 +161,6 @@ class Copying:
                 raise keeping.other_rows(self.kept)
             self.watch("pooled", "")
             return {name: self._deliver(desk, pool, name, content) for name in recipients}
-
-    def _refuse_columns(self, recoding: Recoding) -> None:
-        columns = {name for name in self.table.published if name not in recoding.names}
-        if columns != set(self.manifest.decoys.columns):
-            raise Refused(
-                f"The table has other columns than release '{self.kept.name}' version {self.kept.version} was made with.",
-                remedy="Give the table it was made with, or make a new version.",
-            )
 
     def _deliver(self, desk: Counter, pool: Pool, recipient: str, content: str) -> Delivered:
         parcel = desk.parcel(recipient)
@@ -189,10 +180,9 @@ class Copying:
     def _fill(self, parcel: Parcel, pool: Pool, recipient: str) -> int:
         """Write the data, read them back, and stop unless every class is as it was sealed."""
         settings, present = self.manifest.settings, self.manifest.codebook.row(recipient)
-        key = derive(self.registry.key(self.kept.name), "order")
-        secret = derive(key, canonical([self.kept.version, recipient]).decode())
         target = parcel.target(self.data)
-        rows = pool.write(present, target, secret=secret, row_ids=settings.row_ids)
+        # An order that could be repeated would show, in two deliveries of one copy, which rows came from where.
+        rows = pool.write(present, target, secret=secrets.token_bytes(32), row_ids=settings.row_ids)
         titles = [*([settings.row_ids] if settings.row_ids else []), *pool.columns]
         meant = self.expected.of_copy(present)
         agree(target, meant, columns=titles, count=None)
@@ -211,6 +201,11 @@ def recoded(table: Table, manifest: Manifest) -> Recoding:
     """How the table is published in this version; refused if it is another table."""
     table.refuse_undeclared()
     table.refuse_several_rows_a_person()
+    if set(table.published) - set(manifest.levels) != set(manifest.decoys.columns):
+        raise Refused(
+            f"The table has other columns than release '{manifest.release}' version {manifest.version} was made with.",
+            remedy="Give the table it was made with, or make a new version.",
+        )
     classes = table.classes(tuple(column.name for column in manifest.released.columns))
     if fingerprint(classes) != manifest.fingerprint:
         raise Refused(

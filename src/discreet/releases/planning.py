@@ -68,6 +68,8 @@ def find_node(
 ) -> Node:
     """The least lossy node within the limits, or the given one if it is within them."""
     require_releasable(table)
+    if isinstance(population, Table):
+        population.refuse_several_rows_a_person()
     if levels is None:
         found = anonymise(
             table,

@@ -218,6 +218,12 @@ class RelationEngine:
 
     def __post_init__(self) -> None:
         refuse_wide(len(self.relation.columns), self.name)
+        if len({name.casefold() for name in self.relation.columns}) < len(self.relation.columns):
+            # DuckDB takes such names for one, and would give the values of one column under the name of the other
+            raise ColumnError(
+                "The DuckDB relation has two columns whose names differ in case only, or not at all.",
+                remedy="Give every column a name of its own (AS).",
+            )
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -64,8 +64,8 @@ class Table:
         """Identifiers whose numbers repeat: several rows are about one person, and rows are counted as people."""
         if self.policy is None or self.policy.person == "row":
             return {}
-        self.require(self.policy.identifiers)
-        found = {name: self.engine.numbering(name) for name in self.policy.identifiers if name != self.policy.count}
+        there = [name for name in self.policy.identifiers if name in self.columns and name != self.policy.count]
+        found = {name: self.engine.numbering(name) for name in there}
         return {name: numbering for name, numbering in found.items() if numbering.repeats}
 
     def refuse_several_rows_a_person(self) -> None:
@@ -79,8 +79,7 @@ class Table:
                 f"In {self.name} numbers of identifiers stand on more than one row each, so there are fewer people than "
                 f"rows: {', '.join(found)}.",
                 remedy="Give a table with one row per person, and empty cells where a code such as 999 stands for a missing "
-                'number. If each row is a person all the same, say so in the policy: [data] person = "row". A number of '
-                'something else, such as a ward, is no identifier: the role "drop" leaves it out.',
+                'number. If each row is a person all the same, say so in the policy: [data] person = "row"',
                 file=self.policy.file if self.policy else "",
             )
 

@@ -104,10 +104,14 @@ def csv_cell(column: str, kind: Kind) -> str:
 def write(frame: Any, target: FolderTarget) -> int:
     """Let the workers write a frame, and say how many rows it had."""
     from pyspark.sql import Observation
-    from pyspark.sql.functions import count, lit
+    from pyspark.sql.functions import col, count, lit
 
     seen = Observation()
-    writer = frame.observe(seen, count(lit(1)).alias("rows")).write.option("maxRecordsPerFile", ROWS_PER_FILE)
+    # What Spark has noted beside a column, such as the values behind the codes of an indexer, would be written into the files.
+    bare = [col("`" + name.replace("`", "``") + "`").alias(name, metadata={}) for name in frame.columns]
+    writer = (
+        frame.select(*bare).observe(seen, count(lit(1)).alias("rows")).write.option("maxRecordsPerFile", ROWS_PER_FILE)
+    )
     if target.format == "parquet":
         writer.parquet(target.address)
     else:
