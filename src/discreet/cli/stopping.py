@@ -22,7 +22,7 @@ def in_good_order() -> Iterator[None]:
 
     The process ends by SIGTERM afterwards, as it would have without this; Ctrl-C stays a KeyboardInterrupt.
     """
-    before = {number: signal.getsignal(number) for number in SIGNALS}
+    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in SIGNALS}
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, _hang_up if number == getattr(signal, "SIGHUP", None) else _stop)
