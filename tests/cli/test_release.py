@@ -124,6 +124,8 @@ def test_a_column_without_a_role_is_not_released(folder: Path, released: Path, t
         assert "'note'" in done.stderr
     assert not (tmp_path / "copies").exists()
     assert not (released / "late").exists()
+    shown = json.loads(run("show", "spring", "--store", "store.db", "--json", cwd=released).stdout)
+    assert "west" not in str(shown["copies"])
 
 
 def test_rows_of_one_person_are_not_released_as_people(folder: Path, tmp_path: Path) -> None:

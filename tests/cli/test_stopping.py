@@ -116,3 +116,22 @@ def test_a_story_that_is_stopped_leaves_no_server_behind(tmp_path: Path, short_p
     assert left == []
     assert list(place.glob("discreet-*")) == []  # the wheel of the server keeps an empty lock file of its own
     assert ended == (130 if name == "SIGINT" else -signal.SIGTERM)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_stopped_command_leaves_no_copy_of_the_table(number: int, tmp_path: Path) -> None:
+    """A file in another encoding is copied for reading, people's names and all."""
+    scratch, people = tmp_path / "scratch", tmp_path / "people.csv"
+    scratch.mkdir()
+    rows = "".join(f"Müller {number},{number % 97},{number % 89}\n" for number in range(300_000))
+    people.write_text(f"name,age,zip\n{rows}", encoding="latin-1")
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[data]\nencoding = "latin-1"\n[columns.age]\nrole = "quasi"\n', encoding="utf-8")
+    command = [REAL, "profile", str(people), "--policy", str(policy)]
+    with subprocess.Popen(
+        command, env={**os.environ, "TMPDIR": str(scratch)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as running:
+        until(lambda: any(scratch.iterdir()))
+        running.send_signal(number)
+        assert running.wait(SECONDS) == 128 + number
+    assert list(scratch.iterdir()) == []

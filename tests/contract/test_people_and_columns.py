@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
-from discreet.errors import PolicyError
+from discreet.errors import ColumnError, PolicyError
 from discreet.kernel import Recoding
 from tests.contract.readers import Reader
 
@@ -154,6 +155,25 @@ def test_rows_of_one_person_are_not_anonymised_as_people(search: str) -> None:
     assert 'person = "row"' in caught.value.remedy
     each = discreet.read(people(nr=["4711"] * 40), policy=policy({"person": "row"}, nr="identifier"))
     assert discreet.anonymise(each, k=2, search=search).records == 40
+
+
+def test_rows_of_one_person_do_not_make_a_population(reader: Reader) -> None:
+    """Ten rows of one person hide nobody."""
+    data = discreet.read(people(nr=["1", "2", "3", "4"]), policy=policy(nr="identifier"))
+    crowd = reader(people(nr=[str(number // 10) for number in range(80)]), policy(nr="identifier").for_population())
+    with pytest.raises(PolicyError, match="'nr'"):
+        discreet.anonymise(data, k_map=5, population=crowd)
+    alone = reader(people(nr=[str(number) for number in range(80)]), policy(nr="identifier").for_population())
+    assert discreet.anonymise(data, k_map=5, population=alone).records == 4
+    unnumbered = reader(people(place=["x"] * 80), policy(nr="identifier").for_population())
+    assert discreet.anonymise(data, k_map=5, population=unnumbered).records == 4
+
+
+def test_names_that_differ_in_case_only_are_refused() -> None:
+    """DuckDB takes them for one, and gave the values of an identifier under the name of another column."""
+    for names in ("'S-1' AS Code, 'a' AS code", "'S-1' AS code, 'a' AS code"):
+        with pytest.raises(ColumnError, match="names"):
+            discreet.read(duckdb.connect().sql(f"SELECT 'F' AS sex, {names}"), policy=policy(Code="identifier"))
 
 
 def test_a_column_without_a_role_is_not_written(reader: Reader, tmp_path: Any) -> None:

@@ -68,6 +68,28 @@ def test_a_release_from_plan_to_copies_on_both_stores(world: World, store_url: s
         assert [entry.details["file"] for entry in delivered] == [copy.file for copy in done]
 
 
+def test_two_deliveries_of_a_copy_tell_nothing_of_each_other(world: World, store: Path, tmp_path: Path) -> None:
+    """Once from the table as it is and once from one with its rows turned round: decoys must not be what stays in place."""
+    spring = made(world, store)
+    spring.write(tmp_path / "first", recipients=["north"])
+    with duckdb.connect() as connection:
+        turned = tmp_path / "turned.parquet"
+        connection.execute(f"COPY (SELECT * FROM '{world.path}' ORDER BY name DESC) TO '{turned}'")
+    again = replace(spring, table=read(turned, policy=POLICY)).write(tmp_path / "second", recipients=["north"])
+    assert again[0].new
+    one, other = (rows_in(tmp_path / place / "north" / "data.parquet") for place in ("first", "second"))
+    assert sorted(map(repr, one)) == sorted(map(repr, other))
+    same = [row for row, its in zip(one, other, strict=True) if row == its]
+    marks = spring.manifest.codebook.marks
+    names = ("zip", "year", "sex")
+    decoys = {labels for labels, decoy in zip(marks.labels, marks.decoy, strict=True) if decoy}
+    order = [marks.columns.index(name) for name in names]
+    known = {tuple(str(labels[place]) for place in order) for labels in decoys}
+    shown = [row for row in one if tuple(map(str, row[:3])) in known]
+    assert len(shown) > 20
+    assert len([row for row in same if tuple(map(str, row[:3])) in known]) < len(shown) / 4
+
+
 def test_the_public_name_is_the_same_function(world: World, store: Path) -> None:
     about = {**SETTINGS, "name": "spring", "store": store}
     assert discreet.release(world.table, world.population, NAMES, **about).recipients == tuple(NAMES)

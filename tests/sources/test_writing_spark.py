@@ -68,6 +68,17 @@ class TestOnACluster:
         assert len(list((tmp_path / "a.parquet").glob("part-*"))) == 4
         assert discreet.read(tmp_path / "a.parquet", policy=POLICY).classes().sizes.tolist() == [4, 3]
 
+    def test_what_spark_notes_beside_a_column_is_not_written(self, spark: Any, tmp_path: Path) -> None:
+        """Such as the values behind the codes of an indexer."""
+        from pyspark.sql.functions import col
+
+        noted = col("note").alias("note", metadata={"ml_attr": {"vals": ["CANARY"]}})
+        frame = spark.createDataFrame([("F", "0"), ("M", "1")], ["sex", "note"]).select("sex", noted)
+        table = discreet.read(frame, policy=POLICY)
+        table.export(as_it_is(table), tmp_path / "a.parquet")
+        for part in (tmp_path / "a.parquet").glob("part-*"):
+            assert b"CANARY" not in part.read_bytes()
+
     def test_a_missing_folder_and_a_server(self, people: discreet.Table, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="no folder"):
             people.export(as_it_is(people), tmp_path / "none" / "a.parquet")

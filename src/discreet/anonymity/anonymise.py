@@ -60,7 +60,8 @@ def anonymise(
     >>> anonymise(people, k=2).levels
     {'sex': 0, 'age': 1}
     """
-    for people in (table, population):
+    counted: tuple[object, ...] = (table, population)
+    for people in counted:
         if isinstance(people, Personal):
             people.refuse_several_rows_a_person()
     classes = _classes(table, diversity=diversity, closeness=closeness)

@@ -15,6 +15,7 @@ from typing import NoReturn
 import click
 
 from discreet import __version__
+from discreet.cli.stopping import end_tidily
 from discreet.cli.verbs import Verbs
 from discreet.errors import DiscreetError
 
@@ -64,6 +65,7 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line and end the process with the documented exit code."""
+    end_tidily()
     sys.exit(_run())
 
 

@@ -36,6 +36,19 @@ def in_good_order() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def end_tidily() -> None:
+    """From now on SIGTERM and SIGHUP end the process as an exit does: what is open is closed, what is temporary removed."""
+    for number in SIGNALS:
+        if number != signal.SIGINT and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    for other in SIGNALS:
+        signal.signal(other, signal.SIG_IGN)  # nothing may end the putting away
+    raise SystemExit(128 + number)
+
+
 def _hang_up(number: int, frame: FrameType | None) -> None:
     """Like SIGTERM, also for a server that has a handler of its own for that one only."""
     signal.raise_signal(signal.SIGTERM)

@@ -12,6 +12,7 @@ import gzip
 import io
 import re
 import tempfile
+import weakref
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -101,17 +102,20 @@ def _is_value(name: str) -> bool:
     return bool(re.fullmatch(r"[-+]?\d+([.,]\d+)?|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}", name.strip()))
 
 
-def as_utf8(path: Path, encoding: str) -> Path:
-    """The path of the file in UTF-8: itself, or a copy in the temporary folder."""
+def as_utf8(path: Path, encoding: str, *, owner: object) -> Path:
+    """The path of the file in UTF-8: itself, or a copy in the temporary folder that goes with its owner.
+
+    It holds people's records, so it goes from the moment it is there, at the latest when the process ends.
+    """
     if _known(encoding) in UTF8:
         return path
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="", suffix=".csv", delete=False) as copy:
+        weakref.finalize(owner, Path(copy.name).unlink, missing_ok=True)
         try:
             with opened(path, encoding) as original:
                 while block := original.read(1 << 20):
                     copy.write(block)
         except (UnicodeError, OSError, EOFError) as error:
-            Path(copy.name).unlink()
             raise unreadable(path, error, encoding) from None
     return Path(copy.name)
 

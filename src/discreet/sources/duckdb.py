@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import re
 import tempfile
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -68,16 +67,12 @@ class DuckDBEngine:
         mark, header = csvfile.sniff(path, delimiter=delimiter, encoding=encoding)
         csvfile.check_header(header, path, declared=declared)
         connection = connect()
-        plain = csvfile.as_utf8(path, encoding)
+        plain = csvfile.as_utf8(path, encoding, owner=connection)
         options = f"delim = {literal(mark)}, header = true, quote = '\"', escape = '\"', nullstr = '', auto_detect = false, strict_mode = true"
         columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
         kind = ", compression = 'gzip'" if plain.name.lower().endswith(".gz") else ""
         scan = f"read_csv({literal(str(plain))}, {options}, columns = {{{columns}}}{kind})"
-        engine = cls._on_view(path.name, connection, scan)
-        if plain != path:
-            # A copy of people's records goes with the engine that reads it, at the latest when the process ends.
-            weakref.finalize(engine, plain.unlink, missing_ok=True)
-        return engine
+        return cls._on_view(path.name, connection, scan)
 
     @classmethod
     def from_parquet(cls, path: Path) -> DuckDBEngine:
