@@ -15,8 +15,9 @@ from discreet.misuse.prepared import Plan
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.wording import percent
 
-TOLERANCE = 1e-9
-"""Scores are sums of floats: what is exactly at a limit on paper may come out the least bit above it."""
+TOLERANCE, SHARE = 1e-9, 1e-6
+"""Scores are sums of floats: what is exactly at a limit on paper may come out the least bit above it. No more than so much,
+and than this share of the limit, so that a limit of 0 stays one."""
 SHOWN = 10
 """How many of the rows that weigh most are named."""
 
@@ -24,10 +25,10 @@ SHOWN = 10
 def within(score: Any, limit: float) -> Any:
     """Whether a score, or each of an array of scores, is at most the limit. One that is exactly there is within it.
 
-    >>> within(0.1 + 0.2, 0.3), within(0.300001, 0.3)
-    (True, False)
+    >>> within(0.1 + 0.2, 0.3), within(0.300001, 0.3), within(1e-12, 0.0)
+    (True, False, False)
     """
-    return score <= limit + TOLERANCE
+    return score <= limit + min(TOLERANCE, limit * SHARE)
 
 
 @dataclass(frozen=True)
