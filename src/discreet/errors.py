@@ -131,11 +131,8 @@ class ColumnError(DataError):
 class TooManyColumns(ColumnError):
     """More columns than a table may have."""
 
-    def __init__(self, columns: int, *, most: int, source: str) -> None:
-        super().__init__(
-            f"{source} has {columns:,} columns; a table has at most {most:,}.",
-            remedy="Leave out columns that are not needed. If the table is turned on its side, put people into rows.",
-        )
+    def __init__(self, problem: str, *, remedy: str = "", columns: int = 0) -> None:
+        super().__init__(problem, remedy=remedy)
         self.columns = columns
 
 

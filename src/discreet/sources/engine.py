@@ -68,7 +68,11 @@ def one_by_one(engine: Engine, names: Sequence[str], weight: str | None) -> Iter
 def refuse_wide(columns: int, source: str) -> None:
     """Stop if a table has too many columns, before work is done for each of them."""
     if columns > MOST_COLUMNS:
-        raise TooManyColumns(columns, most=MOST_COLUMNS, source=source)
+        raise TooManyColumns(
+            f"{source} has {columns:,} columns; a table has at most {MOST_COLUMNS:,}.",
+            remedy="Leave out columns that are not needed. If the table is turned on its side, put people into rows.",
+            columns=columns,
+        )
 
 
 def count_sql(by: Sequence[str], *, weight: str | None, relation: str, quote: Callable[[str], str]) -> str:
