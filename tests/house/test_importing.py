@@ -54,3 +54,19 @@ def test_the_check_finds_what_is_loaded() -> None:
     assert loaded(
         "import json, sys, numpy; print(json.dumps([name for name in json.loads(sys.argv[1]) if name in sys.modules]))"
     ) == ["numpy"]
+
+
+def test_no_module_takes_the_place_of_a_public_name() -> None:
+    """A module that is imported later than its room would replace the function of the same name in it."""
+    check = """
+import importlib, pkgutil, discreet
+rooms = [importlib.import_module(f"discreet.{one.name}") for one in pkgutil.iter_modules(discreet.__path__) if one.ispkg]
+public = {(room.__name__, name): getattr(room, name) for room in rooms for name in getattr(room, "__all__", ())}
+for room in rooms:
+    for one in pkgutil.iter_modules(room.__path__):
+        if (room.__name__, one.name) in public:
+            importlib.import_module(f"{room.__name__}.{one.name}")
+            assert getattr(room, one.name) is public[room.__name__, one.name], f"{room.__name__}.{one.name}"
+"""
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

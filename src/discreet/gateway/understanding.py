@@ -21,8 +21,8 @@ from discreet.gateway.reading import NotUnderstood, Reading
 from discreet.gateway.shape import look
 from discreet.gateway.statements import Kind, classify, sets, shifts
 from discreet.gateway.vocabulary import QUERIES, WRITES
-from discreet.misuse.conditions import Reader
 from discreet.misuse.facts import EVERYTHING, Values
+from discreet.misuse.predicates import Reader
 
 KEPT, MOST = 4 << 20, 1_000
 """Characters of texts that are remembered, and texts: what was understood takes much more room than the text."""

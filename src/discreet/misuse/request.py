@@ -30,7 +30,7 @@ def conditions(
     {'account': frozenset({'Gold'})}
     """
     statement = _parsed(request, dialect)
-    from discreet.misuse.conditions import Reader
+    from discreet.misuse.predicates import Reader
 
     try:
         return dict(Reader(parameters).of_query(statement, {}).fixed)
