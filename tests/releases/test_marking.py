@@ -24,6 +24,7 @@ from discreet.releases.laws import DEFAULT
 from discreet.releases.linked import Linked
 from discreet.releases.marking import mark
 from discreet.releases.preflight import Preflight
+from discreet.releases.telling import Exhibit, Gate, told
 from tests.releases import marked
 from tests.releases.marked import KEY, POLICY
 
@@ -119,6 +120,24 @@ def test_the_order_of_the_rows_changes_nothing() -> None:
     frame = table.engine.keep[0]  # type: ignore[attr-defined]
     shuffled = discreet.read(frame.sample(fraction=1.0, shuffle=True, seed=9), policy=POLICY)
     assert mark(marked.linked(), shuffled, key=KEY, release="spring").decoys.columns == marked.marking().decoys.columns
+
+
+def test_decoys_that_are_told_apart_are_made_up_again_and_then_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, seen = marked.marking(), []
+
+    def strict(exhibit: Exhibit, generator: np.random.Generator) -> Gate:
+        seen.append(exhibit)
+        return replace(told(exhibit, generator), auc=1.0) if len(seen) <= given_away else told(exhibit, generator)
+
+    monkeypatch.setattr("discreet.releases.marking.told", strict)
+    given_away = 1
+    second = mark(marked.linked(), marked.state()[0], key=KEY, release="spring")
+    assert len(seen) == 2
+    assert second.marks.labels != first.marks.labels
+    given_away = 9
+    with pytest.raises(Refused, match="A classifier tells decoys"):
+        mark(marked.linked(), marked.state()[0], key=KEY, release="spring")
+    assert len(seen) == 5
 
 
 def test_the_gate_hardly_tells_decoys() -> None:

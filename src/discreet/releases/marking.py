@@ -29,6 +29,10 @@ from discreet.releases.telling import Gate, told
 from discreet.sources.table import Table
 from discreet.wording import brief_percent
 
+ATTEMPTS = 3
+"""Choices of marks that are tried. With a few dozen marks a classifier is right about one choice by luck alone; it is right
+about the next one too where the decoys show what they are."""
+
 
 @dataclass(frozen=True, eq=False)
 class Marking:
@@ -82,10 +86,12 @@ class Secret:
     key: bytes
     release: str
     law: Law = DEFAULT
+    attempt: int = 0
 
     def generator(self, purpose: str) -> np.random.Generator:
-        """Randomness that can be had again."""
-        return np.random.default_rng(list(derive(self.key, f"{purpose}/{self.release}")))
+        """Randomness that can be had again, other for each attempt."""
+        again = f"/attempt {self.attempt}" if self.attempt else ""
+        return np.random.default_rng(list(derive(self.key, f"{purpose}/{self.release}{again}")))
 
     def probabilities(self, marks: Marks) -> Floats:
         """The probability of each mark."""
@@ -104,13 +110,26 @@ def mark(
 ) -> Marking:
     """Choose marks within the budget and make up the rows of their decoys; refused where that cannot be done well.
 
+    Decoys that a classifier tells from real classes are thrown away and others made up, at most twice.
+
     `force` goes on with too few marks, with decoys that a classifier tells from real classes, and with columns whose
     values can only be repeated.
     """
-    drop, budget, secret = _unpublished(table), budget or Budget(), Secret(key, release, law)
+    drop, budget = _unpublished(table), budget or Budget()
+    for attempt in range(ATTEMPTS):
+        marking = _attempted(linked, table, Secret(key, release, law, attempt), budget, drop=drop, force=force)
+        if force or not marking.gate.refused:
+            return marking
+    raise _told_apart(marking.gate)
+
+
+def _attempted(
+    linked: Linked, table: Table, secret: Secret, budget: Budget, *, drop: tuple[str, ...], force: bool
+) -> Marking:
+    """One choice of marks, with decoys made up for it and put before the classifier."""
     band = Band.of(linked)
     available = paired(linked, band, secret.generator("pairs"), budget=budget)
-    chosen = affordable(linked, available, law, budget=budget, release=release, key=key)
+    chosen = affordable(linked, available, secret.law, budget=budget, release=secret.release, key=secret.key)
     _refuse_few(len(chosen), force=force)
     if not len(chosen):
         return _none(linked, band, available)
@@ -120,8 +139,6 @@ def mark(
     if not len(chosen):
         return _none(linked, band, available)
     gate = told(exhibit(linked, filler.donors, chosen, decoys), secret.generator("gate"))
-    if gate.refused and not force:
-        raise _told_apart(gate)
     marks, placed = as_marks(linked, chosen), DecoyRows(decoys.columns, decoys.places + len(chosen))
     return Marking(linked, marks, placed, gate, shifts, secret.probabilities(marks), band, len(available))
 
