@@ -37,7 +37,7 @@ def measure(state: str, people: int | None) -> float:
     """One state; CPU seconds of the whole discovery."""
     from discreet.anonymity import anonymise, sweep
     from discreet.kernel import Classes
-    from discreet.kernel.keys import pack
+    from discreet.kernel.arrays import pack
     from discreet.releases import Linked, feasibility, feasibility_grid
 
     sample, everybody = counted(state, people)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernel import Classes
-from discreet.kernel.keys import LIMIT
+from discreet.kernel.arrays import LIMIT
 from discreet.misuse.crowds import Crowds
 from discreet.misuse.lookup import Dense, Hashed, lookup
 

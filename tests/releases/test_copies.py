@@ -289,7 +289,7 @@ def test_what_was_written_is_read_back(
     world: World, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If the writer lost a row, nothing would be handed over."""
-    import discreet.sources.writing.pool as pool
+    from discreet.sources.writing import pool
 
     real = pool.ranks
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
+from discreet.kernel.arrays import group, pack, total
 from discreet.kernel.classes import Classes
 from discreet.kernel.hierarchy import Hierarchy, Ints, Label
-from discreet.kernel.keys import group, pack, total
 from discreet.kernel.recoding import Recoding
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from discreet.anonymity.forest import Forest, alike, compact
 from discreet.errors import UsageError
+from discreet.kernel.arrays import total
 from discreet.kernel.hierarchy import Ints
-from discreet.kernel.keys import total
 
 Allowed = Callable[[Ints, int], NDArray[np.bool_]]
 Bools = NDArray[np.bool_]

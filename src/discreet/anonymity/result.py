@@ -12,7 +12,7 @@ from discreet.anonymity.certificate import Certificate
 from discreet.anonymity.lost import column_loss
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Recoding
-from discreet.kernel.cards import card
+from discreet.kernel.notebook import card
 from discreet.risk import Assessment, assess
 from discreet.wording import brief_percent
 

@@ -23,8 +23,8 @@ from discreet.attacker.parameters import Floats, Parameters
 from discreet.attacker.plan import Baseline, Gamble, Plan, Thresholds
 from discreet.errors import UsageError
 from discreet.kernel import Classes
-from discreet.kernel.cards import card
 from discreet.kernel.hierarchy import Ints
+from discreet.kernel.notebook import card
 
 if TYPE_CHECKING:
     from discreet.attacker.several import External, Shopping

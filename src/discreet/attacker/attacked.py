@@ -12,8 +12,8 @@ from discreet.attacker.parameters import Floats
 from discreet.attacker.plan import Baseline, Gamble, Marks, Plan, Thresholds
 from discreet.errors import EmptySource
 from discreet.kernel import Classes
-from discreet.kernel.cards import card
 from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.notebook import card
 
 if TYPE_CHECKING:
     from discreet.attacker.attack import Attack

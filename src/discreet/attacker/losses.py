@@ -12,8 +12,8 @@ from discreet.attacker.checks import amount
 from discreet.attacker.parameters import Floats
 from discreet.errors import DataError, UsageError
 from discreet.kernel import Classes
+from discreet.kernel.arrays import total
 from discreet.kernel.hierarchy import Label
-from discreet.kernel.keys import total
 from discreet.kernel.spread import Spread
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacker.parameters import Floats
-from discreet.kernel.cards import card
 from discreet.kernel.hierarchy import Ints
+from discreet.kernel.notebook import card
 from discreet.wording import brief_percent
 
 Marks = NDArray[np.bool_]

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ColumnError, OutsideHierarchy, UsageError
-from discreet.kernel.cards import card
+from discreet.kernel.arrays import group, pack, total
 from discreet.kernel.hierarchy import Hierarchy, Ints, Label, read_only
 from discreet.kernel.histogram import Coded, Histogram, text
-from discreet.kernel.keys import group, pack, total
+from discreet.kernel.notebook import card
 from discreet.kernel.rules import Flat, Rule, bind
 from discreet.kernel.spread import Spread
 

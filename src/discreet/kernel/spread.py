@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.kernel.arrays import group, total
 from discreet.kernel.hierarchy import Hierarchy, Ints, Label, read_only
-from discreet.kernel.keys import group, total
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from discreet.errors import UsageError
-from discreet.kernel.cards import card
+from discreet.kernel.notebook import card
 from discreet.linkage.comparing import DateSwap
 from discreet.linkage.comparison import Comparison, Kind
 from discreet.linkage.dates import FORMATS

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel import Classes, Column
+from discreet.kernel.arrays import LIMIT
 from discreet.kernel.hierarchy import Ints, Label
 from discreet.kernel.histogram import text
-from discreet.kernel.keys import LIMIT
 from discreet.misuse.cells import Cells, numbered, whole
 from discreet.misuse.lookup import ROOM, Lookup, lookup
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from discreet.errors import DataError, UsageError
 from discreet.kernel import Coded
-from discreet.kernel.cards import card
 from discreet.kernel.histogram import text
+from discreet.kernel.notebook import card
 from discreet.misuse.cells import as_cells, labels
 from discreet.misuse.ensembles import Ensembles
 from discreet.misuse.entities import Numbering

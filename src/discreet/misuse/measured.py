@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernel.cards import card
+from discreet.kernel.notebook import card
 from discreet.misuse.prepared import Plan
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.wording import percent

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.errors import ColumnError, OutsideHierarchy, UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.keys import group, pack, total
+from discreet.kernel.arrays import group, pack, total
 from discreet.misuse.crowds import Crowds
 from discreet.misuse.sensitivity import Sensitivity, Weights
 from discreet.misuse.weighing import Floats

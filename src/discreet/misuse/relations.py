@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import ColumnError, DataError, UsageError
+from discreet.kernel.arrays import group
 from discreet.kernel.hierarchy import Ints, Label
-from discreet.kernel.keys import group
 from discreet.misuse.cells import coded, labels
 from discreet.misuse.columns import Columns
 from discreet.misuse.measured import Score, Weighed

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from discreet.errors import HierarchyError, PolicyError
 from discreet.kernel import AnyValue, Dates, Flat, Mask, Rule, Widths
-from discreet.kernel.cards import card
+from discreet.kernel.notebook import card
 from discreet.policy.complaints import shape_error, syntax_error
 from discreet.policy.gateway import GatewayPolicy, gateway_policy
 from discreet.policy.hierarchies import read_tree

@@ -14,7 +14,7 @@ import numpy as np
 from discreet.anonymity import anonymise
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.cards import card
+from discreet.kernel.notebook import card
 from discreet.releases.linked import Floats, Linked
 
 

@@ -14,8 +14,8 @@ from itertools import combinations
 import numpy as np
 
 from discreet.kernel import Classes
+from discreet.kernel.arrays import group, total
 from discreet.kernel.hierarchy import Ints
-from discreet.kernel.keys import group, total
 
 Node = tuple[int, ...]
 

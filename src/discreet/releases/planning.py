@@ -10,8 +10,8 @@ from typing import Any
 from discreet.anonymity import anonymise
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.cards import card
 from discreet.kernel.classes import Levels
+from discreet.kernel.notebook import card
 from discreet.releases.laws import Law
 from discreet.releases.linked import Linked
 from discreet.releases.manifest import Settings

@@ -9,8 +9,8 @@ from typing import Any
 
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.cards import card
 from discreet.kernel.classes import Levels
+from discreet.kernel.notebook import card
 from discreet.releases.copies import Copying, Delivered, Format, Watch, recoded
 from discreet.releases.drafting import draft
 from discreet.releases.gates import Gates

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from discreet.kernel.cards import card
+from discreet.kernel.notebook import card
 from discreet.releases.origin import Origin
 
 ALPHA = 1e-3

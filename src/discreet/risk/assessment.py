@@ -9,7 +9,7 @@ from typing import Any, Protocol, SupportsIndex, runtime_checkable
 
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.cards import card
+from discreet.kernel.notebook import card
 from discreet.policy import Limits, Policy
 from discreet.risk.adversary import Adversary, UnderAttack
 from discreet.risk.economics import Economics, Payoffs

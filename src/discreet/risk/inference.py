@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import EmptySource
+from discreet.kernel.arrays import group, total
 from discreet.kernel.hierarchy import Ints
-from discreet.kernel.keys import group, total
 from discreet.kernel.spread import Spread
 
 Floats = NDArray[np.float64]

@@ -12,8 +12,8 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.cards import card
 from discreet.kernel.hierarchy import Ints
+from discreet.kernel.notebook import card
 from discreet.policy import Draft, Role
 from discreet.risk.assessment import Governed
 from discreet.risk.combinations import Combination, SinglingOut, pairs_affordable, ranked, singling_out

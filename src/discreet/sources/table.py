@@ -11,7 +11,7 @@ from pathlib import Path
 
 from discreet.errors import ColumnError, EmptySource, PolicyError, UsageError
 from discreet.kernel import Classes, Histogram, Recoding
-from discreet.kernel.cards import card
+from discreet.kernel.notebook import card
 from discreet.policy import Policy
 from discreet.policy.draft import key_of
 from discreet.sources.engine import Engine, Field

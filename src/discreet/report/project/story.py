@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.kernel.cards import card
+from discreet.kernel.notebook import card
 from discreet.report.project.disclosed import Disclosed, disclosed
 from discreet.report.project.measuring import Measured, measure
 from discreet.report.project.projectfile import ProjectFile

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernel.keys import LIMIT, group, pack, total
+from discreet.kernel.arrays import LIMIT, group, pack, total
 from tests.kernel.strategies import some
 
 SIZES = st.sampled_from([1, 2, 3, 7, 2**15, 2**31, 2**40])
