@@ -23,8 +23,8 @@ import numpy as np
 from benchmarks.measure import best_of, run_parts
 from benchmarks.releases_world import World, world
 from discreet.kernel import Classes
-from discreet.kernel.hierarchy import Ints
-from discreet.releases.codebook import Codebook, Flags, Marks
+from discreet.kernel.arrays import Flags, Ints
+from discreet.releases.codebook import Codebook, Marks
 from discreet.releases.evidence import log_e_paths, threshold
 from discreet.releases.leaks import trace_leak
 from discreet.releases.linked import Linked

@@ -14,9 +14,9 @@ import numpy as np
 
 from discreet.anonymity import anonymise
 from discreet.kernel import AnyValue, Classes, Coded, Histogram, Mask, Rule, Widths
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Flags, Ints, Label
 from discreet.people import State, counted, generate
-from discreet.releases.codebook import Codebook, Flags, Marks
+from discreet.releases.codebook import Codebook, Marks
 from discreet.releases.given import Given
 from discreet.releases.keyed import derive
 from discreet.releases.laws import DEFAULT, Law

@@ -14,7 +14,7 @@ from discreet.anonymity.local import recode_locally
 from discreet.anonymity.lost import column_loss, loss_of
 from discreet.errors import UsageError
 from discreet.kernel import AnyValue, Classes, Mask, Recoding, Widths
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 from discreet.people import State, generate
 from tests.anonymity.brute import Data
 from tests.anonymity.strategies import tables

@@ -19,7 +19,7 @@ import pytest
 
 import discreet
 from discreet.kernel import Recoding
-from discreet.kernel.histogram import text
+from discreet.kernel.hierarchy import text
 
 Rows = Counter[tuple[str | None, ...]]
 Output = tuple[list[str], Rows]

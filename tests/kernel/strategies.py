@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from discreet.kernel import Classes, Histogram, Tree
-from discreet.kernel.hierarchy import Label
+from discreet.kernel.arrays import Label
 from tests.examples import examples
 
 few = settings(max_examples=examples(30), deadline=None)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernel import Coded, Histogram
-from discreet.kernel.histogram import text
+from discreet.kernel.hierarchy import text
 from tests.kernel.strategies import some
 
 DAY = datetime.date(1964, 8, 9)

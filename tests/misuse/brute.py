@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from discreet.kernel.histogram import text
+from discreet.kernel.hierarchy import text
 from discreet.misuse import Sensitivity
 
 Row = Mapping[str, Any]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import MissingExtra, RequestError, UsageError
-from discreet.kernel.histogram import text
+from discreet.kernel.hierarchy import text
 from discreet.misuse import score
 from discreet.misuse.request import conditions
 from tests.examples import examples

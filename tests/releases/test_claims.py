@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ColumnError, SourceNotFound, UsageError
-from discreet.kernel.hierarchy import Label
+from discreet.kernel.arrays import Label
 from discreet.releases.claims import trace_claims
 from discreet.releases.codebook import Codebook
 from discreet.releases.evidence import log_e_values

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import DataError, EmptySource, UsageError
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Ints, Label
 from discreet.releases.leaks import number_of, ranks, soft_rank, trace_leak
 from discreet.releases.rates import Rates, fitted
 from discreet.releases.scenarios import SCENARIOS, Scenario

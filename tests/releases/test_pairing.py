@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 from discreet.releases.pairing import closest, most
 
 NUMBERS = st.lists(st.integers(1, 60).map(lambda tenths: tenths / 20), max_size=7)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernel import Classes
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 from discreet.releases import shelves
 from discreet.releases.closeness import Space
 from discreet.releases.donors import FEWEST, neighbours

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 
 from discreet.kernel import Classes
-from discreet.kernel.histogram import Histogram
+from discreet.kernel.hierarchy import Histogram
 from discreet.report import assessment_page
 from discreet.risk import Assessment, Economics, Profile, assess, profile
 

@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from discreet.kernel import Classes, Histogram, Tree
-from discreet.kernel.hierarchy import Ints, Label
-from discreet.kernel.spread import Spread
+from discreet.kernel.arrays import Ints, Label
+from discreet.kernel.classes import Spread
 from discreet.policy import Policy
 from tests.kernel.strategies import Listing, climb, few, listings, some, trees
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 from discreet.risk import Economics, Payoffs
 from tests.risk.strategies import crowds, few, some
 

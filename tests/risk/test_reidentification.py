@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 from discreet.risk import Band, bands, journalist, marketer, prosecutor
 from tests.risk.strategies import crowds, few, sizes, some
 

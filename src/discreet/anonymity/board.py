@@ -17,9 +17,8 @@ from discreet.anonymity.problem import Node, Problem
 from discreet.attacker.checks import probability
 from discreet.errors import UsageError
 from discreet.kernel import Classes
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Floats, Ints
 
-Floats = NDArray[np.float64]
 MOST_NODES = 50_000
 
 

@@ -13,16 +13,14 @@ from fractions import Fraction
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacker import Attack
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel import Classes
-from discreet.kernel.hierarchy import Ints
-from discreet.kernel.spread import Spread
+from discreet.kernel.arrays import Flags, Ints
+from discreet.kernel.classes import Spread
 from discreet.risk.inference import distinct_l, entropy_l, equal_t, hierarchical_t, recursive_l
 
-Marks = NDArray[np.bool_]
 TINY = 1e-12
 
 
@@ -34,7 +32,7 @@ class Requirement(Protocol):
         """Whether a class that satisfies it still does after merging with any other."""
         ...
 
-    def violated(self, classes: Classes) -> Marks:
+    def violated(self, classes: Classes) -> Flags:
         """One mark per class."""
         ...
 
@@ -50,7 +48,7 @@ class Size:
     k: int
     monotone = True
 
-    def violated(self, classes: Classes) -> Marks:
+    def violated(self, classes: Classes) -> Flags:
         """Smaller classes."""
         return np.asarray(classes.sizes < self.k)
 
@@ -76,7 +74,7 @@ class Diversity:
         """Only the number of distinct values can never fall."""
         return self.kind == "distinct"
 
-    def violated(self, classes: Classes) -> Marks:
+    def violated(self, classes: Classes) -> Flags:
         """Classes that are not diverse enough."""
         spread = classes.spreads[self.column]
         if self.kind == "distinct":
@@ -100,7 +98,7 @@ class Closeness:
     distance: Literal["equal", "hierarchical"] = "equal"
     monotone = False
 
-    def violated(self, classes: Classes) -> Marks:
+    def violated(self, classes: Classes) -> Flags:
         """Classes that are too far away."""
         spread = classes.spreads[self.column]
         far = equal_t(spread) if self.distance == "equal" else hierarchical_t(spread)
@@ -120,7 +118,7 @@ class Presence:
     most: float
     monotone = False
 
-    def violated(self, classes: Classes) -> Marks:
+    def violated(self, classes: Classes) -> Flags:
         """Classes whose members would be too surely in, or out."""
         share = classes.sizes / _crowd(classes, self.population)
         return np.asarray((share < self.least - TINY) | (share > self.most + TINY))
@@ -138,7 +136,7 @@ class Crowd:
     k: int
     monotone = True
 
-    def violated(self, classes: Classes) -> Marks:
+    def violated(self, classes: Classes) -> Flags:
         """Classes with too few people in the population."""
         return np.asarray(_crowd(classes, self.population) < self.k)
 
@@ -158,7 +156,7 @@ class AverageRisk:
     population: Classes | None = None
     monotone = False
 
-    def violated(self, classes: Classes) -> Marks:
+    def violated(self, classes: Classes) -> Flags:
         """The fewest of the riskiest classes, all of one risk or none."""
         crowd = classes.sizes if self.population is None else _crowd(classes, self.population)
         return _riskiest(classes.sizes, crowd, self.most)
@@ -180,7 +178,7 @@ class AttackerRisk:
     population: Classes | None = None
     monotone = False
 
-    def violated(self, classes: Classes) -> Marks:
+    def violated(self, classes: Classes) -> Flags:
         """Classes in which he would be too successful."""
         crowd = classes.sizes if self.population is None else _crowd(classes, self.population)
         return np.asarray(self.attack.known(crowd).reidentification > self.most + TINY)
@@ -190,7 +188,7 @@ class AttackerRisk:
         return f"the planning adversary re-identifies nobody with a probability above {self.most:g}"
 
 
-def _riskiest(sizes: Ints, crowd: Ints, most: float) -> Marks:
+def _riskiest(sizes: Ints, crowd: Ints, most: float) -> Flags:
     """Classes below the smallest crowd at which the mean risk of the rest is low enough."""
     order = np.argsort(-crowd, kind="stable")
     people = np.cumsum(sizes[order])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreet.anonymity.outcome import Outcome
 from discreet.anonymity.problem import Node, Problem
 from discreet.kernel import Classes
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 WORTH_KEEPING = 0.8
 """A node is kept as a starting point if it has at most this share of the tuples it came from."""

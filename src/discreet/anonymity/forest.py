@@ -8,15 +8,12 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.kernel.arrays import group, pack, total
-from discreet.kernel.classes import Classes
-from discreet.kernel.hierarchy import Hierarchy, Ints, Label
-from discreet.kernel.recoding import Recoding
+from discreet.kernel.arrays import Ints, Label, group, pack, total
+from discreet.kernel.classes import Classes, Recoding
+from discreet.kernel.hierarchy import Hierarchy
 
-Floats = NDArray[np.float64]
 SCALE = 2**24
 """Costs are whole numbers of this part of a column, so that sums are exact and ties break alike everywhere."""
 

@@ -14,15 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.anonymity.forest import Forest, check_parts, compact
 from discreet.anonymity.mending import NEVER, Allowed, Groups
-from discreet.kernel.classes import Classes
-from discreet.kernel.hierarchy import Ints
-from discreet.kernel.recoding import Recoding
-
-Floats = NDArray[np.float64]
+from discreet.kernel.arrays import Floats, Ints
+from discreet.kernel.classes import Classes, Recoding
 
 MOST_NODES = 2**22
 """Larger lattices are not visited at all."""

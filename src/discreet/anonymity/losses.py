@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from discreet.anonymity.outcome import Outcome
 from discreet.anonymity.problem import Ladder, Node, Problem
 from discreet.errors import UsageError
-
-Floats = NDArray[np.float64]
+from discreet.kernel.arrays import Floats
 
 
 class Loss(Protocol):

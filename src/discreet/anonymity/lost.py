@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernel.hierarchy import Ints, Label
-from discreet.kernel.recoding import Recoding
-
-Floats = NDArray[np.float64]
+from discreet.kernel.arrays import Floats, Ints, Label
+from discreet.kernel.classes import Recoding
 
 
 def loss_of(recoding: Recoding) -> float:

@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from discreet.anonymity.forest import Forest, alike, compact
 from discreet.errors import UsageError
-from discreet.kernel.arrays import total
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints, total
 
 Allowed = Callable[[Ints, int], NDArray[np.bool_]]
-Bools = NDArray[np.bool_]
 NEVER = 2**63 - 1
 GONE = -(2**61)
 """What an empty group has paid, so that nobody thinks of joining it."""

@@ -12,17 +12,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.anonymity.forest import SCALE, Forest, check_parts, compact, ends, numbered
 from discreet.anonymity.lost import as_numbers
 from discreet.errors import ColumnError, UsageError
-from discreet.kernel.classes import Classes, Column
-from discreet.kernel.hierarchy import Ints, Label
-from discreet.kernel.recoding import Recoding
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
+from discreet.kernel.arrays import Flags, Floats, Ints, Label
+from discreet.kernel.classes import Classes, Column, Recoding
 
 HOPELESS = 2**62
 """A cut that may not be made."""
@@ -160,14 +155,14 @@ class _Round:
     rows: Ints
     box: Ints
     """The box of each row, ascending."""
-    spent: Bools
+    spent: Flags
     """Per column and box, whether no cut is possible there."""
 
     @property
     def starts(self) -> Ints:
         return np.flatnonzero(np.diff(self.box, prepend=-1))
 
-    def only(self, stays: Bools) -> _Round:
+    def only(self, stays: Flags) -> _Round:
         """The boxes marked true."""
         kept = stays[self.box]
         return _Round(self.rows[kept], (np.cumsum(stays) - 1)[self.box[kept]], self.spent[:, stays])
@@ -207,7 +202,7 @@ def _keys(axes: Sequence[_Axis], points: Ints, current: _Round, choice: Ints, lo
     return keys
 
 
-def _next(current: _Round, keys: Ints, sizes: Ints, choice: Ints, ordered: Bools, k: int, relaxed: bool) -> _Round:
+def _next(current: _Round, keys: Ints, sizes: Ints, choice: Ints, ordered: Flags, k: int, relaxed: bool) -> _Round:
     """The boxes after each was cut along its column, if it can be."""
     order = np.lexsort((keys, current.box))
     rows, box, keys = current.rows[order], current.box[order], keys[order]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from discreet.anonymity.problem import Node
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.kernel import Classes, Column
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 Node = tuple[int, ...]
 KEY_BITS = 62

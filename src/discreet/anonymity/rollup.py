@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 Move = tuple[int, int, Ints]
 """Shift and mask of a column, and what to add to a key by the code it has there."""

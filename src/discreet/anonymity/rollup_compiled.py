@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from discreet.anonymity.rollup import Move
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 # Unsigned arithmetic throughout: with signed indices numba checks for wrap-around at every access.
 

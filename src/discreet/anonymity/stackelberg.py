@@ -18,7 +18,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.anonymity.board import Board
 from discreet.attacker import Attack
@@ -26,9 +25,7 @@ from discreet.attacker.checks import amount, whole
 from discreet.attacker.pieces import Pieces, steps
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable, count
-from discreet.kernel.hierarchy import Ints
-
-Floats = NDArray[np.float64]
+from discreet.kernel.arrays import Floats, Ints
 
 MOST_PEOPLE = 2**11
 """The largest group that the adversary may find worth attacking at the lowest penalty."""

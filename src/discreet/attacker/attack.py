@@ -19,11 +19,11 @@ from discreet.attacker.attacked import Attacked, strike
 from discreet.attacker.belief import believe
 from discreet.attacker.checks import group_sizes
 from discreet.attacker.horizon import Horizon
-from discreet.attacker.parameters import Floats, Parameters
+from discreet.attacker.parameters import Parameters
 from discreet.attacker.plan import Baseline, Gamble, Plan, Thresholds
 from discreet.errors import UsageError
 from discreet.kernel import Classes
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.notebook import card
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from discreet.attacker.losses import Losses
-from discreet.attacker.parameters import Floats
-from discreet.attacker.plan import Baseline, Gamble, Marks, Plan, Thresholds
+from discreet.attacker.plan import Baseline, Gamble, Plan, Thresholds
 from discreet.errors import EmptySource
 from discreet.kernel import Classes
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Flags, Floats, Ints, Label
 from discreet.kernel.notebook import card
 
 if TYPE_CHECKING:
@@ -129,10 +128,10 @@ class Outcome:
         }
 
     @property
-    def _begins(self) -> Marks:
+    def _begins(self) -> Flags:
         return self.exploits > 0
 
-    def _people(self, marked: Marks) -> int:
+    def _people(self, marked: Flags) -> int:
         return int(self.people[marked].sum())
 
     def _total(self, each: Floats) -> float:

@@ -9,9 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.attacker.parameters import Floats
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Floats, Ints
 
 NARROW = 128
 """Up to so many sizes that matter, all densities are summed at once."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 MOST_PEOPLE = 2**53
 """Numbers of people up to which a float counts each."""

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.attacker.checks import group_sizes, probability
-from discreet.attacker.parameters import Floats
-from discreet.attacker.pieces import SLACK, Marks, Pieces
+from discreet.attacker.pieces import SLACK, Pieces
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Flags, Floats, Ints
 
 if TYPE_CHECKING:
     from discreet.attacker.attack import Attack
@@ -40,7 +39,7 @@ def deterring_penalties(attack: Attack, sizes: Sequence[int] | Ints, max_risk: f
     groups, place = np.unique(unpunished.clipped(asked), return_inverse=True)
     found = _first_within(attack, groups, limit)
 
-    def within(places: Ints, penalty: Floats) -> Marks:
+    def within(places: Ints, penalty: Floats) -> Flags:
         risks = [
             replace(attack, penalty=float(amount)).known([int(size)]).reidentification[0]
             for amount, size in zip(penalty, groups[places], strict=True)
@@ -93,7 +92,7 @@ def _bracketed(attack: Attack, groups: Ints, limit: float, high: Floats) -> Floa
     return answer
 
 
-def _rounded_up(amounts: Floats, least: float, within: Callable[[Ints, Floats], Marks]) -> Floats:
+def _rounded_up(amounts: Floats, least: float, within: Callable[[Ints, Floats], Flags]) -> Floats:
     """The amounts, or the next numbers above them at which rounding does not hide that they deter."""
     answer, last = amounts.copy(), 2.0**-53
     waiting = np.flatnonzero(np.isfinite(answer))

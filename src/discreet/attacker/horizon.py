@@ -19,10 +19,10 @@ import numpy as np
 
 from discreet.attacker.checks import PLANNED
 from discreet.attacker.parameters import Parameters
-from discreet.attacker.plan import Marks, Thresholds
+from discreet.attacker.plan import Thresholds
 from discreet.attacker.table import PlanTable
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Flags, Ints
 
 FIRST = 64
 """Sizes in the first table; it is doubled until nobody starts."""
@@ -33,7 +33,7 @@ MOST, MOST_BY_FORMULA = 2**13, 2**20
 PROBES = 64
 """Sizes planned together when one is looked for."""
 
-Marked = Callable[[PlanTable], Marks]
+Marked = Callable[[PlanTable], Flags]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.attacker.attack import Attack
-from discreet.attacker.parameters import Floats
+from discreet.kernel.arrays import Floats
 
 LOWEST, HIGHEST = 1e-4, 1e4
 """Numbers of people expected to look alike between which the interval is looked for."""

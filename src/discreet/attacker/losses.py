@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from discreet.attacker.checks import amount
-from discreet.attacker.parameters import Floats
 from discreet.errors import DataError, UsageError
 from discreet.kernel import Classes
-from discreet.kernel.arrays import total
-from discreet.kernel.hierarchy import Label
-from discreet.kernel.spread import Spread
+from discreet.kernel.arrays import Floats, Label, total
+from discreet.kernel.classes import Spread
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
+from discreet.kernel.arrays import Floats
 
-Floats = NDArray[np.float64]
 LARGEST = float(np.finfo(np.float64).max)
 SMALLEST = 1e-200
 """A probability below which nothing can be told from 0."""

@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.attacker.parameters import Floats, Parameters
-from discreet.kernel.hierarchy import Ints
+from discreet.attacker.parameters import Parameters
+from discreet.kernel.arrays import Flags, Floats, Ints
 
 Along = Literal["penalty", "gain"]
-Marks = NDArray[np.bool_]
 
 SLACK = 1e-13
 """An end closer than this (relative) counts as reached, so that rounding cannot hold a hop in its place."""
@@ -148,7 +146,7 @@ class _Adversaries:
         end = np.minimum(np.minimum(access_end, link_end), ahead.end[0])
         return Pieces(constant, slope, accesses * ahead.success[0], np.where(accesses, end, np.inf))
 
-    def _decide(self, constant: Floats, slope: Floats) -> tuple[Marks, Floats]:
+    def _decide(self, constant: Floats, slope: Floats) -> tuple[Flags, Floats]:
         """He acts only where it is worth strictly more than 0; and the amount at which it is no more."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             root = np.where(slope < 0, constant / -slope, np.where(constant > 0, np.inf, -np.inf))

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.attacker.parameters import Floats
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.kernel.notebook import card
 from discreet.wording import brief_percent
 
-Marks = NDArray[np.bool_]
 SHOWN = 20
 """Groups that a notebook lists."""
 
@@ -28,7 +25,7 @@ class Plan:
     """What having the external table is worth."""
     value_raw: Floats
     """What buying it is worth; he does so only if it is above 0."""
-    accesses: Marks
+    accesses: Flags
     exploits: Ints
     """Exploits on the way on which he is never detected and never right, once access is paid; none if linking does not pay."""
     reidentification: Floats
@@ -56,7 +53,7 @@ class Gamble:
     """What he does with targets whose group size he only believes; one entry per target."""
 
     value_raw: Floats
-    accesses: Marks
+    accesses: Flags
     reidentification: Floats
     expected_exploits: Floats
     expected_wrong: Floats
@@ -94,5 +91,5 @@ class Baseline:
     """The single-shot model (Wan et al. 2015): one random candidate, if that pays."""
 
     payoff: Floats
-    attacks: Marks
+    attacks: Flags
     risk: Floats

@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacker.checks import amount, group_sizes, whole
-from discreet.attacker.parameters import Floats
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from discreet.attacker.attack import Attack

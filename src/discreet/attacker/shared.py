@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.attacker.parameters import Floats
-from discreet.attacker.pieces import Marks
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Flags, Floats, Ints
 
 if TYPE_CHECKING:
     from discreet.attacker.attack import Attack
@@ -73,12 +71,12 @@ class Shared:
         return float(self.counts @ (self.exploits_once_bought - self.once_bought)) * self.accesses
 
     @property
-    def alone(self) -> Marks:
+    def alone(self) -> Flags:
         """Kinds for one record of which he would buy the table."""
         return self.worth > self.access_cost
 
     @property
-    def only_together(self) -> Marks:
+    def only_together(self) -> Flags:
         """Kinds that are at risk only because the table is bought for all."""
         return (self.once_bought > 0) & ~self.alone & self.accesses
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.attacker.checks import number, planned_through, probability, whole
-from discreet.attacker.parameters import Floats
 from discreet.attacker.pieces import AMOUNTS, Pieces
 from discreet.errors import UsageError
+from discreet.kernel.arrays import Floats
 
 if TYPE_CHECKING:
     from discreet.attacker.attack import Attack

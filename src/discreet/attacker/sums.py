@@ -11,8 +11,8 @@ import math
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from discreet.attacker.parameters import Floats, Parameters
-from discreet.kernel.hierarchy import Ints
+from discreet.attacker.parameters import Parameters
+from discreet.kernel.arrays import Floats, Ints
 
 ADDED = 2**20
 """Terms that are added one by one."""

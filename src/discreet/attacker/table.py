@@ -14,9 +14,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from discreet.attacker.parameters import Floats, Parameters
+from discreet.attacker.parameters import Parameters
 from discreet.attacker.sums import detections, discounted
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

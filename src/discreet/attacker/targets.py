@@ -14,11 +14,9 @@ import numpy as np
 
 from discreet.attacker.attacked import Attacked, expectations, plan_for
 from discreet.attacker.belief import Binomial
-from discreet.attacker.parameters import Floats
-from discreet.attacker.plan import Marks
 from discreet.attacker.table import PlanTable
 from discreet.kernel import Classes
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Flags, Floats, Ints
 
 if TYPE_CHECKING:
     from discreet.attacker.attack import Attack
@@ -155,7 +153,7 @@ class Targets:
         gamble = free.unknown(self.densities, self.external_size, self.groups)
         return self._only(plan.accesses | (gamble.accesses & (plan.access_value > 0)))
 
-    def _only(self, kept: Marks) -> Targets:
+    def _only(self, kept: Flags) -> Targets:
         return replace(self, people=self.people[kept], groups=self.groups[kept], densities=self.densities[kept])
 
     def _fined(self, attack: Attack) -> tuple[Expected, Targets]:

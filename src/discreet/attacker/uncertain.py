@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.attacker.checks import number, planned_through, probability
-from discreet.attacker.parameters import Floats
 from discreet.attacker.pieces import Along, Pieces, Steps, steps
 from discreet.errors import UsageError
+from discreet.kernel.arrays import Floats
 
 if TYPE_CHECKING:
     from discreet.attacker.attack import Attack

@@ -24,9 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.attacker.checks import probability
-from discreet.attacker.parameters import Floats
-from discreet.attacker.pieces import Marks
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Flags, Floats, Ints
 
 if TYPE_CHECKING:
     from discreet.attacker.attack import Attack
@@ -41,7 +39,7 @@ class Unconfirmed:
     """What the first exploit is worth once the tables are linked."""
     value_raw: Floats
     """What buying the external table is worth."""
-    accesses: Marks
+    accesses: Flags
     exploits: Ints
     """Exploits on the way on which he is never detected and always told no; none if linking does not pay."""
     reidentification: Floats

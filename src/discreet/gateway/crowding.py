@@ -9,9 +9,9 @@ import numpy as np
 
 from discreet.gateway.decoding import Decoder, Undecodable, Values
 from discreet.gateway.origin import IDENTIFIER, QUASI, SENSITIVE, Shown, role_of
-from discreet.gateway.publication import Ints
 from discreet.gateway.reading import Reading
 from discreet.kernel import Coded
+from discreet.kernel.arrays import Ints
 from discreet.misuse.facts import EVERYTHING
 from discreet.misuse.facts import Values as Fixed
 

@@ -1,6 +1,6 @@
 """Cells of held rows as values, whole columns at a time: whole numbers as arrays, anything else as codes of its texts.
 
-Texts are those that counting the source gives (`discreet.kernel.histogram.text` of what the driver reads), so that a cell
+Texts are those that counting the source gives (`discreet.kernel.hierarchy.text` of what the driver reads), so that a cell
 and a class of the source compare.
 """
 
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from discreet.gateway.holding import Held
 from discreet.kernel import Coded
-from discreet.kernel.histogram import text
+from discreet.kernel.arrays import Ints
+from discreet.kernel.hierarchy import text
 
-Ints = NDArray[np.int64]
 Values = Coded | Ints
 INTEGERS = {21: 2, 23: 4, 20: 8}
 """The types of whole numbers, and their bytes in binary format."""

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernel import Coded
+from discreet.kernel.arrays import Ints
 
-Ints = NDArray[np.int64]
 RANGE = 1 << 27
 RANGES = 8
 HASHED = RANGE * RANGES

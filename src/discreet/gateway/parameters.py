@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.gateway.decoding import Undecodable, loader
 from discreet.gateway.judge import Bind
-from discreet.kernel.histogram import text
+from discreet.kernel.hierarchy import text
 
 TEXTS = frozenset((0, 25, 1043, 1042, 19, 705))
 NUMBERS = frozenset((20, 21, 23))

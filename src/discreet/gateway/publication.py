@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.gateway.catalog import Leaf
+from discreet.kernel.arrays import Floats, Ints
 from discreet.misuse.knowledge import Knowledge, published
-from discreet.misuse.weighing import Floats
 
 SEEN = "(seen)"
 """Stands for what weighs nothing, but says whom a key is about."""
 UNTOLD = -1.0
 """In place of a weight: of this attribute nothing is told."""
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,11 @@ from discreet.gateway.entities import Entities
 from discreet.gateway.histograms import Counted
 from discreet.gateway.holding import Held
 from discreet.gateway.origin import QUASI, Shown, role_of
-from discreet.gateway.publication import Ints, Publication, attribute
+from discreet.gateway.publication import Publication, attribute
 from discreet.gateway.reading import Reading
 from discreet.gateway.telling import Telling
 from discreet.kernel import Coded
+from discreet.kernel.arrays import Ints
 from discreet.misuse.facts import Values as Fixed
 from discreet.misuse.sensitivity import Sensitivity
 

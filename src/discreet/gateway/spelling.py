@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
 
-from discreet.kernel.hierarchy import Label
-from discreet.kernel.histogram import text
+from discreet.kernel.arrays import Label
+from discreet.kernel.hierarchy import text
 
 AS_WRITTEN = frozenset(("text", "varchar", "name", "enum"))
 NUMBERS = frozenset(("int2", "int4", "int8", "numeric", "float4", "float8"))

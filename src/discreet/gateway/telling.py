@@ -12,9 +12,10 @@ from discreet.gateway.catalog import Leaf
 from discreet.gateway.crowding import Crowding
 from discreet.gateway.decoding import Undecodable
 from discreet.gateway.origin import IDENTIFIER, KEY, PLACE, QUASI, SENSITIVE, Shown, role_of
-from discreet.gateway.publication import SEEN, UNTOLD, Ints, Publication, attribute
+from discreet.gateway.publication import SEEN, UNTOLD, Publication, attribute
 from discreet.gateway.spelling import spelt
-from discreet.misuse.weighing import Floats, weigh
+from discreet.kernel.arrays import Floats, Ints
+from discreet.misuse.weighing import weigh
 
 if TYPE_CHECKING:
     pass

@@ -4,12 +4,9 @@ Pure: numpy and nothing else. Rows never come here, only the distinct tuples wit
 """
 
 from discreet.kernel.amounts import Amount, exact, parts_down, parts_up, written
-from discreet.kernel.classes import Classes, Column, Countable, count
-from discreet.kernel.hierarchy import Hierarchy
-from discreet.kernel.histogram import Coded, Histogram
-from discreet.kernel.recoding import Recoding
+from discreet.kernel.classes import Classes, Column, Countable, Recoding, Spread, count
+from discreet.kernel.hierarchy import Coded, Hierarchy, Histogram
 from discreet.kernel.rules import AnyValue, Dates, Flat, Mask, Rule, Tree, Widths
-from discreet.kernel.spread import Spread
 
 __all__ = [
     "Amount",

@@ -1,12 +1,16 @@
-"""Tuples of codes as single integers, and grouping by them."""
+"""Array types, and tuples of codes packed as integer keys."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.kernel.hierarchy import Ints
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Label = str | None
 
 LIMIT = 2**62
 """Keys stay below this, so that sums of differences cannot overflow 64 bits."""

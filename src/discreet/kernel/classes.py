@@ -1,4 +1,4 @@
-"""The class histogram: the distinct tuples of quasi-identifier values, and how many people share each.
+"""Class histogram: distinct tuples of quasi-identifiers, and how many people share each.
 
 An equivalence class is a set of people who look alike on the chosen columns. Every risk measure is a function of
 these counts, so rows are counted once, where they live, and everything else happens here.
@@ -16,12 +16,54 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ColumnError, OutsideHierarchy, UsageError
-from discreet.kernel.arrays import group, pack, total
-from discreet.kernel.hierarchy import Hierarchy, Ints, Label, read_only
-from discreet.kernel.histogram import Coded, Histogram, text
+from discreet.kernel.arrays import Ints, Label, group, pack, total
+from discreet.kernel.hierarchy import Coded, Hierarchy, Histogram, read_only, text
 from discreet.kernel.notebook import card
 from discreet.kernel.rules import Flat, Rule, bind
-from discreet.kernel.spread import Spread
+
+
+# How the values of a sensitive column spread over the classes.
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Counts of each sensitive value in each class: triples (class, value, people), one per pair that occurs."""
+
+    name: str
+    hierarchy: Hierarchy
+    owners: Ints
+    codes: Ints
+    counts: Ints
+
+    def __post_init__(self) -> None:
+        for name in ("owners", "codes", "counts"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    @property
+    def values(self) -> tuple[Label, ...]:
+        """The distinct values of the column."""
+        return self.hierarchy.labels[0]
+
+    @property
+    def overall(self) -> Ints:
+        """People per value in the whole table."""
+        return total(self.codes, self.counts, len(self.values))
+
+    def over(self, member: Ints) -> Spread:
+        """The same people in coarser classes; `member` is the new class of each old one."""
+        owners = member[self.owners]
+        keys = owners * len(self.values) + self.codes
+        bound = (int(owners.max(initial=0)) + 1) * len(self.values)
+        first, groups, number = group(keys, bound)
+        return Spread(self.name, self.hierarchy, owners[first], self.codes[first], total(groups, self.counts, number))
+
+    def only(self, kept: NDArray[np.bool_]) -> Spread:
+        """The people of the kept classes, renumbered."""
+        number = np.cumsum(kept) - 1
+        stays = kept[self.owners]
+        return Spread(self.name, self.hierarchy, number[self.owners[stays]], self.codes[stays], self.counts[stays])
+
+    def __repr__(self) -> str:
+        return f"Spread({self.name}, {len(self.values)} values)"
+
 
 Levels = Mapping[str, int] | Sequence[int]
 
@@ -310,3 +352,62 @@ def count(table: Countable | Classes, by: Sequence[str] | None = None) -> Classe
             remedy="Read it first: discreet.read(source, policy=policy).",
         )
     return table.classes(by)
+
+
+# What each class of people is published as: the result of every way of anonymising, and all that an engine applies.
+@dataclass(frozen=True, eq=False)
+class Recoding:
+    """The published value of each class on each column, and whether its people are published at all.
+
+    >>> people = Classes.of(["sex"], [("F",), ("M",)], [5, 1])
+    >>> Recoding.of_levels(people, {"sex": 0}, kept=np.array([True, False]))
+    Recoding(5 of 6 people in 1 classes by sex)
+    """
+
+    classes: Classes
+    """The people as they are in the data."""
+    labels: tuple[tuple[Label, ...], ...]
+    """Per column, the published values."""
+    codes: tuple[Ints, ...]
+    """Per column, the published value of each class, as a place in `labels`."""
+    kept: NDArray[np.bool_]
+    """Which classes are published."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "codes", tuple(map(read_only, self.codes)))
+
+    @classmethod
+    def of_levels(cls, classes: Classes, levels: Levels, *, kept: NDArray[np.bool_]) -> Recoding:
+        """Every value generalised to one level per column; `kept` marks classes of `classes`."""
+        wanted = classes.at(levels).levels
+        columns = [(column, wanted[column.name]) for column in classes.columns]
+        maps = [column.hierarchy.map(column.level, level) for column, level in columns]
+        codes = tuple(upper[codes] for upper, codes in zip(maps, classes.codes, strict=True))
+        return cls(classes, tuple(column.hierarchy.labels[level] for column, level in columns), codes, kept)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are recoded."""
+        return self.classes.names
+
+    @property
+    def suppressed(self) -> int:
+        """People who are left out."""
+        return int(self.classes.sizes[~self.kept].sum())
+
+    @cached_property
+    def published(self) -> Classes:
+        """The people as they look in the published table, with the spreads of sensitive columns."""
+        columns = tuple(Column(name, _flat(labels)) for name, labels in zip(self.names, self.labels, strict=True))
+        return Classes(columns, self.codes, self.classes.sizes, self.classes.spreads).keep(self.kept).regrouped()
+
+    def __repr__(self) -> str:
+        people = f"{self.published.records} of {self.classes.records} people"
+        return f"Recoding({people} in {len(self.published)} classes by {', '.join(self.names)})"
+
+
+def _flat(labels: tuple[Label, ...]) -> Hierarchy:
+    hierarchy, _ = bind(Flat(), labels)
+    if hierarchy is None:
+        raise AssertionError("a flat rule knows every value")
+    return hierarchy

@@ -1,17 +1,19 @@
-"""A hierarchy bound to the values of one column: which value becomes which, level by level."""
+"""Hierarchy bound to a column's values, and the histogram an engine hands over."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Label = str | None
+from discreet.errors import ColumnError, CountError
+from discreet.kernel.arrays import Ints, Label
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,3 +101,131 @@ def _leaves(labels: tuple[Label, ...], column: Sequence[Label]) -> Ints:
     index = {label: code for code, label in enumerate(labels)}
     codes = np.array([index[label] for label in column if label in index], dtype=np.int64)
     return np.bincount(codes, minlength=len(labels)).astype(np.int64)
+
+
+# What an engine hands over after counting: coded columns and counts, nothing more.
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """One column as codes into its distinct values."""
+
+    values: tuple[Label, ...]
+    codes: Ints
+
+    @classmethod
+    def of(cls, cells: Sequence[Any]) -> Coded:
+        """Code a sequence of engine values.
+
+        >>> Coded.of([39, None, 39.0]).values
+        ('39', None)
+        """
+        index: dict[Label, int] = {}
+        codes = [index.setdefault(text(cell), len(index)) for cell in cells]
+        return cls(tuple(index), np.array(codes, dtype=np.int64))
+
+    def __repr__(self) -> str:
+        return f"Coded({len(self.codes)} cells, {len(self.values)} values)"
+
+    def ordered(self) -> Coded:
+        """The same column with the values that occur in order, missing ones last, so that no engine's order shows."""
+        met = np.flatnonzero(np.bincount(self.codes, minlength=len(self.values))).tolist()
+        order = sorted(met, key=lambda code: (self.values[code] is None, self.values[code] or ""))
+        rank = np.zeros(len(self.values), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return Coded(tuple(self.values[code] for code in order), rank[self.codes])
+
+    @classmethod
+    def merged(cls, raw: Sequence[Any], codes: Ints) -> Coded:
+        """Code from engine values whose texts may coincide (39 and 39.0)."""
+        dictionary = cls.of(raw)
+        return cls(dictionary.values, dictionary.codes[codes])
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """Distinct tuples with the number of people in each; `columns` in the order asked for."""
+
+    columns: dict[str, Coded]
+    counts: Ints
+
+    @classmethod
+    def from_rows(cls, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Histogram:
+        """From rows (value, ..., value, count) as a database cursor gives them.
+
+        >>> Histogram.from_rows(["sex"], [("F", 2), ("M", 1)]).counts.tolist()
+        [2, 1]
+        """
+        if len(set(names)) < len(names):
+            raise ColumnError("Two columns have the same name.", remedy="Give every column a name of its own.")
+        columns = list(zip(*rows, strict=True)) or [()] * (len(names) + 1)
+        counts = np.array([whole(count) for count in columns[-1]], dtype=np.int64)
+        return cls({name: Coded.of(cells) for name, cells in zip(names, columns[:-1], strict=True)}, counts)
+
+    def occupied(self) -> Histogram:
+        """Only the tuples that stand for somebody; a negative count is refused."""
+        if len(self.counts) and self.counts.min() < 0:
+            raise CountError("Some counts are negative.", remedy="A count says how many people a row stands for.")
+        if self.counts.sum(dtype=np.float64) >= 2**63:
+            raise CountError("There are more people than can be counted.", remedy="Check the column of counts.")
+        if len(self.counts) == 0 or self.counts.min() > 0:
+            return self
+        met = self.counts > 0
+        columns = {name: Coded(coded.values, coded.codes[met]) for name, coded in self.columns.items()}
+        return Histogram(columns, self.counts[met])
+
+    def __repr__(self) -> str:
+        return f"Histogram({len(self.counts)} tuples by {', '.join(self.columns)})"
+
+
+def whole(count: Any) -> int:
+    """A number of people."""
+    try:
+        number = int(count)
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or number != count:
+        raise CountError("A count is no whole number.", remedy="A count says how many people a row stands for.")
+    return number
+
+
+def text(value: Any) -> Label:
+    """One spelling of a value whatever the engine it comes from; missing values are None.
+
+    >>> text(39), text(39.0), text(True), text(float("nan")), text(datetime.date(1964, 8, 9))
+    ('39', '39', 'true', None, '1964-08-09')
+    """
+    if value is None or type(value) is str:
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (float, np.floating, Decimal)):
+        return _number_text(str(value))
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else text(value.astype("datetime64[us]").item())
+    if type(value).__name__ in ("NAType", "NaTType"):  # what pandas says for a missing value
+        return None
+    if isinstance(value, datetime.datetime):
+        return _moment(value)
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).hex()
+    return str(value)
+
+
+def _number_text(written: str) -> Label:
+    """Digits without exponent and without needless zeros."""
+    number = Decimal(written)
+    if number.is_nan():
+        return None
+    if number.is_infinite():
+        return "inf" if number > 0 else "-inf"
+    digits = format(number, "f")
+    digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+    return "0" if digits in ("-0", "") else digits
+
+
+def _moment(value: datetime.datetime) -> str:
+    """A moment in UTC where its zone is known; midnight is a day."""
+    if value.tzinfo is not None:
+        return value.astimezone(datetime.UTC).isoformat(sep=" ")
+    return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(sep=" ")

@@ -1,4 +1,4 @@
-"""How a result looks in a notebook: a sentence and a small table, escaped, in the notebook's own colours."""
+"""Notebook card of a result: a sentence and a small table, escaped."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ from itertools import pairwise
 from typing import ClassVar, Protocol
 
 from discreet.errors import HierarchyError
-from discreet.kernel.hierarchy import Hierarchy, Label
+from discreet.kernel.arrays import Label
+from discreet.kernel.hierarchy import Hierarchy
 
 TOP = "*"
 MOST_DIGITS = 40

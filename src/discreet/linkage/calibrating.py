@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import DataError
+from discreet.kernel.arrays import Floats
 from discreet.linkage.folder import ProjectFolder
-from discreet.linkage.pairs import Floats, Labels, Pairs, probability_of
+from discreet.linkage.pairs import Labels, Pairs, probability_of
 
 FEWEST = 20
 """Labels below which probabilities are left as they are."""

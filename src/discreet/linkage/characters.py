@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from discreet.errors import UsageError
-from discreet.kernel.histogram import text
+from discreet.kernel.hierarchy import text
 
 MISSING = ("", "?")
 """Texts that stand for a missing value, besides None and what is not a number."""

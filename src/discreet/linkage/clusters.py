@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import UsageError
+from discreet.kernel.arrays import Flags, Floats
 from discreet.linkage.folder import Records
-from discreet.linkage.pairs import Floats
 
-Bools = npt.NDArray[np.bool_]
 Edges = npt.NDArray[np.int64]
 
 
@@ -80,7 +79,7 @@ def components(records: int, edges: Edges) -> Records:
             return label
 
 
-def one_to_one(first: Records, second: Records, weight: Floats) -> tuple[Bools, Bools]:
+def one_to_one(first: Records, second: Records, weight: Floats) -> tuple[Flags, Flags]:
     """Which pairs win, and which are tied, where no record may have two partners.
 
     Pairs are taken by falling weight while both records are free. Pairs of one weight that compete for a record are

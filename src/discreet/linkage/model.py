@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DataError, UsageError
+from discreet.kernel.arrays import Floats
 from discreet.linkage.backends import Backend, DuckDBBackend, linker, ordered, quietly
 from discreet.linkage.blocking import Blocking, Rule, suggest_rules
 from discreet.linkage.comparisons import blocking_rule, comparison_settings
 from discreet.linkage.folder import ProjectFolder
-from discreet.linkage.pairs import Floats, Labels, Pairs, probability_of
+from discreet.linkage.pairs import Labels, Pairs, probability_of
 from discreet.linkage.settling import settled
 
 RANDOM_PAIRS = 1_000_000

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import UsageError
+from discreet.kernel.arrays import Floats
 from discreet.linkage.folder import ProjectFolder, Records
 from discreet.sources.duckdb import connect, literal, translated
 
-Floats = npt.NDArray[np.float64]
 COLUMNS = ("first", "second", "weight", "probability")
 
 

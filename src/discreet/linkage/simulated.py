@@ -12,11 +12,9 @@ from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.kernel.arrays import Flags
 from discreet.linkage.pairs import Pairs
-
-Bools = npt.NDArray[np.bool_]
 
 STUDY = MappingProxyType({"full": 0.842, "moderate": 0.845, "low": 0.781, "masked": 0.745})
 """Share of right answers by what was shown (Kum et al., CHI 2018): all, 30 %, 7.6 % and 0 % of the characters."""
@@ -26,7 +24,7 @@ STUDY = MappingProxyType({"full": 0.842, "moderate": 0.845, "low": 0.781, "maske
 class Review:
     """What a reviewer answered, and what she saw for it."""
 
-    same: Bools
+    same: Flags
     characters: float | None = None
     """Share of the characters that were disclosed, where the reviewer knows."""
     risk: float | None = None
@@ -36,7 +34,7 @@ class Review:
 class Reviewer(Protocol):
     """Whoever answers pairs. `truth` is for reviewers who are simulated."""
 
-    def review(self, pairs: Pairs, truth: Bools) -> Review:
+    def review(self, pairs: Pairs, truth: Flags) -> Review:
         """An answer for every pair."""
         ...
 
@@ -48,7 +46,7 @@ class Careless:
     accuracy: float
     seed: int = 1
 
-    def review(self, pairs: Pairs, truth: Bools) -> Review:
+    def review(self, pairs: Pairs, truth: Flags) -> Review:
         """An answer for every pair."""
         right = np.random.default_rng(self.seed).random(len(pairs)) < self.accuracy
         return Review(np.where(right, truth, ~truth))
@@ -62,7 +60,7 @@ class Adjudicated:
     second: Reviewer
     third: Reviewer
 
-    def review(self, pairs: Pairs, truth: Bools) -> Review:
+    def review(self, pairs: Pairs, truth: Flags) -> Review:
         """An answer for every pair."""
         one, other = self.first.review(pairs, truth).same, self.second.review(pairs, truth).same
         differ = one != other
@@ -85,7 +83,7 @@ class Quality:
         return 2 * self.precision * self.recall / both if both else 0.0
 
 
-def quality(said: Bools, truth: Bools, *, true_pairs: int) -> Quality:
+def quality(said: Flags, truth: Flags, *, true_pairs: int) -> Quality:
     """Quality of decisions about candidate pairs, where there are so many true pairs in all.
 
     >>> import numpy as np

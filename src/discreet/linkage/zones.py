@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import UsageError
-from discreet.linkage.pairs import Floats, Pairs
+from discreet.kernel.arrays import Floats
+from discreet.linkage.pairs import Pairs
 
 FALSE_SAME = 0.005
 MISSED = 0.01

@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.kernel.arrays import Floats
 from discreet.misuse.log import Scored, one_exponent
 
-Floats = NDArray[np.float64]
 Who = tuple[str, str]
 """A user in a role."""
 

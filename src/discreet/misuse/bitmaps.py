@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import MissingExtra
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 Bitmap = Any
 Numbers = NDArray[np.uint32]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernel import Coded
-from discreet.kernel.hierarchy import Ints, Label
-from discreet.kernel.histogram import text
+from discreet.kernel.arrays import Ints, Label
+from discreet.kernel.hierarchy import text
 
 Cells = Coded | NDArray[Any] | list[Any]
 Numbers = NDArray[Any]

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel import Classes, Column
-from discreet.kernel.arrays import LIMIT
-from discreet.kernel.hierarchy import Ints, Label
-from discreet.kernel.histogram import text
+from discreet.kernel.arrays import LIMIT, Ints, Label
+from discreet.kernel.hierarchy import text
 from discreet.misuse.cells import Cells, numbered, whole
 from discreet.misuse.lookup import ROOM, Lookup, lookup
 

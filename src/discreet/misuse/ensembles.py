@@ -14,10 +14,10 @@ from typing import Protocol
 
 import numpy as np
 
+from discreet.kernel.arrays import Floats
 from discreet.misuse.bitmaps import Bitmap, Places, numbers_of, spread, union
 from discreet.misuse.knowledge import Knowledge, Publication
 from discreet.misuse.measured import power
-from discreet.misuse.weighing import Floats
 
 FEW = 16
 """Up to so many entities are looked at one by one."""

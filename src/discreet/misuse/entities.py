@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DataError
-from discreet.kernel.hierarchy import Ints
-from discreet.kernel.histogram import text
+from discreet.kernel.arrays import Ints
+from discreet.kernel.hierarchy import text
 
 NAMED = 2**31
 """Whole numbers below this stand for themselves; every other key gets a number from here up."""

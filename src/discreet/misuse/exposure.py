@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.errors import DataError, UsageError
 from discreet.kernel import Coded
-from discreet.kernel.histogram import text
+from discreet.kernel.hierarchy import text
 from discreet.kernel.notebook import card
 from discreet.misuse.cells import as_cells, labels
 from discreet.misuse.ensembles import Ensembles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from discreet.kernel.hierarchy import Label
+from discreet.kernel.arrays import Label
 
 Values = frozenset[Label] | None
 """The values a column may have; None where it has one value, but not one that can be told from the request."""

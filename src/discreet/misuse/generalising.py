@@ -11,7 +11,8 @@ import numpy as np
 
 from discreet.errors import OutsideHierarchy, Refused, UsageError
 from discreet.kernel import Classes, Coded, Flat, Rule
-from discreet.kernel.hierarchy import Hierarchy, Ints, Label
+from discreet.kernel.arrays import Floats, Ints, Label
+from discreet.kernel.hierarchy import Hierarchy
 from discreet.kernel.rules import bind
 from discreet.misuse import rebuilding
 from discreet.misuse.cells import coded
@@ -23,7 +24,6 @@ from discreet.misuse.reading import columns_of
 from discreet.misuse.reducing import check_limit
 from discreet.misuse.scoring import Scorer, added, scorer_for
 from discreet.misuse.sensitivity import Sensitivity
-from discreet.misuse.weighing import Floats
 from discreet.risk.assessment import Governed
 
 Node = tuple[int, ...]

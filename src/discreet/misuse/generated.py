@@ -14,12 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.kernel.arrays import Floats, Ints
 from discreet.misuse.log import Scored
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 X = 2.0
 VERSION = "generated-1"

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Floats, Ints
 from discreet.misuse.bitmaps import Bitmap, Levels, bitmap, joined, sorted_by, union
-from discreet.misuse.weighing import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """Fibonacci hashing: an odd number near 2**64 divided by the golden ratio."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from discreet.kernel.histogram import text
+from discreet.kernel.hierarchy import text
 from discreet.misuse.casts import CASTS, PREDICATES, WRAPPERS, bare, unwrapped
 from discreet.misuse.facts import EVERYTHING, IMPOSSIBLE, NOTHING, Facts, Values, all_of, any_of, both
 from discreet.misuse.queries import (

@@ -11,10 +11,9 @@ import numpy as np
 
 from discreet.errors import ColumnError, OutsideHierarchy, UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.arrays import group, pack, total
+from discreet.kernel.arrays import Floats, group, pack, total
 from discreet.misuse.crowds import Crowds
 from discreet.misuse.sensitivity import Sensitivity, Weights
-from discreet.misuse.weighing import Floats
 from discreet.risk.assessment import Governed
 
 KEPT_CROWDS = 16

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Floats, Ints
 from discreet.misuse import rebuilding
 from discreet.misuse.measured import power, within
 from discreet.misuse.reading import columns_of
 from discreet.misuse.scoring import Scorer, added, scorer_for
 from discreet.misuse.sensitivity import Sensitivity
-from discreet.misuse.weighing import Floats
 
 
 def reduce_rows(

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import ColumnError, DataError, UsageError
-from discreet.kernel.arrays import group
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Floats, Ints, Label, group
 from discreet.misuse.cells import coded, labels
 from discreet.misuse.columns import Columns
 from discreet.misuse.measured import Score, Weighed
 from discreet.misuse.reading import columns_of
-from discreet.misuse.weighing import Floats
 
 if TYPE_CHECKING:
     from discreet.misuse.scoring import Known, Scorer

@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Any
 
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Label
-from discreet.kernel.histogram import text
+from discreet.kernel.arrays import Label
+from discreet.kernel.hierarchy import text
 from discreet.policy import Policy
 
 KEYS = ("values", "bins", "otherwise", "contexts")

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernel.histogram import text
+from discreet.kernel.arrays import Floats
+from discreet.kernel.hierarchy import text
 from discreet.misuse.cells import Cells, numbered
 from discreet.misuse.sensitivity import Weights
-
-Floats = NDArray[np.float64]
 
 
 def weigh(cells: Cells, weights: Weights) -> Floats:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from discreet.kernel import Classes, Coded, Histogram, Rule
-from discreet.kernel.histogram import text
+from discreet.kernel.hierarchy import text
 from discreet.people.columns import Coded as Words
 from discreet.people.columns import Column
 from discreet.people.population import People

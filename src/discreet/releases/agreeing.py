@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 Codes = NDArray[np.int32]
 SEVERAL = -1

@@ -12,10 +12,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Floats, Ints
 from discreet.releases.agreeing import Agreements
 from discreet.releases.holding import Holders
-from discreet.releases.keyed import Floats
 
 NOBODY = -1
 """The code of a value that no row holds."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel import Classes
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Ints, Label
 from discreet.releases.kinship import same_origin
 from discreet.releases.linked import Candidates, Linked
 from discreet.releases.removal import classes_kept_alone, classes_per_recipient, deal

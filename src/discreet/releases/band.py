@@ -11,9 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
-from discreet.releases.codebook import Flags
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.releases.linked import Linked
 
 LEAST_CHANCE = 0.02

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Label
-from discreet.kernel.histogram import text
+from discreet.kernel.arrays import Floats, Label
+from discreet.kernel.hierarchy import text
 from discreet.releases.choosing import Pairs, people_by
 from discreet.releases.closeness import number_of
 from discreet.releases.codebook import Marks
 from discreet.releases.decoys import DecoyRows
 from discreet.releases.donors import Donors
-from discreet.releases.keyed import Floats
 from discreet.releases.linked import Linked
 from discreet.releases.shifting import shifts_so_far
 from discreet.sources.table import Table

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Floats, Ints
 from discreet.releases.donors import Column
-from discreet.releases.keyed import Floats
 
 STRONG = 0.5
 """The association from which on two columns are not torn apart."""

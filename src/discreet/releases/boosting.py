@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.releases.codebook import Flags
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Flags, Floats
 
 BINS = 32
 Bins = NDArray[np.int32]

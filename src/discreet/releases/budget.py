@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Ints
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Floats, Ints
 
 UNLUCKY = 1e-6
 """The share of copies that may lose more than the budget says."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import Refused
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 from discreet.releases.choosing import FEWEST_MARKS
 from discreet.releases.codebook import Marks
 from discreet.releases.linked import Linked

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel import Classes
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Flags, Floats, Ints, Label
 from discreet.releases.band import Band
 from discreet.releases.budget import Budget
 from discreet.releases.closeness import Space
-from discreet.releases.codebook import Flags, Marks, secret_probabilities
+from discreet.releases.codebook import Marks, secret_probabilities
 from discreet.releases.doubt import undecided
-from discreet.releases.keyed import Floats
 from discreet.releases.laws import Law
 from discreet.releases.linked import Linked
 from discreet.releases.pairing import closest, most

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ColumnError
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 from discreet.releases.given import Given
 from discreet.releases.ladders import NOWHERE, STRANGER
 from discreet.releases.traceable import Traceable

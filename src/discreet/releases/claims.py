@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Floats, Ints
 from discreet.releases.claimed import Claimed, Key, Sorted
 from discreet.releases.codebook import Codebook
 from discreet.releases.evidence import log_e_values, posterior, threshold
 from discreet.releases.given import Given
-from discreet.releases.keyed import Floats
 from discreet.releases.origin import origin_of
 from discreet.releases.traceable import Traceable
 from discreet.releases.traced import ALPHA, PRIOR, Standing, Trace

@@ -10,9 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from discreet.kernel import Classes, Column
-from discreet.kernel.hierarchy import Ints, Label
-from discreet.kernel.histogram import text
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Floats, Ints, Label
+from discreet.kernel.hierarchy import text
 from discreet.releases.shelves import Points, Shelves
 
 MISMATCH = 0.5

@@ -7,14 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Ints, Label
-from discreet.releases.keyed import Floats, canonical, derive, uniforms
+from discreet.kernel.arrays import Flags, Floats, Ints, Label
+from discreet.releases.keyed import canonical, derive, uniforms
 from discreet.releases.laws import Law
-
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

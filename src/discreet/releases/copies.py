@@ -12,9 +12,9 @@ import numpy as np
 
 from discreet.errors import IntegrityError, Refused, UsageError
 from discreet.kernel import Classes, Coded, Column, Recoding
-from discreet.kernel.hierarchy import Hierarchy, Ints
+from discreet.kernel.arrays import Flags, Ints
+from discreet.kernel.hierarchy import Hierarchy
 from discreet.releases import keeping, leaflet
-from discreet.releases.codebook import Flags
 from discreet.releases.keeping import Kept
 from discreet.releases.manifest import Manifest, fingerprint
 from discreet.releases.registry import Registry

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Floats, Ints
 from discreet.releases.rates import LEAST, Rates
 from discreet.releases.scenarios import Scenario
 from discreet.releases.sightings import Sightings

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 Cells = Mapping[str, Sequence[Any]]
 

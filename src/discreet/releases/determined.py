@@ -9,8 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from discreet.kernel import Classes, Column
-from discreet.kernel.arrays import pack
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Ints, Label, pack
 from discreet.policy import Policy
 from discreet.releases.blocks import GLANCE, contradicted, determines
 from discreet.releases.donors import Donors

@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel import Classes, Recoding
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.releases.alike import Likeness
 from discreet.releases.closeness import Space
-from discreet.releases.codebook import Flags
-from discreet.releases.keyed import Floats
 from discreet.releases.shelves import DIGITS
 from discreet.sources.chosen import rows_of
 from discreet.sources.table import Table

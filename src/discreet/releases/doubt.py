@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
-from discreet.releases.codebook import Flags
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Flags, Floats, Ints
 
 LIMIT = 0.58
 """What the attacks may reach on average; 0.60 is the target, and one copy is not the average."""

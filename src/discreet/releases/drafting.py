@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.kernel.hierarchy import Label
-from discreet.kernel.histogram import text
+from discreet.kernel.arrays import Label
+from discreet.kernel.hierarchy import text
 from discreet.policy import Policy
 from discreet.releases.carrying import carry
 from discreet.releases.codebook import Codebook, Marks

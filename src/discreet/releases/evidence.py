@@ -26,8 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.releases.codebook import Flags
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Flags, Floats
 
 COALITIONS = (1, 2, 3)
 TRUST = 0.98

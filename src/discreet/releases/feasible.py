@@ -14,8 +14,9 @@ import numpy as np
 from discreet.anonymity import anonymise
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable
+from discreet.kernel.arrays import Floats
 from discreet.kernel.notebook import card
-from discreet.releases.linked import Floats, Linked
+from discreet.releases.linked import Linked
 
 
 @dataclass(frozen=True, eq=False)

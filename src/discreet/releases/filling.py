@@ -9,14 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from discreet.kernel import Classes
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Flags, Floats, Ints, Label
 from discreet.releases.blocks import association
 from discreet.releases.closeness import Space, numbers_of
-from discreet.releases.codebook import Flags
 from discreet.releases.decoys import DecoyRows
 from discreet.releases.determined import Dependence, dependences
 from discreet.releases.donors import BINS, Donors, neighbours
-from discreet.releases.keyed import Floats
 from discreet.releases.nudging import alone, movable, nudged
 from discreet.releases.splicing import Splicer
 from discreet.sources.table import Table

@@ -25,7 +25,7 @@ from discreet.anonymity.lost import loss_of
 from discreet.anonymity.problem import Problem
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable, Recoding
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Ints, Label
 from discreet.releases.joins import Node, breaches, exposed, meet
 from discreet.wording import fine_percent
 

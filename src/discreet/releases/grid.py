@@ -23,7 +23,7 @@ from discreet.anonymity.problem import Node, Problem
 from discreet.anonymity.search import Found, Search
 from discreet.errors import PopulationError, UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 from discreet.releases.feasible import Feasibility, crowd_of
 from discreet.releases.linked import Linked, population_at
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 Codes = NDArray[np.int32]
 _ROUNDING = 1 + 1e-5

@@ -14,8 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from discreet.kernel import Classes
-from discreet.kernel.arrays import group, total
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints, group, total
 
 Node = tuple[int, ...]
 

@@ -8,11 +8,9 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-
-Floats = NDArray[np.float64]
+from discreet.kernel.arrays import Floats
 
 KEY_BYTES = 32
 _SCALE = float(1 << 53)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.kernel import Classes, Hierarchy, Rule
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Ints, Label
 
 NOWHERE, STRANGER = -1, -2
 """Codes of a value that fits the hierarchy but stands in no copy, and of one that fits no value of it."""

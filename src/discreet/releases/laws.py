@@ -11,8 +11,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Ints
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Floats, Ints
 
 MOST_COLLUDING = 32
 

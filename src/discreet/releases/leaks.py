@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import UsageError
+from discreet.kernel.arrays import Floats
 from discreet.releases.claimed import Sorted
 from discreet.releases.claims import LN10, checked
 from discreet.releases.codebook import Codebook
 from discreet.releases.evidence import log_mean, posterior
 from discreet.releases.given import Given
-from discreet.releases.keyed import Floats
 from discreet.releases.origin import Origin, origin_of
 from discreet.releases.rates import fitted
 from discreet.releases.scoring import Scoring

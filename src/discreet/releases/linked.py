@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from discreet.anonymity import Anonymised
 from discreet.errors import EmptySource, PopulationError, UsageError
 from discreet.kernel import Classes
+from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.classes import Levels
-from discreet.kernel.hierarchy import Ints, read_only
+from discreet.kernel.hierarchy import read_only
 from discreet.wording import percent
 
-Floats = NDArray[np.float64]
 MOST_UNCOVERED = 100
 """More than one in so many released people whom the population does not show: it is the wrong one."""
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.errors import IntegrityError
 from discreet.kernel import Classes, Rule
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Ints, Label
 from discreet.releases import packing, sealing
 from discreet.releases.codebook import Codebook
 from discreet.releases.gates import Gates

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import Refused, UsageError
+from discreet.kernel.arrays import Floats
 from discreet.policy import Policy
 from discreet.releases.band import Band
 from discreet.releases.bias import Shifts, other_shifts, quasi_shifts
@@ -20,7 +21,7 @@ from discreet.releases.choosing import FEWEST_MARKS, Pairs, affordable, as_marks
 from discreet.releases.codebook import Marks, secret_probabilities
 from discreet.releases.decoys import DecoyRows
 from discreet.releases.filling import Filler
-from discreet.releases.keyed import Floats, derive
+from discreet.releases.keyed import derive
 from discreet.releases.laws import DEFAULT, Law
 from discreet.releases.linked import Linked
 from discreet.releases.nudging import repeated

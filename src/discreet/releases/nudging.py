@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
-from discreet.releases.codebook import Flags
+from discreet.kernel.arrays import Flags, Ints
 from discreet.releases.donors import Column
 
 ALONE = 0.5

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Floats, Ints
 from discreet.releases.claimed import Sorted
-from discreet.releases.keyed import Floats
 from discreet.releases.traceable import Traceable
 
 

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernel import Classes, Column, Hierarchy
-from discreet.kernel.hierarchy import Ints, Label
-from discreet.releases.codebook import Flags, Marks
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Flags, Floats, Ints, Label
+from discreet.releases.codebook import Marks
 
 SMALL, LARGE = "<i4", "<i8"
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Floats, Ints
 
 TOLERANCE = 0.1
 """How far the logarithms of two link counts may lie apart."""

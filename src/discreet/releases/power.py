@@ -18,9 +18,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernel.hierarchy import Ints
-from discreet.releases.codebook import Flags, Marks
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Flags, Floats, Ints
+from discreet.releases.codebook import Marks
 from discreet.releases.laws import Law
 
 ALPHA = 1e-3

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Floats
 from discreet.releases.sightings import Sightings
 
 STEPS = 60

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.kernel import Coded
-from discreet.kernel.hierarchy import Ints
-from discreet.releases.codebook import Flags
+from discreet.kernel.arrays import Flags, Ints
 from discreet.releases.ladders import STRANGER, Ladder
 
 KNOWN = 0.5

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 from discreet.releases.linked import Linked
 
 Pool = Callable[[Linked, np.random.Generator], Ints]

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Floats
 
 How = Literal["mix", "turns", "union", "intersection"]
 

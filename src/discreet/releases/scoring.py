@@ -18,11 +18,9 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
-from discreet.releases.codebook import Flags
+from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.releases.crowds import Crowd
 from discreet.releases.evidence import log_mean
-from discreet.releases.keyed import Floats
 from discreet.releases.rates import Rates
 from discreet.releases.scenarios import SCENARIOS, Scenario
 from discreet.releases.sightings import Sightings

@@ -14,8 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Floats, Ints
 
 Points = tuple[Floats, Ints]
 """Numbers, and codes of everything else; -1 agrees with nothing."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.releases.keyed import Floats
+from discreet.kernel.arrays import Floats
 
 _ROUNDING = 1e-9
 

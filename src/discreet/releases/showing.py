@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 from discreet.releases.alike import NOBODY
 from discreet.releases.choosing import Pairs, labels_of
 from discreet.releases.decoys import DecoyRows

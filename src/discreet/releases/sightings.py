@@ -11,10 +11,8 @@ import numpy as np
 
 from discreet.errors import DataError, EmptySource
 from discreet.kernel import Coded, Histogram
-from discreet.kernel.arrays import group, pack, total
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Flags, Ints, group, pack, total
 from discreet.releases.claimed import Key
-from discreet.releases.codebook import Flags
 from discreet.releases.given import Given
 from discreet.releases.recognised import Recognised, recognise
 from discreet.releases.traceable import DecoyTuples, Traceable

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 from discreet.releases.linked import Linked
 
 NEIGHBOURS = 25

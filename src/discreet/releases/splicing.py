@@ -13,12 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.releases.alike import NOBODY, Likeness
 from discreet.releases.blocks import associations, blocks
-from discreet.releases.codebook import Flags
 from discreet.releases.donors import Donors
-from discreet.releases.keyed import Floats
 from discreet.releases.lots import drawn, in_order
 
 DIFFERENT = 0.5

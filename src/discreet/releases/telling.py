@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.releases.boosting import BINS, Bins, Forest
-from discreet.releases.codebook import Flags
 from discreet.releases.donors import Column
-from discreet.releases.keyed import Floats
 
 FOLDS = 5
 WARN = 0.65

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Coded, Flat, Rule
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Ints, Label
 from discreet.releases.codebook import Codebook
 from discreet.releases.keyed import canonical
 from discreet.releases.ladders import Chain, Ladder, chains_of

@@ -10,8 +10,7 @@ from typing import Any
 
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Classes
-from discreet.kernel.arrays import group, total
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints, group, total
 
 WORK = 400_000_000
 """Cells that may be grouped before the search stops at a smaller size of combination, above pairs;"""

@@ -8,14 +8,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import EmptySource
-from discreet.kernel.arrays import group, total
-from discreet.kernel.hierarchy import Ints
-from discreet.kernel.spread import Spread
-
-Floats = NDArray[np.float64]
+from discreet.kernel.arrays import Floats, Ints, group, total
+from discreet.kernel.classes import Spread
 
 
 @dataclass(frozen=True)

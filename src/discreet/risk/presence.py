@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from discreet.kernel import Classes
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 
 @dataclass(frozen=True)

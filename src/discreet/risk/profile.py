@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 from discreet.kernel.notebook import card
 from discreet.policy import Draft, Role
 from discreet.risk.assessment import Governed

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 EDGES = (1, 2, 3, 5, 10, 20, 50, 100, 1_000, 10_000)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel import Coded
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 
 def coded(column: Any) -> Coded:

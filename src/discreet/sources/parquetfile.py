@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel import Coded, Histogram
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 
 SMALL = 4 * 2**20
 """Below this many bytes the engine is done before pyarrow is imported."""

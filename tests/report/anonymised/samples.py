@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.anonymity import Anonymised, Point, Seen, anonymise, frontier, sweep
 from discreet.kernel import AnyValue, Classes, Mask, Recoding, Widths
-from discreet.kernel.histogram import Histogram
+from discreet.kernel.hierarchy import Histogram
 from discreet.kernel.rules import Rule
 from discreet.report import anonymised_page
 from discreet.report.anonymised.case import Case

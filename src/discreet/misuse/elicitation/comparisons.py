@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.misuse.elicitation.nnls import Floats
+from discreet.kernel.arrays import Floats
 
 MOST = 9
 """The largest ratio of Saaty's scale."""

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DataError
+from discreet.kernel.arrays import Floats
 from discreet.misuse.elicitation.interview import Interview
 from discreet.misuse.elicitation.items import Item
-from discreet.misuse.elicitation.nnls import Floats
 
 LEAST = 0.001
 """What a score of 0 counts as in a geometric mean, which a single 0 would otherwise decide; below, the mean is 0."""

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.kernel.arrays import Floats
 from discreet.misuse.elicitation.comparisons import Pair, log_least_squares
-from discreet.misuse.elicitation.nnls import Floats
 from discreet.misuse.elicitation.ratings import CLAMP, clamped_errors
 
 COMPARING = 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from discreet.kernel.arrays import Floats
 
 TOLERANCE = 1e-10
 """Relative to the size of the problem: below, a gradient counts as zero."""

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.misuse.elicitation.nnls import Floats, nnls
+from discreet.kernel.arrays import Floats
+from discreet.misuse.elicitation.nnls import nnls
 
 CLAMP = 1.0
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.kernel.arrays import Floats
 from discreet.misuse.elicitation.comparisons import SCALE
 from discreet.misuse.elicitation.interview import Interview
 from discreet.misuse.elicitation.items import Item
-from discreet.misuse.elicitation.nnls import Floats
 from discreet.misuse.elicitation.questions import Compare, Question
 
 STEPS = 10

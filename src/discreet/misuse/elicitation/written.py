@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from discreet.kernel.arrays import Floats
 from discreet.misuse.elicitation.items import Item
-from discreet.misuse.elicitation.nnls import Floats
 
 DIGITS = 3
 

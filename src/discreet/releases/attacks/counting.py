@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Floats, Ints
 from discreet.releases.attacks.held import Adversary
-from discreet.releases.keyed import Floats
 
 
 def link_count(adversary: Adversary, asked: Ints) -> Floats:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.kernel import Classes
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Floats, Ints
 from discreet.releases.attacks.held import Adversary, Holding
 from discreet.releases.band import chances
 from discreet.releases.choosing import some
 from discreet.releases.closeness import Space
 from discreet.releases.donors import Column, Donors, neighbours
 from discreet.releases.filling import weights
-from discreet.releases.keyed import Floats
 from discreet.releases.splicing import Splicer
 from discreet.releases.telling import Exhibit, rated
 

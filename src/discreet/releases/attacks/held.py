@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel import Classes
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Ints, Label
 from discreet.releases.alike import Likeness
 from discreet.releases.donors import Column
 from discreet.sources.rows import fetch

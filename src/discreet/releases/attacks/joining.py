@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from discreet.kernel.arrays import pack
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Floats, Ints, pack
 from discreet.releases.attacks.held import Adversary, Holding
-from discreet.releases.keyed import Floats
 
 
 def duplicates(adversary: Adversary, asked: Ints) -> Floats:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints
-from discreet.kernel.histogram import text
+from discreet.kernel.arrays import Floats, Ints
+from discreet.kernel.hierarchy import text
 from discreet.releases.attacks.held import Adversary
-from discreet.releases.keyed import Floats
 
 
 def order(adversary: Adversary, asked: Ints) -> Floats:

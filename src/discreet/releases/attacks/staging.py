@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel import Classes, Recoding
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Flags, Ints, Label
 from discreet.releases.attacks.held import Adversary, Holding
 from discreet.releases.attacks.suite import Case
 from discreet.releases.bait import BaitPlan
 from discreet.releases.choosing import labels_of
-from discreet.releases.codebook import Codebook, Flags
+from discreet.releases.codebook import Codebook
 from discreet.releases.decoys import DecoyRows
 from discreet.releases.filling import Filler
 from discreet.releases.linked import Linked

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Flags, Floats, Ints, Label
 from discreet.releases.attacks import counting, fitting, joining, layout
 from discreet.releases.attacks.held import Adversary
-from discreet.releases.codebook import Flags
-from discreet.releases.keyed import Floats
 from discreet.releases.telling import EITHER_WAY, auc, either_way, noise_floor
 
 Rate = Callable[[Adversary, Ints], Floats]

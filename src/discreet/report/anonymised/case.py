@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.anonymity import Anonymised
 from discreet.anonymity.criteria import Requirement, Size
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 from discreet.risk import Assessment, Reidentification
 
 SAME = 1e-9

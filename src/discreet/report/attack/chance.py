@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.attacker import Attack
-from discreet.kernel.hierarchy import Ints
+from discreet.kernel.arrays import Ints
 from discreet.report.attack.case import Case
 from discreet.report.attack.strip import thresholds
 from discreet.report.components import Figure, Table

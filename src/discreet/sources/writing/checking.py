@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.errors import DataError, IntegrityError
 from discreet.kernel import Classes, Coded, Column, Histogram, Recoding
-from discreet.kernel.hierarchy import Label
+from discreet.kernel.arrays import Label
 from discreet.policy import Policy
 from discreet.policy.schema import Role
 from discreet.sources.writing.targets import Target

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 
 from discreet.kernel import Recoding
-from discreet.kernel.hierarchy import Label
+from discreet.kernel.arrays import Label
 from discreet.sources.duckdb import PLAIN_KINDS, RELATION, bare, cell, connect, fetched, literal, quote, translated
 from discreet.sources.writing.cells import NUMBER, guarded_sql
 from discreet.sources.writing.recode import Dialect, Outline, Tables, prepare

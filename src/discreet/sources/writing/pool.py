@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.kernel import Recoding
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Ints, Label
 from discreet.sources.duckdb import bare, connect_file, literal, quote, translated
 from discreet.sources.spark import SparkEngine
 from discreet.sources.table import Table

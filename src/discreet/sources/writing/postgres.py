@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.kernel import Recoding
-from discreet.kernel.hierarchy import Label
-from discreet.kernel.histogram import text
+from discreet.kernel.arrays import Label
+from discreet.kernel.hierarchy import text
 from discreet.sources.postgres import PostgresEngine, quote, quoted
 from discreet.sources.writing.recode import Dialect, Outline, Spell, Tables, prepare
 from discreet.sources.writing.staging import unwritable

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel import Column, Recoding
-from discreet.kernel.hierarchy import Ints, Label
+from discreet.kernel.arrays import Ints, Label
 
 NOWHERE = -1
 """The code of a value that is in no class."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel import Column, Recoding
-from discreet.kernel.histogram import text
+from discreet.kernel.hierarchy import text
 from discreet.sources.engine import Kind
 from discreet.sources.spark import SparkEngine, quote, translated
 from discreet.sources.writing.cells import NUMBER, guarded_sql

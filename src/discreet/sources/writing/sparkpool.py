@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.kernel import Recoding
-from discreet.kernel.hierarchy import Label
+from discreet.kernel.arrays import Label
 from discreet.policy import Policy
 from discreet.sources.engine import Kind
 from discreet.sources.spark import SparkEngine, quote, translated
