@@ -26,7 +26,7 @@ from discreet.gateway.reading import NotUnderstood
 from discreet.gateway.session import Session
 from discreet.gateway.understanding import understood
 from discreet.gateway.wire import Malformed, walk
-from discreet.policy.gateway import GovernedTable
+from discreet.policy.gateway_section import GovernedTable
 from tests.gateway import raw
 from tests.gateway.raw import message, row
 from tests.gateway.watching import Holding, answer_all

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from discreet.policy.gateway import GovernedTable
+from discreet.policy.gateway_section import GovernedTable
 
 Leaf = tuple[str, str]
 """A governed column: the name of its table, as the policy has it, and its own."""

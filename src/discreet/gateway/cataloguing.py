@@ -9,7 +9,7 @@ from discreet.errors import PolicyError
 from discreet.gateway.catalog import Catalog, Leaf, Origin, Relation, leaves_of
 from discreet.gateway.triggers import triggered
 from discreet.gateway.views import with_views
-from discreet.policy.gateway import GovernedTable
+from discreet.policy.gateway_section import GovernedTable
 
 RELATIONS = """
 SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind::text

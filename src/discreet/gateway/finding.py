@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.errors import PolicyError
 from discreet.policy import Policy
-from discreet.policy.gateway import GovernedTable
+from discreet.policy.gateway_section import GovernedTable
 
 TABLES = """
 SELECT c.oid::int8, n.nspname || '.' || c.relname, array_agg(a.attname::text ORDER BY a.attnum)

@@ -37,7 +37,7 @@ from discreet.gateway.watching import Watch
 from discreet.ledger.ledger import Ledger
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.policy import Policy
-from discreet.policy.gateway import GatewayPolicy, GovernedTable
+from discreet.policy.gateway_section import GatewayPolicy, GovernedTable
 from discreet.store import Exposures
 
 _LOG = logging.getLogger("discreet.gateway")

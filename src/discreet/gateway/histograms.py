@@ -14,7 +14,7 @@ from discreet.errors import DataError, DiscreetError, EmptySource, UsageError
 from discreet.gateway.own import Own, may_not_read
 from discreet.kernel import Classes
 from discreet.misuse import Prepared, prepare
-from discreet.policy.gateway import GatewayPolicy, GovernedTable
+from discreet.policy.gateway_section import GatewayPolicy, GovernedTable
 from discreet.sources.postgres import PostgresEngine, quote, quoted
 
 

@@ -10,7 +10,7 @@ from discreet.errors import PolicyError
 from discreet.gateway.agreed import AgreedLimits
 from discreet.gateway.judge import Who
 from discreet.policy import Policy
-from discreet.policy.gateway import GatewayPolicy
+from discreet.policy.gateway_section import GatewayPolicy
 from discreet.policy.schema import Action
 
 

@@ -13,7 +13,7 @@ from discreet.gateway.explained import Explained
 from discreet.gateway.messages import Column
 from discreet.gateway.naming import ROW
 from discreet.gateway.reading import Reading
-from discreet.policy.gateway import GovernedTable
+from discreet.policy.gateway_section import GovernedTable
 
 SENSITIVE, QUASI, KEY, IDENTIFIER, PLACE = "sensitive", "quasi", "key", "identifier", "row"
 

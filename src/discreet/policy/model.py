@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from discreet.errors import HierarchyError, PolicyError
 from discreet.kernel import AnyValue, Dates, Flat, Mask, Rule, Widths
 from discreet.kernel.notebook import card
-from discreet.policy.complaints import shape_error, syntax_error
-from discreet.policy.gateway import GatewayPolicy, gateway_policy
+from discreet.policy.diagnostics import shape_error, syntax_error
+from discreet.policy.gateway_section import GatewayPolicy, gateway_policy
 from discreet.policy.hierarchies import read_tree
 from discreet.policy.locate import line_of
 from discreet.policy.schema import (

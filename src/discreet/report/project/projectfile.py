@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.errors import PolicyError
-from discreet.policy.complaints import shape_error, syntax_error
+from discreet.policy.diagnostics import shape_error, syntax_error
 
 NAME = "project.toml"
 DESCRIBED = "docs/reference/project-file.md describes every key."
