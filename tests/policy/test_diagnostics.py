@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.policy.locate import line_of
+from discreet.policy.diagnostics import line_of
 
 TEXT = """\
 # a comment = with a sign

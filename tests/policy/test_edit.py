@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.policy import Draft, Policy, write_draft
-from discreet.policy.edit import Change, edited, written
+from discreet.policy.draft import Change, edited, written
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8)
 RULES: list[Any] = [None, {"mask": 5}, {"widths": [5, 10]}, {"any": "*"}, {"dates": ["year"]}]

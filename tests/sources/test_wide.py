@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.errors import ColumnError, TooManyColumns
 from discreet.policy import write_draft
-from discreet.policy.edit import Change, edited
+from discreet.policy.draft import Change, edited
 from discreet.sources.csvfile import check_header
 from discreet.sources.duckdb import WIDE
 from discreet.sources.engine import MOST_COLUMNS

@@ -13,8 +13,7 @@ from pydantic import ValidationError
 from discreet.errors import PolicyError
 from discreet.linkage.linkfile import DATES, Case, Kind, LinkageSection, LinkFile, known_keys
 from discreet.policy import Policy
-from discreet.policy.diagnostics import shape_error, syntax_error
-from discreet.policy.locate import line_of
+from discreet.policy.diagnostics import line_of, shape_error, syntax_error
 
 DESCRIBED = "docs/reference/link-file.md describes every key."
 

@@ -1,12 +1,17 @@
-"""A draft of a policy, written for a person to read and confirm."""
+"""Policy drafts for a custodian to confirm, and edits that keep the author's text."""
 
 from __future__ import annotations
 
+import copy
+import itertools
 import json
 import re
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from discreet.policy.diagnostics import Key, lines_of
 from discreet.policy.schema import Role
 
 HEAD = """\
@@ -60,3 +65,102 @@ def key_of(name: str) -> str:
     zip "birth date"
     """
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+
+
+# Changing roles and hierarchies in the text of a policy; what its author wrote around them stays.
+@dataclass(frozen=True)
+class Change:
+    """What a column shall be from now on."""
+
+    role: Role
+    hierarchy: Any = None
+    """As the file's reader gives it: a rule such as {"mask": 5}, the name of a file, or None for none."""
+
+
+def edited(source: str, changes: Mapping[str, Change]) -> str:
+    """The text of a policy with other roles and hierarchies; comments stay, unless the text is laid out too oddly.
+
+    >>> print(edited('[columns.zip]\\nrole = "other"  # sure?', {"zip": Change("quasi", {"mask": 5})}))
+    [columns.zip]
+    role = "quasi"  # sure?
+    hierarchy = { mask = 5 }
+    <BLANKLINE>
+    """
+    wanted = _wanted(tomllib.loads(source), changes)
+    lines, places = [[line] for line in source.splitlines()], lines_of(source)
+    missing = [name for name, change in changes.items() if not _changed(lines, places, name, change)]
+    text = "\n".join(itertools.chain.from_iterable(lines)) + "\n"
+    if missing:
+        text = "\n\n".join([text.rstrip("\n"), *(_edited_section(name, changes[name]) for name in missing)]) + "\n"
+    return text if _means(text) == wanted else written(wanted)
+
+
+def _wanted(content: dict[str, Any], changes: Mapping[str, Change]) -> dict[str, Any]:
+    result = copy.deepcopy(content)
+    columns = result.setdefault("columns", {})
+    for name, change in changes.items():
+        section = columns.setdefault(name, {})
+        section["role"] = change.role
+        section.pop("hierarchy", None)
+        if change.hierarchy is not None:
+            section["hierarchy"] = change.hierarchy
+    return result
+
+
+def _means(text: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _changed(lines: list[list[str]], places: Mapping[Key, int], name: str, change: Change) -> bool:
+    """Change the lines of one column in place, each of which may become none or several; False if it has none."""
+    role = _line(lines, places, name, "role")
+    if role is None:
+        return False
+    role[0] = re.sub(r"=\s*(\"[^\"]*\"|'[^']*')", f'= "{change.role}"', role[0], count=1)
+    rule = _line(lines, places, name, "hierarchy")
+    if rule is None:
+        role.extend(_hierarchy(change))
+    elif _means(rule[0]) != {"hierarchy": change.hierarchy}:
+        rule[:] = _hierarchy(change)
+    return True
+
+
+def _line(lines: list[list[str]], places: Mapping[Key, int], name: str, key: str) -> list[str] | None:
+    """The line on which a key of a column is written, if it is written on a line of its own."""
+    place = places.get(("columns", name, key))
+    found = None if place is None else lines[place - 1]
+    return found if found is not None and re.match(rf"\s*{key}\s*=", found[0]) else None
+
+
+def _edited_section(name: str, change: Change) -> str:
+    return "\n".join([f"[columns.{key_of(name)}]", f'role = "{change.role}"', *_hierarchy(change)])
+
+
+def _hierarchy(change: Change) -> list[str]:
+    return [] if change.hierarchy is None else [f"hierarchy = {value(change.hierarchy)}"]
+
+
+def value(content: Any) -> str:
+    """A value as TOML writes it on one line.
+
+    >>> value({"widths": [5, 10]})
+    '{ widths = [5, 10] }'
+    """
+    if isinstance(content, Mapping):
+        return "{ " + ", ".join(f"{key_of(key)} = {value(inner)}" for key, inner in content.items()) + " }"
+    if isinstance(content, list):
+        return "[" + ", ".join(map(value, content)) + "]"
+    return json.dumps(content, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def written(content: Mapping[str, Any]) -> str:
+    """A whole policy as text, without comments."""
+    sections = [(key, section) for key, section in content.items() if key != "columns"]
+    sections += [(f"columns.{key_of(name)}", section) for name, section in content.get("columns", {}).items()]
+    return "\n".join(
+        "".join([f"[{title}]\n", *(f"{key_of(key)} = {value(inner)}\n" for key, inner in section.items())])
+        for title, section in sections
+    )

@@ -1,4 +1,4 @@
-"""The section [gateway] as the gateway sees it: which tables are governed, and which limit holds for whom."""
+"""Gateway section of a policy: governed tables, and limits by user."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The policy as the rest of the product sees it: frozen, checked, with every hierarchy ready."""
+"""Policy as the product uses it: frozen, checked, every hierarchy loaded."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import tomllib
@@ -14,21 +15,11 @@ from typing import Any, Literal, get_args
 from pydantic import ValidationError
 
 from discreet.errors import HierarchyError, PolicyError
-from discreet.kernel import AnyValue, Dates, Flat, Mask, Rule, Widths
+from discreet.kernel import AnyValue, Dates, Flat, Mask, Rule, Tree, Widths
 from discreet.kernel.notebook import card
-from discreet.policy.diagnostics import shape_error, syntax_error
+from discreet.policy.diagnostics import line_of, shape_error, syntax_error
 from discreet.policy.gateway_section import GatewayPolicy, gateway_policy
-from discreet.policy.hierarchies import read_tree
-from discreet.policy.locate import line_of
-from discreet.policy.schema import (
-    AnyRule,
-    ColumnSection,
-    DatesRule,
-    MaskRule,
-    PolicyFile,
-    Role,
-    WidthsRule,
-)
+from discreet.policy.schema import AnyRule, ColumnSection, DatesRule, MaskRule, PolicyFile, Role, WidthsRule
 from discreet.wording import fine_percent
 
 
@@ -264,3 +255,26 @@ def _rule(section: ColumnSection, folder: Path) -> Rule:
             return read_tree(folder / path)
         case _:
             return Flat()
+
+
+# Hierarchy files: one row per value, `value;level 1;level 2;...`, without a header.
+def read_tree(path: Path) -> Tree:
+    """Read a hierarchy file; cells are separated by semicolons, commas or tabs."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise HierarchyError(
+            f"there is no file {path}.", remedy="Paths in a policy are relative to the policy file."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise HierarchyError(
+            f"{path} cannot be read ({type(error).__name__}).", remedy="Save it as UTF-8 text."
+        ) from None
+    lines = [line for line in text.splitlines() if line.strip()]
+    rows = csv.reader(lines, delimiter=_delimiter(lines))
+    return Tree(tuple(tuple(cell.strip() for cell in row) for row in rows), name=path.name)
+
+
+def _delimiter(lines: list[str]) -> str:
+    first = lines[0] if lines else ""
+    return next((mark for mark in ";\t," if mark in first), ";")

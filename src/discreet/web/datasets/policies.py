@@ -13,8 +13,8 @@ from typing import Any
 
 from discreet.errors import HierarchyError, PolicyError
 from discreet.policy import Policy
-from discreet.policy.edit import value
-from discreet.policy.locate import line_of
+from discreet.policy.diagnostics import line_of
+from discreet.policy.draft import value
 from discreet.store import Store
 from discreet.web.datasets.dataset import Dataset, hierarchies
 from discreet.web.problems import Problem

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, PolicyError
-from discreet.policy.edit import Change, edited
+from discreet.policy.draft import Change, edited
 from discreet.web.context import Context, Here, go
 from discreet.web.datasets import dataset as datasets
 from discreet.web.datasets import policies
