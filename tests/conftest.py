@@ -106,11 +106,11 @@ def swift_jobs(swift: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def quick_stores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty stores cost little, except where stores themselves are tested."""
     if "/tests/store/" not in request.node.path.as_posix():
-        from discreet.store import connecting, migrating
+        from discreet.store import connection, migrating
         from tests.quickly import alike, recorded
 
         monkeypatch.setattr(migrating, "migrate", recorded(migrating.migrate))
-        monkeypatch.setattr(connecting, "create_engine", alike(connecting.create_engine))
+        monkeypatch.setattr(connection, "create_engine", alike(connection.create_engine))
 
 
 STORES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]

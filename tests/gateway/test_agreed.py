@@ -18,8 +18,8 @@ from discreet.gateway.agreed import AgreedLimits
 from discreet.gateway.judge import Who
 from discreet.gateway.limits import Limit, Limits
 from discreet.ledger.entry import timestamp
-from discreet.store import Store, limits
-from discreet.store.limits import PARTS, Agreed
+from discreet.store import Store, gateway_limits
+from discreet.store.gateway_limits import PARTS, Agreed
 from discreet.web import accounts
 from tests.gateway.governed import Guarding, connected, policy
 from tests.gateway.running import wait_for
@@ -98,7 +98,7 @@ def agree(store: Store, name: str, allowed: float, **more: Any) -> Agreed:
             people.append(found[0].id if found else accounts.add(connection, name=person, role="custodian", now="now"))
         now = timestamp(datetime.now(UTC))
         values = {"action": "deny", "until": None, "reason": "because", **more}
-        number = limits.propose(
+        number = gateway_limits.propose(
             connection,
             database="postgres",
             name=name,
@@ -108,10 +108,10 @@ def agree(store: Store, name: str, allowed: float, **more: Any) -> Agreed:
             entry=0,
             **values,
         )
-        found_limit = limits.find(connection, number)
+        found_limit = gateway_limits.find(connection, number)
         assert found_limit is not None
-        limits.approve(connection, found_limit, account=people[1], now=now)
-        approved = limits.find(connection, number)
+        gateway_limits.approve(connection, found_limit, account=people[1], now=now)
+        approved = gateway_limits.find(connection, number)
         assert approved is not None
     return approved
 
@@ -123,9 +123,9 @@ def end(store: Store, limit: Agreed) -> None:
         one, other = (accounts.by_name(connection, name) for name in ("one", "other"))
         assert one is not None
         assert other is not None
-        limits.propose_withdrawal(connection, limit, account=one[0].id, now=now, entry=0)
-        (asked,) = limits.withdrawals(connection, of=[limit.id], state="proposed")
-        limits.approve_withdrawal(connection, asked, account=other[0].id, now=now)
+        gateway_limits.propose_withdrawal(connection, limit, account=one[0].id, now=now, entry=0)
+        (asked,) = gateway_limits.withdrawals(connection, of=[limit.id], state="proposed")
+        gateway_limits.approve_withdrawal(connection, asked, account=other[0].id, now=now)
 
 
 def sees(connection: Any, key: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from discreet.ledger import Entry, Ledger
-from discreet.store import limits
+from discreet.store import gateway_limits
 from discreet.web import four_eyes
 from discreet.web.gateway.following import follow
 from tests.web.samples import account_number
@@ -82,7 +82,7 @@ def proposed(app: FastAPI, owner: str, *, name: str = "eve", database: str = "cl
     with site.store.writing() as connection:
         account = account_number(app, owner)
         values |= {"account": account, "entry": four_eyes.moment(connection)}
-        return limits.propose(connection, database=database, name=name, now=site.stamp(), **values)
+        return gateway_limits.propose(connection, database=database, name=name, now=site.stamp(), **values)
 
 
 def somebody(app: FastAPI, name: str = "eve") -> int:

@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 from discreet.errors import StoreError
 from discreet.ledger.entry import timestamp
-from discreet.store import Store, limits
-from discreet.store.limits import EVERYBODY, Agreed
+from discreet.store import Store, gateway_limits
+from discreet.store.gateway_limits import EVERYBODY, Agreed
 
 _LOG = logging.getLogger("discreet.gateway")
 
@@ -34,7 +34,7 @@ class AgreedLimits:
         """Look into the store; what is known stays if that fails."""
         try:
             with self._store.reading() as connection:
-                found = limits.in_force(connection, self._database, now=timestamp(self._clock()))
+                found = gateway_limits.in_force(connection, self._database, now=timestamp(self._clock()))
         except StoreError as problem:
             _LOG.warning("limits could not be read, the last known ones hold: %s", problem.problem)
             return

@@ -12,9 +12,10 @@ from types import TracebackType
 from sqlalchemy import Connection, Engine, text
 
 from discreet.errors import StoreBusy, StoreUnreachable
-from discreet.store import connecting, migrating
+from discreet.store import connection as store_connection
+from discreet.store import migrating
 from discreet.store.address import Address
-from discreet.store.troubles import problem, translated
+from discreet.store.errors import problem, translated
 
 READ_AT_LEISURE = text("SET LOCAL idle_in_transaction_session_timeout = 0")
 """Whoever reads page by page holds nobody up."""
@@ -43,7 +44,7 @@ class Store:
         place = Address.parse(address)
         if place.path is not None:
             _see_to_file(place, create=create)
-        store = cls(place, connecting.connect(place))
+        store = cls(place, store_connection.connect(place))
         try:
             store._bring_up_to_date()
         except BaseException:
@@ -58,7 +59,7 @@ class Store:
         kind = "SQLite" if place.embedded else "PostgreSQL"
         if place.path is not None and not place.path.exists():
             return kind, None
-        store = cls(place, connecting.connect(place))
+        store = cls(place, store_connection.connect(place))
         try:
             with store._first_reading() as connection:
                 found = migrating.revision(connection)
@@ -93,7 +94,7 @@ class Store:
 
     def _connect(self, *, write: bool) -> Connection:
         with translated(self.address):
-            return self.engine.connect().execution_options(**{connecting.WRITING: write})
+            return self.engine.connect().execution_options(**{store_connection.WRITING: write})
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -118,7 +119,7 @@ class Store:
         if not self.address.embedded:
             yield
             return
-        if not self._turn.acquire(timeout=connecting.PATIENCE):
+        if not self._turn.acquire(timeout=store_connection.PATIENCE):
             raise problem(StoreBusy, self.address)
         try:
             yield
@@ -145,4 +146,4 @@ def _see_to_file(address: Address, *, create: bool) -> None:
         raise StoreUnreachable(
             f"There is no store at {address}.", remedy="Give its address with --store, or in DISCREET_STORE."
         )
-    connecting.make_file(address.path)
+    store_connection.make_file(address.path)

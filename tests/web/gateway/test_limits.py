@@ -11,8 +11,8 @@ from fastapi import FastAPI
 from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 
-from discreet.store import limits
-from discreet.store.limits import Agreed
+from discreet.store import gateway_limits
+from discreet.store.gateway_limits import Agreed
 from discreet.store.tables.gateway import LIMIT, WITHDRAWAL
 from tests.web.client import BOTH_STORES, Browser, Clock, make_accounts, signed_in
 from tests.web.gateway_data import MILLION, answered, proposed, somebody
@@ -37,7 +37,7 @@ def app(app: FastAPI) -> FastAPI:
 
 def found(app: FastAPI, number: int) -> Agreed:
     with app.state.site.store.reading() as connection:
-        limit = limits.find(connection, number)
+        limit = gateway_limits.find(connection, number)
     assert limit is not None
     return limit
 
@@ -244,9 +244,9 @@ def test_a_new_limit_takes_the_place_of_the_old_one(app: FastAPI) -> None:
         assert other.post(f"/gateway/limits/{number}/approve").status_code == 303
     assert [found(app, number).state for number in (first, second)] == ["replaced", "approved"]
     with app.state.site.store.reading() as connection:
-        held = limits.in_force(connection, "clinic", now=app.state.site.stamp())
+        held = gateway_limits.in_force(connection, "clinic", now=app.state.site.stamp())
         assert [one.id for one in held] == [second]
-        assert limits.in_force(connection, "other", now=app.state.site.stamp()) == []
+        assert gateway_limits.in_force(connection, "other", now=app.state.site.stamp()) == []
 
 
 @BOTH_STORES
@@ -343,7 +343,7 @@ def test_a_demonstration_has_a_past_and_a_limit_that_waits(tmp_path: Any, monkey
         assert follow(site.store)
         with site.store.reading() as connection:
             assert [one.name for one in incidents(connection, site.now())] == ["k.brandt", "k.brandt", "m.lindqvist"]
-            assert [one.name for one in limits.everything(connection, state="proposed")] == ["r.okafor"]
+            assert [one.name for one in gateway_limits.everything(connection, state="proposed")] == ["r.okafor"]
         times = [entry["time"] for entry in entries(app)]
         assert times == sorted(times)
     finally:

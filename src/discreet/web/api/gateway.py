@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.store import limits
-from discreet.store.limits import Agreed, Withdrawal
+from discreet.store import gateway_limits
+from discreet.store.gateway_limits import Agreed, Withdrawal
 from discreet.web.api.gateway_models import (
     Decline,
     Explanation,
@@ -89,8 +89,8 @@ def why(context: Here, reference: Text) -> Explanation:
 def limit_list(context: Here, database: Text = "", before: Number = None) -> Limits:
     """Limits that were proposed, hold or have held."""
     with context.site.store.reading() as connection:
-        found = limits.everything(connection, database=printable(database) or None, before=before, most=200)
-        waiting = limits.withdrawals(connection, of=[one.id for one in found], state="proposed")
+        found = gateway_limits.everything(connection, database=printable(database) or None, before=before, most=200)
+        waiting = gateway_limits.withdrawals(connection, of=[one.id for one in found], state="proposed")
     return Limits(limits=[_limit(context, one, waiting) for one in found])
 
 
@@ -136,7 +136,7 @@ def decline_withdrawal(context: Here, number: str, why: Decline) -> LimitModel:
 
 def _now(context: Context, number: int) -> LimitModel:
     with context.site.store.reading() as connection:
-        waiting = limits.withdrawals(connection, of=[number], state="proposed")
+        waiting = gateway_limits.withdrawals(connection, of=[number], state="proposed")
     return _limit(context, limiting.found(context, number), waiting)
 
 

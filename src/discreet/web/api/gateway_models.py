@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from discreet.store.limits import Action
+from discreet.store.gateway_limits import Action
 from discreet.web.api.models import Strict
 from discreet.web.gateway.limiting import LONGEST_REASON
 

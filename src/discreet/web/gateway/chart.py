@@ -10,7 +10,7 @@ from discreet.report.components import Figure, Table
 from discreet.report.lines import Axes, Line, line_chart
 from discreet.report.plot import Scale, linear
 from discreet.report.words import MONTHS, plural
-from discreet.store.limits import PARTS
+from discreet.store.gateway_limits import PARTS
 from discreet.web.gateway.told import Told, limit_words, outcome_words, points
 from discreet.web.gateway.users import User
 from discreet.web.words import moment, short_moment

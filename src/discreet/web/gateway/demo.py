@@ -20,7 +20,7 @@ from discreet.ledger import Ledger
 from discreet.ledger.entry import Detail
 from discreet.misuse import Exposure, Sensitivity
 from discreet.store.exposures import write
-from discreet.store.limits import PARTS
+from discreet.store.gateway_limits import PARTS
 from discreet.web import accounts
 from discreet.web.context import Context
 from discreet.web.gateway import limiting

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from discreet.report.words import plural
-from discreet.store import limits
+from discreet.store import gateway_limits
 from discreet.web.gateway.told import Told, agreed_number, limit_words, points, reason_words, rule_words
 
 
@@ -28,7 +28,7 @@ class Explanation:
 def explained(connection: Connection, told: Told) -> Explanation:
     """What to say about a refusal."""
     number = agreed_number(told.rule)
-    agreed = limits.find(connection, number) if number is not None else None
+    agreed = gateway_limits.find(connection, number) if number is not None else None
     why = rule_words(told.rule) if agreed is None or not agreed.reason else f"{rule_words(told.rule)}: {agreed.reason}"
     facts = _statement(told) if told.reason else _result(told, why)
     return Explanation(_headline(told), facts, tuple(_advice(told)), number if agreed is not None else None)

@@ -18,7 +18,7 @@ from discreet.misuse.anomalies import Day as Judged
 from discreet.misuse.anomalies import find_anomalies
 from discreet.misuse.log import Scored
 from discreet.report.words import plural
-from discreet.store.limits import PARTS
+from discreet.store.gateway_limits import PARTS
 from discreet.store.tables.gateway import READ
 from discreet.web.gateway import users
 from discreet.web.gateway.told import points

@@ -11,8 +11,8 @@ from pydantic import AfterValidator, Field
 from sqlalchemy import Connection
 
 from discreet.ledger.entry import timestamp
-from discreet.store import limits
-from discreet.store.limits import EVERYBODY, PARTS, Action, Agreed, Withdrawal
+from discreet.store import gateway_limits
+from discreet.store.gateway_limits import EVERYBODY, PARTS, Action, Agreed, Withdrawal
 from discreet.web import four_eyes
 from discreet.web.api.models import Day, Strict
 from discreet.web.context import Context
@@ -58,7 +58,7 @@ def propose(context: Context, wanted: NewLimit) -> int:
 
     def along(connection: Connection) -> None:
         made.append(
-            limits.propose(
+            gateway_limits.propose(
                 connection,
                 database=wanted.database,
                 name=wanted.name,
@@ -135,9 +135,9 @@ def _decide(context: Context, limit: Agreed, event: str, reason: str | None = No
     def along(connection: Connection) -> None:
         account, now = context.owner.id, context.site.stamp()
         if reason is None:
-            limits.approve(connection, limit, account=account, now=now)
+            gateway_limits.approve(connection, limit, account=account, now=now)
         else:
-            limits.decline(connection, limit, account=account, now=now, answer=reason)
+            gateway_limits.decline(connection, limit, account=account, now=now, answer=reason)
 
     told = {"limit": decimal(limit.allowed), "action": limit.action, "proposed_by": limit.proposer}
     context.act(event, limit.subject, along=along, **told, **({} if reason is None else {"reason": reason}))
@@ -150,10 +150,10 @@ def withdraw(context: Context, limit: Agreed) -> None:
     def along(connection: Connection) -> None:
         now = context.site.stamp()
         if not in_force:
-            limits.withdraw(connection, limit, now=now)
+            gateway_limits.withdraw(connection, limit, now=now)
             return
         by = {"account": context.owner.id, "entry": four_eyes.moment(connection)}
-        limits.propose_withdrawal(connection, limit, now=now, **by)
+        gateway_limits.propose_withdrawal(connection, limit, now=now, **by)
 
     act = "withdrawal proposed" if in_force else "withdrawn"
     context.act("gateway.limited", limit.subject, along=along, act=act, limit=decimal(limit.allowed))
@@ -180,9 +180,9 @@ def _decide_withdrawal(
     def along(connection: Connection) -> None:
         account, now = context.owner.id, context.site.stamp()
         if reason is None:
-            limits.approve_withdrawal(connection, withdrawal, account=account, now=now)
+            gateway_limits.approve_withdrawal(connection, withdrawal, account=account, now=now)
         else:
-            limits.decline_withdrawal(connection, withdrawal, account=account, now=now, answer=reason)
+            gateway_limits.decline_withdrawal(connection, withdrawal, account=account, now=now, answer=reason)
 
     about = {"act": "withdrawal", "limit": decimal(limit.allowed), "proposed_by": withdrawal.proposer}
     context.act(event, limit.subject, along=along, **about, **({} if reason is None else {"reason": reason}))
@@ -191,9 +191,9 @@ def _decide_withdrawal(
 def waiting_withdrawal(context: Context, limit: Agreed) -> Withdrawal:
     """The withdrawal that waits for a second person; a problem if there is none."""
     with context.site.store.reading() as connection:
-        waiting = limits.withdrawals(connection, of=[limit.id], state="proposed")
+        waiting = gateway_limits.withdrawals(connection, of=[limit.id], state="proposed")
     if not waiting or limit.state != "approved":
-        raise limits.too_late()
+        raise gateway_limits.too_late()
     return waiting[0]
 
 
@@ -206,7 +206,7 @@ def asked_of(limit: Agreed, proposed: Agreed | Withdrawal) -> Asked:
 def found(context: Context, number: int) -> Agreed:
     """The limit as it is now."""
     with context.site.store.reading() as connection:
-        limit = limits.find(connection, number)
+        limit = gateway_limits.find(connection, number)
     if limit is None:
         raise not_found()
     return limit

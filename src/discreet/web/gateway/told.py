@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.ledger import Entry
 from discreet.report.words import plural
-from discreet.store.limits import PARTS
+from discreet.store.gateway_limits import PARTS
 
 ANSWERED = "gateway.answered"
 _AMOUNT = re.compile(r"[0-9]{1,40}(/[0-9]{1,40}|\.[0-9]{1,40})?|[0-9](\.[0-9]{1,20})?e[+-][0-9]{1,3}")

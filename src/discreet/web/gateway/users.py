@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from sqlalchemy import BigInteger, Connection, Row, Select, and_, case, cast, func, or_, select
 
-from discreet.store.limits import EVERYBODY
+from discreet.store.gateway_limits import EVERYBODY
 from discreet.store.tables.gateway import DAY, LIMIT, USER, WATCHED
 from discreet.web.gateway.told import limit_words, points, rule_words, subject_of
 

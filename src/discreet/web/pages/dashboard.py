@@ -15,7 +15,7 @@ from discreet.report import Finding
 from discreet.report.markup import Markup
 from discreet.report.svg import spark
 from discreet.report.words import plural
-from discreet.store import limits
+from discreet.store import gateway_limits
 from discreet.web import accounts, recent, words
 from discreet.web.context import Context, Here
 from discreet.web.four_eyes import History
@@ -186,9 +186,9 @@ def waiting_limits(context: Context, connection: Connection) -> list[Notice]:
     """Limits of database users, and their withdrawals, that this account can decide on."""
     if not context.may("gateway.approve"):
         return []
-    proposed = limits.everything(connection, state="proposed")
-    held = {limit.id: limit for limit in limits.in_force(connection, now=context.site.stamp())}
-    leaving = [one for one in limits.withdrawals(connection, state="proposed") if one.limit in held]
+    proposed = gateway_limits.everything(connection, state="proposed")
+    held = {limit.id: limit for limit in gateway_limits.in_force(connection, now=context.site.stamp())}
+    leaving = [one for one in gateway_limits.withdrawals(connection, state="proposed") if one.limit in held]
     if not proposed and not leaving:
         return []
     history, me = History.read(connection), context.owner.name
@@ -200,10 +200,10 @@ def waiting_limits(context: Context, connection: Connection) -> list[Notice]:
     ]
 
 
-def _limits(one: str, more: str, found: list[limits.Agreed]) -> list[Notice]:
+def _limits(one: str, more: str, found: list[gateway_limits.Agreed]) -> list[Notice]:
     if not found:
         return []
-    names = ", ".join("everybody" if limit.name == limits.EVERYBODY else limit.name for limit in found[:5])
+    names = ", ".join("everybody" if limit.name == gateway_limits.EVERYBODY else limit.name for limit in found[:5])
     headline = f"{plural(len(found), one, more)} your approval: {names}{' and others' if len(found) > 5 else ''}."
     step = "Look at what the user has seen, then approve or reject it."
     return [Notice(headline, step, f"/gateway/limits/{found[0].id}", "Look at the limit")]

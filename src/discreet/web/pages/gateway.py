@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from discreet.report.components import Figure, figure
 from discreet.report.markup import Markup
-from discreet.store import limits
+from discreet.store import gateway_limits
 from discreet.web.context import Context, Here
 from discreet.web.gateway import chart, incidents, refusals, users
 from discreet.web.gateway.explaining import explained
@@ -55,7 +55,7 @@ def gateway_page(context: Here, said: str = "", database: Text = "", name: Text 
             wanted={"database": database, "name": name},
             incidents=incidents.incidents(connection, context.site.now())[:NEWEST],
             refusals=refusals.newest(connection, most=NEWEST).refusals,
-            waiting=limits.everything(connection, state="proposed"),
+            waiting=gateway_limits.everything(connection, state="proposed"),
             words=reason_words,
             frame=incidents.FRAME,
         )
@@ -81,7 +81,7 @@ def user_page(context: Here, said: str = "") -> Response:
             history=history[:SHOWN],
             refusals=refusals.newest(connection, user=user.id, most=SHOWN),
             incidents=incidents.incidents(connection, context.site.now(), user=user.id),
-            limits=limits.everything(connection, database=user.database, name=user.name, most=SHOWN),
+            limits=gateway_limits.everything(connection, database=user.database, name=user.name, most=SHOWN),
             words=reason_words,
             outcome=outcome_words,
             amount=limit_words,

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from discreet.store import limits
-from discreet.store.limits import ACTIONS, EVERYBODY, Agreed, Withdrawal
+from discreet.store import gateway_limits
+from discreet.store.gateway_limits import ACTIONS, EVERYBODY, Agreed, Withdrawal
 from discreet.web.context import Context, Here, go
 from discreet.web.four_eyes import History, Second
 from discreet.web.gateway import limiting, users
@@ -30,7 +30,7 @@ Number = Annotated[int | None, Query(ge=0, le=10**17)]
 
 def _find(context: Context, path: dict[str, str]) -> Agreed | None:
     with context.site.store.reading() as connection:
-        return limits.find(connection, numbered(path["number"]))
+        return gateway_limits.find(connection, numbered(path["number"]))
 
 
 LIMIT = Loads("limit", find=_find, may=lambda context, limit: context.may(context.route.permission))
@@ -54,11 +54,11 @@ def _page(
     follow(context.site.store)
     now = context.site.stamp()
     with context.site.store.reading() as connection:
-        listed = limits.everything(connection, before=before, most=PAST + 1)
+        listed = gateway_limits.everything(connection, before=before, most=PAST + 1)
         watched = [one.name for one in users.watched(connection)]
-        holding = limits.in_force(connection, now=now)
-        waiting = limits.everything(connection, state="proposed")
-        leaving = {one.limit: one.proposer for one in limits.withdrawals(connection, state="proposed")}
+        holding = gateway_limits.in_force(connection, now=now)
+        waiting = gateway_limits.everything(connection, state="proposed")
+        leaving = {one.limit: one.proposer for one in gateway_limits.withdrawals(connection, state="proposed")}
     return context.page(
         "gateway_limits.html",
         status=problem.status if problem else 200,
@@ -117,8 +117,8 @@ def _again(context: Context, *, said: str = "", problem: Problem | None = None) 
     now = context.site.stamp()
     with context.site.store.reading() as connection:
         user = users.named(connection, limit.database, limit.name, now=now)
-        held = [one for one in limits.in_force(connection, limit.database, now=now) if one.name == limit.name]
-        withdrawals = limits.withdrawals(connection, of=[limit.id])
+        held = [one for one in gateway_limits.in_force(connection, limit.database, now=now) if one.name == limit.name]
+        withdrawals = gateway_limits.withdrawals(connection, of=[limit.id])
         waits = _waits(limit, withdrawals, now)
         second = _second(context, connection, limit, waits) if waits is not None else None
     return context.page(

@@ -19,7 +19,8 @@ from discreet.errors import (
     StoreReadOnly,
     StoreUnreachable,
 )
-from discreet.store import Store, connecting
+from discreet.store import Store
+from discreet.store import connection as store_connection
 from discreet.store.tables.ledger import BUDGET
 from tests.servers import free_port, fresh_schema
 
@@ -68,7 +69,9 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_is_not_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connecting, "SQLITE_PRAGMAS", ("PRAGMA busy_timeout = 50", *connecting.SQLITE_PRAGMAS[1:]))
+    monkeypatch.setattr(
+        store_connection, "SQLITE_PRAGMAS", ("PRAGMA busy_timeout = 50", *store_connection.SQLITE_PRAGMAS[1:])
+    )
     with Store.open(tmp_path / "store.db") as store:
         other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -82,7 +85,8 @@ def test_a_lock_that_is_not_given_back(tmp_path: Path, monkeypatch: pytest.Monke
 READ_ONLY = """
 import os, sys
 from discreet.errors import StoreError
-from tests.store.test_troubles import Store, write_something
+from discreet.store import Store
+from tests.store.test_errors import write_something
 if os.getuid() == 0: os.setuid(65534)
 try:
     with Store.open(sys.argv[1]) as store: write_something(store)
@@ -129,7 +133,7 @@ def test_a_server_that_may_only_be_read(postgres_url: str) -> None:
 @pytest.mark.postgres
 def test_a_lock_on_the_server_that_is_not_given_back(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     url = fresh_schema(postgres_url)
-    monkeypatch.setattr(connecting, "POSTGRES_SETTINGS", ("SET lock_timeout = '50ms'",))
+    monkeypatch.setattr(store_connection, "POSTGRES_SETTINGS", ("SET lock_timeout = '50ms'",))
     with Store.open(url) as one, Store.open(url) as two, one.writing() as connection:
         connection.execute(text("LOCK TABLE ledger_budget"))
         with pytest.raises(StoreBusy):
