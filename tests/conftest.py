@@ -106,10 +106,11 @@ def swift_jobs(swift: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def quick_stores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty stores cost little, except where stores themselves are tested."""
     if "/tests/store/" not in request.node.path.as_posix():
-        from discreet.store import connection, migrating
+        from discreet.store import connection
+        from discreet.store import connection as store_connection
         from tests.quickly import alike, recorded
 
-        monkeypatch.setattr(migrating, "migrate", recorded(migrating.migrate))
+        monkeypatch.setattr(store_connection, "migrate", recorded(store_connection.migrate))
         monkeypatch.setattr(connection, "create_engine", alike(connection.create_engine))
 
 

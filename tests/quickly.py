@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, event, text
 
-from discreet.store import migrating
+from discreet.store import connection as store_connection
 
 READS = ("SELECT", "PRAGMA", "SHOW")
 _RAN: dict[str, list[tuple[str, Any]]] = {}
@@ -22,8 +22,8 @@ def recorded(real: Callable[[Connection], None]) -> Callable[[Connection], None]
     def migrate(connection: Connection) -> None:
         kind = connection.dialect.name
         if kind == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": migrating.ADVISORY_LOCK})
-        if migrating.revision(connection) != 0:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": store_connection.ADVISORY_LOCK})
+        if store_connection.revision(connection) != 0:
             real(connection)
         elif kind in _RAN:
             for statement, values in _RAN[kind]:

@@ -118,10 +118,10 @@ def serve() -> None:
 
 def _remember_migrations() -> None:
     """New stores cost little; see tests/quickly.py."""
-    from discreet.store import Store, migrating
+    from discreet.store import Store, connection
     from tests.quickly import recorded
 
-    migrating.migrate = recorded(migrating.migrate)
+    connection.migrate = recorded(connection.migrate)
     Store.open(PLACE / "store.db").close()
 
 

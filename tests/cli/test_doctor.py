@@ -81,7 +81,7 @@ def test_a_store_that_cannot_be_used_is_broken_and_not_touched(own_store: Path) 
 
 def test_a_store_is_looked_at_and_not_brought_up_to_date(own_store: Path) -> None:
     from discreet.store import Store
-    from discreet.store.migrating import NEWEST
+    from discreet.store.connection import NEWEST
 
     Store.open(own_store).close()
     assert by_name(examine())["store"].found == f"SQLite, format {NEWEST}"

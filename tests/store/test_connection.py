@@ -15,7 +15,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
 from discreet.errors import StoreTooNew, UsageError
-from discreet.store import Store, migrating
+from discreet.store import Store
+from discreet.store import connection as store_connection
 from discreet.store.tables import metadata
 
 ROOT = Path(__file__).parents[2]
@@ -24,14 +25,14 @@ OPEN = "import sys; from discreet.store import Store; Store.open(sys.argv[1]).cl
 
 def test_the_migrations_make_the_tables_that_statements_speak_of(store_url: str) -> None:
     with Store.open(store_url) as store, store.reading() as connection:
-        context = MigrationContext.configure(connection, opts={"version_table": migrating.VERSION_TABLE})
+        context = MigrationContext.configure(connection, opts={"version_table": store_connection.VERSION_TABLE})
         ours = [found for found in compare_metadata(context, metadata) if "discreet_version" not in str(found)]
         assert ours == []
         assert set(metadata.tables) <= set(inspect(connection).get_table_names())
 
 
 def test_the_newest_number_is_that_of_the_files() -> None:
-    assert ScriptDirectory(str(migrating.MIGRATIONS)).get_current_head() == f"{migrating.NEWEST:04}"
+    assert ScriptDirectory(str(store_connection.MIGRATIONS)).get_current_head() == f"{store_connection.NEWEST:04}"
 
 
 def test_a_store_from_the_future_is_refused_in_words(store_url: str) -> None:
@@ -58,20 +59,20 @@ def test_processes_that_open_a_new_store_at_once_take_turns(store_url: str) -> N
     errors = [process.communicate()[1] for process in running]
     assert [process.returncode for process in running] == [0, 0, 0], errors
     with Store.open(store_url) as store, store.reading() as connection:
-        assert migrating.revision(connection) == migrating.NEWEST
+        assert store_connection.revision(connection) == store_connection.NEWEST
 
 
 def test_a_migration_that_fails_leaves_no_trace(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_connection: object, _found: object = None) -> None:
         raise ZeroDivisionError
 
-    real = migrating.migrate
-    monkeypatch.setattr(migrating, "migrate", lambda connection: (real(connection), fail(connection)))
+    real = store_connection.migrate
+    monkeypatch.setattr(store_connection, "migrate", lambda connection: (real(connection), fail(connection)))
     with pytest.raises(ZeroDivisionError):
         Store.open(store_url)
     monkeypatch.undo()
     with Store.open(store_url) as store, store.reading() as connection:
-        assert migrating.revision(connection) == migrating.NEWEST
+        assert store_connection.revision(connection) == store_connection.NEWEST
 
 
 def test_opening_a_store_that_is_up_to_date_does_not_load_alembic(tmp_path: Path) -> None:
@@ -116,15 +117,15 @@ def test_an_older_store_is_brought_up_to_date_and_keeps_what_it_holds(
 
     with Ledger.open(store_url) as ledger:
         head = ledger.record(actor="ann", event="web.shown") and ledger.head()
-    shutil.copytree(migrating.MIGRATIONS, tmp_path / "migrations", ignore=shutil.ignore_patterns("__pycache__"))
-    last, following = migrating.NEWEST, migrating.NEWEST + 1
+    shutil.copytree(store_connection.MIGRATIONS, tmp_path / "migrations", ignore=shutil.ignore_patterns("__pycache__"))
+    last, following = store_connection.NEWEST, store_connection.NEWEST + 1
     content = NEXT.format(next=following, last=last)
     (tmp_path / "migrations" / "versions" / f"{following:04}_next.py").write_text(content)
-    monkeypatch.setattr(migrating, "MIGRATIONS", tmp_path / "migrations")
-    monkeypatch.setattr(migrating, "NEWEST", following)
+    monkeypatch.setattr(store_connection, "MIGRATIONS", tmp_path / "migrations")
+    monkeypatch.setattr(store_connection, "NEWEST", following)
     with Ledger.open(store_url) as ledger:
         with ledger.store.reading() as connection:
-            assert migrating.revision(connection) == following
+            assert store_connection.revision(connection) == following
             assert inspect(connection).has_table("from_the_future")
         assert ledger.verify(heads=[head]).holds
     monkeypatch.undo()
@@ -141,9 +142,11 @@ def test_what_waits_for_a_second_person_knows_how_far_the_ledger_was(
 
     from discreet.ledger import Ledger
 
-    shutil.copytree(migrating.MIGRATIONS, tmp_path / "old", ignore=shutil.ignore_patterns("__pycache__", "001[23]_*"))
-    monkeypatch.setattr(migrating, "MIGRATIONS", tmp_path / "old")
-    monkeypatch.setattr(migrating, "NEWEST", 11)
+    shutil.copytree(
+        store_connection.MIGRATIONS, tmp_path / "old", ignore=shutil.ignore_patterns("__pycache__", "001[23]_*")
+    )
+    monkeypatch.setattr(store_connection, "MIGRATIONS", tmp_path / "old")
+    monkeypatch.setattr(store_connection, "NEWEST", 11)
     moments = [datetime(2026, 5, 4, 9, 0, second, tzinfo=UTC) for second in range(5)]
     clock = iter([*moments, *[moments[-1] + timedelta(hours=1)] * 9])
     with Ledger.open(store_url, clock=lambda: next(clock)) as ledger:

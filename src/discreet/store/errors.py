@@ -1,4 +1,4 @@
-"""What databases complain about, in our words: one class per remedy, never a statement or its values."""
+"""Database errors in our words: one class per remedy, never a statement's values."""
 
 from __future__ import annotations
 

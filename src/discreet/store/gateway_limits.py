@@ -1,4 +1,4 @@
-"""Limits of database users that two people agreed on: proposed, and withdrawn, by one, decided by another, read by every gateway.
+"""Limits of database users: proposed by one custodian, approved by another.
 
 They are kept here because the gateway and the web application both need them, and neither may know the other.
 """

@@ -13,7 +13,6 @@ from sqlalchemy import Connection, Engine, text
 
 from discreet.errors import StoreBusy, StoreUnreachable
 from discreet.store import connection as store_connection
-from discreet.store import migrating
 from discreet.store.address import Address
 from discreet.store.errors import problem, translated
 
@@ -62,21 +61,21 @@ class Store:
         store = cls(place, store_connection.connect(place))
         try:
             with store._first_reading() as connection:
-                found = migrating.revision(connection)
-                migrating.refuse_newer(found, place)
-                migrating.refuse_what_is_not_ours(connection, place)
+                found = store_connection.revision(connection)
+                store_connection.refuse_newer(found, place)
+                store_connection.refuse_what_is_not_ours(connection, place)
                 return kind, found or None
         finally:
             store.close()
 
     def _bring_up_to_date(self) -> None:
         with self._first_reading() as connection:
-            found = migrating.revision(connection)
-            migrating.refuse_newer(found, self.address)
-            migrating.refuse_what_is_not_ours(connection, self.address)
-        if found < migrating.NEWEST:
+            found = store_connection.revision(connection)
+            store_connection.refuse_newer(found, self.address)
+            store_connection.refuse_what_is_not_ours(connection, self.address)
+        if found < store_connection.NEWEST:
             with self.writing() as connection:
-                migrating.migrate(connection)
+                store_connection.migrate(connection)
 
     @contextmanager
     def _first_reading(self) -> Iterator[Connection]:

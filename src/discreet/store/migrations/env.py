@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from discreet.store.migrating import VERSION_TABLE
+from discreet.store.connection import VERSION_TABLE
 
 context.configure(
     connection=context.config.attributes["connection"],
