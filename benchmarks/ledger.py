@@ -75,7 +75,7 @@ def appends(folder: Path, number: int = 500) -> Rate:
 def spends(url: str, number: int, clients: int) -> Rate:
     """Clients in threads; each waits for its receipt before it asks again, and no two share a budget."""
     from discreet.ledger import Ledger, Request
-    from discreet.ledger.steps import Limit
+    from discreet.ledger.operations import Limit
 
     run = secrets.token_hex(4)
     with Ledger.open(url) as ledger:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import discreet
-from discreet.ledger import reading
+from discreet.ledger import queries
 from discreet.releases import open_release, release, trace
 from discreet.releases.releasing import Release
 from discreet.store import Store
@@ -121,7 +121,7 @@ def test_every_trace_stands_in_the_ledger_without_a_value_of_anybody(made: Made)
     made.claims("south", 5).write_csv(file)
     trace("spring", claims=file, store=str(made.store), actor="ann")
     with Store.open(str(made.store), create=False) as store, store.reading() as connection:
-        entry = next(iter(reading.entries(connection, last=1)))
+        entry = next(iter(queries.entries(connection, last=1)))
     assert (entry.event, entry.actor, entry.subject) == ("releases.traced", "ann", "release:spring")
     assert (entry.details["recipients"], entry.details["rows"]) == (3, 5)
     assert float(str(entry.details["strongest_log10_e"])) <= float(str(entry.details["best_log10_e"]))

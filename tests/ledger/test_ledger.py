@@ -15,9 +15,9 @@ from sqlalchemy import Connection, insert, select, text
 
 from discreet.errors import BudgetExhausted, KeyReused, Outdated, Refused, UsageError
 from discreet.ledger import Ledger, Receipt, Request, merkle
-from discreet.ledger.batch import write
+from discreet.ledger.commit import write
 from discreet.ledger.ledger import utc_now
-from discreet.ledger.steps import Hold, Spend
+from discreet.ledger.operations import Hold, Spend
 from discreet.store.tables.ledger import NODE
 from discreet.store.tables.web import LIMIT
 from tests.examples import examples

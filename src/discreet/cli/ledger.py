@@ -62,12 +62,12 @@ def command() -> None:
 def show(address: str | None, last: int, budgets: bool, as_json: bool, **chosen: str | None) -> None:
     """Show the newest entries, or the budgets."""
     with _opened(address) as store, store.reading() as connection:
-        from discreet.ledger import reading
+        from discreet.ledger import queries
 
         if budgets:
-            _tell_budgets(reading.budgets(connection), as_json=as_json)
+            _tell_budgets(queries.budgets(connection), as_json=as_json)
         else:
-            _tell_entries(list(reading.entries(connection, last=last, **chosen)), as_json=as_json)  # type: ignore[arg-type]
+            _tell_entries(list(queries.entries(connection, last=last, **chosen)), as_json=as_json)  # type: ignore[arg-type]
 
 
 @command.command(name="head")
@@ -122,9 +122,9 @@ def export(address: str | None, out: Path | None, as_json: bool) -> None:
     """Write all of the ledger as JSON lines, the signed head last, for `discreet ledger verify EXPORT`."""
     del as_json
     with _opened(address) as store, store.reading() as connection:
-        from discreet.ledger import reading
+        from discreet.ledger import queries
 
-        lines = reading.export(connection)
+        lines = queries.export(connection)
         if out is None:
             for line in lines:
                 click.echo(line, nl=False)
@@ -149,7 +149,7 @@ def _opened(address: str | None) -> Store:
 
 def _check_store(address: str | None, heads: list[Mapping[str, Any]]) -> verifier.Verdict:
     with _opened(address) as store, store.reading() as connection:
-        from discreet.ledger.checking import check_store
+        from discreet.ledger.integrity import check_store
 
         return check_store(connection, heads=heads)
 

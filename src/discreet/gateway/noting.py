@@ -16,8 +16,8 @@ from discreet.gateway.limits import Limit
 from discreet.gateway.publication import Publication
 from discreet.gateway.words import hint_of, message_of
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.operations import Note
 from discreet.ledger.request import Request
-from discreet.ledger.steps import Note
 
 ATTEMPTS = 50
 

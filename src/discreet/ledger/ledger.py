@@ -14,15 +14,15 @@ from sqlalchemy import Connection, select
 
 from discreet.errors import UsageError
 from discreet.kernel import Amount, exact
-from discreet.ledger import merkle, reading
+from discreet.ledger import merkle, queries
 from discreet.ledger.budget import Budget
-from discreet.ledger.checking import check_store
 from discreet.ledger.entry import Detail, Entry, text, timestamp
+from discreet.ledger.integrity import check_store
 from discreet.ledger.keys import Keys
 from discreet.ledger.opening import open_tree
+from discreet.ledger.operations import Close, Hold, Limit, Note, Spend
 from discreet.ledger.receipt import Receipt
 from discreet.ledger.request import Request
-from discreet.ledger.steps import Close, Hold, Limit, Note, Spend
 from discreet.ledger.tree import Tree, stored_subtree
 from discreet.ledger.verifier import Verdict
 from discreet.ledger.writer import Writer
@@ -175,7 +175,7 @@ class Ledger:
         with self.store.reading() as connection:
             now = max(timestamp(self._clock()), Tree.read(connection).time)
             late = select(RESERVATION.c.sequence).where(RESERVATION.c.closed.is_(None), RESERVATION.c.expires <= now)
-            held = reading.receipts(connection, connection.execute(late).scalars().all())
+            held = queries.receipts(connection, connection.execute(late).scalars().all())
         return [self._close(receipt, "expired", None, {}) for receipt in held]
 
     def set_budget(
@@ -200,27 +200,27 @@ class Ledger:
     def budget(self, name: str) -> Budget:
         """How a budget stands."""
         with self.store.reading() as connection:
-            return reading.budget(connection, name)
+            return queries.budget(connection, name)
 
     def budgets(self) -> list[Budget]:
         """All budgets, by name."""
         with self.store.reading() as connection:
-            return reading.budgets(connection)
+            return queries.budgets(connection)
 
     def receipt(self, *, actor: str, key: str) -> Receipt | None:
         """The outcome of an earlier request; None if there is no such entry."""
         with self.store.reading() as connection:
-            return reading.by_key(connection, actor, key)
+            return queries.by_key(connection, actor, key)
 
-    def entries(self, **wanted: Unpack[reading.Wanted]) -> Iterator[Entry]:
+    def entries(self, **wanted: Unpack[queries.Wanted]) -> Iterator[Entry]:
         """Entries in order; `last=20` gives the newest twenty, the other arguments choose."""
         with self.store.reading() as connection:
-            yield from reading.entries(connection, **wanted)
+            yield from queries.entries(connection, **wanted)
 
     def export(self) -> Iterator[bytes]:
         """All of it, line by line, as the offline verifier reads it."""
         with self.store.reading() as connection:
-            yield from reading.export(connection)
+            yield from queries.export(connection)
 
     def head(self) -> dict[str, Any]:
         """The signed head: keep it where nobody who can write to the store can change it."""

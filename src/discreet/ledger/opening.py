@@ -7,7 +7,7 @@ import secrets
 from sqlalchemy import insert
 
 from discreet.errors import IntegrityError
-from discreet.ledger.batch import Clock
+from discreet.ledger.commit import Clock
 from discreet.ledger.entry import Entry, row_of, timestamp
 from discreet.ledger.keys import Keys, place_of
 from discreet.ledger.tree import Tree

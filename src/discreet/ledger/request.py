@@ -12,7 +12,7 @@ from discreet.errors import KeyReused, Outdated
 from discreet.kernel import Amount, written
 from discreet.ledger.entry import Detail, Entry, detail, policy_hash, text
 from discreet.ledger.events import room_of
-from discreet.ledger.steps import Close, Note, Step
+from discreet.ledger.operations import Close, Note, Step
 
 
 @dataclass(frozen=True)

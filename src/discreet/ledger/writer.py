@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 
 from discreet.errors import StoreError, StoreUnreachable, UsageError
-from discreet.ledger.batch import Clock, Outcome, write
+from discreet.ledger.commit import Clock, Outcome, write
 from discreet.ledger.keys import Keys
 from discreet.ledger.receipt import Receipt
 from discreet.ledger.request import Request

@@ -15,7 +15,7 @@ from sqlalchemy import insert
 from discreet.errors import BudgetExhausted
 from discreet.kernel import parts_up
 from discreet.ledger import Ledger, Request
-from discreet.ledger.steps import Note, Spend, Step
+from discreet.ledger.operations import Note, Spend, Step
 from discreet.linkage import reveal
 from discreet.linkage.allotting import Limits, holders, insert_pairs, open_pairs, records_of, take_back, worker_of
 from discreet.linkage.dealing import deal

@@ -15,8 +15,8 @@ from sqlalchemy import Connection
 
 from discreet.errors import BudgetExhausted, DiscreetError, KeyReused, Refused
 from discreet.ledger import Ledger, Receipt, Request
-from discreet.ledger.reading import by_key
-from discreet.ledger.steps import Spend
+from discreet.ledger.operations import Spend
+from discreet.ledger.queries import by_key
 from discreet.linkage import showing
 from discreet.linkage.holding import (
     Change,

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from discreet.errors import IntegrityError, Refused
 from discreet.ledger import Ledger, Receipt
-from discreet.ledger import reading as ledger_reading
+from discreet.ledger import queries as ledger_reading
 from discreet.ledger.entry import listing, timestamp
 from discreet.ledger.ledger import utc_now
 from discreet.releases import keeping, sealing

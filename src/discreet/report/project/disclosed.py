@@ -83,7 +83,7 @@ def disclosed_in(store: Store, project: ProjectFile, *, heads: Sequence[Mapping[
 
 
 def _verified(connection: Connection, address: str, heads: Sequence[Mapping[str, Any]]) -> LedgerState:
-    from discreet.ledger.checking import check_store
+    from discreet.ledger.integrity import check_store
     from discreet.ledger.tree import Tree
 
     if not Tree.read(connection).opened:
@@ -132,10 +132,10 @@ def _linkage(store: Store, wanted: Sequence[str] | None) -> tuple[Progress, ...]
 
 
 def _users(connection: Connection, wanted: Sequence[str] | None) -> tuple[GatewayUser, ...]:
-    from discreet.ledger import reading
+    from discreet.ledger import queries
 
     tally = Tally()
-    for entry in reading.entries(connection, room="gateway"):
+    for entry in queries.entries(connection, room="gateway"):
         tally.take(entry)
     chosen = set(_chosen(tally.databases, wanted, "database behind a gateway", "discreet ledger show --room gateway"))
     return tuple(user for user in tally.users() if user.database in chosen)

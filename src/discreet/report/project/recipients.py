@@ -109,11 +109,11 @@ def known_releases(connection: Connection) -> list[str]:
 
 def read_release(connection: Connection, name: str) -> Released:
     """A release by its entries; refused if the store says otherwise than the ledger."""
-    from discreet.ledger import reading
+    from discreet.ledger import queries
     from discreet.releases import keeping
 
     subject = keeping.subject_of(name)
-    entries = list(reading.entries(connection, room="releases", subject=subject))
+    entries = list(queries.entries(connection, room="releases", subject=subject))
     sealed = [entry.details for entry in entries if entry.event == "releases.sealed"]
     said: Mapping[str, Any] = sealed[-1] if sealed else {}
     kept = [keeping.require(connection, name, one) for one in keeping.versions(connection, name)]

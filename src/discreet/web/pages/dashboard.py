@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from discreet.ledger import reading
+from discreet.ledger import queries
 from discreet.ledger.tree import Tree
 from discreet.report import Finding
 from discreet.report.markup import Markup
@@ -56,7 +56,7 @@ def dashboard_page(context: Here, said: str = "") -> Response:
 
 
 def _ledger_state(context: Context, connection: Connection) -> dict[str, object]:
-    budgets = sorted(reading.budgets(connection), key=lambda budget: -recent.used(budget))
+    budgets = sorted(queries.budgets(connection), key=lambda budget: -recent.used(budget))
     return {
         "head": Tree.read(connection).head(),
         "check": recent.last_check(connection),
@@ -102,7 +102,7 @@ def low_budgets(context: Context, connection: Connection) -> list[Notice]:
     """Budgets of which little is left."""
     if not context.may("ledger.read"):
         return []
-    budgets = reading.budgets(connection)
+    budgets = queries.budgets(connection)
     low = sorted((budget for budget in budgets if recent.used(budget) >= recent.NEARLY), key=recent.used, reverse=True)
     if not low:
         return []

@@ -13,10 +13,10 @@ from discreet.errors import DiscreetError, IntegrityError
 from discreet.ledger.accounts import Accounts
 from discreet.ledger.entry import Entry, row_of, timestamp
 from discreet.ledger.keys import Keys
-from discreet.ledger.reading import proven
+from discreet.ledger.operations import Decision
+from discreet.ledger.queries import proven
 from discreet.ledger.receipt import DENIED, Receipt
 from discreet.ledger.request import Request
-from discreet.ledger.steps import Decision
 from discreet.ledger.tree import Tree
 from discreet.store.tables.ledger import ENTRY
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 from discreet.errors import IntegrityError
 from discreet.ledger.entry import Charge, Entry, row_of
 from discreet.ledger.keys import Keys
-from discreet.ledger.reading import PAGE
+from discreet.ledger.queries import PAGE
 from discreet.ledger.replaying import Replay
 from discreet.ledger.tree import STRIDE, Tree
 from discreet.ledger.verifier import Check, Frontier, Verdict, leaf_hash
