@@ -21,8 +21,7 @@ from discreet.errors import Outdated, UsageError
 from discreet.gateway.publication import SEEN, Publication
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.operations import Close, Hold, Note
-from discreet.ledger.receipt import Receipt
-from discreet.ledger.request import Request
+from discreet.ledger.request import Receipt, Request
 from discreet.misuse.exposure import Exposure
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.store.exposures import Exposures, write

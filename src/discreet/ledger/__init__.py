@@ -10,13 +10,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.ledger.budget import Budget
+    from discreet.ledger.accounts import Budget
     from discreet.ledger.entry import Entry
     from discreet.ledger.events import EVENTS, OUTCOMES
     from discreet.ledger.keys import Keys
     from discreet.ledger.ledger import Ledger
-    from discreet.ledger.receipt import Receipt
-    from discreet.ledger.request import Request
+    from discreet.ledger.request import Receipt, Request
     from discreet.ledger.verifier import Verdict
 
 __all__ = ["EVENTS", "OUTCOMES", "Budget", "Entry", "Keys", "Ledger", "Receipt", "Request", "Verdict"]
@@ -25,11 +24,11 @@ __all__ = ["EVENTS", "OUTCOMES", "Budget", "Entry", "Keys", "Ledger", "Receipt",
 _FILES = {
     "EVENTS": "events",
     "OUTCOMES": "events",
-    "Budget": "budget",
+    "Budget": "accounts",
     "Entry": "entry",
     "Keys": "keys",
     "Ledger": "ledger",
-    "Receipt": "receipt",
+    "Receipt": "request",
     "Request": "request",
     "Verdict": "verifier",
 }

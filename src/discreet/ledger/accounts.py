@@ -1,9 +1,10 @@
-"""Budgets and reservations as one transaction sees them: read under the lock, changed in memory, written back once."""
+"""Accounts: budgets and reservations as one transaction sees them, in exact amounts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -170,3 +171,26 @@ _CLOSE = (
     .values(closed=bindparam("by"))
     .where(RESERVATION.c.sequence == bindparam("of"), RESERVATION.c.closed.is_(None))
 )
+
+
+# How a budget stands, in exact amounts.
+@dataclass(frozen=True)
+class Budget:
+    """What is allowed, spent and held back; `version` changes with every change of it."""
+
+    name: str
+    limit: Fraction
+    spent: Fraction
+    reserved: Fraction
+    parts: int
+    version: int
+
+    @property
+    def left(self) -> Fraction:
+        """What can still be spent."""
+        return self.limit - self.spent - self.reserved
+
+    def to_dict(self) -> dict[str, object]:
+        """For JSON; amounts as exact text."""
+        amounts = {name: str(getattr(self, name)) for name in ("limit", "spent", "reserved", "left")}
+        return {"name": self.name, **amounts, "parts": self.parts, "version": self.version}

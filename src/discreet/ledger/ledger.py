@@ -1,8 +1,9 @@
-"""The ledger: every disclosure is asked for here, and happens only after its entry is on the disk."""
+"""Ledger: every disclosure is requested here, and happens after its entry is stored."""
 
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from datetime import UTC, datetime
@@ -10,24 +11,22 @@ from fractions import Fraction
 from types import TracebackType
 from typing import Any, TypedDict, TypeVar, Unpack
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, insert, select
 
-from discreet.errors import UsageError
+from discreet.errors import IntegrityError, UsageError
 from discreet.kernel import Amount, exact
 from discreet.ledger import merkle, queries
-from discreet.ledger.budget import Budget
-from discreet.ledger.entry import Detail, Entry, text, timestamp
+from discreet.ledger.accounts import Budget
+from discreet.ledger.commit import Clock, Writer
+from discreet.ledger.entry import Detail, Entry, row_of, text, timestamp
 from discreet.ledger.integrity import check_store
-from discreet.ledger.keys import Keys
-from discreet.ledger.opening import open_tree
+from discreet.ledger.keys import Keys, place_of
 from discreet.ledger.operations import Close, Hold, Limit, Note, Spend
-from discreet.ledger.receipt import Receipt
-from discreet.ledger.request import Request
+from discreet.ledger.request import Receipt, Request
 from discreet.ledger.tree import Tree, stored_subtree
 from discreet.ledger.verifier import Verdict
-from discreet.ledger.writer import Writer
 from discreet.store import Store
-from discreet.store.tables.ledger import RESERVATION
+from discreet.store.tables.ledger import ENTRY, RESERVATION
 
 Result = TypeVar("Result")
 MOST_PARTS = 10**15
@@ -281,3 +280,58 @@ def _size(connection: Connection, size: int | None) -> int:
     if size is not None and not 0 <= size <= whole:
         raise UsageError(f"The ledger has {whole} entries, not {size}.", remedy="See its head.")
     return whole if size is None else size
+
+
+# Opening a ledger: the first time it gets its name, its keys and its first entry; later its keys must be the same.
+FORMAT = "discreet-ledger-1"
+
+
+def open_tree(store: Store, keys: Keys | None, clock: Clock) -> Keys:
+    """The keys of this ledger, which is made if it is new."""
+    with store.reading() as connection:
+        tree = Tree.read(connection)
+    if not tree.opened:
+        keys = keys or _found_or_made(store)
+        tree = _first_entry(store, keys, clock)
+    keys = keys or Keys.load(place_of(store.address))
+    if (tree.key, tree.values_check) != (keys.public, keys.values_check):
+        raise IntegrityError(
+            f"The ledger in {store.address} was opened with other keys than those in {place_of(store.address)}.",
+            remedy="Say in DISCREET_KEYS where its file of keys is; every program that writes to it needs the same.",
+        )
+    return keys
+
+
+def _found_or_made(store: Store) -> Keys:
+    place = place_of(store.address)
+    return Keys.load(place) if place.exists() else Keys.make(place)
+
+
+def _first_entry(store: Store, keys: Keys, clock: Clock) -> Tree:
+    with store.writing() as connection:
+        tree = Tree.lock(connection)
+        if tree.opened:
+            return tree
+        tree.open(secrets.token_hex(16), keys)
+        entry = Entry(
+            sequence=0,
+            time=timestamp(clock()),
+            clock=None,
+            actor="discreet",
+            room="ledger",
+            event="ledger.opened",
+            outcome="done",
+            subject="",
+            risk_before=None,
+            risk_after=None,
+            policy=None,
+            key="opening",
+            budget=None,
+            details={"format": FORMAT, "ledger": tree.ledger, "key": tree.key, "values": tree.values_check},
+            previous=tree.last,
+        )
+        body = entry.body()
+        connection.execute(insert(ENTRY), [row_of(entry, body, tree.append(body))])
+        tree.time = entry.time
+        tree.save(connection, keys, was=0)
+        return tree

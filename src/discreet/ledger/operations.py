@@ -1,4 +1,4 @@
-"""What a request does besides being written down: nothing, spend, hold back, close, or set a limit."""
+"""Operations of a request on a budget: none, spend, reserve, settle, set a limit."""
 
 from __future__ import annotations
 

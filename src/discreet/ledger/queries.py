@@ -1,4 +1,4 @@
-"""Looking into the ledger: entries, budgets, and all of it as an export."""
+"""Queries on the ledger: entries, budgets, and the export."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TypedDict, Unpack
 from sqlalchemy import Connection, Row, Select, or_, select
 
 from discreet.errors import IntegrityError, UsageError
-from discreet.ledger.budget import Budget
+from discreet.ledger.accounts import Budget
 from discreet.ledger.entry import Entry, timestamp
 from discreet.ledger.merkle import inclusion, inclusion_holds
-from discreet.ledger.receipt import Receipt
+from discreet.ledger.request import Receipt
 from discreet.ledger.tree import Tree, stored_subtree
 from discreet.ledger.verifier import canonical, leaf_hash
 from discreet.store.tables.ledger import BUDGET, ENTRY

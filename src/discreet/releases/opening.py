@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from discreet.ledger import Ledger
 from discreet.ledger.entry import Detail
-from discreet.ledger.receipt import Receipt
+from discreet.ledger.request import Receipt
 from discreet.releases.keeping import Kept, subject_of
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import Registry
