@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from discreet.risk.gamma import log_rising, reciprocals
+from discreet.risk.numerics import log_rising, reciprocals
 from discreet.risk.roots import find_root
 from discreet.risk.sample import Sample
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.risk.gamma import log_rising
+from discreet.risk.numerics import log_rising
 from discreet.risk.sample import Sample
 
 __all__ = ["zayatz_uniques"]
