@@ -16,7 +16,7 @@ from discreet.errors import ColumnError, EmptySource, UsageError
 from discreet.kernel import Classes, Mask
 from discreet.policy import Policy
 from discreet.risk import Economics, assess, bands, estimate, infer, journalist, marketer, presence, prosecutor
-from discreet.risk.presence import linked_sizes
+from discreet.risk.reidentification import linked_sizes
 from tests.risk.strategies import Rows, few, listings
 
 # One class each of 1, 4 and 5 people: risks of 1, 0.25 and 0.2.

@@ -10,9 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
-from discreet.risk import pitman as model
-from discreet.risk.population import pitman
-from discreet.risk.sample import observe
+from discreet.risk import population as model
+from discreet.risk.population import observe, pitman
 
 Ints = NDArray[np.int64]
 

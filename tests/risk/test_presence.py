@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet.errors import ColumnError
 from discreet.kernel import Classes, Mask
 from discreet.risk import Presence, presence
-from discreet.risk.presence import linked_sizes
+from discreet.risk.reidentification import linked_sizes
 from tests.kernel.strategies import levels_of
 from tests.risk.strategies import Listing, few, listings, some
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.risk import snb as model
-from discreet.risk.population import snb
-from discreet.risk.sample import Sample, observe
+from discreet.risk import population as model
+from discreet.risk.population import Sample, observe, snb
 
 MANY_ONES = np.repeat([1, 2, 3, 10], [600, 150, 60, 12])
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.risk import zayatz as model
-from discreet.risk.population import zayatz
-from discreet.risk.sample import observe
+from discreet.risk import population as model
+from discreet.risk.population import observe, zayatz
 
 MANY_ONES = np.repeat([1, 2, 3, 10], [600, 150, 60, 12])
 

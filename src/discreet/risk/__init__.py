@@ -2,12 +2,21 @@
 
 from discreet.risk.assessment import Assessment, assess
 from discreet.risk.combinations import Combination, singling_out
-from discreet.risk.economics import Economics, Payoffs
 from discreet.risk.inference import Inference, infer
 from discreet.risk.population import PopulationUniqueness, estimate
-from discreet.risk.presence import Presence, presence
 from discreet.risk.profile import ColumnProfile, Profile, profile
-from discreet.risk.reidentification import Band, Reidentification, bands, journalist, marketer, prosecutor
+from discreet.risk.reidentification import (
+    Band,
+    Economics,
+    Payoffs,
+    Presence,
+    Reidentification,
+    bands,
+    journalist,
+    marketer,
+    presence,
+    prosecutor,
+)
 
 __all__ = [
     "Assessment",

@@ -11,13 +11,51 @@ from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.notebook import card
 from discreet.policy import Limits, Policy
-from discreet.risk.adversary import Adversary, UnderAttack
-from discreet.risk.economics import Economics, Payoffs
 from discreet.risk.inference import Inference, infer
 from discreet.risk.population import PopulationUniqueness, estimate
-from discreet.risk.presence import Presence, linked_sizes, presence
-from discreet.risk.reidentification import Band, Reidentification, bands, journalist, marketer, prosecutor
+from discreet.risk.reidentification import (
+    Band,
+    Economics,
+    Payoffs,
+    Presence,
+    Reidentification,
+    bands,
+    journalist,
+    linked_sizes,
+    marketer,
+    presence,
+    prosecutor,
+)
 from discreet.wording import brief_percent, percent
+
+
+# The seam to the room that plans attacks: measures on the histogram do not know how an adversary decides.
+class UnderAttack(Protocol):
+    """What an adversary would do to a table (`discreet.attacker.Attacked`)."""
+
+    @property
+    def known(self) -> Any:
+        """When he knows beforehand how many people look like each target."""
+        ...
+
+    @property
+    def unknown(self) -> Any:
+        """When he learns it only after buying the external table."""
+        ...
+
+    def to_dict(self, threshold: float) -> dict[str, Any]:
+        """For JSON."""
+        ...
+
+
+class Adversary(Protocol):
+    """Somebody who may attack a table (`discreet.attacker.Attack`)."""
+
+    def on(
+        self, sample: Classes, external: Classes, *, population: Classes | None = None, loss: float | str = 1.0
+    ) -> UnderAttack:
+        """What he would do to every class of people in the sample."""
+        ...
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""Re-identification by one guess: the prosecutor, the journalist and the marketer.
+"""Re-identification by one guess (prosecutor, journalist, marketer), presence, and one-shot economics.
 
 `sizes` are the class sizes f_j of the sample, `linked` the sizes F_j of the same classes in the population; n people
 in J classes. All three adversaries pick one member of the matching class at random.
@@ -6,9 +6,15 @@ in J classes. All three adversaries pick one member of the matching class at ran
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints
 
 EDGES = (1, 2, 3, 5, 10, 20, 50, 100, 1_000, 10_000)
@@ -96,3 +102,105 @@ def bands(sizes: Ints, crowd: Ints | None = None) -> tuple[Band, ...]:
         for low, high in [*((low, high - 1) for low, high in pairwise(EDGES)), (EDGES[-1], None)]
         for inside in [(crowd >= low) & (crowd <= (high if high is not None else crowd.max(initial=0)))]
     )
+
+
+# The single-decision economics of the field, as a baseline: attack once if it pays (Wan et al. 2015).
+#
+# The adversary gains `adversary_gain` if his one guess is right and pays `adversary_cost` for trying. The publisher
+# earns `publisher_benefit` per record in full detail and loses `publisher_loss` when a record is re-identified.
+@dataclass(frozen=True)
+class Payoffs:
+    """What the game comes to."""
+
+    attacked: int
+    """People whom it pays to attack."""
+    reidentified: float
+    """Expected number of them who are re-identified."""
+    adversary: float
+    """Total expected payoff of the adversary."""
+    publisher: float
+    """Total expected payoff of the publisher."""
+
+    def to_dict(self) -> dict[str, float | int]:
+        """For JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Economics:
+    """The four amounts of the game, per record.
+
+    >>> Economics(adversary_gain=300, adversary_cost=4, publisher_benefit=1200, publisher_loss=300).pays(0.01)
+    False
+    """
+
+    adversary_gain: float
+    adversary_cost: float
+    publisher_benefit: float
+    publisher_loss: float
+
+    def __post_init__(self) -> None:
+        if not all(0 <= amount < math.inf for amount in asdict(self).values()):
+            raise UsageError(
+                "Amounts of the economics must be numbers and not negative.",
+                remedy="Costs and losses are given as positive numbers.",
+            )
+
+    def adversary_payoff(self, risk: float) -> float:
+        """What one attempt is worth to the adversary."""
+        return self.adversary_gain * risk - self.adversary_cost
+
+    def publisher_payoff(self, risk: float, *, loss: float = 0.0) -> float:
+        """What one record is worth to the publisher, with `loss` of its information generalised away."""
+        return self.publisher_benefit * (1 - loss) - (self.publisher_loss * risk if self.pays(risk) else 0.0)
+
+    def pays(self, risk: float) -> bool:
+        """Whether the adversary tries."""
+        return self.adversary_payoff(risk) > 0
+
+    def play(self, sizes: Ints, crowd: Ints, *, loss: float = 0.0) -> Payoffs:
+        """The game over a whole table: `sizes` people each in a crowd of `crowd`."""
+        risk = 1 / crowd
+        gain: NDArray[np.float64] = self.adversary_gain * risk - self.adversary_cost
+        tried = gain > 0
+        caught = float((sizes * risk)[tried].sum())
+        earned = self.publisher_benefit * (1 - loss) * int(sizes.sum())
+        return Payoffs(
+            int(sizes[tried].sum()), caught, float((sizes * gain)[tried].sum()), earned - self.publisher_loss * caught
+        )
+
+
+# What the data say about who is in them, and how large the crowd is in the population.
+@dataclass(frozen=True)
+class Presence:
+    """Delta-presence (Nergiz et al. 2007) and k-map (Sweeney 2002) of a sample in a population."""
+
+    lowest: float
+    """Least probability that a person of the population is in the data."""
+    highest: float
+    """Largest such probability; 1 means somebody's membership is certain."""
+    k_map: int
+    """Least number of people in the population who look like a person in the data."""
+    uncovered: int
+    """People in the data for whom the population shows fewer people than the data; counted with the data's number."""
+
+    def to_dict(self) -> dict[str, float | int]:
+        """For JSON."""
+        return asdict(self)
+
+
+def linked_sizes(sample: Classes, population: Classes) -> tuple[Ints, int]:
+    """F_j for each sample class, never below f_j, and the number of people for whom it had to be raised."""
+    found = sample.link(population)
+    short = found < sample.sizes
+    return np.where(short, sample.sizes, found), int(sample.sizes[short].sum())
+
+
+def presence(sample: Classes, population: Classes) -> Presence:
+    """How sure an adversary can be that somebody is in the data."""
+    linked, uncovered = linked_sizes(sample, population)
+    shares = sample.sizes / linked
+    coarse = population.project(sample.names).at(sample.levels)
+    met = int((sample.link(population) > 0).sum())
+    lowest = float(shares.min()) if met == len(coarse) else 0.0
+    return Presence(lowest, float(shares.max()), int(linked.min()), uncovered)
