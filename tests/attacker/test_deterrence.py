@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from discreet.attacker import Attack
 from discreet.attacker.deterrence import LARGEST, deterring_penalties, deterring_prices
-from discreet.attacker.pieces import Pieces, steps
+from discreet.attacker.piecewise import Pieces, steps
 from discreet.errors import UsageError
 from tests.attacker.brute import Brute, policies
 from tests.attacker.strategies import PUBLISHED, attacks, wavering

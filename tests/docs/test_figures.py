@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from discreet.anonymity import board
-from discreet.attacker import checks, deterrence, horizon, several
+from discreet.attacker import bellman, checks, deterrence
+from discreet.attacker.extensions import several_tables
 from discreet.attacker.parameters import Parameters
 from discreet.gateway.conversation import MEBIBYTE, Limits
 from discreet.ledger import ledger
@@ -77,12 +78,12 @@ def stated() -> Iterator[tuple[str, str]]:
     yield "how-to/read-your-data.md", f"**A table has {wide}**, in the browser {Settings().most_columns}"
     pairs = max(columns for columns in range(2_000) if combinations.pairs_affordable(columns))
     yield limits, f"at most {combinations.MOST:,} combinations, so of more than {pairs} columns at each alone"
-    yield limits, f"up to {horizon.MOST:,} people, and groups of more than {checks.PLANNED:,} are refused"
+    yield limits, f"up to {bellman.MOST:,} people, and groups of more than {checks.PLANNED:,} are refused"
     yield limits, f"lattices of up to {board.MOST_NODES:,} nodes"
-    yield "explain/planning-adversary.md", f"up to {horizon.MOST:,} people"
+    yield "explain/planning-adversary.md", f"up to {bellman.MOST:,} people"
     yield "explain/planning-adversary.md", f"discount, {Parameters.discount} unless given"
     yield "explain/deterrence.md", f"{deterrence.LARGEST:,} people"
-    yield "explain/deterrence.md", f"Up to {several.MOST_TABLES} tables"
+    yield "explain/deterrence.md", f"Up to {several_tables.MOST_TABLES} tables"
     yield "reference/deterrence.md", f"{deterrence.LARGEST:,} people"
     yield "explain/gateway.md", f"are read up to {Limits().message // MEBIBYTE} MiB"
     yield "explain/elicitation.md", f"of this expert: {joint.COMPARING} and {joint.RATING}"

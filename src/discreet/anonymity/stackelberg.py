@@ -7,7 +7,7 @@ sees both and answers with his best plan. What the publisher minimises is
 
 At a given node the expected number of re-identified people is a falling step function of the penalty, so its best
 penalty is the lowest one or one at which some group of people is left alone, or attacked less far. Those penalties are
-known exactly for each group size (`discreet.attacker.pieces`), so trying them at every node misses nothing.
+known exactly for each group size (`discreet.attacker.piecewise`), so trying them at every node misses nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from discreet.anonymity.board import Board
 from discreet.attacker import Attack
 from discreet.attacker.checks import amount, whole
-from discreet.attacker.pieces import Pieces, steps
+from discreet.attacker.piecewise import Pieces, steps
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable, count
 from discreet.kernel.arrays import Floats, Ints

@@ -1,14 +1,14 @@
 """The planning adversary: whether re-identifying a record pays, how far he goes, and what deters him."""
 
 from discreet.attacker.attack import Attack
-from discreet.attacker.attacked import Attacked, Outcome
 from discreet.attacker.deterrence import deterring_penalties, deterring_prices
+from discreet.attacker.extensions.several_tables import External, Shopping
+from discreet.attacker.extensions.shared_purchase import Shared
+from discreet.attacker.extensions.uncertain import RiskDistribution, from_quantiles, lognormal, normal, uniform
+from discreet.attacker.extensions.unconfirmed import Unconfirmed
 from discreet.attacker.plan import Baseline, Gamble, Plan, Thresholds
-from discreet.attacker.several import External, Shopping
-from discreet.attacker.shared import Shared
+from discreet.attacker.population import Attacked, Outcome
 from discreet.attacker.simulated import Simulated
-from discreet.attacker.uncertain import RiskDistribution, from_quantiles, lognormal, normal, uniform
-from discreet.attacker.unconfirmed import Unconfirmed
 
 __all__ = [
     "Attack",

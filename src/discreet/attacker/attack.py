@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.attacker.attacked import Attacked, strike
 from discreet.attacker.belief import believe
+from discreet.attacker.bellman import Horizon
 from discreet.attacker.checks import group_sizes
-from discreet.attacker.horizon import Horizon
 from discreet.attacker.parameters import Parameters
 from discreet.attacker.plan import Baseline, Gamble, Plan, Thresholds
+from discreet.attacker.population import Attacked, strike
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.notebook import card
 
 if TYPE_CHECKING:
-    from discreet.attacker.several import External, Shopping
-    from discreet.attacker.shared import Shared
+    from discreet.attacker.extensions.several_tables import External, Shopping
+    from discreet.attacker.extensions.shared_purchase import Shared
+    from discreet.attacker.extensions.uncertain import Distribution, RiskDistribution
+    from discreet.attacker.extensions.unconfirmed import Unconfirmed
     from discreet.attacker.simulated import Sampler, Simulated
-    from discreet.attacker.uncertain import Distribution, RiskDistribution
-    from discreet.attacker.unconfirmed import Unconfirmed
 
 
 @dataclass(frozen=True)
@@ -164,19 +164,19 @@ class Attack(Parameters):
 
     def shared(self, sizes: Sequence[int] | Ints, counts: Sequence[int] | Ints | None = None, **belief: Any) -> Shared:
         """What he does when one purchase of the external table serves all records."""
-        from discreet.attacker.shared import share
+        from discreet.attacker.extensions.shared_purchase import share
 
         return share(self, sizes, counts, **belief)
 
     def several(self, candidates: int, tables: Mapping[str, External], *, links: bool = True) -> Shopping:
         """What he does when several external tables, each with some of the candidates, are for sale."""
-        from discreet.attacker.several import shop
+        from discreet.attacker.extensions.several_tables import shop
 
         return shop(self, candidates, tables, links=links)
 
     def uncertain(self, size: int, **amount: Distribution) -> RiskDistribution:
         """The exact distribution of the risk when his gain, or the penalty, has a distribution."""
-        from discreet.attacker.uncertain import risk_distribution
+        from discreet.attacker.extensions.uncertain import risk_distribution
 
         return risk_distribution(self, size, **amount)
 
@@ -190,6 +190,6 @@ class Attack(Parameters):
         self, sizes: Sequence[int] | Ints, *, true_positive: float = 1.0, false_positive: float = 0.0
     ) -> Unconfirmed:
         """What he does when he cannot be sure that he found the right person."""
-        from discreet.attacker.unconfirmed import unconfirmed
+        from discreet.attacker.extensions.unconfirmed import unconfirmed
 
         return unconfirmed(self, sizes, true_positive=true_positive, false_positive=false_positive)

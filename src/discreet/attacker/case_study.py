@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.attacker.attack import Attack
-from discreet.attacker.attacked import Attacked
+from discreet.attacker.population import Attacked
 from discreet.attacker.targets import Targets
 from discreet.kernel import Classes
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.attacker.checks import number, planned_through, probability, whole
-from discreet.attacker.pieces import AMOUNTS, Pieces
+from discreet.attacker.piecewise import AMOUNTS, Pieces
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats
 

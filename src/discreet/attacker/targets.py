@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.attacker.attacked import Attacked, expectations, plan_for
 from discreet.attacker.belief import Binomial
+from discreet.attacker.population import Attacked, expectations, plan_for
 from discreet.attacker.table import PlanTable
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints

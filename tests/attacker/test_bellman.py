@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.attacker import Attack, horizon
-from discreet.attacker.horizon import Horizon
+from discreet.attacker import Attack, bellman
+from discreet.attacker.bellman import Horizon
 from discreet.attacker.table import PlanTable
 from discreet.errors import UsageError
 from tests.attacker.strategies import PUBLISHED, attacks, wavering
@@ -26,7 +26,7 @@ reckless = Attack(**{**PUBLISHED, "exploit_cost": 0, "penalty": 10, "discount": 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything beyond a few sizes is far."""
     for name, value in {"FIRST": 4, "NEAR": 16, "MOST": 64, "MOST_BY_FORMULA": 64, "PROBES": 3}.items():
-        monkeypatch.setattr(horizon, name, value)
+        monkeypatch.setattr(bellman, name, value)
 
 
 @pytest.mark.usefixtures("small")

@@ -1,7 +1,7 @@
 """One uncertain amount: the exact distribution of the risk when the adversary's gain, or the penalty, is not known.
 
 The risk is a step function, rising with the gain and falling with the penalty. All its steps are found exactly
-(`discreet.attacker.pieces`), so the probability of each risk is that of an interval of amounts: no simulation. An
+(`discreet.attacker.piecewise`), so the probability of each risk is that of an interval of amounts: no simulation. An
 amount that the distribution puts below 0 counts as 0.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.attacker.checks import number, planned_through, probability
-from discreet.attacker.pieces import Along, Pieces, Steps, steps
+from discreet.attacker.piecewise import Along, Pieces, Steps, steps
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats
 

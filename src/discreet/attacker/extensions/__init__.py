@@ -1,0 +1,1 @@
+"""Extensions of the attack: other purchases, uncertain amounts, unconfirmed success."""
