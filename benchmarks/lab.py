@@ -59,8 +59,7 @@ def measure(folder: Path) -> None:
     from tests.web.client import CHEAP, make_accounts, signed_in
     from tests.web.lab_data import keep_dataset
 
-    from discreet.attacker.population import plan_for
-    from discreet.attacker.targets import Targets
+    from discreet.attacker.population import Targets, plan_for
     from discreet.kernel import Classes
     from discreet.web import Settings, create_app
     from discreet.web.lab.query import read

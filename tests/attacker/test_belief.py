@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet.attacker import Attack
-from discreet.attacker.table import PlanTable, _all_or_nothing, _backwards
+from discreet.attacker.bellman import PlanTable, _all_or_nothing, _backwards
 from discreet.errors import UsageError
 from tests.attacker.strategies import PUBLISHED, attacks
 from tests.examples import examples

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet.anonymity import board
-from discreet.attacker import bellman, checks, deterrence
+from discreet.attacker import bellman, deterrence, parameters
 from discreet.attacker.extensions import several_tables
 from discreet.attacker.parameters import Parameters
 from discreet.gateway.conversation import MEBIBYTE, Limits
@@ -78,7 +78,7 @@ def stated() -> Iterator[tuple[str, str]]:
     yield "how-to/read-your-data.md", f"**A table has {wide}**, in the browser {Settings().most_columns}"
     pairs = max(columns for columns in range(2_000) if combinations.pairs_affordable(columns))
     yield limits, f"at most {combinations.MOST:,} combinations, so of more than {pairs} columns at each alone"
-    yield limits, f"up to {bellman.MOST:,} people, and groups of more than {checks.PLANNED:,} are refused"
+    yield limits, f"up to {bellman.MOST:,} people, and groups of more than {parameters.PLANNED:,} are refused"
     yield limits, f"lattices of up to {board.MOST_NODES:,} nodes"
     yield "explain/planning-adversary.md", f"up to {bellman.MOST:,} people"
     yield "explain/planning-adversary.md", f"discount, {Parameters.discount} unless given"

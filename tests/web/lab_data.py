@@ -7,7 +7,7 @@ import json
 from fastapi import FastAPI
 from sqlalchemy import insert
 
-from discreet.attacker.targets import Targets
+from discreet.attacker.population import Targets
 from discreet.store.tables.datasets import DATASET, JOB, RESULT
 from tests.web.samples import account_number
 

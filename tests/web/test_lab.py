@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.attacker import Attack
-from discreet.attacker.targets import Targets
+from discreet.attacker.population import Targets
 from discreet.errors import UsageError
 from discreet.web import Settings, create_app
 from discreet.web.datasets import demo

@@ -14,7 +14,7 @@ from discreet.anonymity.engines import roller_for
 from discreet.anonymity.evaluate import ByClasses, BySize
 from discreet.anonymity.losses import make_loss
 from discreet.anonymity.problem import Node, Problem
-from discreet.attacker.checks import probability
+from discreet.attacker.parameters import probability
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Floats, Ints

@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.anonymity.board import Board
 from discreet.attacker import Attack
-from discreet.attacker.checks import amount, whole
+from discreet.attacker.parameters import amount, whole
 from discreet.attacker.piecewise import Pieces, steps
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable, count

@@ -4,11 +4,17 @@ from discreet.attacker.attack import Attack
 from discreet.attacker.deterrence import deterring_penalties, deterring_prices
 from discreet.attacker.extensions.several_tables import External, Shopping
 from discreet.attacker.extensions.shared_purchase import Shared
-from discreet.attacker.extensions.uncertain import RiskDistribution, from_quantiles, lognormal, normal, uniform
+from discreet.attacker.extensions.uncertain import (
+    RiskDistribution,
+    Simulated,
+    from_quantiles,
+    lognormal,
+    normal,
+    uniform,
+)
 from discreet.attacker.extensions.unconfirmed import Unconfirmed
 from discreet.attacker.plan import Baseline, Gamble, Plan, Thresholds
 from discreet.attacker.population import Attacked, Outcome
-from discreet.attacker.simulated import Simulated
 
 __all__ = [
     "Attack",

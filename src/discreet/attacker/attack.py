@@ -17,8 +17,7 @@ import numpy as np
 
 from discreet.attacker.belief import believe
 from discreet.attacker.bellman import Horizon
-from discreet.attacker.checks import group_sizes
-from discreet.attacker.parameters import Parameters
+from discreet.attacker.parameters import Parameters, group_sizes
 from discreet.attacker.plan import Baseline, Gamble, Plan, Thresholds
 from discreet.attacker.population import Attacked, strike
 from discreet.errors import UsageError
@@ -29,9 +28,8 @@ from discreet.kernel.notebook import card
 if TYPE_CHECKING:
     from discreet.attacker.extensions.several_tables import External, Shopping
     from discreet.attacker.extensions.shared_purchase import Shared
-    from discreet.attacker.extensions.uncertain import Distribution, RiskDistribution
+    from discreet.attacker.extensions.uncertain import Distribution, RiskDistribution, Sampler, Simulated
     from discreet.attacker.extensions.unconfirmed import Unconfirmed
-    from discreet.attacker.simulated import Sampler, Simulated
 
 
 @dataclass(frozen=True)
@@ -182,7 +180,7 @@ class Attack(Parameters):
 
     def simulated(self, size: int, random: np.random.Generator, draws: int = 10_000, **amounts: Sampler) -> Simulated:
         """The distribution of the risk when several amounts have distributions, by Monte Carlo."""
-        from discreet.attacker.simulated import simulate
+        from discreet.attacker.extensions.uncertain import simulate
 
         return simulate(self, size, random, draws, **amounts)
 

@@ -1,4 +1,4 @@
-"""How far the planning has to go: tables of plans that reach no further than they are asked to.
+"""Bellman recursion for many group sizes at once, as far as it is needed.
 
 V_start never grows with the group, so a table ends where nobody starts. An adversary with next to nothing to lose starts
 in any group; for him only the sizes asked for are planned, and thresholds are found by halving. That is exact:
@@ -11,18 +11,116 @@ in any group; for him only the sizes asked for are planned, and thresholds are f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
+from numpy.polynomial.legendre import leggauss
 
-from discreet.attacker.checks import PLANNED
-from discreet.attacker.parameters import Parameters
+from discreet.attacker.parameters import PLANNED, Parameters
 from discreet.attacker.plan import Thresholds
-from discreet.attacker.table import PlanTable
 from discreet.errors import UsageError
-from discreet.kernel.arrays import Flags, Ints
+from discreet.kernel.arrays import Flags, Floats, Ints
+
+
+# The plan for many group sizes at once: the reduced Bellman recursion as one table.
+#
+# With g candidates, i of them tried and j penalties charged (one due now included), the next exploit is worth
+# Q_j(i) = -C_e + gamma [s_i G - d_i C_p 1{j<n_f} + (1-s_i)((1-d_i) W_j(i+1) + d_i W_min(j+1,n_f)(i+1))] with
+# s_i = 1/(g/p - i), W = max(0, Q) and W_j(g) = 0. Columns of the table are group sizes; it is filled by candidates
+# that remain, r = g - i, so that one step of numpy serves all sizes of at least r.
+#
+# Where every exploit risks the same fine, the recursion has a closed form (`_all_or_nothing`).
+@dataclass(frozen=True, eq=False)
+class PlanTable:
+    """What the adversary does once he has linked, for each of some group sizes."""
+
+    sizes: Ints
+    start: Floats
+    """V_start: what the first exploit is worth, 0 if he does not try."""
+    access: Floats
+    """V_access: what having the external table is worth, 0 for an empty group."""
+    exploits: Ints
+    """Exploits on the way on which he is never detected and never right; none if linking does not pay."""
+    success: Floats
+    """Probability that the plan, once begun, ends in success."""
+    tries: Floats
+    """Expected exploits."""
+    penalties: Floats
+    """Expected penalties."""
+
+    @classmethod
+    def of(cls, parameters: Parameters, sizes: Ints) -> PlanTable:
+        """Plan for these sizes, which rise."""
+        parameters = parameters.within(int(sizes.max(initial=0)))
+        plan = _all_or_nothing if parameters.risks_the_same_at_every_exploit else _backwards
+        start, path, success, tries, penalties = plan(parameters, sizes)
+        access = np.maximum(0, -parameters.link_cost + parameters.discount * start) * (sizes > 0)
+        return cls(sizes, start, access, (path * (access > 0)).astype(np.int64), success, tries, penalties)
+
+    def at(self, places: Ints) -> PlanTable:
+        """Some of its columns."""
+        return PlanTable(*(getattr(self, field.name)[places] for field in fields(self)))
+
+
+def _all_or_nothing(p: Parameters, sizes: Ints) -> tuple[Floats, ...]:
+    """The plan where each exploit risks the same: he tries everybody or nobody.
+
+    After i failures he is still there with probability 1 - i p/g, so that m exploits are worth
+    sum_{i<m} gamma^i (1 - i p/g) [gamma (s_i G - d C_p) - C_e]. The bracket rises with i, so the best m is 0 or g.
+    """
+    plain, rising = discounted(p.discount, sizes)
+    share = p.prior / np.maximum(sizes, 1)
+    caught = float(p.detection(np.zeros(1, dtype=np.int64))[0])
+    burden = p.exploit_cost + p.discount * caught * float(p.penalties[0])
+    worth = p.discount * share * p.gain * plain - burden * (plain - share * rising)
+    goes = worth > 0
+    tries: Floats = goes * (sizes - share * (sizes * (sizes - 1.0) / 2))
+    charged: Floats = caught * tries
+    if p.detection_slope != 0:
+        seen, later = detections(p, sizes)
+        charged = np.where(goes, seen - share * later, 0.0)
+    if p.max_penalties is not None:
+        charged = np.zeros(len(sizes))
+    path: Floats = np.where(goes, sizes, 0).astype(np.float64)
+    success: Floats = np.where(goes, p.prior, 0.0)
+    return np.maximum(worth, 0), path, success, tries, charged
+
+
+def _backwards(p: Parameters, sizes: Ints) -> tuple[Floats, ...]:
+    """The recursion from the last candidate on; the expectations follow the plan undiscounted (equation 5)."""
+    most = int(sizes.max(initial=0))
+    worth = np.zeros((p.levels, len(sizes)))
+    ahead = np.zeros((4, p.levels, len(sizes)))  # path, success, tries, penalties
+    detection, fine = p.detection(np.arange(most)), p.penalties[:, None]
+    charged = p.chargeable[:, None]
+    first = np.searchsorted(sizes, np.arange(most + 1))
+    for left in range(1, most + 1):
+        inside = slice(first[left], None)
+        tried = sizes[inside] - left
+        right, caught = 1 / (sizes[inside] / p.prior - tried), detection[tried]
+        now = right * p.gain - caught * fine + _then(worth[:, inside], right, caught)
+        now = p.discount * now - p.exploit_cost
+        reached = _then(ahead[1:, :, inside], right, caught)
+        reached[0] += right
+        reached[1] += 1
+        reached[2] += caught * charged
+        acts = now > 0
+        ahead[0, :, inside] = (ahead[0, :, inside] + 1) * acts
+        ahead[1:, :, inside] = reached * acts
+        worth[:, inside] = np.maximum(now, 0)
+    return worth[0], *ahead[:, 0]
+
+
+def _then(ahead: Floats, right: Floats, caught: Floats) -> Floats:
+    """What is ahead after a failure: undetected, or detected with one more penalty charged."""
+    if ahead.shape[-2] == 1:
+        return np.asarray((1 - right) * ahead)
+    after = np.concatenate([ahead[..., 1:, :], ahead[..., -1:, :]], axis=-2)
+    return np.asarray((1 - right) * (ahead + caught * (after - ahead)))
+
 
 FIRST = 64
 """Sizes in the first table; it is doubled until nobody starts."""
@@ -162,3 +260,79 @@ def too_large(otherwise: str) -> UsageError:
         f"This adversary attacks even groups of {MOST:,}, and one of more than {PLANNED:,} is too large to plan.",
         remedy=f"Give him a cost per exploit, or {otherwise}.",
     )
+
+
+# Sums over the exploits of a long way through all candidates: added up as far as that is cheap, by formula beyond.
+#
+# The first `ADDED` terms are added one by one. What comes after them is smooth: powers of the discount have closed forms, and
+# a logistic curve is constant beyond some point and so slow before it that its integral stands for the sum.
+ADDED = 2**20
+"""Terms that are added one by one."""
+NOTHING = -746.0
+"""Natural logarithm of what a double takes for zero."""
+FLAT = 700.0
+"""Log-odds beyond which the chance of detection is taken for constant."""
+PANEL = 1.0
+"""Widest change of the log-odds over which one rule of quadrature is used."""
+NODES, WEIGHTS = leggauss(12)
+
+
+def discounted(discount: float, sizes: Ints) -> tuple[Floats, Floats]:
+    """The sums of gamma^i and of i gamma^i over i below each size."""
+    if discount == 1:
+        return sizes.astype(np.float64), sizes * (sizes - 1.0) / 2
+    lost = math.ceil(NOTHING / math.log(discount))
+    steps = np.arange(min(int(sizes.max(initial=0)), lost, ADDED))
+    weights = discount ** steps.astype(np.float64)
+    plain, rising = (_added(part, sizes) for part in (weights, steps * weights))
+    if lost > ADDED:
+        for place in np.flatnonzero(sizes > ADDED):
+            plain[place], rising[place] = _of_powers(math.log(discount), float(sizes[place]))
+    return plain, rising
+
+
+def detections(p: Parameters, sizes: Ints) -> tuple[Floats, Floats]:
+    """The sums of d(i) and of i d(i) over i below each size, where d is the chance that exploit i is detected."""
+    steps = np.arange(min(int(sizes.max(initial=0)), ADDED))
+    caught = p.detection(steps)
+    plain, rising = (_added(part, sizes) for part in (caught, steps * caught))
+    for place in np.flatnonzero(sizes > ADDED):
+        more = _of_detections(p, ADDED, int(sizes[place]))
+        plain[place] += more[0]
+        rising[place] += more[1]
+    return plain, rising
+
+
+def _added(terms: Floats, sizes: Ints) -> Floats:
+    found: Floats = np.concatenate([[0.0], np.cumsum(terms)])[np.minimum(sizes, len(terms))]
+    return found
+
+
+def _of_powers(log: float, n: float) -> tuple[float, float]:
+    """Both sums over i < n, by their closed forms; where these would lose digits, by the series in log gamma."""
+    if -log * n < 1e-4:
+        i, squares, cubes = n * (n - 1) / 2, (n - 1) * n * (2 * n - 1) / 6, (n * (n - 1) / 2) ** 2
+        return n + log * i + log * log * squares / 2, i + log * squares + log * log * cubes / 2
+    left, gone = -math.expm1(log * n), -math.expm1(log)
+    return left / gone, (math.exp(log) * left / gone - n * math.exp(log * n)) / gone
+
+
+def _of_detections(p: Parameters, begin: int, end: int) -> tuple[float, float]:
+    """The sums of d(i) and of i d(i) over begin <= i < end, of a slope that is not zero."""
+    flat = (math.copysign(FLAT, p.detection_slope) - p.detection_intercept) / p.detection_slope
+    bend = end if flat >= end else math.ceil(max(flat, begin))
+    plain, rising = _integral(p, begin - 0.5, bend - 0.5)
+    level = float(p.detection(np.array([bend]))[0])
+    return plain + level * (end - bend), rising + level * (end - bend) * (end + bend - 1) / 2
+
+
+def _integral(p: Parameters, begin: float, end: float) -> tuple[float, float]:
+    """The integrals of d(x) and x d(x): what the sums over the whole numbers between come to, each in its middle."""
+    if end <= begin:
+        return 0.0, 0.0
+    panels = max(1, math.ceil(abs(p.detection_slope) * (end - begin) / PANEL))
+    half = (end - begin) / panels / 2
+    middles = begin + half * (2 * np.arange(panels) + 1)
+    places = (middles[:, None] + half * NODES[None, :]).ravel()
+    terms = half * np.tile(WEIGHTS, panels) * p.detection(places)
+    return float(terms.sum()), float((places * terms).sum())

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.attacker.attack import Attack
-from discreet.attacker.population import Attacked
-from discreet.attacker.targets import Targets
+from discreet.attacker.population import Attacked, Targets
 from discreet.kernel import Classes
 
 PUBLISHED: Mapping[str, float] = MappingProxyType(

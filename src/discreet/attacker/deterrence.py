@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.attacker.checks import group_sizes, probability
+from discreet.attacker.parameters import group_sizes, probability
 from discreet.attacker.piecewise import SLACK, Pieces
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints

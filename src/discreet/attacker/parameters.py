@@ -1,16 +1,21 @@
-"""What the adversary gains, pays and risks."""
+"""Parameters of an attack: gain, cost, penalty; the publisher's losses; the attack file."""
 
 from __future__ import annotations
 
+import math
+import tomllib
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
-from discreet.kernel.arrays import Floats
+from discreet.errors import DataError, PolicyError, UsageError
+from discreet.kernel import Classes
+from discreet.kernel.arrays import Floats, Ints, Label, total
+from discreet.kernel.classes import Spread
 
 LARGEST = float(np.finfo(np.float64).max)
 SMALLEST = 1e-200
@@ -105,3 +110,151 @@ class Parameters:
         with np.errstate(over="ignore"):
             odds = np.clip(self.detection_intercept + self.detection_slope * attempts, -700.0, 700.0)
         return np.asarray(1 / (1 + np.exp(-odds)))
+
+
+# What a re-identification costs the publisher: the same for everybody, or what a column says.
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """The loss per person, by class of people who look alike."""
+
+    mean: Floats
+    highest: Floats
+    column: str | None = None
+    """Where it was read; None if it is the same for everybody."""
+
+    @classmethod
+    def of(cls, loss: float | str, sample: Classes) -> Losses:
+        """From a number, or the name of a column that was counted along."""
+        if isinstance(loss, str):
+            return cls._from_column(sample, loss)
+        each = amount(loss, "The loss per record", remedy="Give 0 or more, or the name of a column.")
+        return cls(np.full(len(sample), each), np.full(len(sample), each))
+
+    @classmethod
+    def _from_column(cls, sample: Classes, name: str) -> Losses:
+        if name not in sample.spreads:
+            raise UsageError(
+                f"The losses in column '{name}' were not counted with these classes.",
+                remedy="Give a table, or classes counted with that column: table.classes(sensitive=[...]).",
+            )
+        spread = sample.spreads[name]
+        amounts = _amounts(spread)[spread.codes]
+        sums = np.bincount(spread.owners, weights=amounts * spread.counts, minlength=len(sample))
+        highest = np.zeros(len(sample))
+        np.maximum.at(highest, spread.owners, amounts)
+        return cls(sums / np.maximum(total(spread.owners, spread.counts, len(sample)), 1), highest, name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"column": self.column, "highest": float(self.highest.max(initial=0.0))}
+
+
+def _amounts(spread: Spread) -> Floats:
+    amounts = [_amount(value) for value in spread.values]
+    people = sum(int(count) for amount, count in zip(amounts, spread.overall, strict=True) if amount is None)
+    if people:
+        raise DataError(
+            f"Column '{spread.name}' should hold what a re-identification costs, but for {people:,} people it holds no number from 0 up.",
+            remedy="Fill or correct these cells, or give one loss for everybody.",
+        )
+    return np.array(amounts, dtype=np.float64)
+
+
+def _amount(value: Label) -> float | None:
+    try:
+        amount = float(str(value))
+    except ValueError:
+        return None
+    return amount if math.isfinite(amount) and amount >= 0 else None
+
+
+# The file in which an adversary is written down: one section [attack] with what he gains, pays and risks.
+def read_attack(file: Path) -> dict[str, Any]:
+    """The parameters in a file, as `Attack.from_dict` takes them."""
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PolicyError(
+            f"{file} cannot be read ({type(error).__name__}).", remedy=f"discreet attack init --out {file} writes one."
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise PolicyError(f"{file} is not TOML: {error}", remedy="discreet attack init writes a correct one.") from None
+    section = content.pop("attack", None)
+    if not isinstance(section, dict) or content:
+        extra = f"; '{next(iter(content))}' does not belong there" if content else ""
+        raise PolicyError(
+            f"{file} needs one section [attack]{extra}.", remedy="discreet attack init writes a correct one."
+        )
+    return dict(section)
+
+
+# What callers ask with: probabilities, whole numbers, group sizes.
+MOST_PEOPLE = 2**53
+"""Numbers of people up to which a float counts each."""
+PLANNED = 2**16
+"""The largest group that is gone through candidate by candidate."""
+
+
+def probability(value: Any, name: str, *, remedy: str) -> float:
+    """A number between 0 and 1.
+
+    >>> probability(0.2, "max_risk", remedy="")
+    0.2
+    """
+    if not _is_number(value) or not 0 <= value <= 1:
+        raise UsageError(f"{name} lies between 0 and 1.", remedy=remedy)
+    return float(value)
+
+
+def number(value: Any, name: str, *, remedy: str) -> float:
+    """Any number, infinite ones included."""
+    if not _is_number(value):
+        raise UsageError(f"{name} must be a number.", remedy=remedy)
+    return float(value)
+
+
+def amount(value: Any, name: str, *, remedy: str) -> float:
+    """A finite number that is not negative."""
+    if not _is_number(value) or not 0 <= value < np.inf:
+        raise UsageError(f"{name} must be a number and not negative.", remedy=remedy)
+    return float(value)
+
+
+def whole(value: Any, name: str, *, remedy: str) -> int:
+    """A whole number from 1 up."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise UsageError(f"{name} is a whole number from 1 up.", remedy=remedy)
+    return int(value)
+
+
+def group_sizes(sizes: Any) -> Ints:
+    """Whole numbers from 0 up, in one list; or one number.
+
+    >>> group_sizes([3, 5]), group_sizes(4)
+    (array([3, 5]), array([4]))
+    """
+    try:
+        groups = np.atleast_1d(np.asarray(sizes))
+    except ValueError:
+        groups = np.zeros((1, 1))  # lists of different lengths
+    whole = groups.dtype.kind in "iu" or not groups.size
+    if groups.ndim != 1 or not whole or groups.min(initial=0) < 0 or groups.max(initial=0) > MOST_PEOPLE:
+        raise UsageError(
+            "Group sizes are whole numbers from 0 up, in one list.",
+            remedy="Give how many people look like each target.",
+        )
+    return groups.astype(np.int64)
+
+
+def planned_through(size: Any) -> Ints:
+    """One group, not so large that going through it candidate by candidate would take too long."""
+    group = group_sizes(size)
+    if len(group) != 1 or group[0] > PLANNED:
+        raise UsageError(
+            f"size is the number of people in one group, up to {PLANNED:,}.", remedy="Ask about one group at a time."
+        )
+    return group
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

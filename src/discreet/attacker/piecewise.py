@@ -1,4 +1,4 @@
-"""The plan as a function of one amount, the penalty or the gain: exact linear pieces, and where each of them ends.
+"""Plan as a piecewise-linear function of penalty or gain, with exact breakpoints.
 
 Under a fixed plan everything is worth a line in the amount. So lines (constant and slope) go through the recursion of
 `discreet.attacker.table` instead of numbers; a plan holds until the first line of an act that he would really come to
@@ -10,12 +10,13 @@ The amount runs in the direction in which he does less: it is the penalty itself
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from discreet.attacker.attack import Attack
 from discreet.attacker.parameters import Parameters
 from discreet.kernel.arrays import Flags, Floats, Ints
 
@@ -190,3 +191,45 @@ def steps(parameters: Parameters, sizes: Sequence[int] | Ints, along: Along, *, 
         amounts[waiting] = here.end
         waiting = waiting[np.isfinite(here.end)]
     return [Steps(np.array(starts), np.array(risks)) for starts, risks in found]
+
+
+# The densities at which an adversary who does not know the group buys the external table: one interval.
+LOWEST, HIGHEST = 1e-4, 1e4
+"""Numbers of people expected to look alike between which the interval is looked for."""
+GRID = 400
+CLOSE = 1e-9
+
+
+def gamble_values(attack: Attack, expected: Floats, people: int) -> Floats:
+    """What buying is worth where so many of so many people are expected to look alike."""
+    found = attack.unknown(expected / people, people, np.ones(len(expected), dtype=np.int64))
+    return found.value_raw
+
+
+def buying(attack: Attack, people: int) -> tuple[float, float] | None:
+    """The fewest and the most people expected to look alike at which he still buys; None if he never does.
+
+    >>> his = Attack(prior=0.63, gain=8000, access_cost=100, link_cost=0, exploit_cost=10, penalty=10000, max_penalties=1)
+    >>> [round(end, 2) for end in buying(his, 6_018_999)]
+    [0.03, 49.13]
+    """
+    grid = np.geomspace(LOWEST, min(HIGHEST, people / 2), GRID)
+    pays = gamble_values(attack, grid, people) > 0
+    if not pays.any():
+        return None
+    first, last = int(np.argmax(pays)), GRID - 1 - int(np.argmax(pays[::-1]))
+
+    def buys(expected: float) -> bool:
+        return bool(gamble_values(attack, np.array([expected]), people)[0] > 0)
+
+    low = grid[0] if first == 0 else _turn(buys, inside=grid[first], outside=grid[first - 1])
+    high = grid[-1] if last == GRID - 1 else _turn(buys, inside=grid[last], outside=grid[last + 1])
+    return float(low), float(high)
+
+
+def _turn(buys: Callable[[float], bool], *, inside: float, outside: float) -> float:
+    """The last place at which he buys, by halving."""
+    while abs(outside - inside) > CLOSE * inside:
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if buys(middle) else (inside, middle)
+    return inside

@@ -1,6 +1,6 @@
 """The attack as a factored Markov decision process, written out literally: states, actions, rewards, transitions.
 
-The table of `discreet.attacker.table` is a reduction of this. Here nothing is reduced, so that the reduction can be
+The table of `discreet.attacker.bellman` is a reduction of this. Here nothing is reduced, so that the reduction can be
 checked, and so that solvers for decision processes in general can be set to work on it.
 """
 

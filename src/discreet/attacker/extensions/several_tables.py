@@ -1,4 +1,4 @@
-"""Several external tables for sale: which does the adversary buy, in which order, and how far does he get?
+"""Several external tables for sale: which to buy, in which order, how far.
 
 A class of N candidates look like the target; he is one of them with probability `prior`, each as likely as another.
 Table j holds the candidates A_j at price c_j. In state (bought tables S, exploits made i) he may
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacker.checks import amount, group_sizes, whole
+from discreet.attacker.parameters import amount, group_sizes, whole
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats, Ints
 

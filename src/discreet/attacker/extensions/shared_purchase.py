@@ -1,4 +1,4 @@
-"""One purchase for all records: who buys the external table once has it for every record he wants to attack.
+"""Shared purchase: the external table is bought once for all records.
 
 V0_raw = -C_d + gamma * sum over records of E[V_access(G_r)]. That is exact: once the table is there, the attacks run
 side by side, each with its own clock and its own penalties, so that none of them changes what another is worth.

@@ -1,4 +1,4 @@
-"""Unconfirmed success: he cannot be sure that the person he exploits is the target.
+"""Unconfirmed success: the attacker cannot be sure that the person is the target.
 
 Each exploit comes with an answer, yes or no. The target answers yes with the true-positive rate alpha, anybody else
 with the false-positive rate beta. At the first yes he stops; the gain comes only if it was the target. Nobody is asked
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.attacker.checks import probability
+from discreet.attacker.parameters import probability
 from discreet.kernel.arrays import Flags, Floats, Ints
 
 if TYPE_CHECKING:

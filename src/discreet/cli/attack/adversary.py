@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from discreet.attacker import Attack
-from discreet.attacker.attackfile import read_attack
 from discreet.attacker.case_study import PUBLISHED
+from discreet.attacker.parameters import read_attack
 from discreet.cli import console
 from discreet.errors import UsageError
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from discreet.attacker import Attack, Attacked
-from discreet.attacker.targets import Targets
+from discreet.attacker.population import Targets
 
 UNHEARD = 1e15
 """No amount from here on deters anybody: it cannot be paid."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from discreet.attacker.targets import Expected, Staircase
+from discreet.attacker.population import Expected, Staircase
 from discreet.report.attack.case import Case
 from discreet.report.attack.fates import KNOWN, UNKNOWN
 from discreet.report.attack.words import at_least

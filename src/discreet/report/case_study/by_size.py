@@ -6,7 +6,7 @@ import numpy as np
 
 from discreet.attacker import Plan
 from discreet.attacker.case_study import SETTINGS, CaseStudy
-from discreet.attacker.interval import buying, gamble_values
+from discreet.attacker.piecewise import buying, gamble_values
 from discreet.report.attack.chance import stepped
 from discreet.report.case_study.words import NAMES
 from discreet.report.components import Figure, Table

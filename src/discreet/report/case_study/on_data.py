@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.attacker import Attack
 from discreet.attacker.case_study import SETTINGS, CaseStudy
-from discreet.attacker.targets import Staircase
+from discreet.attacker.population import Staircase
 from discreet.report.attack.words import at_least, expected
 from discreet.report.case_study.words import NAMES
 from discreet.report.components import Figure, Table

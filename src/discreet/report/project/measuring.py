@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from discreet.attacker import Attack, Attacked
-from discreet.attacker.attackfile import read_attack
+from discreet.attacker.parameters import read_attack
 from discreet.kernel import Classes
 from discreet.policy import Policy
 from discreet.report.project.projectfile import ProjectFile

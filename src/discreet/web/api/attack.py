@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from discreet.attacker import Attack
-from discreet.attacker.targets import Targets
+from discreet.attacker.population import Targets
 from discreet.report.attack.case import Deterrents
 from discreet.web.api.models import Strict
 from discreet.web.context import Here

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, select
 
-from discreet.attacker.targets import Targets
+from discreet.attacker.population import Targets
 from discreet.store.tables.datasets import DATASET, JOB, RESULT
 
 EXAMPLE = "the example"

@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 import numpy as np
 
 from discreet.attacker import Attack, Attacked
-from discreet.attacker.table import PlanTable
-from discreet.attacker.targets import Targets
+from discreet.attacker.bellman import PlanTable
+from discreet.attacker.population import Targets
 from discreet.errors import UsageError
 from discreet.web.lab.controls import CONTROLS, Choice, Control, shown
 

@@ -9,7 +9,7 @@ from typing import cast
 from discreet import __version__
 from discreet.attacker import Attack, Attacked
 from discreet.attacker.case_study import PUBLISHED
-from discreet.attacker.targets import Targets
+from discreet.attacker.population import Targets
 from discreet.report import attack_findings, attack_page
 from discreet.report.attack.case import Case
 from discreet.report.attack.page import attack_parts
