@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, Protocol, runtime_checkable
 
-from discreet.anonymity.levels import choose_levels, stopwatch
+from discreet.anonymity.lattice.levels import choose_levels, stopwatch
+from discreet.anonymity.lattice.search import Watch
 from discreet.anonymity.limits import Demands, Limits
 from discreet.anonymity.losses import LOSSES
 from discreet.anonymity.result import Anonymised
-from discreet.anonymity.search import Watch
 from discreet.attacker import Attack
 from discreet.errors import HierarchyError, UsageError
 from discreet.kernel import Classes, Countable
@@ -99,9 +99,9 @@ def _recoded(table: Any, classes: Classes, limits: Limits, search: str, crowd: A
         )
     if not limits.plain:
         raise UsageError(f'search="{search}" takes k only.', remedy='Use search="optimal" with further requirements.')
-    from discreet.anonymity.local import recode_locally
+    from discreet.anonymity.local.mondrian import mondrian
+    from discreet.anonymity.local.recoding import recode_locally
     from discreet.anonymity.lost import loss_of
-    from discreet.anonymity.mondrian import mondrian
 
     if search == "local":
         recoding = recode_locally(classes, k=limits.k)

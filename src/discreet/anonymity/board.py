@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity.engines import roller_for
-from discreet.anonymity.evaluate import ByClasses, BySize
+from discreet.anonymity.lattice.evaluate import ByClasses, BySize
+from discreet.anonymity.lattice.problem import Node, Problem
 from discreet.anonymity.losses import make_loss
-from discreet.anonymity.problem import Node, Problem
 from discreet.attacker.parameters import probability
 from discreet.errors import UsageError
 from discreet.kernel import Classes

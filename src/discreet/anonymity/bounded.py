@@ -9,11 +9,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 
-from discreet.anonymity.evaluate import Evaluate
+from discreet.anonymity.lattice.evaluate import Evaluate
+from discreet.anonymity.lattice.problem import Node, Problem
+from discreet.anonymity.lattice.search import SAME, Found, Progress, Watch
 from discreet.anonymity.losses import Loss
 from discreet.anonymity.outcome import Outcome
-from discreet.anonymity.problem import Node, Problem
-from discreet.anonymity.search import SAME, Found, Progress, Watch
 
 
 class BoundedSearch:

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from discreet.anonymity.search import Found
+from discreet.anonymity.lattice.search import Found
 
 
 @dataclass(frozen=True)

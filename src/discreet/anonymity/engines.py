@@ -6,8 +6,8 @@ import importlib.util
 import sys
 
 from discreet.anonymity import rollup
-from discreet.anonymity.evaluate import Rolling
-from discreet.anonymity.problem import Problem
+from discreet.anonymity.lattice.evaluate import Rolling
+from discreet.anonymity.lattice.problem import Problem
 from discreet.errors import MissingExtra, UsageError
 
 ENGINES = ("auto", "numpy", "numba")
@@ -25,14 +25,14 @@ def roller_for(problem: Problem, engine: str) -> Rolling:
 
 
 def _worth_compiling(problem: Problem) -> bool:
-    if "discreet.anonymity.rollup_compiled" in sys.modules:
+    if "discreet.anonymity.lattice.rollup_compiled" in sys.modules:
         return True
     return len(problem.keys) * problem.nodes > LARGE and importlib.util.find_spec("numba") is not None
 
 
 def _compiled(problem: Problem) -> Rolling:
     try:
-        from discreet.anonymity import rollup_compiled
+        from discreet.anonymity.lattice import rollup_compiled
     except ImportError:
         raise MissingExtra("fast", needed_for="The compiled search") from None
     roller: Rolling = rollup_compiled.Roller(len(problem.keys))

@@ -14,8 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.anonymity.lattice.problem import Ladder, Node, Problem
 from discreet.anonymity.outcome import Outcome
-from discreet.anonymity.problem import Ladder, Node, Problem
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats
 

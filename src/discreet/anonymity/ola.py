@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.anonymity.evaluate import Evaluate
-from discreet.anonymity.lattice import DEAD, UNKNOWN, Lattice
+from discreet.anonymity.lattice.evaluate import Evaluate
+from discreet.anonymity.lattice.lattice import DEAD, UNKNOWN, Lattice
+from discreet.anonymity.lattice.problem import Node, Problem
+from discreet.anonymity.lattice.search import Found, Progress, Watch
 from discreet.anonymity.losses import Loss
-from discreet.anonymity.problem import Node, Problem
-from discreet.anonymity.search import Found, Progress, Watch
 
 
 def best_minimal(problem: Problem, *, loss: Loss, limit: int, sieve: Evaluate, watch: Watch = lambda _: True) -> Found:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from discreet.anonymity.problem import Node
+from discreet.anonymity.lattice.problem import Node
 from discreet.kernel.arrays import Ints
 
 

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from itertools import product
 
-from discreet.anonymity.levels import evaluators
+from discreet.anonymity.lattice.levels import evaluators
+from discreet.anonymity.lattice.problem import Node, Problem
 from discreet.anonymity.limits import Limits
 from discreet.anonymity.losses import make_loss
-from discreet.anonymity.problem import Node, Problem
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 

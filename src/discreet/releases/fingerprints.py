@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity import anonymise, sweep
+from discreet.anonymity.lattice.problem import Problem
 from discreet.anonymity.limits import Limits
 from discreet.anonymity.lost import loss_of
-from discreet.anonymity.problem import Problem
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable, Recoding
 from discreet.kernel.arrays import Ints, Label

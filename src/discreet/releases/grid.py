@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from discreet.anonymity import LOSSES, anonymise, lattice
+from discreet.anonymity import LOSSES, anonymise
 from discreet.anonymity.bounded import BoundedSearch
 from discreet.anonymity.engines import roller_for
-from discreet.anonymity.evaluate import BySize, Evaluate
+from discreet.anonymity.lattice import lattice
+from discreet.anonymity.lattice.evaluate import BySize, Evaluate
+from discreet.anonymity.lattice.problem import Node, Problem
+from discreet.anonymity.lattice.search import Found, Search
 from discreet.anonymity.losses import make_loss
 from discreet.anonymity.outcome import Outcome
-from discreet.anonymity.problem import Node, Problem
-from discreet.anonymity.search import Found, Search
 from discreet.errors import PopulationError, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.arrays import Ints

@@ -7,7 +7,7 @@ import sys
 from calling import people
 
 import discreet
-from discreet.anonymity import rollup_compiled
+from discreet.anonymity.lattice import rollup_compiled
 from discreet.sources import parquetfile
 
 place = people()

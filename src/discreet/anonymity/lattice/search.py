@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from discreet.anonymity.evaluate import Evaluate
-from discreet.anonymity.lattice import DEAD, DONE, UNKNOWN, Lattice
+from discreet.anonymity.lattice.evaluate import Evaluate
+from discreet.anonymity.lattice.lattice import DEAD, DONE, UNKNOWN, Lattice
+from discreet.anonymity.lattice.problem import Node, Problem
 from discreet.anonymity.losses import Loss
 from discreet.anonymity.outcome import Outcome
-from discreet.anonymity.problem import Node, Problem
 
 SAME = 1e-12
 """Relative difference up to which two losses are one; the tie goes to the smaller level vector."""

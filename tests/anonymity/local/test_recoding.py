@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.anonymity import local
-from discreet.anonymity.local import recode_locally
+from discreet.anonymity.local import recoding as local_recoding
+from discreet.anonymity.local.recoding import recode_locally
 from discreet.anonymity.lost import column_loss, loss_of
 from discreet.errors import UsageError
 from discreet.kernel import AnyValue, Classes, Mask, Recoding, Widths
@@ -112,8 +112,8 @@ def mean_share(recoding: Recoding) -> float:
 def test_grown_groups_are_as_valid_as_found_ones(listing: Listing, k: int, block: int) -> None:
     k = min(k, listing.people)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local, "MOST_NODES", 0)
-        patch.setattr(local, "BLOCK", block)
+        patch.setattr(local_recoding, "MOST_NODES", 0)
+        patch.setattr(local_recoding, "BLOCK", block)
         recoding = recoded(listing.classes(), k)
     if recoding is not None:
         assert recoding.published.sizes.min() >= k
@@ -124,7 +124,7 @@ def test_grown_groups_are_as_valid_as_found_ones(listing: Listing, k: int, block
 def test_a_lattice_too_large_to_visit_costs_little(monkeypatch: pytest.MonkeyPatch, name: str, value: int) -> None:
     classes = patients(2_000)
     usual = loss_of(recode_locally(classes, k=5))
-    monkeypatch.setattr(local, name, value)
+    monkeypatch.setattr(local_recoding, name, value)
     grown = recode_locally(classes, k=5)
     assert grown.published.sizes.min() >= 5
     assert loss_of(grown) <= 1.1 * usual

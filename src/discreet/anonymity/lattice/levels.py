@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from discreet.anonymity import lattice
 from discreet.anonymity.bounded import BoundedSearch
 from discreet.anonymity.certificate import Certificate
 from discreet.anonymity.criteria import Size
 from discreet.anonymity.engines import roller_for
-from discreet.anonymity.evaluate import ByClasses, BySize, Evaluate
+from discreet.anonymity.lattice import lattice
+from discreet.anonymity.lattice.evaluate import ByClasses, BySize, Evaluate
+from discreet.anonymity.lattice.problem import Node, Problem
+from discreet.anonymity.lattice.search import Found, Progress, Search, Watch
 from discreet.anonymity.limits import Limits
 from discreet.anonymity.losses import make_loss
 from discreet.anonymity.ola import best_minimal
-from discreet.anonymity.problem import Node, Problem
 from discreet.anonymity.result import Anonymised
-from discreet.anonymity.search import Found, Progress, Search, Watch
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Recoding
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.anonymity.forest import Forest, check_parts, compact
-from discreet.anonymity.mending import NEVER, Allowed, Groups
+from discreet.anonymity.local.groups import NEVER, Allowed, Groups
 from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.classes import Classes, Recoding
 

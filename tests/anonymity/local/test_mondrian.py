@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.anonymity.local.mondrian import mondrian
 from discreet.anonymity.lost import loss_of
-from discreet.anonymity.mondrian import mondrian
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel import AnyValue, Classes, Recoding, Tree
 from tests.anonymity.brute import Data

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
-from discreet.anonymity import LOSSES, lattice
+from discreet.anonymity import LOSSES
+from discreet.anonymity.lattice import lattice
 from discreet.errors import UsageError
 from tests.anonymity.brute import Data, Person, best
 from tests.anonymity.strategies import tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.anonymity.problem import Node
+from discreet.anonymity.lattice.problem import Node
 
 UNKNOWN, DEAD, FIT, DONE = 0, 1, 2, 3
 """Not looked at; suppresses too much; known to suppress little enough; evaluated."""

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
-from discreet.anonymity import LOSSES, lattice
+from discreet.anonymity import LOSSES
 from discreet.anonymity.criteria import smallest_crowd
+from discreet.anonymity.lattice import lattice
 from discreet.errors import ColumnError, DiscreetError, HierarchyError, UsageError
 from discreet.kernel import AnyValue, Classes, Widths
 from tests.anonymity.brute import Data, Person, best

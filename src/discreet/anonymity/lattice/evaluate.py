@@ -8,8 +8,8 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.anonymity.lattice.problem import Node, Problem
 from discreet.anonymity.outcome import Outcome
-from discreet.anonymity.problem import Node, Problem
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints
 

@@ -1,0 +1,1 @@
+"""Recoding class by class: local recoding and Mondrian."""
