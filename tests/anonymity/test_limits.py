@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.anonymity import LOSSES
 from discreet.anonymity.criteria import smallest_crowd
-from discreet.anonymity.lattice import lattice
+from discreet.anonymity.lattice import problem
 from discreet.errors import ColumnError, DiscreetError, HierarchyError, UsageError
 from discreet.kernel import AnyValue, Classes, Widths
 from tests.anonymity.brute import Data, Person, best
@@ -238,8 +238,8 @@ def test_a_stopped_search_keeps_the_best_and_a_bound() -> None:
     rules = {name: Widths((2, 4, 8, 16)) for name in "abc"}
     classes = Classes.of(["a", "b", "c"], people, rules=rules)
     whole = discreet.anonymise(classes, k=5, suppression=0.1)
-    for most in (lattice.MOST_NODES, 0):
-        with mock.patch.object(lattice, "MOST_NODES", most):
+    for most in (problem.MOST_NODES, 0):
+        with mock.patch.object(problem, "MOST_NODES", most):
             stopped = discreet.anonymise(classes, k=5, suppression=0.1, watch=lambda progress: progress.best > 9)
         assert stopped.certificate is not None
         assert not stopped.certificate.optimal

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.anonymity import board
+from discreet.anonymity.stackelberg import MOST_NODES
 from discreet.attacker import bellman, deterrence, parameters
 from discreet.attacker.extensions import several_tables
 from discreet.attacker.parameters import Parameters
@@ -79,7 +79,7 @@ def stated() -> Iterator[tuple[str, str]]:
     pairs = max(columns for columns in range(2_000) if combinations.pairs_affordable(columns))
     yield limits, f"at most {combinations.MOST:,} combinations, so of more than {pairs} columns at each alone"
     yield limits, f"up to {bellman.MOST:,} people, and groups of more than {parameters.PLANNED:,} are refused"
-    yield limits, f"lattices of up to {board.MOST_NODES:,} nodes"
+    yield limits, f"lattices of up to {MOST_NODES:,} nodes"
     yield "explain/planning-adversary.md", f"up to {bellman.MOST:,} people"
     yield "explain/planning-adversary.md", f"discount, {Parameters.discount} unless given"
     yield "explain/deterrence.md", f"{deterrence.LARGEST:,} people"

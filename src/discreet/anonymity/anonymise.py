@@ -1,8 +1,9 @@
-"""`discreet.anonymise`: the least lossy table within a limit."""
+"""`discreet.anonymise`: the least lossy table within a limit, and its frontier."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from discreet.anonymity.lattice.levels import choose_levels, stopwatch
@@ -101,7 +102,7 @@ def _recoded(table: Any, classes: Classes, limits: Limits, search: str, crowd: A
         raise UsageError(f'search="{search}" takes k only.', remedy='Use search="optimal" with further requirements.')
     from discreet.anonymity.local.mondrian import mondrian
     from discreet.anonymity.local.recoding import recode_locally
-    from discreet.anonymity.lost import loss_of
+    from discreet.anonymity.losses import loss_of
 
     if search == "local":
         recoding = recode_locally(classes, k=limits.k)
@@ -144,3 +145,40 @@ def _population(population: Countable | Classes | None, classes: Classes) -> Cla
     if population is None or isinstance(population, Classes):
         return population
     return population.classes(classes.names)
+
+
+# What more protection costs: the least loss for each k, or for each limit of risk.
+KS = (2, 3, 5, 10, 20, 50, 100)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One trade-off."""
+
+    k: int
+    loss: float
+    suppressed: int
+    classes: int
+    average_risk: float
+    """What the prosecutor achieves on average against the published table."""
+    highest_risk: float
+    levels: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "levels": dict(self.levels)}
+
+
+def frontier(table: Countable | Classes, *, ks: Sequence[int] = KS, **options: Any) -> tuple[Point, ...]:
+    """The optimum for each k; a k that cannot be reached is left out."""
+    points = []
+    for k in ks:
+        try:
+            found = anonymise(table, k=k, **options)
+        except UsageError:
+            continue
+        people = found.published.records
+        risk = len(found.published) / people if people else 0.0
+        highest = 1 / int(found.published.sizes.min()) if people else 0.0
+        points.append(Point(k, found.loss, found.suppressed, found.classes, risk, highest, found.levels))
+    return tuple(points)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from discreet.anonymity import anonymise, sweep
 from discreet.anonymity.lattice.problem import Problem
 from discreet.anonymity.limits import Limits
-from discreet.anonymity.lost import loss_of
+from discreet.anonymity.losses import loss_of
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable, Recoding
 from discreet.kernel.arrays import Ints, Label

@@ -14,14 +14,11 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity import LOSSES, anonymise
-from discreet.anonymity.bounded import BoundedSearch
-from discreet.anonymity.engines import roller_for
-from discreet.anonymity.lattice import lattice
-from discreet.anonymity.lattice.evaluate import BySize, Evaluate
-from discreet.anonymity.lattice.problem import Node, Problem
-from discreet.anonymity.lattice.search import Found, Search
+from discreet.anonymity.lattice import problem as lattice_problem
+from discreet.anonymity.lattice.evaluate import BySize, Evaluate, roller_for
+from discreet.anonymity.lattice.problem import Node, Outcome, Problem
+from discreet.anonymity.lattice.search import BoundedSearch, Found, Search
 from discreet.anonymity.losses import make_loss
-from discreet.anonymity.outcome import Outcome
 from discreet.errors import PopulationError, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.arrays import Ints
@@ -206,7 +203,7 @@ class _Sheet:
 
     def _search(self, sieve: Evaluate, k: int, limit: int) -> Found:
         measure = make_loss(self.loss, self.problem, smallest=k, by_size=True)
-        search = BoundedSearch if self.problem.nodes > lattice.MOST_NODES else Search
+        search = BoundedSearch if self.problem.nodes > lattice_problem.MOST_NODES else Search
         return search(self.problem, loss=measure, limit=limit, sieve=sieve, judge=None, watch=lambda _: True).run()
 
     def _population(self, data: Classes, node: Node) -> Classes:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet.anonymity import LOSSES
-from discreet.anonymity.lattice import lattice
+from discreet.anonymity.lattice import problem
 from discreet.errors import UsageError
 from tests.anonymity.brute import Data, Person, best
 from tests.anonymity.strategies import tables
@@ -141,9 +141,9 @@ def test_the_bounded_search_finds_the_same(data: Data, k: int, share: float, los
 def compare_searches(data: Data, k: int, share: float, loss: str) -> None:
     classes = data.classes()
     results = []
-    for most in (lattice.MOST_NODES, 0):
+    for most in (problem.MOST_NODES, 0):
         try:
-            with mock.patch.object(lattice, "MOST_NODES", most):
+            with mock.patch.object(problem, "MOST_NODES", most):
                 found = discreet.anonymise(classes, k=k, suppression=share, loss=loss, search="best")
             results.append((round(found.loss, 9), tuple(found.levels.items()), found.suppressed))
         except UsageError:

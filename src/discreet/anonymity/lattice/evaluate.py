@@ -1,15 +1,17 @@
-"""Evaluating nodes: each from the smallest finer one that was kept, never from the rows."""
+"""Evaluation of nodes by roll-up from the smallest finer node kept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.anonymity.lattice.problem import Node, Problem
-from discreet.anonymity.outcome import Outcome
+from discreet.anonymity.lattice.problem import Node, Outcome, Problem
+from discreet.errors import MissingExtra, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints
 
@@ -183,3 +185,62 @@ class ByClasses:
             people = np.bincount(standing[codes[bad]], weights=classes.sizes[bad], minlength=ladder.size)
             hidden.append(people.astype(np.int64))
         return tuple(hidden)
+
+
+# Moving packed tuples up the lattice, in numpy. `rollup_compiled` does the same with numba.
+Move = tuple[int, int, Ints]
+"""Shift and mask of a column, and what to add to a key by the code it has there."""
+
+
+class Roller:
+    """Merges tuples that become equal."""
+
+    def __init__(self, most: int) -> None:
+        """`most` is the largest number of tuples that will ever be moved at once."""
+
+    def up(self, keys: Ints, counts: Ints, moves: Sequence[Move]) -> tuple[Ints, Ints]:
+        """Distinct keys after the moves, with their counts."""
+        moved = keys.copy()
+        for shift, mask, add in moves:
+            moved += add[(keys >> shift) & mask]
+        order = np.argsort(moved)
+        moved = moved[order]
+        first = np.flatnonzero(np.concatenate([[True], moved[1:] != moved[:-1]]))
+        return moved[first], np.add.reduceat(counts[order], first)
+
+    def hidden(self, keys: Ints, counts: Ints, shifts: Ints, masks: Ints) -> tuple[Ints, ...]:
+        """Per column, people by the code of their value."""
+        return tuple(
+            np.bincount((keys >> shift) & mask, weights=counts, minlength=mask + 1).astype(np.int64)
+            for shift, mask in zip(shifts.tolist(), masks.tolist(), strict=True)
+        )
+
+
+# Which implementation moves the tuples: plain numpy, or compiled where that pays.
+ENGINES = ("auto", "numpy", "numba")
+LARGE = 2_000_000_000
+"""Tuples times nodes from which loading the compiler pays even in a command that runs once."""
+
+
+def roller_for(problem: Problem, engine: str) -> Rolling:
+    """The implementation of a name; `auto` takes numba where it is loaded already or the problem is large."""
+    if engine not in ENGINES:
+        raise UsageError(f"There is no engine named '{engine}'.", remedy=f"Choose one of: {', '.join(ENGINES)}.")
+    if engine == "numba" or (engine == "auto" and _worth_compiling(problem)):
+        return _compiled(problem)
+    return Roller(len(problem.keys))
+
+
+def _worth_compiling(problem: Problem) -> bool:
+    if "discreet.anonymity.lattice.rollup_compiled" in sys.modules:
+        return True
+    return len(problem.keys) * problem.nodes > LARGE and importlib.util.find_spec("numba") is not None
+
+
+def _compiled(problem: Problem) -> Rolling:
+    try:
+        from discreet.anonymity.lattice import rollup_compiled
+    except ImportError:
+        raise MissingExtra("fast", needed_for="The compiled search") from None
+    roller: Rolling = rollup_compiled.Roller(len(problem.keys))
+    return roller

@@ -1,22 +1,21 @@
-"""The levels that lose least: which search runs, what judges a node, and what is published at the node it finds."""
+"""Levels that lose least: choice of search, judgement of nodes, and full sweeps."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
-from discreet.anonymity.bounded import BoundedSearch
-from discreet.anonymity.certificate import Certificate
 from discreet.anonymity.criteria import Size
-from discreet.anonymity.engines import roller_for
-from discreet.anonymity.lattice import lattice
-from discreet.anonymity.lattice.evaluate import ByClasses, BySize, Evaluate
+from discreet.anonymity.lattice import problem as lattice_problem
+from discreet.anonymity.lattice.evaluate import ByClasses, BySize, Evaluate, roller_for
 from discreet.anonymity.lattice.problem import Node, Problem
-from discreet.anonymity.lattice.search import Found, Progress, Search, Watch
+from discreet.anonymity.lattice.search import BoundedSearch, Found, Progress, Search, Watch, best_minimal
 from discreet.anonymity.limits import Limits
 from discreet.anonymity.losses import make_loss
-from discreet.anonymity.ola import best_minimal
-from discreet.anonymity.result import Anonymised
+from discreet.anonymity.result import Anonymised, Certificate
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Recoding
 
@@ -59,7 +58,7 @@ def _run(problem: Problem, limits: Limits, loss: str, search: str, engine: str, 
                 "OLA is published for requirements that merging never breaks.", remedy='Use search="optimal".'
             )
         return best_minimal(problem, loss=measure, limit=limits.suppressible, sieve=sieve, watch=watch)
-    if problem.nodes > lattice.MOST_NODES:
+    if problem.nodes > lattice_problem.MOST_NODES:
         return BoundedSearch(
             problem, loss=measure, limit=limits.suppressible, sieve=sieve, judge=judge, watch=watch
         ).run()
@@ -86,7 +85,7 @@ def _kept(classes: Classes, node: Node, limits: Limits) -> Any:
 
 
 def _refuse_huge(problem: Problem, search: str) -> None:
-    if problem.nodes > lattice.MOST_NODES:
+    if problem.nodes > lattice_problem.MOST_NODES:
         raise UsageError(
             f'{problem.nodes:,} combinations of levels are too many for search="{search}".', remedy='Use search="best".'
         )
@@ -115,3 +114,35 @@ def _impossible(limits: Limits, found: Found) -> UsageError:
         f"No combination of levels satisfies the limits ({wanted}) with at most {limits.suppressible:,} people suppressed.",
         remedy="Allow more suppression, lower the limits, or give columns a level with one value for all.",
     )
+
+
+# Every node of a lattice: for pictures of it, and as the proof where no shorter one is wanted.
+MOST = 50_000
+"""Nodes that a picture can hold."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One node."""
+
+    node: Node
+    suppressed: int
+    allowed: bool
+    loss: float
+
+
+def sweep(classes: Classes, limits: Limits, *, loss: str = "loss", engine: str = "auto") -> tuple[Seen, ...]:
+    """Look at every node, from fine to coarse."""
+    problem = Problem.of(classes)
+    if problem.nodes > MOST:
+        raise UsageError(
+            f"{problem.nodes:,} combinations of levels are too many to show.", remedy="Choose fewer columns."
+        )
+    measure = make_loss(loss, problem, smallest=limits.k, by_size=limits.plain)
+    sieve, judge = evaluators(problem, limits, engine)
+    seen = []
+    for node in sorted(product(*map(range, problem.shape)), key=lambda node: (sum(node), node)):
+        outcome = sieve(node) if judge is None else judge(node)
+        allowed = outcome.suppressed <= limits.suppressible
+        seen.append(Seen(node, outcome.suppressed, allowed, measure.value(outcome) if allowed else math.nan))
+    return tuple(seen)

@@ -1,4 +1,4 @@
-"""The distinct tuples packed for a search: one integer key per tuple, and tables that move keys up the hierarchies.
+"""Search problem: distinct tuples packed as keys, the lattice, what nodes amount to.
 
 A generalised value is written as the smallest code among the values it stands for, so that a key at any node of the
 lattice has the same layout as a key of the data, and going up is one look-up and one addition per column.
@@ -6,10 +6,12 @@ lattice has the same layout as a key of the data, and going up is one look-up an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.kernel import Classes, Column
 from discreet.kernel.arrays import Ints
@@ -148,3 +150,97 @@ def _padded(values: Ints, length: int) -> Ints:
     padded = np.zeros(length, dtype=np.int64)
     padded[: len(values)] = values
     return padded
+
+
+# What a node of the lattice comes to.
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The classes at one node, summed up exactly: all that any loss needs."""
+
+    node: Node
+    suppressed: int
+    """People in classes that may not be published."""
+    kept: int
+    """Classes that may."""
+    squares: int
+    """Sum of squared sizes of all classes."""
+    kept_squares: int
+    """Sum of squared sizes of the classes that may be published."""
+    count_hidden: Callable[[], tuple[Ints, ...]]
+
+    @cached_property
+    def hidden(self) -> tuple[Ints, ...]:
+        """Per column, the suppressed people by the code that stands for their value; counted when first asked for."""
+        return self.count_hidden()
+
+
+# The nodes of a lattice that is small enough to write down, and what is known about each.
+UNKNOWN, DEAD, FIT, DONE = 0, 1, 2, 3
+"""Not looked at; suppresses too much; known to suppress little enough; evaluated."""
+MOST_NODES = 2**23
+"""Larger lattices are not written down."""
+
+
+class Lattice:
+    """A state per node, and its bound."""
+
+    def __init__(self, bounds: NDArray[np.float64], *, moving: bool = False) -> None:
+        """Where bounds move, settled nodes get an infinite one, so that the least bound is the next node."""
+        self.bounds = bounds
+        self.moving = moving
+        self.shape: Node = bounds.shape
+        self.above = bounds.copy() if moving else bounds
+        self.below = np.zeros(self.shape) if moving else bounds
+        self.state = np.zeros(self.shape, dtype=np.uint8)
+
+    def node(self, place: int) -> Node:
+        """The node at a flat place."""
+        return tuple(int(level) for level in np.unravel_index(place, self.shape))
+
+    def kill_below(self, node: Node) -> None:
+        """A node suppresses too much, so do all finer ones."""
+        below = tuple(slice(level + 1) for level in node)
+        self.state[below] = DEAD
+        if self.moving:
+            self.bounds[below] = np.inf
+
+    def done(self, node: Node) -> None:
+        """A node has been evaluated."""
+        self.state[node] = DONE
+        if self.moving:
+            self.bounds[node] = np.inf
+
+    def fit_above(self, node: Node) -> None:
+        """A node suppresses little enough, so do all coarser ones."""
+        above = self.state[tuple(slice(level, None) for level in node)]
+        np.maximum(above, FIT, out=above, where=above != DEAD)
+
+    def raise_above(self, node: Node, bound: float) -> None:
+        """What all coarser nodes cost at least."""
+        self._raise(self.above, bound, tuple(slice(level, None) for level in node))
+
+    def raise_below(self, node: Node, bound: float) -> None:
+        """What all finer nodes cost at least on top of that."""
+        self._raise(self.below, bound, tuple(slice(level + 1) for level in node))
+
+    def _raise(self, part: NDArray[np.float64], bound: float, where: tuple[slice, ...]) -> None:
+        """The two parts of a bound add up; a settled node keeps its infinite one."""
+        np.maximum(part[where], bound, out=part[where])
+        np.maximum(self.bounds[where], self.above[where] + self.below[where], out=self.bounds[where])
+
+    def chain(self, node: Node) -> list[Node]:
+        """A way up through nodes not looked at, each time over the neighbour of least bound."""
+        chain, current = [node], node
+        while True:
+            above = [up for up in self._above(current) if self.state[up] == UNKNOWN]
+            if not above:
+                return chain
+            current = min(above, key=self.bounds.__getitem__)
+            chain.append(current)
+
+    def _above(self, node: Node) -> list[Node]:
+        return [
+            (*node[:place], level + 1, *node[place + 1 :])
+            for place, level in enumerate(node)
+            if level + 1 < self.shape[place]
+        ]

@@ -1,4 +1,4 @@
-"""Moving packed tuples up the lattice, compiled with numba (extra `fast`). The same results as `rollup`."""
+"""Roll-up compiled with numba (extra `fast`); same results as in NumPy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from discreet.anonymity.rollup import Move
+from discreet.anonymity.lattice.evaluate import Move
 from discreet.kernel.arrays import Ints
 
 # Unsigned arithmetic throughout: with signed indices numba checks for wrap-around at every access.

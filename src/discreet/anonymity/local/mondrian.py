@@ -1,4 +1,4 @@
-"""Mondrian: people are cut into boxes, again and again along the widest column, while every part holds k.
+"""Mondrian: people cut into boxes along the widest column while parts hold k.
 
 K. LeFevre, D. J. DeWitt, R. Ramakrishnan: Mondrian multidimensional k-anonymity (ICDE 2006). All boxes of a round are
 cut at once, so the cost is that of sorting the classes a few dozen times.
@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.anonymity.forest import SCALE, Forest, check_parts, compact, ends, numbered
-from discreet.anonymity.lost import as_numbers
+from discreet.anonymity.local.groups import SCALE, Forest, check_parts, compact, ends, numbered
+from discreet.anonymity.losses import as_numbers
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
 from discreet.kernel.classes import Classes, Column, Recoding

@@ -1,4 +1,4 @@
-"""Local recoding: every class of people is generalised by itself, each column no further than k likes demand.
+"""Local recoding: every class generalised by itself, no further than k demands.
 
 Nodes of the lattice are visited from cheap to dear. A tuple shared by k people who are not yet served is published for
 all of them; the others wait for dearer nodes. Where a lattice is too large for that, tuples are grown from single
@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.anonymity.forest import Forest, check_parts, compact
-from discreet.anonymity.local.groups import NEVER, Allowed, Groups
+from discreet.anonymity.local.groups import NEVER, Allowed, Forest, Groups, check_parts, compact
 from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.classes import Classes, Recoding
 
