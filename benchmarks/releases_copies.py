@@ -64,9 +64,9 @@ def ours(source: Path, copies: int, form: str) -> object:
     from discreet.kernel import Recoding
     from discreet.policy import Policy
     from discreet.sources import read
+    from discreet.sources.export.atomic_folder import LocalCounter
+    from discreet.sources.export.copies import Marked, pooled
     from discreet.sources.writing.checking import agree
-    from discreet.sources.writing.parcels import LocalCounter
-    from discreet.sources.writing.pool import Marked, pooled
 
     table = read(source, policy=Policy.from_dict({"columns": POLICY}))
     classes = table.classes()

@@ -17,8 +17,8 @@ import pytest
 
 import discreet
 from discreet.kernel import Recoding
-from discreet.sources.writing.pool import Marked, pooled
-from discreet.sources.writing.targets import FileTarget, FolderTarget, Target
+from discreet.sources.export.copies import Marked, pooled
+from discreet.sources.export.targets import FileTarget, FolderTarget, Target
 from tests.contract.outputs import PLACES, SCHEMA, FilePlace, Place
 from tests.contract.readers import READERS, SPARK, Reader
 from tests.contract.test_export import pairs

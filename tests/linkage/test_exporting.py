@@ -24,7 +24,7 @@ from discreet.linkage.exporting import clusters_of, export
 from discreet.linkage.linked import write_linked
 from discreet.linkage.outcomes import Answered
 from discreet.linkage.project import Project, register_project
-from discreet.sources.writing.targets import FileTarget
+from discreet.sources.export.targets import FileTarget
 from tests.linkage.test_reveal import numbers_of
 
 FIRST = {"id": ["a1", "a2", "a3"], "name": ["Ann", "Ben", "Eve"], "born": ["1980-01-01", "1981-02-02", "1982-03-03"],

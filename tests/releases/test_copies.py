@@ -23,7 +23,7 @@ from discreet.releases.copies import Copying, Expected, recoded
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import Registry
 from discreet.sources import Table, read
-from discreet.sources.writing.pool import ranks
+from discreet.sources.export.copies import ranks
 from tests.examples import examples
 from tests.releases.made import draft
 from tests.releases.world import POLICY, World, rows_in, town, write_rows
@@ -289,16 +289,16 @@ def test_what_was_written_is_read_back(
     world: World, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If the writer lost a row, nothing would be handed over."""
-    from discreet.sources.writing import pool
+    from discreet.sources.export import copies
 
-    real = pool.ranks
+    real = copies.ranks
 
     def lossy(keep: Any, secret: bytes) -> Any:
         found = real(keep, secret)
         found[np.argmax(found)] = 0
         return found
 
-    monkeypatch.setattr(pool, "ranks", lossy)
+    monkeypatch.setattr(copies, "ranks", lossy)
     with pytest.raises(IntegrityError, match="not what was decided"):
         copied(world, tmp_path, ["ann"])
     assert not list((tmp_path / "out").iterdir())

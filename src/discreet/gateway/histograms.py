@@ -15,7 +15,7 @@ from discreet.gateway.own import Own, may_not_read
 from discreet.kernel import Classes
 from discreet.misuse import Prepared, prepare
 from discreet.policy.gateway_section import GatewayPolicy, GovernedTable
-from discreet.sources.postgres import PostgresEngine, quote, quoted
+from discreet.sources.postgres.engine import PostgresEngine, quote, quoted
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from discreet.linkage.declared import Attribute, LinkageSpec
 from discreet.linkage.linkfile import Case
-from discreet.sources.duckdb import literal
+from discreet.sources.duckdb.engine import literal
 
 DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
 FLOATS = ("FLOAT", "DOUBLE")

@@ -28,7 +28,7 @@ from discreet.linkage.zones import (
     zones_by_capacity,
     zones_by_errors,
 )
-from discreet.sources.duckdb import connect, literal, translated
+from discreet.sources.duckdb.engine import connect, literal, translated
 
 DECISIONS = (DIFFERENT, PEOPLE, SAME)
 UNCALIBRATED = "Probabilities are the model's own: no labels have shown yet whether they are of the right size."

@@ -24,9 +24,9 @@ from discreet.linkage.cleaning import cleaned, plain
 from discreet.linkage.declared import LinkageSpec
 from discreet.linkage.folder import TABLES, VERSION, ProjectFolder
 from discreet.sources import Table, read
-from discreet.sources.duckdb import RELATION, bare, literal, quote, translated
+from discreet.sources.duckdb.engine import RELATION, bare, literal, quote, translated
+from discreet.sources.duckdb.export import DuckDBDesk
 from discreet.sources.local import local_desk
-from discreet.sources.writing.duckdb import DuckDBDesk
 from discreet.sources.writing.staging import unwritable
 
 PARTS = ("identifying", "sensitive", "bridge")

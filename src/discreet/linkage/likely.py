@@ -9,7 +9,7 @@ import numpy as np
 from discreet.linkage.finding import Candidates, adopt_pairs
 from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.pairs import Pairs
-from discreet.sources.duckdb import connect, quote, translated
+from discreet.sources.duckdb.engine import connect, quote, translated
 
 LEAST = 0.5
 """Such a share of the attributes is equal in a pair that is worth a look."""

@@ -14,9 +14,9 @@ import numpy as np
 
 from discreet.linkage.clusters import Clusters
 from discreet.linkage.folder import ProjectFolder
-from discreet.sources.duckdb import connect, literal, quote, translated
-from discreet.sources.writing.duckdb import copy, file_cell
-from discreet.sources.writing.targets import FileTarget
+from discreet.sources.duckdb.engine import connect, literal, quote, translated
+from discreet.sources.duckdb.export import copy, file_cell
+from discreet.sources.export.targets import FileTarget
 
 PERSON, SEAT = "person", "discreet_seat"
 

@@ -13,7 +13,7 @@ from discreet.errors import ColumnError, DataError
 from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.pairs import Labels, Pairs, probability_of
 from discreet.sources import Table, read
-from discreet.sources.duckdb import quote, translated
+from discreet.sources.duckdb.engine import quote, translated
 from discreet.sources.local import local_desk
 
 SAME = ("1", "TRUE", "T", "YES", "Y", "SAME", "MATCH")

@@ -19,10 +19,10 @@ from discreet.releases.keeping import Kept
 from discreet.releases.manifest import Manifest, fingerprint
 from discreet.releases.registry import Registry
 from discreet.sources import Table
+from discreet.sources.export.atomic_folder import Counter, Parcel, counter
+from discreet.sources.export.copies import Marked, Pool, pooled, refuse_row_ids
+from discreet.sources.export.targets import occupied
 from discreet.sources.writing.checking import agree
-from discreet.sources.writing.parcels import Counter, Parcel, counter
-from discreet.sources.writing.pool import Marked, Pool, pooled, refuse_row_ids
-from discreet.sources.writing.targets import occupied
 
 Format = Literal["parquet", "csv", "csv.gz"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "csv.gz")

@@ -2,7 +2,7 @@
 
 from discreet.sources.engine import Engine, Field
 from discreet.sources.numbering import Numbering
-from discreet.sources.reading import read
+from discreet.sources.read import read
 from discreet.sources.table import Table
 
 __all__ = ["Engine", "Field", "Numbering", "Table", "read"]

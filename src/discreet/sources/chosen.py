@@ -16,8 +16,8 @@ def rows_of(table: Table, recoding: Recoding, *, drop: Sequence[str] = ()) -> Ce
 
     Rows come in no particular order, and columns in the order of the table.
     """
-    from discreet.sources.duckdb import DuckDBEngine, RelationEngine
-    from discreet.sources.postgres import PostgresEngine
+    from discreet.sources.duckdb.engine import DuckDBEngine, RelationEngine
+    from discreet.sources.postgres.engine import PostgresEngine
 
     table.require([*recoding.names, *drop])
     engine: Any = table.engine
@@ -29,19 +29,19 @@ def rows_of(table: Table, recoding: Recoding, *, drop: Sequence[str] = ()) -> Ce
 
 
 def _from_duckdb(engine: Any, recoding: Recoding, drop: Sequence[str]) -> Cells:
-    from discreet.sources.writing.duckdb import chosen, desk_of
+    from discreet.sources.duckdb.export import chosen, desk_of
 
     return _columns(*chosen(desk_of(engine), recoding, drop=drop))
 
 
 def _from_postgres(engine: Any, recoding: Recoding, drop: Sequence[str]) -> Cells:
-    from discreet.sources.writing.postgres import chosen
+    from discreet.sources.postgres.export import chosen
 
     return _columns(*chosen(engine, recoding, drop=drop))
 
 
 def _from_spark(engine: Any, recoding: Recoding, drop: Sequence[str]) -> Cells:
-    from discreet.sources.writing.spark import chosen
+    from discreet.sources.spark.export import chosen
 
     found = chosen(engine, recoding, drop=drop)
     return {name: found.column(place).to_pylist() for place, name in enumerate(found.column_names)}

@@ -11,7 +11,7 @@ from discreet.kernel import Histogram, Recoding
 from discreet.sources.numbering import Numbering
 
 if TYPE_CHECKING:
-    from discreet.sources.writing.targets import Target
+    from discreet.sources.export.targets import Target
 
 Kind = Literal["text", "number", "date", "boolean", "other"]
 MOST_COLUMNS = 4_096

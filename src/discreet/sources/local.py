@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from discreet.sources.duckdb import RELATION, DuckDBEngine, RelationEngine, connect, literal, quote, translated
-from discreet.sources.postgres import PostgresEngine
+from discreet.sources.duckdb.engine import RELATION, DuckDBEngine, RelationEngine, connect, literal, quote, translated
+from discreet.sources.duckdb.export import POSTGRES_CSV, BorrowedDesk, DuckDBDesk, PrivateDesk
+from discreet.sources.postgres.engine import PostgresEngine
 from discreet.sources.table import Table
-from discreet.sources.writing.duckdb import POSTGRES_CSV, BorrowedDesk, DuckDBDesk, PrivateDesk
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def local_desk(table: Table, names: Sequence[str]) -> Iterator[DuckDBDesk]:
 
 @contextmanager
 def _from_postgres(engine: PostgresEngine, names: Sequence[str]) -> Iterator[DuckDBDesk]:
-    from discreet.sources.writing.postgres import FAITHFUL
+    from discreet.sources.postgres.export import FAITHFUL
     from discreet.sources.writing.types import duckdb_type
 
     kinds = {name: duckdb_type(engine.types[name]).replace("BLOB", "VARCHAR") for name in names}
@@ -65,7 +65,7 @@ def _read(rows: Path, kinds: dict[str, str]) -> str:
 
 @contextmanager
 def _from_spark(engine: Any, names: Sequence[str]) -> Iterator[DuckDBDesk]:
-    from discreet.sources.spark import translated as spark_translated
+    from discreet.sources.spark.engine import translated as spark_translated
 
     with spark_translated("read"):
         came = engine.frame.select(*[engine.frame[f"`{name.replace('`', '``')}`"] for name in names]).toArrow()

@@ -15,8 +15,8 @@ def fetch(table: Table, names: Sequence[str]) -> dict[str, Coded]:
 
     PostgreSQL and Spark promise no order; theirs is the order in which the rows come.
     """
-    from discreet.sources.duckdb import DuckDBEngine, RelationEngine
-    from discreet.sources.postgres import PostgresEngine
+    from discreet.sources.duckdb.engine import DuckDBEngine, RelationEngine
+    from discreet.sources.postgres.engine import PostgresEngine
 
     table.require(names)
     if not names:
@@ -30,7 +30,7 @@ def fetch(table: Table, names: Sequence[str]) -> dict[str, Coded]:
 
 
 def _from_duckdb(engine: Any, names: Sequence[str]) -> dict[str, Coded]:
-    from discreet.sources.duckdb import RELATION, DuckDBEngine, bare, cell, fetched, quote, translated
+    from discreet.sources.duckdb.engine import RELATION, DuckDBEngine, bare, cell, fetched, quote, translated
 
     with translated(engine.name):
         if isinstance(engine, DuckDBEngine):
@@ -56,7 +56,7 @@ def _from_postgres(engine: Any, names: Sequence[str]) -> dict[str, Coded]:
 
 
 def _from_spark(engine: Any, names: Sequence[str]) -> dict[str, Coded]:
-    from discreet.sources.spark import translated
+    from discreet.sources.spark.engine import translated
 
     with translated("read"):
         found = engine.frame.select(*[engine.frame[f"`{name.replace('`', '``')}`"] for name in names]).toArrow()

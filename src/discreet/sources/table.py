@@ -144,7 +144,7 @@ class Table:
         class, and handed to `verify`, which may raise, before it takes its place. Rows come in a fresh random order,
         unless the file stays `inside` as a step towards others.
         """
-        from discreet.sources.writing import check, staged
+        from discreet.sources.export import check, staged
 
         policy = self.policy or Policy()
         self._refuse(recoding, policy)

@@ -12,7 +12,7 @@ from discreet.kernel import Classes, Coded, Column, Histogram, Recoding
 from discreet.kernel.arrays import Label
 from discreet.policy import Policy
 from discreet.policy.schema import Role
-from discreet.sources.writing.targets import Target
+from discreet.sources.export.targets import Target
 
 
 def check(target: Target, recoding: Recoding, *, columns: Sequence[str], count: str | None) -> Classes:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.errors import UsageError
-from discreet.sources.spark import failures
-from discreet.sources.writing.targets import occupied
+from discreet.sources.export.targets import occupied
+from discreet.sources.spark.engine import failures
 
 FOLDERS = ("file:", "hdfs:")
 """File systems where a folder must be there before something is put into it; object stores have none."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from discreet.errors import UsageError
 from discreet.policy import Policy
 from discreet.sources.engine import Engine
-from discreet.sources.postgres import SCHEMES
-from discreet.sources.spark import SparkEngine
-from discreet.sources.writing.targets import FileTarget, Target, format_of, occupied, unfit
+from discreet.sources.export.targets import FileTarget, Target, format_of, occupied, unfit
+from discreet.sources.postgres.engine import SCHEMES
+from discreet.sources.spark.engine import SparkEngine
 
 
 def staged(
@@ -25,14 +25,14 @@ def staged(
     format_of(str(target))
     mark = policy.delimiter or ","
     if isinstance(engine, SparkEngine):
-        from discreet.sources.writing.spark import staged_folder
+        from discreet.sources.spark.export import staged_folder
 
         return staged_folder(engine.frame.sparkSession, str(target), delimiter=mark, overwrite=overwrite)
     return staged_file(Path(target), delimiter=mark, overwrite=overwrite)
 
 
 def _server(url: str, engine: Engine, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
-    from discreet.sources.writing.tables import staged_table
+    from discreet.sources.export.staging import staged_table
 
     if isinstance(engine, SparkEngine):
         raise unfit(engine.name, remedy="Write Parquet on the cluster, read it back with discreet, and export that.")

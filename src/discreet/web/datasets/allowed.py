@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from discreet.errors import DiscreetError
-from discreet.sources.postgres import SCHEMES, address, driver
+from discreet.sources.postgres.engine import SCHEMES, address, driver
 from discreet.web.datasets.inspecting import ENDINGS
 from discreet.web.problems import Problem
 

@@ -201,7 +201,7 @@ def _refuse_large_gzip(path: Path, name: str, settings: Settings) -> None:
 
 
 def _refuse_large_parquet(path: Path, name: str, settings: Settings) -> None:
-    from discreet.sources.duckdb import connect, literal, translated
+    from discreet.sources.duckdb.engine import connect, literal, translated
 
     with translated(name), connect() as connection:
         sizes = f"SELECT sum(total_uncompressed_size), max(num_values) FROM parquet_metadata({literal(str(path))})"  # noqa: S608 - quoted

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DataError, DiscreetError, UsageError
-from discreet.sources.postgres import address, connected, driver, quote, quoted, unreachable
-from discreet.sources.writing.targets import TableTarget, Target, occupied
+from discreet.sources.export.targets import TableTarget, Target, occupied
+from discreet.sources.postgres.engine import address, connected, driver, quote, quoted, unreachable
 
 BLOCK = 1 << 20
 REFUSALS = {

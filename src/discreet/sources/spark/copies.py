@@ -16,12 +16,12 @@ from discreet.kernel import Recoding
 from discreet.kernel.arrays import Label
 from discreet.policy import Policy
 from discreet.sources.engine import Kind
-from discreet.sources.spark import SparkEngine, quote, translated
+from discreet.sources.export.copies import MARK, UNMARKED, Marked
+from discreet.sources.export.recode import Dialect, Outline
+from discreet.sources.export.targets import FolderTarget, Target
+from discreet.sources.spark.engine import SparkEngine, quote, translated
+from discreet.sources.spark.export import csv_cell, in_random_order, joined, write
 from discreet.sources.table import Table
-from discreet.sources.writing.pool import MARK, UNMARKED, Marked
-from discreet.sources.writing.recode import Dialect, Outline
-from discreet.sources.writing.spark import csv_cell, in_random_order, joined, write
-from discreet.sources.writing.targets import FolderTarget, Target
 
 PLACE, RANK = "discreet_place", "discreet_rank"
 INDEX_BITS = 33

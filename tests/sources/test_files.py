@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.kernel import Classes
 from discreet.sources import parquetfile
-from discreet.sources.duckdb import DuckDBEngine
+from discreet.sources.duckdb.engine import DuckDBEngine
 from tests.examples import examples
 
 ROWS = st.lists(

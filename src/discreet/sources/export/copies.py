@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from discreet.errors import UsageError
 from discreet.kernel import Recoding
 from discreet.kernel.arrays import Ints, Label
-from discreet.sources.duckdb import bare, connect_file, literal, quote, translated
-from discreet.sources.spark import SparkEngine
+from discreet.sources.duckdb.engine import bare, connect_file, literal, quote, translated
+from discreet.sources.duckdb.export import NUMBERS, copy, csv_cell, parquet_cell
+from discreet.sources.export.targets import FileTarget, Target
+from discreet.sources.spark.engine import SparkEngine
 from discreet.sources.table import Table
-from discreet.sources.writing.duckdb import NUMBERS, copy, csv_cell, parquet_cell
-from discreet.sources.writing.targets import FileTarget, Target
 
 MARK = "discreet_mark"
 RANK = "discreet_rank"
@@ -79,7 +79,7 @@ def pooled(
             remedy="Give a table with one row per person; a population may well be counted.",
         )
     if isinstance(table.engine, SparkEngine):
-        from discreet.sources.writing.sparkpool import pooled_on_cluster
+        from discreet.sources.spark.copies import pooled_on_cluster
 
         return pooled_on_cluster(table, recoding, marked)
     if folder is None:

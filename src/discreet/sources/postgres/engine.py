@@ -15,7 +15,7 @@ from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, one_
 from discreet.sources.numbering import Numbering, numbering_sql
 
 if TYPE_CHECKING:
-    from discreet.sources.writing.targets import Target
+    from discreet.sources.export.targets import Target
 
 SCHEMES = ("postgresql://", "postgres://")
 OURS: tuple[str, ...] = ("table", "query")
@@ -138,7 +138,7 @@ class PostgresEngine:
 
         Only here the connection is not read-only: the recoding needs temporary tables.
         """
-        from discreet.sources.writing.postgres import export
+        from discreet.sources.postgres.export import export
 
         return export(self, recoding, target, drop=drop, shuffled=shuffled)
 

@@ -17,12 +17,13 @@ import numpy as np
 
 from discreet.errors import ColumnError, DataError, SourceNotFound, SourceUnreadable, UsageError
 from discreet.kernel import Coded, Histogram, Recoding
-from discreet.sources import csvfile, parquetfile
+from discreet.sources import files as source_files
+from discreet.sources import parquetfile
 from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, one_by_one, refuse_bad_weights, refuse_wide
 from discreet.sources.numbering import Numbering, numbering_sql
 
 if TYPE_CHECKING:
-    from discreet.sources.writing.targets import Target
+    from discreet.sources.export.targets import Target
 
 RELATION = "source"
 PART = "part"
@@ -64,10 +65,10 @@ class DuckDBEngine:
     ) -> DuckDBEngine:
         """A CSV file, also compressed with gzip; every cell is text."""
         encoding = encoding or "utf-8"
-        mark, header = csvfile.sniff(path, delimiter=delimiter, encoding=encoding)
-        csvfile.check_header(header, path, declared=declared)
+        mark, header = source_files.sniff(path, delimiter=delimiter, encoding=encoding)
+        source_files.check_header(header, path, declared=declared)
         connection = connect()
-        plain = csvfile.as_utf8(path, encoding, owner=connection)
+        plain = source_files.as_utf8(path, encoding, owner=connection)
         options = f"delim = {literal(mark)}, header = true, quote = '\"', escape = '\"', nullstr = '', auto_detect = false, strict_mode = true"
         columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
         kind = ", compression = 'gzip'" if plain.name.lower().endswith(".gz") else ""
@@ -189,7 +190,7 @@ class DuckDBEngine:
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them, in a random order."""
-        from discreet.sources.writing.duckdb import desk_of, export
+        from discreet.sources.duckdb.export import desk_of, export
 
         return export(desk_of(self), recoding, target, drop=drop, shuffled=shuffled)
 
@@ -256,7 +257,7 @@ class RelationEngine:
 
         Temporary tables are made on the relation's connection and dropped again.
         """
-        from discreet.sources.writing.duckdb import desk_of, export
+        from discreet.sources.duckdb.export import desk_of, export
 
         return export(desk_of(self), recoding, target, drop=drop, shuffled=shuffled)
 

@@ -19,9 +19,9 @@ import pytest
 import discreet
 from discreet.errors import DataError, DiscreetError, IntegrityError, SourceNotFound, UsageError
 from discreet.kernel import Classes, Recoding
-from discreet.sources.postgres import PostgresEngine
-from discreet.sources.writing import postgres as writing
-from discreet.sources.writing.recode import Outline
+from discreet.sources.export.recode import Outline
+from discreet.sources.postgres import export as writing
+from discreet.sources.postgres.engine import PostgresEngine
 from tests.servers import fresh_database
 
 pytestmark = pytest.mark.postgres

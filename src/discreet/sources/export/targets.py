@@ -72,7 +72,7 @@ class FileTarget(_Suffixed):
 
     def table(self, policy: Policy) -> Table:
         """What was written, read back."""
-        from discreet.sources.reading import read
+        from discreet.sources.read import read
 
         return read(self.path, policy)
 
@@ -85,8 +85,8 @@ class FolderTarget(_Suffixed):
 
     def table(self, policy: Policy) -> Table:
         """What was written, read back by the cluster."""
-        from discreet.sources.reading import read
-        from discreet.sources.writing.spark import parts
+        from discreet.sources.read import read
+        from discreet.sources.spark.export import parts
 
         return read(parts(self, tuple(policy.roles)), policy)
 
@@ -110,7 +110,7 @@ class TableTarget:
 
     def table(self, policy: Policy) -> Table:
         """What was written, seen from inside the transaction."""
-        from discreet.sources.postgres import PostgresEngine
+        from discreet.sources.postgres.engine import PostgresEngine
         from discreet.sources.table import Table
 
         return Table(PostgresEngine(self.url, table=self.name, connection=self.connection), policy)

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 import discreet
 from discreet.errors import ColumnError, DiscreetError, EmptySource, IntegrityError, UsageError
 from discreet.kernel import Classes, Recoding
-from discreet.sources.writing import FileTarget, cells
-from discreet.sources.writing import duckdb as writing
+from discreet.sources.duckdb import export as writing
+from discreet.sources.export import FileTarget
+from discreet.sources.writing import cells
 
 CANARY = "Zaphod-1952"
 POLICY = discreet.Policy.from_dict(

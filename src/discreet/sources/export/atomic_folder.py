@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from discreet.errors import UsageError
+from discreet.sources.export.targets import FileTarget, FolderTarget, Target, occupied
 from discreet.sources.table import Table
 from discreet.sources.writing.clusterdisk import ClusterDisk, told
 from discreet.sources.writing.staging import unwritable
-from discreet.sources.writing.targets import FileTarget, FolderTarget, Target, occupied
 
 WORKSHOP = ".discreet-copies-"
 LOCK = "in-use"

@@ -8,7 +8,7 @@ from typing import Any
 from discreet.errors import SourceNotFound, UsageError
 from discreet.policy import Policy
 from discreet.sources.engine import Engine
-from discreet.sources.postgres import SCHEMES, PostgresEngine, address
+from discreet.sources.postgres.engine import SCHEMES, PostgresEngine, address
 from discreet.sources.table import Table
 
 
@@ -39,10 +39,10 @@ def _engine(source: Any, policy: Policy, *, table: str | None, query: str | None
     if isinstance(source, (str, Path)):
         return _file(Path(source), policy)
     if type(source).__module__.startswith("pyspark."):
-        from discreet.sources.spark import SparkEngine
+        from discreet.sources.spark.engine import SparkEngine
 
         return SparkEngine(source)
-    from discreet.sources.duckdb import DuckDBEngine, RelationEngine
+    from discreet.sources.duckdb.engine import DuckDBEngine, RelationEngine
 
     if type(source).__name__ == "DuckDBPyRelation":
         return RelationEngine(source)
@@ -50,7 +50,7 @@ def _engine(source: Any, policy: Policy, *, table: str | None, query: str | None
 
 
 def _file(path: Path, policy: Policy) -> Engine:
-    from discreet.sources.duckdb import DuckDBEngine
+    from discreet.sources.duckdb.engine import DuckDBEngine
 
     name = path.name.lower()
     if path.is_dir() or name.endswith((".parquet", ".pq")):

@@ -13,11 +13,11 @@ import numpy as np
 from discreet.kernel import Column, Recoding
 from discreet.kernel.hierarchy import text
 from discreet.sources.engine import Kind
-from discreet.sources.spark import SparkEngine, quote, translated
+from discreet.sources.export.recode import Dialect, Outline, Spell, base_codes, kept_codes
+from discreet.sources.export.targets import FolderTarget, Target, unfit
+from discreet.sources.spark.engine import SparkEngine, quote, translated
 from discreet.sources.writing.cells import NUMBER, guarded_sql
 from discreet.sources.writing.clusterdisk import ClusterDisk
-from discreet.sources.writing.recode import Dialect, Outline, Spell, base_codes, kept_codes
-from discreet.sources.writing.targets import FolderTarget, Target, unfit
 
 MOST_BROADCAST = 1_000_000
 """Classes beyond which the cluster decides itself how to join them."""

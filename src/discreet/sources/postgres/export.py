@@ -11,11 +11,11 @@ from typing import Any
 from discreet.kernel import Recoding
 from discreet.kernel.arrays import Label
 from discreet.kernel.hierarchy import text
-from discreet.sources.postgres import PostgresEngine, quote, quoted
-from discreet.sources.writing.recode import Dialect, Outline, Spell, Tables, prepare
+from discreet.sources.export.recode import Dialect, Outline, Spell, Tables, prepare
+from discreet.sources.export.staging import create, translated
+from discreet.sources.export.targets import FileTarget, TableTarget, Target, unfit
+from discreet.sources.postgres.engine import PostgresEngine, quote, quoted
 from discreet.sources.writing.staging import unwritable
-from discreet.sources.writing.tables import create, translated
-from discreet.sources.writing.targets import FileTarget, TableTarget, Target, unfit
 from discreet.sources.writing.types import PORTABLE, duckdb_type
 
 FAITHFUL = "SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL bytea_output = 'hex'; SET LOCAL extra_float_digits = 1"
@@ -91,15 +91,15 @@ def _prepared(engine: PostgresEngine, outline: Outline, cursor: Any, spell: Spel
 
 def _to_file(engine: PostgresEngine, outline: Outline, cursor: Any, select: str, target: FileTarget) -> int:
     """By way of a CSV, which both sides read and write without Python touching a row."""
-    from discreet.sources import duckdb as engines
-    from discreet.sources.writing import duckdb
+    from discreet.sources.duckdb import engine as engines
+    from discreet.sources.duckdb import export as duckdb_export
 
     kinds = {name: duckdb_type(kind) for name, kind in _kinds(engine, outline).items()}
     with tempfile.TemporaryDirectory(dir=target.path.parent, prefix=".discreet-") as folder:
         rows = Path(folder) / "rows.csv"
         _save(cursor, select, rows, target)
         with engines.translated(engine.name), engines.connect() as own:
-            return duckdb.copy(own.execute, duckdb.scan(rows, kinds, target), target)
+            return duckdb_export.copy(own.execute, duckdb_export.scan(rows, kinds, target), target)
 
 
 def _kinds(engine: PostgresEngine, outline: Outline) -> dict[str, str]:

@@ -15,11 +15,21 @@ import duckdb
 
 from discreet.kernel import Recoding
 from discreet.kernel.arrays import Label
-from discreet.sources.duckdb import PLAIN_KINDS, RELATION, bare, cell, connect, fetched, literal, quote, translated
+from discreet.sources.duckdb.engine import (
+    PLAIN_KINDS,
+    RELATION,
+    bare,
+    cell,
+    connect,
+    fetched,
+    literal,
+    quote,
+    translated,
+)
+from discreet.sources.export.recode import Dialect, Outline, Tables, prepare
+from discreet.sources.export.targets import FileTarget, TableTarget, Target, unfit
 from discreet.sources.writing.cells import NUMBER, guarded_sql
-from discreet.sources.writing.recode import Dialect, Outline, Tables, prepare
 from discreet.sources.writing.staging import unwritable
-from discreet.sources.writing.targets import FileTarget, TableTarget, Target, unfit
 from discreet.sources.writing.types import type_for
 
 WIDE = ("HUGEINT", "UHUGEINT")
@@ -238,13 +248,13 @@ def _disk(path: Path) -> Iterator[None]:
 
 def _to_table(desk: DuckDBDesk, select: str, target: TableTarget, outline: Outline) -> int:
     """By way of a CSV, which both sides read and write without Python touching a row."""
-    from discreet.sources.writing import tables
+    from discreet.sources.export import staging
 
-    tables.create(target, {name: _server_type(name, desk, target, outline) for name in outline.columns})
+    staging.create(target, {name: _server_type(name, desk, target, outline) for name in outline.columns})
     with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
         rows = FileTarget(str(Path(folder) / "rows.csv"))
         copy(desk.run, select, rows)
-        return tables.fill(target, rows.path)
+        return staging.fill(target, rows.path)
 
 
 def _server_type(name: str, desk: DuckDBDesk, target: TableTarget, outline: Outline) -> str:

@@ -15,7 +15,7 @@ from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, one_
 from discreet.sources.numbering import Numbering, numbering_sql
 
 if TYPE_CHECKING:
-    from discreet.sources.writing.targets import Target
+    from discreet.sources.export.targets import Target
 
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("string", "char", "varchar"), "text"),
@@ -80,7 +80,7 @@ class SparkEngine:
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them, in a random order, from the workers of the cluster."""
-        from discreet.sources.writing.spark import export
+        from discreet.sources.spark.export import export
 
         return export(self, recoding, target, drop=drop, shuffled=shuffled)
 

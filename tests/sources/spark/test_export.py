@@ -46,9 +46,9 @@ class TestOnACluster:
             assert table.export(as_it_is(table), tmp_path / name) == 2
 
     def test_classes_and_maps_are_broadcast(self, people: discreet.Table) -> None:
-        from discreet.sources.writing import spark as writing
-        from discreet.sources.writing.recode import Outline
-        from discreet.sources.writing.targets import FolderTarget
+        from discreet.sources.export.recode import Outline
+        from discreet.sources.export.targets import FolderTarget
+        from discreet.sources.spark import export as writing
 
         outline = Outline.of(people.columns, as_it_is(people), drop=())
         frame = writing._recoded(people.engine, outline, FolderTarget("a.csv"))  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ class TestOnACluster:
     def test_a_worker_begins_another_file_before_one_grows_too_large(
         self, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from discreet.sources.writing import spark as writing
+        from discreet.sources.spark import export as writing
 
         monkeypatch.setattr(writing, "ROWS_PER_FILE", 2)
         frame = spark.range(7, numPartitions=1).selectExpr("CAST(id % 2 AS STRING) AS sex", "id")

@@ -1,0 +1,1 @@
+"""Files and frames, on DuckDB inside this process."""

@@ -1,0 +1,1 @@
+"""PySpark frames on a cluster."""
