@@ -66,7 +66,7 @@ def ours(source: Path, copies: int, form: str) -> object:
     from discreet.sources import read
     from discreet.sources.export.atomic_folder import LocalCounter
     from discreet.sources.export.copies import Marked, pooled
-    from discreet.sources.writing.checking import agree
+    from discreet.sources.export.staging import agree
 
     table = read(source, policy=Policy.from_dict({"columns": POLICY}))
     classes = table.classes()

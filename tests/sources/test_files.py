@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.kernel import Classes
-from discreet.sources import parquetfile
+from discreet.sources import files
 from discreet.sources.duckdb.engine import DuckDBEngine
 from tests.examples import examples
 
@@ -39,30 +39,30 @@ def test_the_short_cut_equals_the_engine(rows: list[Any], group: int, tmp_path: 
     columns = [dict(zip("xyz", row, strict=True)) for row in rows]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(columns, schema=SCHEMA), path, row_group_size=group)
     engine = DuckDBEngine.from_parquet(path)
-    short = parquetfile.dictionary_count([path], ["y", "x", "z"])
+    short = files.dictionary_count([path], ["y", "x", "z"])
     assert short is not None
     assert counted(Classes.from_histogram(short)) == counted(Classes.from_histogram(engine.count(["y", "x", "z"])))
 
 
 def test_small_files_are_left_to_the_engine(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"x": ["a"]}), tmp_path / "a.parquet")
-    assert parquetfile.count([tmp_path / "a.parquet"], ["x"]) is None
+    assert files.count([tmp_path / "a.parquet"], ["x"]) is None
 
 
 def test_other_types_are_left_to_the_engine(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"x": [1.5]}), tmp_path / "a.parquet")
-    assert parquetfile.dictionary_count([tmp_path / "a.parquet"], ["x"]) is None
+    assert files.dictionary_count([tmp_path / "a.parquet"], ["x"]) is None
 
 
 def test_too_many_combinations_are_left_to_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"x": list(range(100)), "y": list(range(100))}), tmp_path / "a.parquet")
-    monkeypatch.setattr(parquetfile, "MOST_COUNTERS", 5_000)
-    assert parquetfile.dictionary_count([tmp_path / "a.parquet"], ["x", "y"]) is None
+    monkeypatch.setattr(files, "MOST_COUNTERS", 5_000)
+    assert files.dictionary_count([tmp_path / "a.parquet"], ["x", "y"]) is None
 
 
 def test_several_files_with_different_dictionaries_are_one_table(tmp_path: Path) -> None:
     for number, values in enumerate((["a", "b"], ["c", "b"])):
         pyarrow.parquet.write_table(pyarrow.table({"x": values}), tmp_path / f"{number}.parquet")
-    found = parquetfile.dictionary_count(sorted(tmp_path.glob("*.parquet")), ["x"])
+    found = files.dictionary_count(sorted(tmp_path.glob("*.parquet")), ["x"])
     assert found is not None
     assert counted(Classes.from_histogram(found)) == {("a",): 1, ("b",): 2, ("c",): 1}

@@ -24,9 +24,8 @@ from discreet.linkage.linked import Linked, write_linked
 from discreet.linkage.outcomes import Answered, answers_of
 from discreet.linkage.project import Project
 from discreet.linkage.views import CHOICES
-from discreet.sources.export.targets import FileTarget
-from discreet.sources.writing.cells import guarded
-from discreet.sources.writing.staging import unwritable
+from discreet.sources.export.staging import unwritable
+from discreet.sources.export.targets import FileTarget, guarded
 from discreet.store import Store
 from discreet.store.tables.linkage import ASSIGNMENT, CELL
 

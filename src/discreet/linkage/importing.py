@@ -26,8 +26,8 @@ from discreet.linkage.folder import TABLES, VERSION, ProjectFolder
 from discreet.sources import Table, read
 from discreet.sources.duckdb.engine import RELATION, bare, literal, quote, translated
 from discreet.sources.duckdb.export import DuckDBDesk
-from discreet.sources.local import local_desk
-from discreet.sources.writing.staging import unwritable
+from discreet.sources.export.staging import unwritable
+from discreet.sources.rows import local_desk
 
 PARTS = ("identifying", "sensitive", "bridge")
 BROUGHT = "discreet_brought"

@@ -14,7 +14,7 @@ from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.pairs import Labels, Pairs, probability_of
 from discreet.sources import Table, read
 from discreet.sources.duckdb.engine import quote, translated
-from discreet.sources.local import local_desk
+from discreet.sources.rows import local_desk
 
 SAME = ("1", "TRUE", "T", "YES", "Y", "SAME", "MATCH")
 DIFFERENT = ("0", "FALSE", "F", "NO", "N", "DIFFERENT", "NONMATCH")

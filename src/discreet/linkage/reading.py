@@ -60,7 +60,7 @@ def _pandas(column: Any) -> Coded:
 
 
 def _arrow(table: Any, name: str) -> Coded:
-    from discreet.sources.arrow import coded
+    from discreet.sources.files import coded
 
     if name not in table.schema.names:
         raise _no_column(name)

@@ -81,7 +81,7 @@ def _polars(column: Any) -> Cells:
 def _arrow(column: Any) -> Cells:
     import pyarrow as arrow
 
-    from discreet.sources.arrow import coded
+    from discreet.sources.files import coded
 
     kind = column.type
     if (arrow.types.is_integer(kind) or arrow.types.is_floating(kind)) and not column.null_count:

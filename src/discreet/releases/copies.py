@@ -21,8 +21,8 @@ from discreet.releases.registry import Registry
 from discreet.sources import Table
 from discreet.sources.export.atomic_folder import Counter, Parcel, counter
 from discreet.sources.export.copies import Marked, Pool, pooled, refuse_row_ids
+from discreet.sources.export.staging import agree
 from discreet.sources.export.targets import occupied
-from discreet.sources.writing.checking import agree
 
 Format = Literal["parquet", "csv", "csv.gz"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "csv.gz")

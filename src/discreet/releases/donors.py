@@ -16,7 +16,7 @@ from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.releases.alike import Likeness
 from discreet.releases.closeness import Space
 from discreet.releases.shelves import DIGITS
-from discreet.sources.chosen import rows_of
+from discreet.sources.rows import rows_of
 from discreet.sources.table import Table
 
 ROWS_PER_ROW = 2

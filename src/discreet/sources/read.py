@@ -1,4 +1,4 @@
-"""`discreet.read`: one door for every kind of table."""
+"""`discreet.read`: one entry for every kind of table."""
 
 from __future__ import annotations
 

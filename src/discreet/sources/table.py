@@ -14,8 +14,7 @@ from discreet.kernel import Classes, Histogram, Recoding
 from discreet.kernel.notebook import card
 from discreet.policy import Policy
 from discreet.policy.draft import key_of
-from discreet.sources.engine import Engine, Field
-from discreet.sources.numbering import Numbering
+from discreet.sources.engine import Engine, Field, Numbering
 
 MOST_LISTED = 30
 """Columns that an error names; beyond, their number says more."""

@@ -20,8 +20,7 @@ import discreet
 from discreet.errors import ColumnError, DiscreetError, EmptySource, IntegrityError, UsageError
 from discreet.kernel import Classes, Recoding
 from discreet.sources.duckdb import export as writing
-from discreet.sources.export import FileTarget
-from discreet.sources.writing import cells
+from discreet.sources.export import FileTarget, targets
 
 CANARY = "Zaphod-1952"
 POLICY = discreet.Policy.from_dict(
@@ -292,8 +291,8 @@ def test_a_column_of_numbers_by_name_is_read_back(out: Path) -> None:
 def test_guarding_is_the_same_in_sql(cell: str) -> None:
     sql = writing.csv_cell("cell", "VARCHAR")
     found = duckdb.execute(f"SELECT {sql} FROM (SELECT CAST(? AS VARCHAR) AS cell)", [cell]).fetchall()
-    assert found == [(cells.guarded(cell),)]
-    assert cells.guarded(cells.guarded(cell)) == cells.guarded(cell)
+    assert found == [(targets.guarded(cell),)]
+    assert targets.guarded(targets.guarded(cell)) == targets.guarded(cell)
 
 
 def test_exporting_files_needs_no_extras(write: Any, out: Path) -> None:

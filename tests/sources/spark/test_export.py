@@ -11,7 +11,7 @@ import pytest
 import discreet
 from discreet.errors import SourceUnreadable, UsageError
 from discreet.kernel import Recoding
-from discreet.sources.writing.clusterdisk import ClusterDisk
+from discreet.sources.spark.export import ClusterDisk
 
 POLICY = discreet.Policy.from_dict(
     {"columns": {"sex": {"role": "quasi"}, **{name: {"role": "other"} for name in ("note", "x", "n", "id")}}}

@@ -19,7 +19,7 @@ from discreet.releases.decoys import DecoyRows
 from discreet.releases.filling import Filler
 from discreet.releases.linked import Linked
 from discreet.releases.marking import Marking
-from discreet.sources.chosen import Cells, rows_of
+from discreet.sources.rows import Cells, rows_of
 from discreet.sources.table import Table
 
 

@@ -1,4 +1,4 @@
-"""Files and frames, counted by DuckDB inside this process."""
+"""DuckDB engine: files and frames, counted inside this process."""
 
 from __future__ import annotations
 
@@ -18,9 +18,17 @@ import numpy as np
 from discreet.errors import ColumnError, DataError, SourceNotFound, SourceUnreadable, UsageError
 from discreet.kernel import Coded, Histogram, Recoding
 from discreet.sources import files as source_files
-from discreet.sources import parquetfile
-from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, one_by_one, refuse_bad_weights, refuse_wide
-from discreet.sources.numbering import Numbering, numbering_sql
+from discreet.sources.engine import (
+    Field,
+    Kind,
+    Numbering,
+    bad_weight_sql,
+    count_sql,
+    numbering_sql,
+    one_by_one,
+    refuse_bad_weights,
+    refuse_wide,
+)
 
 if TYPE_CHECKING:
     from discreet.sources.export.targets import Target
@@ -79,7 +87,7 @@ class DuckDBEngine:
     def from_parquet(cls, path: Path) -> DuckDBEngine:
         """A Parquet file, a pattern with wildcards, or a folder of Parquet files."""
         pattern = Path(glob.escape(str(path)), "**", "*.parquet") if path.is_dir() else path
-        files = parquetfile.matching(pattern)
+        files = source_files.matching(pattern)
         if not files:
             raise SourceNotFound(
                 f"There is no file {pattern}.", remedy="Check the path; relative paths start at the current folder."
@@ -120,7 +128,7 @@ class DuckDBEngine:
         with translated(self.name):
             if weight is not None:
                 self._check_weight(weight)
-            elif self.parquet and (fast := parquetfile.count(self.parquet, by)) is not None:
+            elif self.parquet and (fast := source_files.count(self.parquet, by)) is not None:
                 return fast
             return self._count(by, weight)
 

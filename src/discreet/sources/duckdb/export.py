@@ -1,4 +1,4 @@
-"""Recoding inside DuckDB, and its COPY, which also writes what PostgreSQL hands over."""
+"""DuckDB export: recoding in SQL, and COPY to files."""
 
 from __future__ import annotations
 
@@ -26,11 +26,9 @@ from discreet.sources.duckdb.engine import (
     quote,
     translated,
 )
-from discreet.sources.export.recode import Dialect, Outline, Tables, prepare
-from discreet.sources.export.targets import FileTarget, TableTarget, Target, unfit
-from discreet.sources.writing.cells import NUMBER, guarded_sql
-from discreet.sources.writing.staging import unwritable
-from discreet.sources.writing.types import type_for
+from discreet.sources.export.recode import Dialect, Outline, Tables, prepare, type_for
+from discreet.sources.export.staging import unwritable
+from discreet.sources.export.targets import NUMBER, FileTarget, TableTarget, Target, guarded_sql, unfit
 
 WIDE = ("HUGEINT", "UHUGEINT")
 NUMBERS = (*PLAIN_KINDS, *WIDE, "DECIMAL", "TIMESTAMP WITH TIME ZONE", "TIME")

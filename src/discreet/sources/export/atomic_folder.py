@@ -1,4 +1,4 @@
-"""A folder that appears whole or not at all: written beside its place, then moved there."""
+"""Atomic folder: appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from discreet.errors import UsageError
+from discreet.sources.export.staging import unwritable
 from discreet.sources.export.targets import FileTarget, FolderTarget, Target, occupied
+from discreet.sources.spark.export import ClusterDisk, told
 from discreet.sources.table import Table
-from discreet.sources.writing.clusterdisk import ClusterDisk, told
-from discreet.sources.writing.staging import unwritable
 
 WORKSHOP = ".discreet-copies-"
 LOCK = "in-use"

@@ -1,4 +1,4 @@
-"""Rows as they are published, read and recoded once, with further rows beside them: copies of any choice are written from here.
+"""Copies of published rows: read and recoded once, written for any choice of classes.
 
 Some classes are marked. A copy holds all rows of unmarked classes and those of the marks that it is given, in an order of
 its own that only the holder of its secret could repeat.

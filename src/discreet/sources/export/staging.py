@@ -1,16 +1,151 @@
-"""Tables that come to be in a PostgreSQL database, in one transaction."""
+"""Staging: write beside the target, verify class by class, then move into place."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from discreet.errors import DataError, DiscreetError, UsageError
-from discreet.sources.export.targets import TableTarget, Target, occupied
-from discreet.sources.postgres.engine import address, connected, driver, quote, quoted, unreachable
+import numpy as np
+
+from discreet.errors import DataError, DiscreetError, IntegrityError, UsageError
+from discreet.kernel import Classes, Coded, Column, Histogram, Recoding
+from discreet.kernel.arrays import Label
+from discreet.policy import Policy
+from discreet.policy.schema import Role
+from discreet.sources.engine import Engine
+from discreet.sources.export.targets import FileTarget, TableTarget, Target, format_of, occupied, unfit
+from discreet.sources.postgres.engine import SCHEMES, address, connected, driver, quote, quoted, unreachable
+from discreet.sources.spark.engine import SparkEngine
+
+
+# Writing beside the place, then putting into place: whatever fails, nothing half-written stays behind.
+def staged(
+    target: str | Path, engine: Engine, policy: Policy, *, overwrite: bool = False
+) -> AbstractContextManager[Target]:
+    """A private place to write to, which becomes the target when the block ends well and vanishes when it does not."""
+    if str(target).startswith(SCHEMES):
+        return _server(str(target), engine, policy, overwrite=overwrite)
+    format_of(str(target))
+    mark = policy.delimiter or ","
+    if isinstance(engine, SparkEngine):
+        from discreet.sources.spark.export import staged_folder
+
+        return staged_folder(engine.frame.sparkSession, str(target), delimiter=mark, overwrite=overwrite)
+    return staged_file(Path(target), delimiter=mark, overwrite=overwrite)
+
+
+def _server(url: str, engine: Engine, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
+
+    if isinstance(engine, SparkEngine):
+        raise unfit(engine.name, remedy="Write Parquet on the cluster, read it back with discreet, and export that.")
+    return staged_table(url, count=policy.count, overwrite=overwrite)
+
+
+@contextmanager
+def staged_file(path: Path, *, delimiter: str, overwrite: bool) -> Iterator[Target]:
+    """A file of the same name in a folder beside it that only this user can open."""
+    _refuse(path, overwrite=overwrite)
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=".discreet-", dir=path.parent))
+    except OSError as error:
+        raise unwritable(path, error) from None
+    try:
+        yield FileTarget(str(folder / path.name), delimiter)
+        _refuse(path, overwrite=overwrite)
+        _put_in_place(folder / path.name, path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _refuse(path: Path, *, overwrite: bool) -> None:
+    if not path.parent.is_dir():
+        raise UsageError(f"There is no folder {path.parent}.", remedy="Create it first, or check the path.")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder.", remedy="Give the name of a file.")
+    if path.exists() and not overwrite:
+        raise occupied(str(path))
+
+
+def _put_in_place(written: Path, path: Path) -> None:
+    try:
+        written.replace(path)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def unwritable(path: str | Path, error: Exception) -> UsageError:
+    """What went wrong, without what was being written."""
+    return UsageError(
+        f"{path} cannot be written ({type(error).__name__}).",
+        remedy="Is the folder yours to write to, and is there space on the disk?",
+    )
+
+
+# What was written, counted again and compared with what was meant, class by class.
+def check(target: Target, recoding: Recoding, *, columns: Sequence[str], count: str | None) -> Classes:
+    """The classes as they were read back; stops unless every class and every count is as the recoding says."""
+    return agree(target, recoding.published, columns=columns, count=count)
+
+
+def agree(target: Target, published: Classes, *, columns: Sequence[str], count: str | None) -> Classes:
+    """The same for classes that are published in whatever way."""
+    names = published.names
+    try:
+        found = _counted(target, names, columns=columns, count=count)
+    except DataError as error:
+        raise IntegrityError(
+            f"What was written cannot be read back: {error.problem}", remedy="Nothing was published."
+        ) from None
+    found, meant = _as_seen(found, names, target), _as_seen(published, names, target)
+    if not _same(found, meant):
+        raise IntegrityError(
+            f"What was written is not what was decided: {found.records} people in {len(found)} classes "
+            f"instead of {meant.records} in {len(meant)}, or in other classes.",
+            remedy="Nothing was published. If the source has changed since it was counted, read and anonymise it again.",
+        )
+    return found
+
+
+def _counted(target: Target, names: Sequence[str], *, columns: Sequence[str], count: str | None) -> Classes:
+    """Nothing but the names is taken from the policy: the check leans on as little as it can."""
+    roles: dict[str, Role] = dict.fromkeys(map(target.spell, columns), "other")
+    policy = Policy(
+        roles=MappingProxyType(roles), delimiter=target.delimiter, count=None if count is None else target.spell(count)
+    )
+    return target.table(policy).classes([target.spell(name) for name in names])
+
+
+def _as_seen(classes: Classes, names: Sequence[str], target: Target) -> Classes:
+    """The same people under the names and values that the target can tell apart."""
+    columns = {
+        name: Coded.merged([_seen(label, target) for label in column.labels], codes)
+        for name, column, codes in zip(names, classes.columns, classes.codes, strict=True)
+    }
+    return Classes.from_histogram(Histogram(columns, classes.sizes))
+
+
+def _seen(label: Label, target: Target) -> Label:
+    if label is None or (label == "" and target.blank_is_missing):
+        return None
+    return target.spell(label)
+
+
+def _same(one: Classes, other: Classes) -> bool:
+    """Values and classes come in one order, so equal tables have equal arrays."""
+    if len(one) != len(other) or any(map(_differ, one.columns, other.columns)):
+        return False
+    return np.array_equal(one.sizes, other.sizes) and all(map(np.array_equal, one.codes, other.codes))
+
+
+def _differ(mine: Column, theirs: Column) -> bool:
+    return mine.labels != theirs.labels
+
 
 BLOCK = 1 << 20
 REFUSALS = {

@@ -1,13 +1,13 @@
-"""What an engine can write to. Each is new and private until it has been checked: see `staging`."""
+"""Export targets: files and tables that stay private until they are verified."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from discreet.errors import UsageError
-from discreet.sources.writing.cells import guarded
 
 if TYPE_CHECKING:
     from discreet.policy import Policy
@@ -135,3 +135,25 @@ def unfit(source: str, *, remedy: str) -> UsageError:
 def occupied(target: str) -> UsageError:
     """There is something at the place already."""
     return UsageError(f"{target} exists already.", remedy="Choose another name, or say overwrite=True to replace it.")
+
+
+# Cells of a CSV that no spreadsheet takes for a formula.
+RISKY = ("=", "+", "-", "@", "\t", "\r")
+NUMBER = "[-+]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][-+]?[0-9]+)?"
+"""Written without backslashes and braces, which engines read differently."""
+
+
+def guarded(cell: str) -> str:
+    """The cell with an apostrophe before what a spreadsheet would calculate; plain numbers stay.
+
+    >>> [guarded(cell) for cell in ("=1+1", "-5", "+1", "@x", "a=b", "'=x")]
+    ["'=1+1", '-5', '+1', "'@x", 'a=b', "'=x"]
+    """
+    return f"'{cell}" if cell.startswith(RISKY) and not re.fullmatch(NUMBER, cell) else cell
+
+
+def guarded_sql(cell: str, *, is_number: str) -> str:
+    """The same in SQL, given how the engine asks whether the whole cell is a number."""
+    # No IN: DuckDB makes a join of each list, and hundreds of columns hundreds of joins.
+    risky = " OR ".join(f"LEFT({cell}, 1) = CHR({ord(mark)})" for mark in RISKY)
+    return f"CASE WHEN ({risky}) AND NOT {is_number} THEN CONCAT(CHR(39), {cell}) ELSE {cell} END"

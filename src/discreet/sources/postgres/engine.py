@@ -1,4 +1,4 @@
-"""Tables and queries in PostgreSQL, counted by the database: only the histogram crosses the wire."""
+"""PostgreSQL engine: tables and queries counted by the database."""
 
 from __future__ import annotations
 
@@ -11,8 +11,16 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from discreet.errors import ColumnError, CountError, MissingExtra, SourceNotFound, SourceUnreadable
 from discreet.kernel import Histogram, Recoding
-from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, one_by_one, refuse_bad_weights
-from discreet.sources.numbering import Numbering, numbering_sql
+from discreet.sources.engine import (
+    Field,
+    Kind,
+    Numbering,
+    bad_weight_sql,
+    count_sql,
+    numbering_sql,
+    one_by_one,
+    refuse_bad_weights,
+)
 
 if TYPE_CHECKING:
     from discreet.sources.export.targets import Target

@@ -1,4 +1,4 @@
-"""Recoding inside PostgreSQL: into a table there, a table elsewhere, or a file."""
+"""PostgreSQL export: recoded rows into a table there, elsewhere, or a file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from typing import Any
 from discreet.kernel import Recoding
 from discreet.kernel.arrays import Label
 from discreet.kernel.hierarchy import text
-from discreet.sources.export.recode import Dialect, Outline, Spell, Tables, prepare
-from discreet.sources.export.staging import create, translated
+from discreet.sources.export.recode import PORTABLE, Dialect, Outline, Spell, Tables, duckdb_type, prepare
+from discreet.sources.export.staging import create, translated, unwritable
 from discreet.sources.export.targets import FileTarget, TableTarget, Target, unfit
 from discreet.sources.postgres.engine import PostgresEngine, quote, quoted
-from discreet.sources.writing.staging import unwritable
-from discreet.sources.writing.types import PORTABLE, duckdb_type
 
 FAITHFUL = "SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL bytea_output = 'hex'; SET LOCAL extra_float_digits = 1"
 """However the server is set up, its text loses nothing and DuckDB reads it."""

@@ -1,4 +1,4 @@
-"""The pool of copies on a Spark cluster: rows stay there, and every copy is written by the workers."""
+"""Spark copies: rows stay on the cluster, and workers write every copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PySpark frames, counted on the cluster: only the histogram comes back to the driver."""
+"""Spark engine: frames counted on the cluster; only the histogram comes back."""
 
 from __future__ import annotations
 
@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ColumnError, SourceUnreadable
 from discreet.kernel import Histogram, Recoding
-from discreet.sources import arrow
-from discreet.sources.engine import Field, Kind, bad_weight_sql, count_sql, one_by_one, refuse_bad_weights, refuse_wide
-from discreet.sources.numbering import Numbering, numbering_sql
+from discreet.sources import files
+from discreet.sources.engine import (
+    Field,
+    Kind,
+    Numbering,
+    bad_weight_sql,
+    count_sql,
+    numbering_sql,
+    one_by_one,
+    refuse_bad_weights,
+    refuse_wide,
+)
 
 if TYPE_CHECKING:
     from discreet.sources.export.targets import Target
@@ -64,8 +73,8 @@ class SparkEngine:
                 bad = self._run(bad_weight_sql(weight, relation="{source}", quote=quote))
                 refuse_bad_weights(int(bad.column("bad")[0].as_py()), weight)
             found = self._run(count_sql(by, weight=weight, relation="{source}", quote=quote))
-        columns = {name: arrow.coded(found.column(f"c{place}")) for place, name in enumerate(by)}
-        return Histogram(columns, arrow.whole_numbers(found.column("n")))
+        columns = {name: files.coded(found.column(f"c{place}")) for place, name in enumerate(by)}
+        return Histogram(columns, files.whole_numbers(found.column("n")))
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         """People per distinct value of each column alone."""
