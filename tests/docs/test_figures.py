@@ -16,7 +16,7 @@ from discreet.gateway.conversation import MEBIBYTE, Limits
 from discreet.ledger import ledger
 from discreet.linkage import calibrating, comparing, zones
 from discreet.misuse import anomalies
-from discreet.misuse.elicitation import comparisons, joint
+from discreet.misuse.elicitation import comparisons, joint_fit
 from discreet.people.state import MOST_ZIPS, State
 from discreet.releases import (
     band,
@@ -86,7 +86,7 @@ def stated() -> Iterator[tuple[str, str]]:
     yield "explain/deterrence.md", f"Up to {several_tables.MOST_TABLES} tables"
     yield "reference/deterrence.md", f"{deterrence.LARGEST:,} people"
     yield "explain/gateway.md", f"are read up to {Limits().message // MEBIBYTE} MiB"
-    yield "explain/elicitation.md", f"of this expert: {joint.COMPARING} and {joint.RATING}"
+    yield "explain/elicitation.md", f"of this expert: {joint_fit.COMPARING} and {joint_fit.RATING}"
     yield "explain/elicitation.md", f"Up to {comparisons.TOLERABLE:.2f} is good"
     yield "explain/ledger.md", f"up to 10^{len(str(ledger.MOST_PARTS)) - 1}"
     state = State.of(1_000)

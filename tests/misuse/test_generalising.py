@@ -16,9 +16,9 @@ from discreet import Policy, read
 from discreet.errors import OutsideHierarchy, Refused, UsageError
 from discreet.kernel import AnyValue, Mask, Rule, Tree
 from discreet.misuse import reduce_by_generalising, score
-from discreet.misuse.generalising import _coarsening
-from discreet.misuse.reading import columns_of
-from discreet.misuse.scoring import scorer_for
+from discreet.misuse.reduction import _coarsening
+from discreet.misuse.score import scorer_for
+from discreet.misuse.source.reading import columns_of
 from tests.misuse import brute
 from tests.misuse.paper import PUBLISHED, QUASI, SOURCE, F
 from tests.misuse.strategies import XS

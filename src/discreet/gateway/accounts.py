@@ -22,7 +22,7 @@ from discreet.gateway.publication import SEEN, Publication
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.operations import Close, Hold, Note
 from discreet.ledger.request import Receipt, Request
-from discreet.misuse.exposure import Exposure
+from discreet.misuse.exposure.exposure import Exposure
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.store.exposures import Exposures, write
 

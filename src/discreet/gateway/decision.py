@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from discreet.gateway.limits import Limit
 from discreet.gateway.publication import SEEN, Publication
 from discreet.kernel.arrays import Flags
-from discreet.misuse.bitmaps import bitmap
-from discreet.misuse.exposure import Exposure
+from discreet.misuse.exposure.exposure import Exposure
+from discreet.misuse.exposure.knowledge import bitmap
 from discreet.misuse.knowledge import Knowledge
 from discreet.misuse.measured import within
 

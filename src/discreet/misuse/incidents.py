@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import UsageError
-from discreet.misuse.ensembles import Ensembles
-from discreet.misuse.exposure import Exposure, seconds
+from discreet.misuse.exposure.ensembles import Ensembles
+from discreet.misuse.exposure.exposure import Exposure, seconds
 from discreet.misuse.knowledge import Knowledge
 from discreet.misuse.log import Scored, one_exponent
 from discreet.misuse.sensitivity import Sensitivity

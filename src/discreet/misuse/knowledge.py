@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.kernel.arrays import Floats, Ints
-from discreet.misuse.bitmaps import Bitmap, Levels, bitmap, joined, sorted_by, union
+from discreet.misuse.exposure.knowledge import Bitmap, Levels, bitmap, joined, sorted_by, union
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel.notebook import card
-from discreet.misuse.prepared import Plan
 from discreet.misuse.sensitivity import Sensitivity
+from discreet.misuse.source.prepared import Plan
 from discreet.wording import percent
 
 TOLERANCE, SHARE = 1e-9, 1e-6

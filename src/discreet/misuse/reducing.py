@@ -10,11 +10,11 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats, Ints
-from discreet.misuse import rebuilding
 from discreet.misuse.measured import power, within
-from discreet.misuse.reading import columns_of
-from discreet.misuse.scoring import Scorer, added, scorer_for
+from discreet.misuse.score import Scorer, added, scorer_for
 from discreet.misuse.sensitivity import Sensitivity
+from discreet.misuse.source import columns as source_columns
+from discreet.misuse.source.reading import columns_of
 
 
 def reduce_rows(
@@ -42,7 +42,7 @@ def reduce_rows(
         kept = _least(np.asarray(found.weighed.record_scores), scorer, limit)
     else:
         kept = _lightest(np.minimum(added(found.weighed.weights, columns.rows), 1.0), scorer, limit)
-    return rebuilding.take(result, columns, kept)
+    return source_columns.take(result, columns, kept)
 
 
 def _least(scores: Floats, scorer: Scorer, limit: float) -> Ints:
@@ -102,7 +102,7 @@ def reduce_cells(
         heavy = heavy[~within(factor * (np.minimum(sums, 1.0) / crowds[heavy]), limit)]
         worst = left[:, heavy].argmax(axis=0) if len(heavy) else heavy
         left[worst, heavy], empty[worst, heavy] = 0.0, True
-    return rebuilding.blank(result, columns, dict(zip(plan.sensitive, empty, strict=True)))
+    return source_columns.blank(result, columns, dict(zip(plan.sensitive, empty, strict=True)))
 
 
 def check_limit(limit: float) -> None:

@@ -17,10 +17,10 @@ from discreet.kernel.arrays import Floats, Ints, Label, group
 from discreet.misuse.cells import coded, labels
 from discreet.misuse.columns import Columns
 from discreet.misuse.measured import Score, Weighed
-from discreet.misuse.reading import columns_of
+from discreet.misuse.source.reading import columns_of
 
 if TYPE_CHECKING:
-    from discreet.misuse.scoring import Known, Scorer
+    from discreet.misuse.score import Known, Scorer
 
 
 def join(tables: Mapping[str, Any], on: Sequence[str]) -> Columns:
@@ -107,7 +107,7 @@ def _named(tables: Mapping[str, Columns]) -> Iterator[tuple[str, Side]]:
 
 def score_entities(scorer: Scorer, entity: str, columns: Columns, known: Known) -> Score:
     """The score of a table in which an entity may have several rows."""
-    from discreet.misuse.scoring import added, crowds_of
+    from discreet.misuse.score import added, crowds_of
 
     plan = scorer.plan((*columns.names, *known.names))
     owners, first = _entities(columns, entity)
@@ -165,7 +165,7 @@ def _whole(found: Score, scorer: Scorer, entity: str) -> tuple[int, float] | Non
     if not isinstance(source, Columns) or not wanted <= set(source.names):
         return None
     everything = Columns(tuple(name for name in source.names if name in wanted), source.rows, source.cells)
-    from discreet.misuse.scoring import NOTHING
+    from discreet.misuse.score import NOTHING
 
     whole = score_entities(scorer, entity, everything, NOTHING)
     return whole.rows, whole.record_score

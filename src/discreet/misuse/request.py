@@ -12,7 +12,7 @@ from discreet.misuse.facts import EVERYTHING, Values
 from discreet.misuse.sensitivity import Weights
 
 if TYPE_CHECKING:
-    from discreet.misuse.scoring import Known, Scorer
+    from discreet.misuse.score import Known, Scorer
 
 DIALECTS = {"postgres": "postgres", "postgresql": "postgres", "duckdb": "duckdb"}
 
@@ -51,7 +51,7 @@ def known_by(
     A sensitive column that is fixed weighs as much as the worst value it may have; a quasi-identifier counts as known
     where its value is certain.
     """
-    from discreet.misuse.scoring import Known
+    from discreet.misuse.score import Known
 
     fixed = conditions(request, dialect=dialect, parameters=parameters)
     tables = scorer.sensitivity.weights

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from discreet.errors import IntegrityError, MissingExtra
-from discreet.misuse.bitmaps import Bitmap, Levels
 from discreet.misuse.entities import Numbering
-from discreet.misuse.exposure import Exposure, seconds
+from discreet.misuse.exposure.exposure import Exposure, seconds
+from discreet.misuse.exposure.knowledge import Bitmap, Levels
 from discreet.misuse.knowledge import Knowledge
 from discreet.misuse.sensitivity import Sensitivity
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.kernel.arrays import Floats
 from discreet.misuse.elicitation.comparisons import MOST, Pair, laplacian, log_least_squares, parts
-from discreet.misuse.elicitation.joint import Fit
+from discreet.misuse.elicitation.joint_fit import Fit
 from discreet.misuse.elicitation.ratings import CLAMP, incidence
 
 POOL = 400

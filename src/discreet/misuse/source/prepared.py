@@ -144,7 +144,7 @@ def prepare(source: Any, quasi: Sequence[str] | None = None, *, entity: str | No
     >>> prepare([{"job": "Lawyer", "city": "NY"}, {"job": "Lawyer", "city": "LA"}], ["job"])
     Prepared(2 people in 1 classes by job)
     """
-    from discreet.misuse.reading import countable
+    from discreet.misuse.source.reading import countable
 
     if isinstance(source, Prepared):
         return source

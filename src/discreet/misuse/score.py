@@ -14,9 +14,9 @@ from discreet.kernel import Coded
 from discreet.kernel.arrays import Floats, Label
 from discreet.misuse.columns import Columns
 from discreet.misuse.measured import Score, Weighed, power
-from discreet.misuse.prepared import KEPT, Plan, Prepared, make_room, prepare
-from discreet.misuse.reading import columns_of
 from discreet.misuse.sensitivity import Sensitivity
+from discreet.misuse.source.prepared import KEPT, Plan, Prepared, make_room, prepare
+from discreet.misuse.source.reading import columns_of
 from discreet.misuse.weighing import weigh
 from discreet.risk.assessment import Governed
 

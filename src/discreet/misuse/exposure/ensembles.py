@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from discreet.kernel.arrays import Floats
-from discreet.misuse.bitmaps import Bitmap, Places, numbers_of, spread, union
+from discreet.misuse.exposure.knowledge import Bitmap, Places, numbers_of, spread, union
 from discreet.misuse.knowledge import Knowledge, Publication
 from discreet.misuse.measured import power
 

@@ -15,8 +15,8 @@ from discreet.kernel import Coded
 from discreet.kernel.hierarchy import text
 from discreet.kernel.notebook import card
 from discreet.misuse.cells import as_cells, labels
-from discreet.misuse.ensembles import Ensembles
 from discreet.misuse.entities import Numbering
+from discreet.misuse.exposure.ensembles import Ensembles
 from discreet.misuse.knowledge import Knowledge, joined_all, published, published_few
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.misuse.weighing import weigh

@@ -14,16 +14,16 @@ from discreet.kernel import Classes, Coded, Flat, Rule
 from discreet.kernel.arrays import Floats, Ints, Label
 from discreet.kernel.hierarchy import Hierarchy
 from discreet.kernel.rules import bind
-from discreet.misuse import rebuilding
 from discreet.misuse.cells import coded
 from discreet.misuse.columns import Columns
 from discreet.misuse.crowds import Crowds
 from discreet.misuse.measured import power, within
-from discreet.misuse.prepared import Prepared
-from discreet.misuse.reading import columns_of
 from discreet.misuse.reducing import check_limit
-from discreet.misuse.scoring import Scorer, added, scorer_for
+from discreet.misuse.score import Scorer, added, scorer_for
 from discreet.misuse.sensitivity import Sensitivity
+from discreet.misuse.source import columns as source_columns
+from discreet.misuse.source.prepared import Prepared
+from discreet.misuse.source.reading import columns_of
 from discreet.risk.assessment import Governed
 
 Node = tuple[int, ...]
@@ -59,13 +59,13 @@ def reduce_by_generalising(
     if columns.rows == 0 or not coarsening.hierarchies:
         return _unless_above(result, scorer, columns, limit)
     node = coarsening.finest_within(limit)
-    return rebuilding.exchange(result, columns, coarsening.written(node))
+    return source_columns.exchange(result, columns, coarsening.written(node))
 
 
 def _unless_above(result: Any, scorer: Scorer, columns: Columns, limit: float) -> Any:
     if not within(scorer.columns(columns).value, limit):
         raise _refusal(limit)
-    return rebuilding.take(result, columns, np.arange(columns.rows))
+    return source_columns.take(result, columns, np.arange(columns.rows))
 
 
 def _refusal(limit: float) -> Refused:

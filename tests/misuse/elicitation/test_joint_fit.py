@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.misuse.elicitation import SimulatedExpert
-from discreet.misuse.elicitation.joint import Evidence, fit
+from discreet.misuse.elicitation.joint_fit import Evidence, fit
 from discreet.misuse.elicitation.ratings import incidence
 from tests.examples import examples
 from tests.misuse.elicitation.strategies import ITEMS, connected, interviewed

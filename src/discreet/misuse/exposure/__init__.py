@@ -1,0 +1,1 @@
+"""Exposure: what a user knows after many results."""

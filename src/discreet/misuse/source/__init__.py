@@ -1,0 +1,1 @@
+"""Source and result of a request: opened, counted, and put back into shape."""
