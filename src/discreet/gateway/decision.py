@@ -13,9 +13,8 @@ from discreet.gateway.limits import Limit
 from discreet.gateway.publication import SEEN, Publication
 from discreet.kernel.arrays import Flags
 from discreet.misuse.exposure.exposure import Exposure
-from discreet.misuse.exposure.knowledge import bitmap
-from discreet.misuse.knowledge import Knowledge
-from discreet.misuse.measured import within
+from discreet.misuse.exposure.knowledge import Knowledge, bitmap
+from discreet.misuse.score import within
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from discreet.gateway.publication import Publication
 from discreet.gateway.runs import Run
 from discreet.gateway.understanding import Understood
 from discreet.gateway.words import cannot_write, notice_of
-from discreet.misuse.measured import within
+from discreet.misuse.score import within
 
 if TYPE_CHECKING:
     from discreet.gateway.governing import Governor

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.gateway.catalog import Leaf
 from discreet.kernel.arrays import Floats, Ints
-from discreet.misuse.knowledge import Knowledge, published
+from discreet.misuse.exposure.knowledge import Knowledge, published
 
 SEEN = "(seen)"
 """Stands for what weighs nothing, but says whom a key is about."""

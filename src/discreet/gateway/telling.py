@@ -15,7 +15,7 @@ from discreet.gateway.origin import IDENTIFIER, KEY, PLACE, QUASI, SENSITIVE, Sh
 from discreet.gateway.publication import SEEN, UNTOLD, Publication, attribute
 from discreet.gateway.spelling import spelt
 from discreet.kernel.arrays import Floats, Ints
-from discreet.misuse.weighing import weigh
+from discreet.misuse.sensitivity import weigh
 
 if TYPE_CHECKING:
     pass

@@ -17,7 +17,7 @@ from discreet.gateway.publication import Publication
 from discreet.gateway.redaction import redacted
 from discreet.gateway.runs import Names, Run, digest_of, renewed
 from discreet.gateway.understanding import Text, Understood
-from discreet.misuse.measured import within
+from discreet.misuse.score import within
 
 if TYPE_CHECKING:
     from discreet.gateway.governing import Governor

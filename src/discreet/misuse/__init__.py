@@ -1,12 +1,10 @@
 """Room: what a query result could do in the wrong hands, together with what its reader already knows."""
 
 from discreet.misuse.exposure.exposure import Exposure
-from discreet.misuse.measured import Heavy, Score
-from discreet.misuse.reducing import reduce_cells, reduce_rows
-from discreet.misuse.reduction import reduce_by_generalising
+from discreet.misuse.reduction import reduce_by_generalising, reduce_cells, reduce_rows
 from discreet.misuse.relations import join
 from discreet.misuse.request import conditions
-from discreet.misuse.score import score
+from discreet.misuse.score import Heavy, Score, score
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.misuse.source.prepared import Prepared, prepare
 

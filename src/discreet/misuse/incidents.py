@@ -15,7 +15,7 @@ from typing import Any
 from discreet.errors import UsageError
 from discreet.misuse.exposure.ensembles import Ensembles
 from discreet.misuse.exposure.exposure import Exposure, seconds
-from discreet.misuse.knowledge import Knowledge
+from discreet.misuse.exposure.knowledge import Knowledge
 from discreet.misuse.log import Scored, one_exponent
 from discreet.misuse.sensitivity import Sensitivity
 

@@ -14,9 +14,8 @@ import numpy as np
 
 from discreet.errors import ColumnError, DataError, UsageError
 from discreet.kernel.arrays import Floats, Ints, Label, group
-from discreet.misuse.cells import coded, labels
-from discreet.misuse.columns import Columns
-from discreet.misuse.measured import Score, Weighed
+from discreet.misuse.score import Score, Weighed
+from discreet.misuse.source.columns import Columns, coded, labels
 from discreet.misuse.source.reading import columns_of
 
 if TYPE_CHECKING:

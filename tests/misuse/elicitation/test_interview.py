@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from discreet.errors import DataError, UsageError
 from discreet.misuse.elicitation import Compare, Interview, Item, Rate, SimulatedExpert, combine
 from discreet.misuse.elicitation.comparisons import eigenvector, parts
-from discreet.misuse.elicitation.ratings import clamped_fit
+from discreet.misuse.elicitation.joint_fit import clamped_fit
 from tests.examples import examples
 from tests.misuse.elicitation.strategies import ITEMS, interviewed, truthful
 

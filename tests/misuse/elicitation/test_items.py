@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import DataError
+from discreet.errors import DataError, UsageError
+from discreet.kernel import Tree
 from discreet.misuse.elicitation import Item, categories, ranges
-from discreet.misuse.elicitation.items import REST
+from discreet.misuse.elicitation.items import REST, items_of
+from tests.risk.strategies import Rows
 
 
 @given(st.dictionaries(st.text("abcdef", min_size=1, max_size=3), st.integers(1, 50), min_size=1))
@@ -49,3 +51,47 @@ def test_what_is_no_number_has_no_range_and_is_not_repeated() -> None:
     with pytest.raises(DataError) as caught:
         ranges("debt", {"12": 3, "Zaphod": 1})
     assert "Zaphod" not in str(caught.value)
+
+
+TREE = Tree((("flu", "lungs", "*"), ("asthma", "lungs", "*"), ("gout", "joints", "*")))
+TABLE = Rows(
+    ("illness", "debt"),
+    [(name, place * 10) for place in range(20) for name in ("flu", "asthma", "gout")] + [("plague", 7), (None, None)],
+)
+
+
+def test_values_ranges_and_groups() -> None:
+    found = items_of(TABLE, ["illness", "debt"], rules={"illness": TREE}, levels={"illness": 1})
+    assert [str(item) for item in found[:3]] == ["illness: lungs", "illness: joints", "illness: any other value"]
+    assert {item.kind for item in found[3:]} == {"range", "rest"}
+    assert found[0].values == ("asthma", "flu")
+
+
+def test_codes_that_look_like_numbers_can_be_asked_about_by_value() -> None:
+    found = items_of(TABLE, ["debt"], by_value=["debt"], most=30, fewest=3)
+    assert {item.kind for item in found} == {"values", "rest"}
+
+
+def test_a_value_of_one_person_is_not_shown() -> None:
+    found = items_of(TABLE, ["illness"])
+    assert "plague" not in str(found)
+    assert [item.label for item in found] == ["asthma", "flu", "gout", "any other value"]
+
+
+def test_only_columns_are_counted_never_rows_read() -> None:
+    table = Rows(TABLE.columns, TABLE.rows)
+    items_of(table, ["illness", "debt"])
+    assert table.asked == [("illness",), ("debt",)]
+
+
+@pytest.mark.parametrize("level", [3, 9])
+def test_a_level_must_be_there(level: int) -> None:
+    with pytest.raises(UsageError, match="1 to 2"):
+        items_of(TABLE, ["illness"], rules={"illness": TREE}, levels={"illness": level})
+    with pytest.raises(UsageError, match="none"):
+        items_of(TABLE, ["illness"], levels={"illness": level})
+
+
+def test_nothing_to_ask_about() -> None:
+    with pytest.raises(DataError):
+        items_of(Rows(("illness",), [("flu",)]), ["illness"])

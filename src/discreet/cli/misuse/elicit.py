@@ -14,7 +14,7 @@ import click
 from discreet.cli import console
 from discreet.errors import DataError, SourceNotFound, UsageError
 from discreet.misuse.elicitation import Interview, combine
-from discreet.misuse.elicitation.asking import items_of
+from discreet.misuse.elicitation.items import items_of
 from discreet.policy import Policy
 from discreet.sources import read
 

@@ -1,4 +1,4 @@
-"""Several experts: the geometric mean of their scores, how far they agree, and about what they do not.
+"""Experts combined: geometric mean, agreement, disputes; and simulated experts.
 
 >>> kendall_tau(np.array([0.1, 0.5, 0.9]), np.array([0.2, 0.3, 1.0]))
 1.0
@@ -15,8 +15,10 @@ import numpy as np
 
 from discreet.errors import DataError
 from discreet.kernel.arrays import Floats
+from discreet.misuse.elicitation.comparisons import SCALE
 from discreet.misuse.elicitation.interview import Interview
 from discreet.misuse.elicitation.items import Item
+from discreet.misuse.elicitation.joint_fit import Compare, Question
 
 LEAST = 0.001
 """What a score of 0 counts as in a geometric mean, which a single 0 would otherwise decide; below, the mean is 0."""
@@ -122,3 +124,48 @@ def kendall_tau(first: Floats, second: Floats) -> float | None:
     other = np.array([np.sign(second[i] - second[j]) for i, j in pairs])
     size = np.sqrt(np.sum(one**2) * np.sum(other**2))
     return float(np.sum(one * other) / size) if size > 0 else None
+
+
+# Experts who do not exist: they know the scores and err, for benchmarks, tests and the demo.
+STEPS = 10
+"""Ratings come in steps of a tenth."""
+
+
+@dataclass(frozen=True)
+class SimulatedExpert:
+    """Answers like a person: with errors, on Saaty's scale and in tenths."""
+
+    scores: Floats
+    rng: np.random.Generator
+    comparing: float = 0.4
+    """Standard deviation of the logarithm of a ratio."""
+    rating: float = 0.1
+    """Standard deviation of a rating."""
+
+    def says(self, question: Question) -> float:
+        """The answer to a question."""
+        if not isinstance(question, Compare):
+            return self.rates(question.items)
+        truth = np.log(np.maximum(self.scores[[question.first, question.second]], 1e-6))
+        said = truth[0] - truth[1] + self.rng.normal(0, self.comparing)
+        return float(min(SCALE, key=lambda step: abs(np.log(step) - said)))
+
+    def rates(self, items: Sequence[int]) -> float:
+        """How bad a record is."""
+        said = self.scores[list(items)].sum() + self.rng.normal(0, self.rating)
+        return float(np.clip(round(said * STEPS) / STEPS, 0, 1))
+
+    def interview(
+        self, name: str, items: Sequence[Item], *, comparisons: int | None = None, ratings: int = 25, seed: int = 0
+    ) -> Interview:
+        """A whole interview.
+
+        >>> items = [Item("illness", name, (name,)) for name in ("flu", "gout", "HIV")]
+        >>> expert = SimulatedExpert(np.array([0.1, 0.2, 1.0]), np.random.default_rng(1))
+        >>> expert.interview("ann", items, ratings=6).scores().argmax().item()
+        2
+        """
+        talk = Interview.begin(name, items, comparisons=comparisons, ratings=ratings, seed=seed)
+        while (question := talk.next_question()) is not None:
+            talk = talk.answer(question, self.says(question))
+        return talk

@@ -25,9 +25,18 @@ from discreet.errors import DataError, UsageError
 from discreet.kernel.arrays import Floats
 from discreet.misuse.elicitation.comparisons import MOST, Consistency, Pair, consistency, eigenvector, parts
 from discreet.misuse.elicitation.items import Item, check
-from discreet.misuse.elicitation.joint_fit import Evidence, Fit, fit
-from discreet.misuse.elicitation.questions import Compare, Question, Rate, next_pair, next_record
-from discreet.misuse.elicitation.ratings import clamped_fit, incidence
+from discreet.misuse.elicitation.joint_fit import (
+    Compare,
+    Evidence,
+    Fit,
+    Question,
+    Rate,
+    clamped_fit,
+    fit,
+    incidence,
+    next_pair,
+    next_record,
+)
 
 FORMAT = "discreet-interview-1"
 RATINGS = 25

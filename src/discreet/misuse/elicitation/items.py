@@ -1,15 +1,18 @@
-"""What experts are asked about: values of sensitive columns, as categories and ranges, never as somebody's record."""
+"""Items that experts are asked about: categories and ranges; their scores as policy text."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from discreet.errors import DataError
+from discreet.errors import DataError, UsageError
+from discreet.kernel import Classes, Rule
+from discreet.kernel.arrays import Floats
 
 REST = "any other value"
 FEWEST = 5
@@ -134,3 +137,132 @@ def check(items: Sequence[Item]) -> None:
         )
     if len({(item.column, item.label) for item in items}) < len(items):
         raise DataError("Two items have the same name.", remedy="Give every value of a column its own label.")
+
+
+# Which values of a table to ask about: counted, never read row by row.
+class Asked(Protocol):
+    """A table that can be counted."""
+
+    def classes(self, by: Sequence[str] | None = None, *, sensitive: Sequence[str] = ()) -> Classes:
+        """People per value."""
+        ...
+
+
+def items_of(
+    table: Asked,
+    columns: Sequence[str],
+    *,
+    by_value: Sequence[str] = (),
+    rules: Mapping[str, Rule] | None = None,
+    levels: Mapping[str, int] | None = None,
+    most: int = MOST,
+    fewest: int = FEWEST,
+) -> list[Item]:
+    """The items of each column: groups at a level of its hierarchy, ranges of numbers, or values.
+
+    Numbers in the columns `by_value` are taken as codes.
+    """
+    found: list[Item] = []
+    for column in columns:
+        counts = _counts(table, column)
+        level = (levels or {}).get(column, 0)
+        if level:
+            found += _grouped(column, counts, (rules or {}).get(column), level, most, fewest)
+        elif len(counts) > most and column not in by_value and numeric(counts):
+            found += ranges(column, counts)
+        else:
+            found += categories(column, counts, most=most, fewest=fewest)
+    check(found)
+    return found
+
+
+def _counts(table: Asked, column: str) -> dict[str, int]:
+    classes = table.classes([column])
+    values = [value for (value,) in classes.tuples()]
+    return {value: int(size) for value, size in zip(values, classes.sizes, strict=True) if value is not None}
+
+
+def _grouped(column: str, counts: dict[str, int], rule: Rule | None, level: int, most: int, fewest: int) -> list[Item]:
+    if rule is None or not 0 < level < rule.height:
+        levels = "none" if rule is None else f"1 to {rule.height - 1}"
+        raise UsageError(
+            f"Column '{column}' cannot be asked about at level {level}; its hierarchy has {levels}.",
+            remedy="Choose another level, or give the column a hierarchy in the policy.",
+        )
+    known = rule
+
+    def group(value: str) -> str | None:
+        path = known.path(value)
+        return None if path is None else path[level]
+
+    return categories(column, counts, most=most, fewest=fewest, group=group)
+
+
+# The scores as the policy file has them: a section [sensitivity.COLUMN] for each column; see `Sensitivity.version`.
+DIGITS = 3
+
+
+def sections(items: Sequence[Item], scores: Floats | Sequence[float]) -> dict[str, dict[str, Any]]:
+    """Per column `values`, `bins` and `otherwise`, as `Sensitivity.from_dict` reads them.
+
+    A value about which nobody was asked counts as the worst of its column.
+
+    >>> sections([Item("account", "Gold", ("Gold",)), Item("account", "White", ("White",))], [1.0, 0.1])
+    {'account': {'values': {'Gold': 1.0, 'White': 0.1}, 'otherwise': 1.0}}
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for item, score in zip(items, scores, strict=True):
+        section = found.setdefault(item.column, {})
+        _add(section, item, round(float(score), DIGITS))
+    for section in found.values():
+        listed = [*section.get("values", {}).values(), *(score for _, score in section.get("bins", []))]
+        section["otherwise"] = section.pop("otherwise", max(listed, default=1.0))
+    return found
+
+
+def _add(section: dict[str, Any], item: Item, score: float) -> None:
+    if item.values:
+        section.setdefault("values", {}).update(dict.fromkeys(item.values, score))
+    elif item.upper is not None:
+        section.setdefault("bins", []).append([item.upper, score])
+    else:
+        section["otherwise"] = score
+
+
+def toml(content: dict[str, dict[str, Any]], *, notes: Sequence[str] = ()) -> str:
+    """The sections as text, to be pasted into a policy.
+
+    >>> print(toml({"account": {"values": {"Gold": 1.0}, "bins": [[100, 0.1]], "otherwise": 1.0}}), end="")
+    [sensitivity.account]
+    bins = [[100.0, 0.1]]
+    otherwise = 1.0
+    <BLANKLINE>
+    [sensitivity.account.values]
+    Gold = 1.0
+    """
+    lines = [f"# {_comment(note)}" for note in notes]
+    parts = ["\n".join(lines) + "\n"] if lines else []
+    parts += [_section(column, section) for column, section in content.items()]
+    return "\n".join(parts)
+
+
+def _section(column: str, section: dict[str, Any]) -> str:
+    lines = [f"[sensitivity.{_key(column)}]"]
+    if "bins" in section:
+        lines.append(f"bins = [{', '.join(f'[{float(upper)}, {float(score)}]' for upper, score in section['bins'])}]")
+    lines.append(f"otherwise = {float(section['otherwise'])}")
+    if "values" in section:
+        lines += ["", f"[sensitivity.{_key(column)}.values]"]
+        lines += [f"{_key(value)} = {float(score)}" for value, score in section["values"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def _key(name: str) -> str:
+    """A bare or a quoted key; JSON escapes what TOML wants escaped, but for the delete character."""
+    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        return name
+    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def _comment(note: str) -> str:
+    return "".join(letter if letter.isprintable() else " " for letter in note)

@@ -1,4 +1,4 @@
-"""Comparisons and ratings in one fit: comparisons order the values, ratings give them their size.
+"""Joint fit: comparisons order the values, ratings size them; the next question.
 
 Each value has a harm h > 0 and the score f = min(1, h). With θ = log h, minimise
 
@@ -13,14 +13,16 @@ The fit is done twice: with the errors that are typical, then with those this ex
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.kernel.arrays import Floats
-from discreet.misuse.elicitation.comparisons import Pair, log_least_squares
-from discreet.misuse.elicitation.ratings import CLAMP, clamped_errors
+from discreet.misuse.elicitation.comparisons import MOST, Pair, laplacian, log_least_squares, nnls, parts
 
 COMPARING = 0.5
 """Typical error of a comparison, in logarithms: a ratio is off by a factor of 1.6."""
@@ -141,3 +143,153 @@ def _start(evidence: Evidence) -> Floats:
     shape = log_least_squares(evidence.pairs, evidence.items)
     sizes: list[float] = np.linspace(-6.0, 2.0, 41).tolist()
     return shape + min(sizes, key=lambda size: evidence.cost(shape + size))
+
+
+# Calibration: the values' scores that best explain how whole records were rated.
+#
+# A record weighs min(1, Σ f) over its values. A rating below 1 says what the sum is; a rating of 1 only says that the
+# sum is at least 1, so there only an estimate below 1 is wrong:
+#
+#     minimise  Σ over ratings < 1 of (Σ f − rating)²  +  Σ over ratings at 1 of max(0, 1 − Σ f)²      over f ≥ 0
+#
+# Since max(0, 1 − s)² is the least of (s − u − 1)² over u ≥ 0, one more non-negative variable per rating at the clamp
+# makes this plain non-negative least squares, which is solved exactly. No upper bound is needed: a value scored above
+# 1 at the optimum can only occur in records rated 1 (lowering it would improve any other), and lowering it to 1 changes
+# no clamped sum.
+CLAMP = 1.0
+
+
+def incidence(records: Sequence[Sequence[int]], items: int) -> Floats:
+    """Which value occurs in which record.
+
+    >>> incidence([(0, 2), (1,)], 3).tolist()
+    [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+    matrix = np.zeros((len(records), items))
+    for row, record in enumerate(records):
+        matrix[row, list(record)] = 1.0
+    return matrix
+
+
+def clamped_fit(matrix: Floats, ratings: Floats) -> Floats:
+    """The scores in [0, 1] of least clamped error.
+
+    >>> clamped_fit(incidence([(0,), (0, 1), (2,)], 3), np.array([0.2, 0.5, 1.0])).round(9).tolist()
+    [0.2, 0.3, 1.0]
+    """
+    full = np.flatnonzero(ratings >= CLAMP)
+    slack = np.zeros((len(ratings), len(full)))
+    slack[full, np.arange(len(full))] = -1.0
+    found = nnls(np.hstack([matrix, slack]), np.minimum(ratings, CLAMP))
+    return np.minimum(found[: matrix.shape[1]], CLAMP)
+
+
+def clamped_errors(matrix: Floats, ratings: Floats, scores: Floats) -> Floats:
+    """How far each rating is missed; above the clamp nothing is.
+
+    >>> clamped_errors(incidence([(0, 1), (0, 1)], 2), np.array([1.0, 0.75]), np.array([0.75, 0.5])).tolist()
+    [0.0, 0.5]
+    """
+    errors = matrix @ scores - ratings
+    errors[(ratings >= CLAMP) & (errors > 0)] = 0.0
+    return errors
+
+
+# Which question to ask next: always the one whose answer is least known.
+#
+# Comparisons first. Until all values are connected, the next one is held against the middle of those connected (a star
+# around the middle: short paths and ratios inside Saaty's scale). From then on the pair with the largest variance of its
+# difference, which is the D-optimal choice. Then records, made up from values of different columns: the one whose rating
+# would tell most, weighed down by the chance that it only hits the clamp.
+POOL = 400
+"""Made-up records that are looked at for each question."""
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Which of two would harm a person more, and how much?"""
+
+    first: int
+    second: int
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How much would it harm a person if all of this became known?"""
+
+    items: tuple[int, ...]
+
+
+Question = Compare | Rate
+
+
+def next_pair(pairs: Sequence[Pair], asked: set[frozenset[int]], order: Sequence[int]) -> Compare | None:
+    """The comparison to ask; `order` is the order in which values come up."""
+    part = parts(pairs, len(order))
+    theta = log_least_squares(pairs, len(order))
+    if len(set(part)) > 1 and (found := _connecting(part, theta, asked, order)) is not None:
+        return found
+    return _least_known(pairs, theta, asked, order)
+
+
+def _connecting(part: Sequence[int], theta: Floats, asked: set[frozenset[int]], order: Sequence[int]) -> Compare | None:
+    """The next value outside the largest connected part, against the middle of that part."""
+    home = max(order, key=lambda item: (part.count(part[item]), -order.index(item)))
+    inside = sorted((item for item in order if part[item] == part[home]), key=lambda item: (theta[item], item))
+    middle = (len(inside) - 1) / 2
+    nearest = sorted(range(len(inside)), key=lambda rank: abs(rank - middle))
+    for item in order:
+        if part[item] != part[home]:
+            for rank in nearest:
+                if frozenset((item, inside[rank])) not in asked:
+                    return Compare(inside[rank], item)
+    return None
+
+
+def _least_known(
+    pairs: Sequence[Pair], theta: Floats, asked: set[frozenset[int]], order: Sequence[int]
+) -> Compare | None:
+    inverse = np.linalg.pinv(laplacian(pairs, len(order))[0], hermitian=True)
+    spread = np.add.outer(np.diag(inverse), np.diag(inverse)) - 2 * inverse
+    # Ratios beyond the scale are cut off and tell little.
+    spread = np.where(np.abs(np.subtract.outer(theta, theta)) <= math.log(MOST), spread, spread - len(order))
+    open_pairs = [pair for pair in itertools.combinations(order, 2) if frozenset(pair) not in asked]
+    if not open_pairs:
+        return None
+    return Compare(*max(open_pairs, key=lambda pair: round(float(spread[pair]), 9)))
+
+
+def next_record(
+    fit: Fit, columns: Sequence[Sequence[int]], asked: set[frozenset[int]], rng: np.random.Generator
+) -> Rate | None:
+    """The record to rate: at most one value of each column."""
+    pool = [record for record in _pool(columns, rng) if frozenset(record) not in asked]
+    if not pool:
+        return None
+    return Rate(pool[int(np.argmax(_worth(fit, incidence(pool, len(fit.theta)))))])
+
+
+def _worth(fit: Fit, matrix: Floats) -> Floats:
+    slopes = matrix * fit.harm
+    variance = np.einsum("ri,ij,rj->r", slopes, fit.covariance, slopes)
+    noise = fit.evidence.rating**2
+    room = (CLAMP - matrix @ fit.harm) / np.sqrt(variance + noise)
+    unclamped = np.array([0.5 * math.erfc(-one / math.sqrt(2)) for one in room])
+    worth: Floats = unclamped * np.log1p(variance / noise)
+    return worth
+
+
+def _pool(columns: Sequence[Sequence[int]], rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """All records where they are few, else some of every length."""
+    possible = math.prod(len(items) + 1 for items in columns) - 1
+    if possible <= POOL:
+        choices = itertools.product(*([None, *items] for items in columns))
+        every = [tuple(item for item in choice if item is not None) for choice in choices]
+        return [record for record in every if record]
+    return sorted({_draw(columns, rng) for _ in range(POOL)})
+
+
+def _draw(columns: Sequence[Sequence[int]], rng: np.random.Generator) -> tuple[int, ...]:
+    length = int(rng.integers(1, len(columns) + 1))
+    chosen: NDArray[np.int64] = np.sort(rng.permutation(len(columns))[:length])
+    return tuple(int(rng.choice(columns[place])) for place in chosen)

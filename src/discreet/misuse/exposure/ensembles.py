@@ -1,4 +1,4 @@
-"""Ensembles: the maximal rectangles of what is known, each scored as if it were one result.
+"""Ensembles: maximal rectangles of what is known, each scored as one result.
 
 For a set A of attributes, the ensemble holds everybody of whom *at least* A is known; grouping by "exactly A" would
 lose those of whom more is known. Only sets that are the intersection of what is known of some entities can be
@@ -15,9 +15,8 @@ from typing import Protocol
 import numpy as np
 
 from discreet.kernel.arrays import Floats
-from discreet.misuse.exposure.knowledge import Bitmap, Places, numbers_of, spread, union
-from discreet.misuse.knowledge import Knowledge, Publication
-from discreet.misuse.measured import power
+from discreet.misuse.exposure.knowledge import Bitmap, Knowledge, Places, Publication, numbers_of, spread, union
+from discreet.misuse.score import power
 
 FEW = 16
 """Up to so many entities are looked at one by one."""

@@ -1,20 +1,143 @@
-"""A reduced result in the shape it was given in: dictionaries, columns, a pandas or polars frame, or Arrow.
+"""Columns of a result or a source, decoded only where needed, rebuilt in their shape.
 
 What was given as a path, a URL or a table comes back as a list of dictionaries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernel import Coded
+from discreet.errors import ColumnError, EmptySource, UsageError
+from discreet.kernel import Classes, Coded, Histogram
 from discreet.kernel.arrays import Ints, Label
-from discreet.misuse.cells import labels
-from discreet.misuse.columns import Columns, is_rows
+from discreet.kernel.hierarchy import text
+
+# The cells of one column as they come: coded, as a numpy array or as a list; and a number for each of them.
+Cells = Coded | NDArray[Any] | list[Any]
+Numbers = NDArray[Any]
+
+
+def as_cells(column: Any) -> Cells:
+    """A column given as Coded, as an array or as any sequence."""
+    if isinstance(column, (Coded, list)):
+        return column
+    if isinstance(column, np.ma.MaskedArray):
+        filled: list[Any] = column.tolist()
+        return filled if np.ma.is_masked(column) else np.asarray(column.data)
+    if isinstance(column, np.ndarray):
+        return column.tolist() if column.dtype.kind in "OUS" else column
+    return list(column)
+
+
+def coded(cells: Cells) -> Coded:
+    """The same cells as codes into their distinct values."""
+    if isinstance(cells, Coded):
+        return cells
+    if isinstance(cells, list):
+        return Coded.of(cells)
+    distinct, codes = np.unique(cells, return_inverse=True)
+    return Coded.merged(list(distinct), codes.reshape(-1))
+
+
+def labels(cells: Cells) -> list[Label]:
+    """The spelling of every cell."""
+    its = coded(cells)
+    return [its.values[code] for code in its.codes.tolist()]
+
+
+def numbered(cells: Cells, number: Callable[[Label], float], dtype: type) -> Numbers:
+    """A number per cell, where equal cells have equal numbers; each distinct cell is asked for once."""
+    if isinstance(cells, np.ndarray):
+        cells = coded(cells)
+    if isinstance(cells, Coded):
+        return np.array([number(value) for value in cells.values], dtype=dtype)[cells.codes]
+    try:
+        memo: dict[Any, Any] = dict.fromkeys(cells)
+    except TypeError:  # lists and the like cannot be keys
+        return numbered(Coded.of(cells), number, dtype)
+    if _confused(memo, cells):
+        return numbered(Coded.of(cells), number, dtype)
+    for cell in memo:
+        memo[cell] = number(text(cell))
+    return np.fromiter(map(memo.__getitem__, cells), dtype=dtype, count=len(cells))
+
+
+def _confused(memo: Iterable[Any], cells: Sequence[Any]) -> bool:
+    """Whether numbers and truth values are mixed: 1 and True are one key, but not one value."""
+    return any(cell == 0 or cell == 1 for cell in memo if isinstance(cell, (bool, int, float))) and any(
+        isinstance(cell, bool) for cell in cells
+    )
+
+
+def whole(cells: NDArray[Any]) -> Ints | None:
+    """An array of numbers as integers, or None where some are not whole."""
+    if cells.dtype.kind == "i":
+        return cells.astype(np.int64, copy=False)
+    if cells.dtype.kind == "u":
+        return cells.astype(np.int64) if not len(cells) or int(cells.max()) < 2**63 else None
+    if cells.dtype.kind != "f":
+        return None
+    with np.errstate(invalid="ignore"):
+        rounded = np.rint(cells)
+        inside = bool((np.abs(cells) < 2**53).all()) and bool((rounded == cells).all())
+    return rounded.astype(np.int64) if inside else None
+
+
+# A result or a source as columns, decoded only where they are needed.
+Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of a table, each decoded when it is first asked for."""
+
+    names: tuple[str, ...]
+    rows: int
+    decode: Callable[[str], Cells] = field(repr=False)
+    _decoded: dict[str, Cells] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of_rows(cls, rows: Rows) -> Columns:
+        """From a list of dictionaries; a key that a row does not have is a missing value."""
+        names = dict.fromkeys(name for row in rows for name in row)
+        return cls(tuple(names), len(rows), lambda name: [row.get(name) for row in rows])
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Any]) -> Columns:
+        """From decoded columns: Coded, numpy arrays or lists of one length."""
+        lengths = {len(cells.codes) if isinstance(cells, Coded) else len(cells) for cells in columns.values()}
+        if len(lengths) > 1:
+            raise ColumnError("The columns differ in length.", remedy="Give one cell per row in every column.")
+        return cls(tuple(columns), lengths.pop() if lengths else 0, lambda name: as_cells(columns[name]))
+
+    def cells(self, name: str) -> Cells:
+        """The cells of a column."""
+        if name not in self._decoded:
+            self._decoded[name] = self.decode(name)
+        return self._decoded[name]
+
+    def classes(self, by: Sequence[str] | None = None, *, sensitive: Sequence[str] = ()) -> Classes:
+        """The classes of these rows, one person each: columns can be counted as tables are."""
+        if by is None or sensitive:
+            raise UsageError("Say which columns to count by.", remedy="by=[...]")
+        if not self.rows:
+            raise EmptySource("There is nobody in the source.", remedy="Give a table with at least one row.")
+        for name in by:
+            if name not in self.names:
+                raise ColumnError(f"The source has no column '{name}'.", remedy="Check the names of the columns.")
+        counts = np.ones(self.rows, dtype=np.int64)
+        return Classes.from_histogram(Histogram({name: coded(self.cells(name)) for name in by}, counts))
+
+
+def is_rows(table: Any) -> bool:
+    """Whether this is a list of dictionaries."""
+    return isinstance(table, (list, tuple)) and all(isinstance(row, Mapping) for row in table)
+
 
 Masks = Mapping[str, NDArray[np.bool_]]
 

@@ -1,20 +1,244 @@
-"""`prepare`: count a source once, so that many results can be scored against it."""
+"""Prepared source: counted once, so that many results can be scored against it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import ColumnError, OutsideHierarchy, UsageError
-from discreet.kernel import Classes, Countable
-from discreet.kernel.arrays import Floats, group, pack, total
-from discreet.misuse.crowds import Crowds
+from discreet.kernel import Classes, Column, Countable
+from discreet.kernel.arrays import LIMIT, Floats, Ints, Label, group, pack, total
+from discreet.kernel.hierarchy import text
 from discreet.misuse.sensitivity import Sensitivity, Weights
+from discreet.misuse.source.columns import Cells, numbered, whole
 from discreet.risk.assessment import Governed
+
+# From keys to numbers, for many keys at once and for one: a plain table where keys are dense, else a hash table.
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
+"""Fibonacci hashing: an odd number near 2**64 divided by the golden ratio."""
+WORD = 2**64
+ROOM = 65_536
+"""A plain table may always have this many places more than there are keys."""
+
+
+class Lookup(Protocol):
+    """Which number belongs to a key; 0 where none does."""
+
+    def many(self, keys: Ints) -> Ints:
+        """The number of each key."""
+        ...
+
+    def one(self, key: int) -> int:
+        """The number of one key, without the overhead of arrays."""
+        ...
+
+
+def lookup(keys: Ints, numbers: Ints, bound: int) -> Lookup:
+    """A table of distinct keys from 0 up to `bound`.
+
+    >>> table = lookup(np.array([3, 5]), np.array([30, 50]), 10)
+    >>> table.many(np.array([5, 4, 3])).tolist(), table.one(5), table.one(6)
+    ([50, 0, 30], 50, 0)
+    """
+    if bound <= 4 * len(keys) + ROOM:
+        places = np.zeros(bound, dtype=np.int64)
+        places[keys] = numbers
+        return Dense(places, _view(places))
+    return Hashed.of(keys, numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """A place for every possible key."""
+
+    places: Ints
+    view: memoryview
+
+    def many(self, keys: Ints) -> Ints:
+        """The number of each key."""
+        return self.places[keys]
+
+    def one(self, key: int) -> int:
+        """The number of one key."""
+        return self.view[key]
+
+
+@dataclass(frozen=True, eq=False)
+class Hashed:
+    """Keys in the order of their hashes, with the place where each hash begins; buckets hold one key on average."""
+
+    shift: int
+    starts: NDArray[np.int32]
+    keys: Ints
+    numbers: Ints
+    views: tuple[memoryview, memoryview, memoryview]
+    """The three arrays again: reading one number from a view is several times cheaper than from an array."""
+
+    @classmethod
+    def of(cls, keys: Ints, numbers: Ints) -> Hashed:
+        """Build the table."""
+        bits = max(len(keys).bit_length(), 1)
+        hashes = _hash(keys, 64 - bits)
+        order = np.argsort(hashes, kind="stable")
+        starts = np.searchsorted(hashes[order], np.arange(2**bits + 1)).astype(np.int32)
+        # One more key, which no query equals, stands behind the last bucket.
+        ordered, values = np.append(keys[order], -1), np.append(numbers[order], 0)
+        return cls(64 - bits, starts, ordered, values, (_view(starts), _view(ordered), _view(values)))
+
+    def many(self, keys: Ints) -> Ints:
+        """The number of each key: all look at the first key of their bucket, the few that missed at the next."""
+        hashes = _hash(keys, self.shift)
+        places = self.starts[hashes]
+        hit = self.keys[places] == keys
+        numbers = np.where(hit, self.numbers[places], 0)
+        left = np.flatnonzero(~hit)
+        ends = self.starts[hashes[left] + 1]
+        places = places[left] + 1
+        while len(left):
+            inside = places < ends
+            left, places, ends = left[inside], places[inside], ends[inside]
+            hit = self.keys[places] == keys[left]
+            numbers[left[hit]] = self.numbers[places[hit]]
+            left, places, ends = left[~hit], places[~hit] + 1, ends[~hit]
+        return numbers
+
+    def one(self, key: int) -> int:
+        """The number of one key."""
+        starts, keys, numbers = self.views
+        at = (key * int(SPREAD) % WORD) >> self.shift
+        for place in range(starts[at], starts[at + 1]):
+            if keys[place] == key:
+                return numbers[place]
+        return 0
+
+
+def _hash(keys: Ints, shift: int) -> Ints:
+    return ((keys.astype(np.uint64) * SPREAD) >> np.uint64(shift)).astype(np.int64)
+
+
+def _view(array: Any) -> memoryview:
+    return memoryview(array)
+
+
+# How many people of the source share a tuple of quasi-identifier values: D of the measure.
+@dataclass(frozen=True, eq=False)
+class Index:
+    """The code of each value of a column; values that the source does not have share one code behind the others."""
+
+    name: str
+    codes_of: Mapping[Label, int]
+
+    @classmethod
+    def of(cls, column: Column) -> Index:
+        """The index of a column at its level."""
+        return cls(column.name, column.hierarchy.index[column.level])
+
+    @property
+    def unknown(self) -> int:
+        """The code of all values that the source does not have."""
+        return len(self.codes_of)
+
+    @property
+    def size(self) -> int:
+        """How many codes there are."""
+        return len(self.codes_of) + 1
+
+    def codes(self, cells: Cells) -> Ints:
+        """The code of each cell."""
+        if isinstance(cells, np.ndarray) and (integers := whole(cells)) is not None:
+            return self._integer_codes(integers)
+        return numbered(cells, lambda label: self.codes_of.get(label, self.unknown), np.int64)
+
+    def _integer_codes(self, cells: Ints) -> Ints:
+        low, places, integers, codes = self._integers
+        if places is None:
+            at = np.minimum(np.searchsorted(integers, cells), max(len(integers) - 1, 0))
+            return np.where(integers[at] == cells, codes[at], self.unknown)
+        # Subtraction may wrap around for far values, but then the place is outside as well.
+        shifted = (cells - low).view(np.uint64)
+        return places[np.minimum(shifted, np.uint64(len(places) - 1)).view(np.int64)]
+
+    @cached_property
+    def _integers(self) -> tuple[int, Ints | None, Ints, Ints]:
+        """The values that are whole numbers, in order, with their codes; as a plain table where they lie close."""
+        known = sorted((int(label), code) for label, code in self.codes_of.items() if label and _is_integer(label))
+        if not known:
+            return 0, np.array([self.unknown]), np.array([], dtype=np.int64), np.array([], dtype=np.int64)
+        integers, codes = (np.array(side, dtype=np.int64) for side in zip(*known, strict=True))
+        low, span = known[0][0], known[-1][0] - known[0][0] + 1
+        if span > 8 * len(known) + ROOM:
+            return low, None, integers, codes
+        places = np.full(span + 1, self.unknown, dtype=np.int64)
+        places[integers - low] = codes
+        return low, places, integers, codes
+
+
+def _is_integer(label: str) -> bool:
+    """Whether this is how a whole number is spelt that fits into 63 bits."""
+    digits = label.removeprefix("-")
+    return (
+        label != "-0"
+        and digits.isascii()
+        and digits.isdigit()
+        and len(digits) < 19
+        and (digits == "0" or digits[0] != "0")
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Crowds:
+    """The look-up of D by some quasi-identifiers; a tuple that the source does not have is a crowd of one."""
+
+    indexes: tuple[Index, ...]
+    steps: tuple[tuple[Lookup | None, int], ...]
+    """Per column a look-up that makes the key so far small again, where it would outgrow 62 bits, and its size."""
+    sizes: Lookup
+
+    @classmethod
+    def of(cls, classes: Classes) -> Crowds:
+        """From the classes of the source by these quasi-identifiers."""
+        indexes = tuple(Index.of(column) for column in classes.columns)
+        keys, bound = np.zeros(len(classes), dtype=np.int64), 1
+        steps: list[tuple[Lookup | None, int]] = []
+        for index, codes in zip(indexes, classes.codes, strict=True):
+            smaller = None
+            if bound * index.size >= LIMIT:
+                met, keys = np.unique(keys, return_inverse=True)
+                smaller, keys, bound = lookup(met, np.arange(1, len(met) + 1), bound), keys + 1, len(met) + 1
+            steps.append((smaller, index.size))
+            keys, bound = keys * index.size + codes, bound * index.size
+        return cls(indexes, tuple(steps), lookup(keys, classes.sizes, bound))
+
+    def many(self, columns: Sequence[Cells], rows: int) -> Ints:
+        """D of each row."""
+        keys = np.zeros(rows, dtype=np.int64)
+        for index, cells, (smaller, size) in zip(self.indexes, columns, self.steps, strict=True):
+            keys = keys if smaller is None else smaller.many(keys)
+            keys = keys * size + index.codes(cells)
+        return np.maximum(self.sizes.many(keys), 1)
+
+    def one(self, values: Sequence[Any]) -> int:
+        """D of one row."""
+        key = 0
+        for value, (known, unknown, smaller) in zip(values, self._quick, strict=True):
+            if smaller is not None:
+                key = smaller.one(key)
+            kind = type(value)
+            label = value if kind is str else str(value) if kind is int else text(value)
+            key = key * (unknown + 1) + known(label, unknown)
+        return self.sizes.one(key) or 1
+
+    @cached_property
+    def _quick(self) -> tuple[tuple[Callable[[Label, int], int], int, Lookup | None], ...]:
+        """The steps for one row, unpacked."""
+        steps = zip(self.indexes, self.steps, strict=True)
+        return tuple((index.codes_of.get, index.unknown, smaller) for index, (smaller, _) in steps)
+
 
 KEPT_CROWDS = 16
 KEPT = 1024

@@ -1,4 +1,4 @@
-"""The one door of this room to files, frames and databases: everything else in it is handed columns and counts."""
+"""Reading of files, frames and databases: the only file of this room that opens them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 
 from discreet.errors import ColumnError
 from discreet.kernel import Classes, Coded, Countable
-from discreet.misuse.cells import Cells
-from discreet.misuse.columns import Columns, is_rows
+from discreet.misuse.source.columns import Cells, Columns, is_rows
 
 
 def columns_of(table: Any) -> Columns:
