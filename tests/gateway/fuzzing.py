@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 
 from discreet.gateway import Allow, Hold, Limits, Refuse, Release, startup
-from discreet.gateway.catalog import Catalog, Origin, Relation
 from discreet.gateway.copied import Style, as_rows
 from discreet.gateway.decoding import Decoder, Undecodable
 from discreet.gateway.entrance import Channels, Entrance
 from discreet.gateway.holding import Held, Room
-from discreet.gateway.lexing import Unreadable, lexed
 from discreet.gateway.messages import Column
 from discreet.gateway.reading import NotUnderstood
 from discreet.gateway.session import Session
 from discreet.gateway.understanding import understood
 from discreet.gateway.wire import Malformed, walk
 from discreet.policy.gateway_section import GovernedTable
+from discreet.sql.catalog import Catalog, Origin, Relation
+from discreet.sql.lexer import Unreadable, lexed
 from tests.gateway import raw
 from tests.gateway.raw import message, row
 from tests.gateway.watching import Holding, answer_all

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from discreet.errors import PolicyError
-from discreet.gateway.catalog import Catalog, Leaf, Origin, Relation, leaves_of
 from discreet.gateway.triggers import triggered
 from discreet.gateway.views import with_views
 from discreet.policy.gateway_section import GovernedTable
+from discreet.sql.catalog import Catalog, Leaf, Origin, Relation, leaves_of
 
 RELATIONS = """
 SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind::text

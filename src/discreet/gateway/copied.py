@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.gateway.holding import Held
-from discreet.gateway.lexing import Statement, Token, lexed
 from discreet.gateway.messages import Column
 from discreet.gateway.reading import NotUnderstood
+from discreet.sql.lexer import Statement, Token, lexed
 
 _ESCAPES = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 _LINE = 5  # letter and length of a CopyData message

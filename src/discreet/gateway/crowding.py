@@ -12,8 +12,8 @@ from discreet.gateway.origin import IDENTIFIER, QUASI, SENSITIVE, Shown, role_of
 from discreet.gateway.reading import Reading
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Ints
-from discreet.misuse.facts import EVERYTHING
-from discreet.misuse.facts import Values as Fixed
+from discreet.sql.facts import EVERYTHING
+from discreet.sql.facts import Values as Fixed
 
 if TYPE_CHECKING:
     from discreet.gateway.publishing import Publishing

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from discreet.gateway.catalog import Catalog
 from discreet.gateway.explained import Explained, NotExplained, explained
 from discreet.gateway.messages import Column
 from discreet.gateway.own import Own
 from discreet.gateway.reading import Reading
+from discreet.sql.catalog import Catalog
 
 NAME = "discreet_plan"
 _PARAMETER = re.compile(r"\$(\d+)")

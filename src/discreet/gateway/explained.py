@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.gateway.catalog import Catalog, Leaf, Origin
+from discreet.sql.catalog import Catalog, Leaf, Origin
 
 Node = Mapping[str, Any]
 _INNER = re.compile(r"\b(?:hashed )?(SubPlan|InitPlan) \d+|\$\d+")
@@ -142,7 +142,7 @@ def _name(written: str) -> str:
 
 def _columns(expression: str) -> Iterator[tuple[str, str]]:
     """The columns of an expression: `alias.column`, or `alias.*` for a whole row; words that are none are found, too."""
-    from discreet.gateway.lexing import Unreadable, lexed
+    from discreet.sql.lexer import Unreadable, lexed
 
     try:
         tokens = lexed(_INNER.sub("NULL", expression))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from discreet.gateway.catalog import Catalog
 from discreet.gateway.judge import Refuse
-from discreet.gateway.lexing import Statement
 from discreet.gateway.vocabulary import EFFECTS, FIXED_SETTINGS, NUMBERING, RUNS_TEXT, STATISTICS, TOAST, WRITES
+from discreet.sql.catalog import Catalog
+from discreet.sql.lexer import Statement
 
 NOT_THIS = "Ask whoever runs the gateway if you need it."
 

@@ -14,7 +14,6 @@ from typing import Any
 from discreet.errors import DiscreetError, PolicyError, StoreError
 from discreet.gateway.accounts import Account, Books, with_seen
 from discreet.gateway.agreed import AgreedLimits
-from discreet.gateway.catalog import Catalog
 from discreet.gateway.cataloguing import read_catalog
 from discreet.gateway.copied import as_rows, query_of, style_of
 from discreet.gateway.describing import Plans
@@ -38,6 +37,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.policy import Policy
 from discreet.policy.gateway_section import GatewayPolicy, GovernedTable
+from discreet.sql.catalog import Catalog
 from discreet.store import Exposures
 
 _LOG = logging.getLogger("discreet.gateway")

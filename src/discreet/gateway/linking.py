@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from discreet.gateway.catalog import Leaf
-from discreet.gateway.naming import Names, alias_of, folded
+from discreet.sql.catalog import Leaf
+from discreet.sql.scope import Names, alias_of, folded
 
 Node = Any
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.gateway.catalog import Catalog, Leaf, Origin
 from discreet.gateway.explained import Explained
 from discreet.gateway.messages import Column
-from discreet.gateway.naming import ROW
 from discreet.gateway.reading import Reading
 from discreet.policy.gateway_section import GovernedTable
+from discreet.sql.catalog import Catalog, Leaf, Origin
+from discreet.sql.scope import ROW
 
 SENSITIVE, QUASI, KEY, IDENTIFIER, PLACE = "sensitive", "quasi", "key", "identifier", "row"
 

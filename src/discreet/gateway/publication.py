@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.gateway.catalog import Leaf
 from discreet.kernel.arrays import Floats, Ints
 from discreet.misuse.exposure.knowledge import Knowledge, published
+from discreet.sql.catalog import Leaf
 
 SEEN = "(seen)"
 """Stands for what weighs nothing, but says whom a key is about."""

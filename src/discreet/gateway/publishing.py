@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.gateway.catalog import Catalog, Leaf
 from discreet.gateway.decoding import Decoder
 from discreet.gateway.entities import Entities
 from discreet.gateway.histograms import Counted
@@ -19,8 +18,9 @@ from discreet.gateway.reading import Reading
 from discreet.gateway.telling import Telling
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Ints
-from discreet.misuse.facts import Values as Fixed
 from discreet.misuse.sensitivity import Sensitivity
+from discreet.sql.catalog import Catalog, Leaf
+from discreet.sql.facts import Values as Fixed
 
 MOST = 10_000
 """Questions of one statement that are told apart."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.gateway.catalog import Leaf
+from discreet.sql.catalog import Leaf
 
 
 class NotUnderstood(Exception):

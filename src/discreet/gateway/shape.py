@@ -10,11 +10,11 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from discreet.gateway.associating import Associating
-from discreet.gateway.catalog import Catalog, Leaf
-from discreet.gateway.naming import Names, folded
-from discreet.gateway.projecting import WRITES, Projecting, is_plain
 from discreet.gateway.reading import NotUnderstood, Reading
+from discreet.sql.catalog import Catalog, Leaf
+from discreet.sql.projection import WRITES, Projecting, is_plain
+from discreet.sql.row_ownership import Associating
+from discreet.sql.scope import Names, folded
 
 Node = Any
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.gateway.catalog import Leaf
 from discreet.gateway.crowding import Crowding
 from discreet.gateway.decoding import Undecodable
 from discreet.gateway.origin import IDENTIFIER, KEY, PLACE, QUASI, SENSITIVE, Shown, role_of
@@ -16,6 +15,7 @@ from discreet.gateway.publication import SEEN, UNTOLD, Publication, attribute
 from discreet.gateway.spelling import spelt
 from discreet.kernel.arrays import Floats, Ints
 from discreet.misuse.sensitivity import weigh
+from discreet.sql.catalog import Leaf
 
 if TYPE_CHECKING:
     pass

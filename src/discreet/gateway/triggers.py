@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.gateway.lexing import Statement, Unreadable, lexed
+from discreet.sql.lexer import Statement, Unreadable, lexed
 
 TRIGGERS = """
 SELECT DISTINCT c.relname::text, p.proname::text, l.lanname::text, p.prosrc

@@ -11,18 +11,18 @@ from functools import cached_property
 from typing import Any
 
 from discreet.errors import RequestError
-from discreet.gateway import statements as kinds
-from discreet.gateway.catalog import Catalog
 from discreet.gateway.forbidden import refused, touches
 from discreet.gateway.judge import Refuse
-from discreet.gateway.lexing import Statement, Unreadable
-from discreet.gateway.lexing import statements as split
 from discreet.gateway.reading import NotUnderstood, Reading
 from discreet.gateway.shape import look
-from discreet.gateway.statements import Kind, classify, sets, shifts
 from discreet.gateway.vocabulary import QUERIES, WRITES
-from discreet.misuse.facts import EVERYTHING, Values
-from discreet.misuse.predicates import Reader
+from discreet.sql import statement_kinds as kinds
+from discreet.sql.catalog import Catalog
+from discreet.sql.facts import EVERYTHING, Values
+from discreet.sql.lexer import Statement, Unreadable
+from discreet.sql.lexer import statements as split
+from discreet.sql.predicates import Reader
+from discreet.sql.statement_kinds import Kind, classify, sets, shifts
 
 KEPT, MOST = 4 << 20, 1_000
 """Characters of texts that are remembered, and texts: what was understood takes much more room than the text."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from discreet.gateway.catalog import Catalog, Origin, Relation, leaves_of
 from discreet.gateway.explained import NotExplained, explained
+from discreet.sql.catalog import Catalog, Origin, Relation, leaves_of
 
 VIEWS = ("v", "m")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.gateway import statements as kinds
 from discreet.gateway.accounts import Account, Granted
 from discreet.gateway.forbidden import refused
 from discreet.gateway.holding import Held
@@ -18,6 +17,7 @@ from discreet.gateway.redaction import redacted
 from discreet.gateway.runs import Names, Run, digest_of, renewed
 from discreet.gateway.understanding import Text, Understood
 from discreet.misuse.score import within
+from discreet.sql import statement_kinds as kinds
 
 if TYPE_CHECKING:
     from discreet.gateway.governing import Governor

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import MissingExtra, RequestError, UsageError
-from discreet.misuse.facts import EVERYTHING, Values
 from discreet.misuse.sensitivity import Weights
+from discreet.sql.facts import EVERYTHING, Values
 
 if TYPE_CHECKING:
     from discreet.misuse.score import Known, Scorer
@@ -30,7 +30,7 @@ def conditions(
     {'account': frozenset({'Gold'})}
     """
     statement = _parsed(request, dialect)
-    from discreet.misuse.predicates import Reader
+    from discreet.sql.predicates import Reader
 
     try:
         return dict(Reader(parameters).of_query(statement, {}).fixed)

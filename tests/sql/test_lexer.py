@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.gateway.lexing import Unreadable, lexed, statements
+from discreet.sql.lexer import Unreadable, lexed, statements
 from tests.examples import examples
 
 READ = {

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.gateway.catalog import Catalog
 from discreet.gateway.forbidden import find_forbidden, refused, touches
 from discreet.gateway.judge import Refuse
-from discreet.gateway.lexing import Statement
 from discreet.gateway.vocabulary import (
     BEFORE_KIND,
     CLOCKS,
@@ -25,6 +23,8 @@ from discreet.gateway.vocabulary import (
     SPELT_CLOCKS,
     WRITES,
 )
+from discreet.sql.catalog import Catalog
+from discreet.sql.lexer import Statement
 
 PASS, READ, WRITE, RUN, COPY = "pass", "read", "write", "run", "copy"
 

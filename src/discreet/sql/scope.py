@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from discreet.gateway.catalog import Catalog, Leaf, Origin, Relation
-from discreet.gateway.lexing import Statement, lexed
+from discreet.sql.catalog import Catalog, Leaf, Origin, Relation
+from discreet.sql.lexer import Statement, lexed
 
 ROW = "(row)"
 """Stands for what names a row by its place: ctid and its like."""

@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from discreet.gateway.catalog import Leaf
 from discreet.gateway.linking import Linking
-from discreet.gateway.naming import Names, folded
+from discreet.sql.catalog import Leaf
+from discreet.sql.scope import Names, folded
 
 Node = Any
 EVERYBODY = 1 << 30

@@ -15,7 +15,6 @@ from sqlglot import exp
 
 from discreet.kernel.hierarchy import text
 from discreet.misuse.casts import CASTS, PREDICATES, WRAPPERS, bare, unwrapped
-from discreet.misuse.facts import EVERYTHING, IMPOSSIBLE, NOTHING, Facts, Values, all_of, any_of, both
 from discreet.misuse.queries import (
     Derived,
     Expression,
@@ -27,6 +26,7 @@ from discreet.misuse.queries import (
     scope_of,
     with_common,
 )
+from discreet.sql.facts import EVERYTHING, IMPOSSIBLE, NOTHING, Facts, Values, all_of, any_of, both
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 RAW = (exp.Min, exp.Max, exp.AnyValue, exp.ArrayAgg, exp.GroupConcat, exp.First, exp.Last)

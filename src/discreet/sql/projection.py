@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from discreet.gateway.naming import Names
 from discreet.gateway.reading import Projection
+from discreet.sql.scope import Names
 
 AVERAGES = (exp.Avg, exp.Sum, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
 WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
