@@ -25,7 +25,6 @@ from discreet.gateway.judge import (
     Open,
     Parse,
     Query,
-    Refuse,
     Release,
     Watch,
     Who,
@@ -33,6 +32,7 @@ from discreet.gateway.judge import (
 from discreet.gateway.messages import Column
 from discreet.gateway.server import Gateway, Settings
 from discreet.gateway.upstream import Upstream, parse_upstream
+from discreet.sql.statement_kinds import Refuse
 
 __all__ = [
     "Allow",

@@ -8,10 +8,11 @@ from discreet.gateway import expected as owed
 from discreet.gateway.conversation import encoding_of
 from discreet.gateway.expected import Entry
 from discreet.gateway.holding import Held, Holding, without_cells, without_rows
-from discreet.gateway.judge import STUMBLED, Closed, Decision, Keep, Mask, Refuse, Release
+from discreet.gateway.judge import STUMBLED, Closed, Decision, Keep, Mask, Release
 from discreet.gateway.messages import Column, complete, copy_fail, copy_formats, described, error, parameter_status
 from discreet.gateway.passing import Passing
 from discreet.gateway.wire import FEW, LENGTH, ROWS, Frame, few_rows
+from discreet.sql.statement_kinds import Refuse
 
 _RUNS = (owed.QUERY, owed.EXECUTE, owed.PIPELINE)
 _ANSWERS = {  # letter of the answer: what it answers

@@ -10,9 +10,10 @@ from discreet.gateway import expected as owed
 from discreet.gateway.answering import Answering
 from discreet.gateway.conversation import Later
 from discreet.gateway.expected import Entry, Portal, Statement
-from discreet.gateway.judge import STUMBLED, Allow, Bind, Hold, Refuse, Request, Verdict
+from discreet.gateway.judge import STUMBLED, Allow, Bind, Hold, Request, Verdict
 from discreet.gateway.messages import FLUSH
 from discreet.gateway.wire import Frame
+from discreet.sql.statement_kinds import Refuse
 
 _SHIFTS = re.compile(r"encoding|names|config|settings|reset|discard|execute|u&", re.IGNORECASE)
 """What may change client_encoding, of which the server tells only at the end of a pipeline."""

@@ -13,10 +13,11 @@ from typing import Any
 from discreet.gateway.arriving import Arriving
 from discreet.gateway.conversation import Later, Question
 from discreet.gateway.entrance import Entrance
-from discreet.gateway.judge import STUMBLED, Allow, Hold, Keep, Mask, Refuse, Release, Watch
+from discreet.gateway.judge import STUMBLED, Allow, Hold, Keep, Mask, Release, Watch
 from discreet.gateway.messages import error
 from discreet.gateway.session import Session
 from discreet.gateway.sides import Relay, Spoken
+from discreet.sql.statement_kinds import Refuse
 
 _LINGER = 10.0  # seconds in which a client may still take what it was sent before the end
 _AT_ONCE = frozenset((Allow, Hold, Refuse, Release, Keep, Mask, type(None)))  # answers that need no waiting

@@ -11,9 +11,10 @@ from typing import Any
 from discreet.gateway import expected as owed
 from discreet.gateway.expected import Entry, Portal, Statement
 from discreet.gateway.holding import Holding, Room
-from discreet.gateway.judge import Hold, Refuse, Watch, withheld
+from discreet.gateway.judge import Hold, Watch, withheld
 from discreet.gateway.messages import error, execute_nowhere, fields, ready, report
 from discreet.gateway.wire import COPIED, ROWS, Frame, Framer
+from discreet.sql.statement_kinds import Refuse
 
 IDLE = ord("I")
 MEBIBYTE = 1 << 20

@@ -19,10 +19,9 @@ from discreet.gateway.copied import as_rows, query_of, style_of
 from discreet.gateway.describing import Plans
 from discreet.gateway.entities import Entities
 from discreet.gateway.finding import find_governed, refuse_none, refuse_silence
-from discreet.gateway.forbidden import refused
 from discreet.gateway.histograms import Histograms
 from discreet.gateway.holding import Held
-from discreet.gateway.judge import Refuse, Who
+from discreet.gateway.judge import Who
 from discreet.gateway.limits import Limit, Limits
 from discreet.gateway.noting import Notes
 from discreet.gateway.origin import Shown, needs_plan, shown
@@ -38,6 +37,7 @@ from discreet.misuse.sensitivity import Sensitivity
 from discreet.policy import Policy
 from discreet.policy.gateway_section import GatewayPolicy, GovernedTable
 from discreet.sql.catalog import Catalog
+from discreet.sql.statement_kinds import Refuse, refused
 from discreet.store import Exposures
 
 _LOG = logging.getLogger("discreet.gateway")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.gateway.holding import Held
 from discreet.gateway.messages import BindValues, Column, bind_values
+from discreet.sql.statement_kinds import Refuse
 
 Token = Any
 """What a watch calls a publication: everything that one portal or statement gives out. The gateway only hands it back."""
@@ -107,16 +108,6 @@ Request = Query | Parse | Bind | Execute | Call
 @dataclass(frozen=True, slots=True)
 class Allow:
     """Let it pass unseen."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refuse:
-    """Say no; in words for the person who asked."""
-
-    message: str
-    hint: str = ""
-    sqlstate: str = "42501"
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)

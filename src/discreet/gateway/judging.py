@@ -14,13 +14,14 @@ from discreet.errors import StoreError
 from discreet.gateway.accounts import Account
 from discreet.gateway.decision import Outcome, adds_nothing, decide, linked
 from discreet.gateway.holding import Held
-from discreet.gateway.judge import STUMBLED, Decision, Keep, Mask, Refuse, Release, Who
+from discreet.gateway.judge import STUMBLED, Decision, Keep, Mask, Release, Who
 from discreet.gateway.limits import Limit
 from discreet.gateway.publication import Publication
 from discreet.gateway.runs import Run
 from discreet.gateway.understanding import Understood
 from discreet.gateway.words import cannot_write, notice_of
 from discreet.misuse.score import within
+from discreet.sql.statement_kinds import Refuse
 
 if TYPE_CHECKING:
     from discreet.gateway.governing import Governor

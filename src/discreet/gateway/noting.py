@@ -11,13 +11,13 @@ from discreet.errors import StoreError
 from discreet.gateway.accounts import Account
 from discreet.gateway.decision import Outcome
 from discreet.gateway.holding import Held
-from discreet.gateway.judge import Refuse
 from discreet.gateway.limits import Limit
 from discreet.gateway.publication import Publication
 from discreet.gateway.words import hint_of, message_of
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.operations import Note
 from discreet.ledger.request import Request
+from discreet.sql.statement_kinds import Refuse
 
 ATTEMPTS = 50
 

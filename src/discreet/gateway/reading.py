@@ -7,21 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.sql.catalog import Leaf
+from discreet.sql.projection import Projection
 
 
 class NotUnderstood(Exception):
     """The statement is not one that can be looked into; caught inside the room."""
-
-
-@dataclass(frozen=True)
-class Projection:
-    """A column that a statement gives out."""
-
-    kind: str
-    """value, count and people (tell of nobody), group (an average or sum), collect (values of many in one cell), star."""
-    leaves: frozenset[Leaf] = frozenset()
-    named: frozenset[Leaf] = frozenset()
-    """Those of them that it names, and not only may mean."""
 
 
 @dataclass(frozen=True)

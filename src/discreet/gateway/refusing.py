@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from discreet.gateway.holding import Held
-from discreet.gateway.judge import Closed, Decision, Refuse, Request, Token, Verdict, withheld
+from discreet.gateway.judge import Closed, Decision, Request, Token, Verdict, withheld
 from discreet.gateway.messages import Column
+from discreet.sql.statement_kinds import Refuse
 
 
 class Refusing(Closed):

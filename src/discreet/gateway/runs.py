@@ -10,9 +10,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from discreet.gateway.accounts import Granted
-from discreet.gateway.forbidden import refused
-from discreet.gateway.judge import Refuse
 from discreet.gateway.understanding import Understood
+from discreet.sql.statement_kinds import Refuse, refused
 
 NAMES = 2_000
 """So many names of a session are remembered."""

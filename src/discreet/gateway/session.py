@@ -14,7 +14,7 @@ from discreet.gateway import expected as owed
 from discreet.gateway.asking import UNREADABLE, bind_of
 from discreet.gateway.conversation import IDLE, Limits, Question
 from discreet.gateway.expected import Entry, Portal, Statement
-from discreet.gateway.judge import Allow, Call, Execute, Hold, Parse, Query, Refuse, Verdict, Watch
+from discreet.gateway.judge import Allow, Call, Execute, Hold, Parse, Query, Verdict, Watch
 from discreet.gateway.messages import (
     bind_names,
     call_body,
@@ -26,6 +26,7 @@ from discreet.gateway.messages import (
 )
 from discreet.gateway.straight import Straight
 from discreet.gateway.wire import Frame, Malformed
+from discreet.sql.statement_kinds import Refuse
 
 _SYNC, _TERMINATE, _FLUSH, _DATA, _DONE, _FAIL = (ord(letter) for letter in "SXHdcf")
 _COPY = frozenset((_DATA, _DONE, _FAIL))

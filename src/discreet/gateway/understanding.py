@@ -11,18 +11,15 @@ from functools import cached_property
 from typing import Any
 
 from discreet.errors import RequestError
-from discreet.gateway.forbidden import refused, touches
-from discreet.gateway.judge import Refuse
 from discreet.gateway.reading import NotUnderstood, Reading
 from discreet.gateway.shape import look
-from discreet.gateway.vocabulary import QUERIES, WRITES
 from discreet.sql import statement_kinds as kinds
 from discreet.sql.catalog import Catalog
 from discreet.sql.facts import EVERYTHING, Values
 from discreet.sql.lexer import Statement, Unreadable
 from discreet.sql.lexer import statements as split
 from discreet.sql.predicates import Reader
-from discreet.sql.statement_kinds import Kind, classify, sets, shifts
+from discreet.sql.statement_kinds import QUERIES, WRITES, Kind, Refuse, classify, refused, sets, shifts, touches
 
 KEPT, MOST = 4 << 20, 1_000
 """Characters of texts that are remembered, and texts: what was understood takes much more room than the text."""

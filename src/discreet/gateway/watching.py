@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.gateway.accounts import Account, Granted
-from discreet.gateway.forbidden import refused
 from discreet.gateway.holding import Held
-from discreet.gateway.judge import Allow, Bind, Decision, Execute, Hold, Parse, Query, Refuse, Request, Verdict, Who
+from discreet.gateway.judge import Allow, Bind, Decision, Execute, Hold, Parse, Query, Request, Verdict, Who
 from discreet.gateway.judging import Judging
 from discreet.gateway.messages import Column
 from discreet.gateway.parameters import told
@@ -18,6 +17,7 @@ from discreet.gateway.runs import Names, Run, digest_of, renewed
 from discreet.gateway.understanding import Text, Understood
 from discreet.misuse.score import within
 from discreet.sql import statement_kinds as kinds
+from discreet.sql.statement_kinds import Refuse, refused
 
 if TYPE_CHECKING:
     from discreet.gateway.governing import Governor

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from discreet.gateway.decision import Outcome
-from discreet.gateway.judge import Refuse
+from discreet.sql.statement_kinds import Refuse
 
 
 def message_of(value: float, limit: float, columns: Sequence[str], *, rows: int, reference: str) -> str:

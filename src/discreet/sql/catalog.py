@@ -1,4 +1,4 @@
-"""What the gateway knows of the database: which relations lead to governed tables, and which functions are whose.
+"""Catalog of a database: relations that lead to governed tables, and functions.
 
 Asked on a connection of the gateway's own, now and then and after every change of definitions that it sees.
 """

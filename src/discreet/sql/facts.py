@@ -1,4 +1,4 @@
-"""What is certain of every row: columns whose value is one of a few, and columns that are equal."""
+"""Facts about every row: columns with few possible values, and equal columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQL as PostgreSQL reads it, word by word. What would be read in two ways is not read at all.
+"""Lexer of SQL as PostgreSQL reads it; ambiguous text is refused.
 
 The parser that looks into statements is another one than the server's. So that both see the same words, texts are taken
 apart here, by the server's rules, and put together again without comments and with every string in plain quotes.

@@ -1,4 +1,4 @@
-"""What a statement gives out, column by column, and which names in it are only given out."""
+"""Projection of a statement: its output columns, and names used only there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from discreet.gateway.reading import Projection
+from discreet.sql.catalog import Leaf
 from discreet.sql.scope import Names
 
 AVERAGES = (exp.Avg, exp.Sum, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
@@ -158,3 +158,14 @@ def _gives_one(aggregate: Node) -> bool:
     if isinstance(inner, exp.Distinct) and len(inner.expressions) == 1:
         inner = inner.expressions[0]
     return isinstance(aggregate, (*AVERAGES, exp.Count)) and isinstance(inner, (exp.Column, exp.Star, exp.Literal))
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A column that a statement gives out."""
+
+    kind: str
+    """value, count and people (tell of nobody), group (an average or sum), collect (values of many in one cell), star."""
+    leaves: frozenset[Leaf] = frozenset()
+    named: frozenset[Leaf] = frozenset()
+    """Those of them that it names, and not only may mean."""

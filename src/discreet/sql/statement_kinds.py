@@ -1,4 +1,4 @@
-"""What a text may do, before it is run: what passes, what is refused, and what must be looked into.
+"""Statement kinds: what passes, what is denied, what must be analysed.
 
 Whoever is governed may read, and may work on tables of her own. Whatever runs text or code that is not seen here, or
 would carry governed values to a place where nobody recognises them, is refused.
@@ -6,23 +6,9 @@ would carry governed values to a place where nobody recognises them, is refused.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from discreet.gateway.forbidden import find_forbidden, refused, touches
-from discreet.gateway.judge import Refuse
-from discreet.gateway.vocabulary import (
-    BEFORE_KIND,
-    CLOCKS,
-    DEFINES,
-    FIXED_SETTINGS,
-    FORMING,
-    HARMLESS,
-    MAKES,
-    QUERIES,
-    QUIET_SETTINGS,
-    SPELT_CLOCKS,
-    WRITES,
-)
 from discreet.sql.catalog import Catalog
 from discreet.sql.lexer import Statement
 
@@ -151,3 +137,214 @@ def _definition(statement: Statement, catalog: Catalog) -> Kind | Refuse:
         if kind not in MAKES or "execute" in statement.words:
             return refused("only tables, views, indexes, sequences and schemas can be made through the gateway.")
     return Kind(PASS, defines=True)
+
+
+# What no text may do, whatever kind of statement it is: run code, or read places, that the gateway does not see.
+NOT_THIS = "Ask whoever runs the gateway if you need it."
+
+
+def refused(what: str, *, hint: str = NOT_THIS) -> Refuse:
+    """A refusal of the gateway; the code is that of a missing privilege."""
+    return Refuse(f"Refused: {what}", hint=hint)
+
+
+def touches(statement: Statement, catalog: Catalog) -> bool:
+    """Whether any word of it is the name of a relation that leads to a governed table."""
+    return any(catalog.named(name) for name in statement.names)
+
+
+def find_forbidden(statement: Statement, catalog: Catalog) -> Refuse | None:
+    """What of it is refused whatever kind of statement it is; None if nothing."""
+    calls = statement.calls
+    own = calls & catalog.functions
+    if own:
+        return refused(
+            f"the function {min(own)} is not one that the gateway knows.",
+            hint="Whoever runs the gateway can list it under `functions` in [gateway].",
+        )
+    if any(RUNS_TEXT.fullmatch(name) for name in calls):
+        return refused("this function reads what the gateway cannot see.")
+    names = statement.names
+    if names & STATISTICS or any(TOAST.fullmatch(name) for name in names):
+        return refused("this relation of the server holds values of governed tables.")
+    if statement.operators & catalog.operators:
+        return refused("this operator runs code that the gateway does not know.")
+    if _sets_unseen(statement):
+        return refused("this setting stays as it is through the gateway.", hint="Use SET with the name of a setting.")
+    if "execute" in statement.words and statement.verb != "execute":
+        return refused("a prepared statement can only be run by itself.", hint="Send EXECUTE alone.")
+    problem = _triggers(statement, catalog)
+    if problem is None and touches(statement, catalog):
+        problem = _effects(statement, catalog)
+    return problem
+
+
+def _triggers(statement: Statement, catalog: Catalog) -> Refuse | None:
+    """Writing to a table that runs code of somebody's own, which may read governed tables."""
+    found = names & catalog.triggered.keys() if (names := statement.names) and catalog.triggered else None
+    if not found or not set(statement.words) & (WRITES | {"copy"}):
+        return None
+    return refused(
+        f"writing to {min(found)} runs {catalog.triggered[min(found)]}, which the gateway does not know.",
+        hint="Whoever runs the gateway can list it under `functions` in [gateway].",
+    )
+
+
+def _effects(statement: Statement, catalog: Catalog) -> Refuse | None:
+    found = (statement.calls & catalog.volatile) - EFFECTS
+    if statement.verb in WRITES:
+        found -= NUMBERING
+    if found:
+        return refused(f"the function {min(found)} has effects, and may not stand beside governed columns.")
+    return None
+
+
+def _sets_unseen(statement: Statement) -> bool:
+    """Whether it sets what SET may not, or something that cannot be told: by set_config, or by writing to pg_settings."""
+    if "pg_settings" in statement.names and set(statement.words) & WRITES:
+        return True
+    tokens = statement.tokens
+    for place, token in enumerate(tokens):
+        if token.name == "set_config":
+            given = tokens[place + 2] if place + 3 < len(tokens) and tokens[place + 1].text == "(" else None
+            if given is None or given.kind != "string" or tokens[place + 3].text != ",":
+                return True
+            if given.text[1:-1].lower() in FIXED_SETTINGS:
+                return True
+    return False
+
+
+# The words of SQL that decide what a statement may do: verbs, settings, functions and relations of the server.
+TRANSACTIONS = frozenset(("begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release"))
+HARMLESS = TRANSACTIONS | {"show", "reset", "discard", "listen", "unlisten", "notify", "close", "deallocate"}
+QUERIES = frozenset(("select", "with", "values", "table"))
+WRITES = frozenset(("insert", "update", "delete", "merge"))
+DEFINES = frozenset(
+    ("create", "alter", "drop", "truncate", "analyze", "vacuum", "comment", "lock", "refresh", "reindex")
+)
+MAKES = frozenset(("table", "view", "index", "sequence", "schema", "materialized"))
+"""What may be created: nothing that holds code of its own."""
+BEFORE_KIND = frozenset(
+    ("create", "or", "replace", "temp", "temporary", "unlogged", "local", "global", "unique", "recursive")
+)
+FIXED_SETTINGS = frozenset(
+    (
+        "role",
+        "authorization",
+        "session_authorization",
+        "standard_conforming_strings",
+        "backslash_quote",
+        "session_replication_role",
+        "local_preload_libraries",
+        "session_preload_libraries",
+        "dynamic_library_path",
+    )
+)
+"""Settings that change who somebody is, what runs, or how a text is read."""
+QUIET_SETTINGS = frozenset(
+    [
+        "application_name",
+        "client_min_messages",
+        "statement_timeout",
+        "lock_timeout",
+        "transaction_timeout",
+        "transaction",
+        "characteristics",
+        "idle_in_transaction_session_timeout",
+        "idle_session_timeout",
+        "work_mem",
+    ]
+)
+"""Settings that change nothing of what a text means."""
+STATISTICS = frozenset(
+    (
+        "pg_statistic",
+        "pg_stats",
+        "pg_stats_ext",
+        "pg_stats_ext_exprs",
+        "pg_statistic_ext_data",
+        "pg_largeobject",
+        "pg_replication_slots",
+        "pg_user_mappings",
+        "pg_user_mapping",
+    )
+)
+"""Relations of the server that hold values of others, or passwords."""
+TOAST = re.compile(r"pg_toast_\d+(_index)?")
+RUNS_TEXT = re.compile(
+    r"""(query|table|cursor|schema|database)_to_xml.*   # read what a text names
+    | ts_stat | ts_rewrite | dblink.*
+    | pg_read_.* | pg_ls_.* | pg_stat_file | pg_file_.* | pg_current_logfile
+    | lo_.* | loread | lowrite                          # large objects
+    | pg_logical_.* | pg_create_.*_slot | pg_replication_.* | pg_get_wal_.*
+    | binary_upgrade_.* | pg_stat_get_.*_text | pg_get_object_address""",
+    re.VERBOSE,
+)
+"""The server's own functions that run texts, or read files, large objects or the log."""
+EFFECTS = frozenset(("random", "setseed", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7"))
+"""Functions with effects that may stand beside governed columns."""
+NUMBERING = frozenset(("nextval", "currval", "lastval"))
+"""The same where something is written."""
+
+FORMING = frozenset(
+    [
+        "concat",
+        "concat_ws",
+        "format",
+        "array_to_string",
+        "array_to_json",
+        "to_json",
+        "to_jsonb",
+        "row_to_json",
+        "json_agg",
+        "jsonb_agg",
+        "json_object_agg",
+        "jsonb_object_agg",
+        "json_build_object",
+        "json_build_array",
+        "jsonb_build_object",
+        "jsonb_build_array",
+        "json_object",
+        "jsonb_object",
+        "to_char",
+        "to_date",
+        "to_number",
+        "to_timestamp",
+        "date_part",
+        "date_trunc",
+        "extract",
+        "age",
+        "quote_literal",
+        "quote_nullable",
+        "to_tsvector",
+        "to_tsquery",
+        "plainto_tsquery",
+        "phraseto_tsquery",
+        "websearch_to_tsquery",
+        "timezone",
+        "date",
+        "time",
+        "timestamp",
+        "timestamptz",
+        "interval",
+        "generate_series",
+        "position",
+        "length",
+        "lower",
+        "upper",
+        "substring",
+    ]
+)
+"""Functions whose value depends on their arguments and on settings only."""
+CLOCKS = frozenset(("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"))
+SPELT_CLOCKS = re.compile(r"'\s*(now|today|tomorrow|yesterday)\b.*'", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Say no; in words for the person who asked."""
+
+    message: str
+    hint: str = ""
+    sqlstate: str = "42501"
+    detail: str = ""
