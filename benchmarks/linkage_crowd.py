@@ -71,7 +71,7 @@ def project(ledger: Any, folder: Path, *, people: int = PEOPLE, reviewers: int =
 def work(ledger: Any, made: Any, worker: str, crowd: Crowd, until: float, thinks: float) -> None:
     """One reviewer: opens a cell of one of her pairs, again and again, until there is nothing left that she may open."""
     from discreet.errors import Refused
-    from discreet.linkage import reveal
+    from discreet.linkage.review import reveal
 
     rng = random.Random(worker)
     numbers = pairs_of(ledger, made, worker)
@@ -100,7 +100,7 @@ def work(ledger: Any, made: Any, worker: str, crowd: Crowd, until: float, thinks
 
 def pairs_of(ledger: Any, made: Any, worker: str) -> list[int]:
     """The pairs of a reviewer."""
-    from discreet.linkage.allotting import open_pairs
+    from discreet.linkage.review.assignments import open_pairs
 
     with ledger.store.reading() as connection:
         return [row.pair for row in open_pairs(connection, made, worker)]
@@ -122,8 +122,8 @@ def run(ledger: Any, made: Any, workers: Sequence[str], *, thinks: float, second
 def wrong_budgets(ledger: Any, made: Any, workers: Sequence[str]) -> int:
     """Budgets that are not, to the part, the sum of what the cells of the reviewer's pairs cost as they stand."""
     from discreet.kernel import parts_up
-    from discreet.linkage.allotting import open_pairs
-    from discreet.linkage.meter import PARTS
+    from discreet.linkage.masking.kapr import PARTS
+    from discreet.linkage.review.assignments import open_pairs
 
     wrong = 0
     for worker in workers:

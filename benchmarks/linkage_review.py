@@ -59,7 +59,7 @@ class Simulated:
     def look(self, number: int) -> float:
         """Open what is worth it; gives the share of the pair's characters that she then sees."""
         from discreet.errors import Refused
-        from discreet.linkage.reveal import reveal, view
+        from discreet.linkage.review.reveal import reveal, view
 
         shown = view(self.ledger, self.project, self.name, number)
         while (cell := self._cheapest(shown)) is not None and _share(shown) < self.most:
@@ -117,10 +117,10 @@ def reviewed(
     """Review the project one way: by one person each, and by two with an adjudicator."""
     from discreet.ledger import Ledger
     from discreet.linkage.adjudicating import adjudicate
-    from discreet.linkage.allotting import Limits
     from discreet.linkage.dispatch import assign, bring_pairs
     from discreet.linkage.progress import summary
     from discreet.linkage.project import register_project
+    from discreet.linkage.review.assignments import Limits
 
     outcomes = []
     with Ledger.open(place / f"{initial}-{limit}-{most}.db") as ledger:
@@ -152,7 +152,7 @@ def reviewed(
 
 
 def _truth(ledger: Any, project: Any, home: Any, true: Any) -> dict[int, bool]:
-    from discreet.linkage.allotting import records_of
+    from discreet.linkage.review.assignments import records_of
 
     with ledger.store.reading() as connection:
         numbers = records_of(connection, project)
@@ -161,7 +161,7 @@ def _truth(ledger: Any, project: Any, home: Any, true: Any) -> dict[int, bool]:
 
 
 def _f1(ledger: Any, project: Any, home: Any, true: Any, found: Any) -> float:
-    from discreet.linkage.outcomes import answers_of
+    from discreet.linkage.review.decisions import answers_of
     from discreet.linkage.simulated import quality
 
     said = found.decisions == 2

@@ -144,7 +144,7 @@ def differing(ledger: Any, made: Any, workers: list[str]) -> int:
     from sqlalchemy import select
 
     from discreet.linkage import Display, ProjectFolder
-    from discreet.linkage.allotting import open_pairs, records_of
+    from discreet.linkage.review.assignments import open_pairs, records_of
     from discreet.store.tables.linkage import CELL
 
     home = ProjectFolder.open(made.folder)
@@ -179,7 +179,7 @@ def main() -> None:
 def measure(folder: Path, seconds: float) -> None:
     """One server, one crowd."""
     from discreet.ledger import Ledger
-    from discreet.linkage import reveal
+    from discreet.linkage.review import reveal
 
     store, data = folder / "store.db", folder / "data"
     tokens = sessions(store, data)

@@ -14,7 +14,9 @@ from discreet.attacker.extensions import several_tables
 from discreet.attacker.parameters import Parameters
 from discreet.gateway.conversation import MEBIBYTE, Limits
 from discreet.ledger import ledger
-from discreet.linkage import calibrating, comparing, zones
+from discreet.linkage import calibrating
+from discreet.linkage.masking import compare
+from discreet.linkage.matching import thresholds
 from discreet.misuse import anomalies
 from discreet.misuse.elicitation import comparisons, joint_fit
 from discreet.people.state import MOST_ZIPS, State
@@ -95,12 +97,12 @@ def stated() -> Iterator[tuple[str, str]]:
         "explain/scale.md",
         f"{MOST_ZIPS:,} × {len(state.years)} × 2 × {len(state.races)} = {tuples / 1e6:.0f} million tuples",
     )
-    yield "explain/seeing-almost-nothing.md", f"a distance of at most {comparing.MOST_EDITS}"
+    yield "explain/seeing-almost-nothing.md", f"a distance of at most {compare.MOST_EDITS}"
     yield "explain/threat-model.md", f"a file up to {inspecting.COUNTED // MEBIBYTE} MB"
     yield "how-to/find-unusual-users.md", f"From z = {anomalies.THRESHOLD} on"
     yield "how-to/find-unusual-users.md", f"less than {anomalies.SMALLEST}"
-    yield "how-to/find-candidate-pairs.md", f"at most {percent(zones.FALSE_SAME)} of the pairs called the same"
-    yield "how-to/find-candidate-pairs.md", f"at most {percent(zones.MISSED)} of the true ones"
+    yield "how-to/find-candidate-pairs.md", f"at most {percent(thresholds.FALSE_SAME)} of the pairs called the same"
+    yield "how-to/find-candidate-pairs.md", f"at most {percent(thresholds.MISSED)} of the true ones"
     assert calibrating.FEWEST == 20
     yield "how-to/find-candidate-pairs.md", "twenty are the least"
     yield "how-to/run-the-web-app.md", f"after {Settings().lease.seconds} seconds"

@@ -18,10 +18,10 @@ from collections.abc import Sequence
 
 from discreet.errors import Refused
 from discreet.ledger import Ledger
-from discreet.linkage import reveal
 from discreet.linkage.project import find_project
+from discreet.linkage.review import reveal
 from discreet.store.tables.linkage import ASSIGNMENT, CELL
-from tests.linkage.test_reveal import consistent, rows
+from tests.linkage.review.test_reveal import consistent, rows
 
 THREADS = 3
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from discreet.ledger import Ledger
-from discreet.linkage import reveal as door
 from discreet.linkage.dispatch import Limits, assign
 from discreet.linkage.project import Project
+from discreet.linkage.review import reveal as door
 from discreet.store.tables.linkage import CELL
-from tests.linkage.test_reveal import consistent, owed, rows
+from tests.linkage.review.test_reveal import consistent, owed, rows
 from tests.linkage.worlds import PEOPLE, folder_of, registered
 from tests.swift import PYTHON
 
@@ -43,9 +43,9 @@ def test_a_write_that_fails_leaves_nothing_behind(
     ledger: Ledger, project: Project, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """The process is as good as dead at every write of a reveal in turn: before it, and after it."""
-    from discreet.linkage import holding, reveal
+    from discreet.linkage.review import assignment, reveal
 
-    place = reveal if name == "apply_change" else holding
+    place = reveal if name == "apply_change" else assignment
     real = getattr(place, name)
     for late in (False, True):
 

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.errors import IntegrityError, SourceNotFound, UsageError
 from discreet.linkage import Index, load_index, save_index
-from tests.linkage.test_index import INDEX, PAIRS
+from tests.linkage.masking.test_index import INDEX, PAIRS
 
 
 @pytest.fixture

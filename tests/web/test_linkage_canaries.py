@@ -22,7 +22,7 @@ from fastapi import FastAPI
 from sqlalchemy import select
 
 from discreet.linkage import ProjectFolder
-from discreet.linkage.exporting import disclosures
+from discreet.linkage.export import disclosures
 from discreet.store.tables.linkage import PAIR
 from discreet.web import Settings
 from discreet.web.jobs.foreman import Foreman

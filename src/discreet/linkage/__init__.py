@@ -12,75 +12,75 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.linkage.backends import DuckDBBackend, SparkBackend
-    from discreet.linkage.blocking import Blocking, Rule, suggest_rules
     from discreet.linkage.calibrating import Calibration, calibrate, calibration_error
-    from discreet.linkage.clusters import Clusters, cluster, one_to_one
-    from discreet.linkage.comparing import compare, compare_names
     from discreet.linkage.comparison import Comparison
-    from discreet.linkage.declared import Attribute, LinkageSpec
-    from discreet.linkage.display import Display
-    from discreet.linkage.finding import Candidates, adopt_pairs, find_pairs, load_candidates
-    from discreet.linkage.folder import ProjectFolder
-    from discreet.linkage.importing import start_project
-    from discreet.linkage.index import Index, Quote, Step
-    from discreet.linkage.marks import MARKS, Mark
-    from discreet.linkage.meter import Meter
-    from discreet.linkage.model import Model, retrain, score_pairs, train
+    from discreet.linkage.masking.compare import compare, compare_names
+    from discreet.linkage.masking.display import Display
+    from discreet.linkage.masking.icons import MARKS, Mark
+    from discreet.linkage.masking.index import Index, Quote, Step
+    from discreet.linkage.masking.kapr import Meter
+    from discreet.linkage.matching.backends import DuckDBBackend, SparkBackend
+    from discreet.linkage.matching.blocking import Blocking, Rule, suggest_rules
+    from discreet.linkage.matching.candidate_pairs import Candidates, adopt_pairs, find_pairs, load_candidates
+    from discreet.linkage.matching.clusters import Clusters, cluster, one_to_one
+    from discreet.linkage.matching.pairs import Labels, Pairs
+    from discreet.linkage.matching.splink_model import Model, retrain, score_pairs, train
+    from discreet.linkage.matching.thresholds import Zones, distribution, zones_by_capacity, zones_by_errors
     from discreet.linkage.pair import Pair
-    from discreet.linkage.pairfile import read_labels, read_pairs
-    from discreet.linkage.pairs import Labels, Pairs
+    from discreet.linkage.records.folder import ProjectFolder
+    from discreet.linkage.records.pair_files import read_labels, read_pairs
+    from discreet.linkage.records.spec import Attribute, LinkageSpec
+    from discreet.linkage.records.table_import import start_project
     from discreet.linkage.sampling import sample_to_label
     from discreet.linkage.stored import load_index, save_index
-    from discreet.linkage.zones import Zones, distribution, zones_by_capacity, zones_by_errors
 
 # Each name is imported from its file when it is first used, so that the room is entered quickly.
 _FILES = {
-    "MARKS": "marks",
-    "Attribute": "declared",
-    "Blocking": "blocking",
+    "MARKS": "masking.icons",
+    "Attribute": "records.spec",
+    "Blocking": "matching.blocking",
     "Calibration": "calibrating",
-    "Candidates": "finding",
-    "Clusters": "clusters",
+    "Candidates": "matching.candidate_pairs",
+    "Clusters": "matching.clusters",
     "Comparison": "comparison",
-    "Display": "display",
-    "DuckDBBackend": "backends",
-    "Index": "index",
-    "Labels": "pairs",
-    "LinkageSpec": "declared",
-    "Mark": "marks",
-    "Meter": "meter",
-    "Model": "model",
+    "Display": "masking.display",
+    "DuckDBBackend": "matching.backends",
+    "Index": "masking.index",
+    "Labels": "matching.pairs",
+    "LinkageSpec": "records.spec",
+    "Mark": "masking.icons",
+    "Meter": "masking.kapr",
+    "Model": "matching.splink_model",
     "Pair": "pair",
-    "Pairs": "pairs",
-    "ProjectFolder": "folder",
-    "Quote": "index",
-    "Rule": "blocking",
-    "SparkBackend": "backends",
-    "Step": "index",
-    "Zones": "zones",
-    "adopt_pairs": "finding",
+    "Pairs": "matching.pairs",
+    "ProjectFolder": "records.folder",
+    "Quote": "masking.index",
+    "Rule": "matching.blocking",
+    "SparkBackend": "matching.backends",
+    "Step": "masking.index",
+    "Zones": "matching.thresholds",
+    "adopt_pairs": "matching.candidate_pairs",
     "calibrate": "calibrating",
     "calibration_error": "calibrating",
-    "cluster": "clusters",
-    "compare": "comparing",
-    "compare_names": "comparing",
-    "distribution": "zones",
-    "find_pairs": "finding",
-    "load_candidates": "finding",
+    "cluster": "matching.clusters",
+    "compare": "masking.compare",
+    "compare_names": "masking.compare",
+    "distribution": "matching.thresholds",
+    "find_pairs": "matching.candidate_pairs",
+    "load_candidates": "matching.candidate_pairs",
     "load_index": "stored",
-    "one_to_one": "clusters",
-    "read_labels": "pairfile",
-    "read_pairs": "pairfile",
-    "retrain": "model",
+    "one_to_one": "matching.clusters",
+    "read_labels": "records.pair_files",
+    "read_pairs": "records.pair_files",
+    "retrain": "matching.splink_model",
     "sample_to_label": "sampling",
     "save_index": "stored",
-    "score_pairs": "model",
-    "start_project": "importing",
-    "suggest_rules": "blocking",
-    "train": "model",
-    "zones_by_capacity": "zones",
-    "zones_by_errors": "zones",
+    "score_pairs": "matching.splink_model",
+    "start_project": "records.table_import",
+    "suggest_rules": "matching.blocking",
+    "train": "matching.splink_model",
+    "zones_by_capacity": "matching.thresholds",
+    "zones_by_errors": "matching.thresholds",
 }
 
 __all__ = [

@@ -9,12 +9,12 @@ from sqlalchemy import Connection, select
 
 from discreet.errors import UsageError
 from discreet.ledger import Ledger
-from discreet.linkage import reveal
-from discreet.linkage.allotting import Limits
 from discreet.linkage.dispatch import give
-from discreet.linkage.outcomes import Answered, answers_of
+from discreet.linkage.masking.comparison import MODES, Mode
 from discreet.linkage.project import Project
-from discreet.linkage.side import MODES, Mode
+from discreet.linkage.review import reveal
+from discreet.linkage.review.assignments import Limits
+from discreet.linkage.review.decisions import Answered, answers_of
 from discreet.store import Store
 from discreet.store.tables.linkage import ASSIGNMENT, CELL
 

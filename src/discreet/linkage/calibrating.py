@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from discreet.errors import DataError
 from discreet.kernel.arrays import Floats
-from discreet.linkage.folder import ProjectFolder
-from discreet.linkage.pairs import Labels, Pairs, probability_of
+from discreet.linkage.matching.pairs import Labels, Pairs, probability_of
+from discreet.linkage.records.folder import ProjectFolder
 
 FEWEST = 20
 """Labels below which probabilities are left as they are."""

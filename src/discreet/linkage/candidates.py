@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.linkage.column import Array, Column
+from discreet.linkage.masking.column_index import Array, Column
 
 FEW = 16
 """Up to one in so many records are kept as a list, more as a mask."""

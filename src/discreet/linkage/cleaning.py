@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from discreet.linkage.declared import Attribute, LinkageSpec
 from discreet.linkage.linkfile import Case
+from discreet.linkage.records.spec import Attribute, LinkageSpec
 from discreet.sources.duckdb.engine import literal
 
 DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from discreet.linkage.marks import Mark
-from discreet.linkage.side import Mode, Piece, Side
+from discreet.linkage.masking.comparison import Mode, Piece, Side
+from discreet.linkage.masking.icons import Mark
 
 Kind = Literal["string", "fixed", "date", "category"]
 KINDS: tuple[Kind, ...] = ("string", "fixed", "date", "category")

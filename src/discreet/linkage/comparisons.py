@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.linkage.blocking import Rule
-from discreet.linkage.declared import Attribute, LinkageSpec
-from discreet.linkage.folder import ProjectFolder
+from discreet.linkage.matching.blocking import Rule
+from discreet.linkage.records.folder import ProjectFolder
+from discreet.linkage.records.spec import Attribute, LinkageSpec
 
 SWAPPED_NAMES = "names swapped"
 SWAPPED_DAY = "day and month swapped"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlalchemy import Connection, insert, select, update
 
 from discreet.errors import Refused, UsageError
-from discreet.linkage.holding import WITHDRAWN, not_there, read_held
 from discreet.linkage.project import Project, now
-from discreet.linkage.views import CHOICES
+from discreet.linkage.review.assignment import WITHDRAWN, not_there, read_held
+from discreet.linkage.review.views import CHOICES
 from discreet.store import Store
 from discreet.store.tables.linkage import ASSIGNMENT, DECISION, PROJECT
 

@@ -16,15 +16,23 @@ from discreet.errors import BudgetExhausted
 from discreet.kernel import parts_up
 from discreet.ledger import Ledger, Request
 from discreet.ledger.operations import Note, Spend, Step
-from discreet.linkage import reveal
-from discreet.linkage.allotting import Limits, holders, insert_pairs, open_pairs, records_of, take_back, worker_of
 from discreet.linkage.dealing import deal
-from discreet.linkage.finding import load_candidates
-from discreet.linkage.folder import ProjectFolder
-from discreet.linkage.holding import LimitPassed
-from discreet.linkage.meter import PARTS
+from discreet.linkage.masking.kapr import PARTS
+from discreet.linkage.matching.candidate_pairs import load_candidates
 from discreet.linkage.project import Project
-from discreet.linkage.views import REFUSALS
+from discreet.linkage.records.folder import ProjectFolder
+from discreet.linkage.review import reveal
+from discreet.linkage.review.assignment import LimitPassed
+from discreet.linkage.review.assignments import (
+    Limits,
+    holders,
+    insert_pairs,
+    open_pairs,
+    records_of,
+    take_back,
+    worker_of,
+)
+from discreet.linkage.review.views import REFUSALS
 from discreet.store.tables.linkage import PAIR
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.linkage.finding import Candidates, adopt_pairs
-from discreet.linkage.folder import ProjectFolder
-from discreet.linkage.pairs import Pairs
+from discreet.linkage.matching.candidate_pairs import Candidates, adopt_pairs
+from discreet.linkage.matching.pairs import Pairs
+from discreet.linkage.records.folder import ProjectFolder
 from discreet.sources.duckdb.engine import connect, quote, translated
 
 LEAST = 0.5

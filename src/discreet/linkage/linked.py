@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.linkage.clusters import Clusters
-from discreet.linkage.folder import ProjectFolder
+from discreet.linkage.matching.clusters import Clusters
+from discreet.linkage.records.folder import ProjectFolder
 from discreet.sources.duckdb.engine import connect, literal, quote, translated
 from discreet.sources.duckdb.export import copy, file_cell
 from discreet.sources.export.targets import FileTarget

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from discreet.errors import UsageError
 from discreet.linkage.comparison import Comparison
-from discreet.linkage.marks import Mark
-from discreet.linkage.side import MODES, Mode
+from discreet.linkage.masking.comparison import MODES, Mode
+from discreet.linkage.masking.icons import Mark
 
 State = tuple[Mode, ...]
 """The mode of each cell, in the order of the attributes."""

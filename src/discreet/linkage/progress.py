@@ -14,11 +14,11 @@ from sqlalchemy import Connection, select
 
 from discreet.ledger import Ledger
 from discreet.linkage.agreement import agreement_of_many, agreement_of_two
-from discreet.linkage.holding import WITHDRAWN, not_there
-from discreet.linkage.meter import PARTS
-from discreet.linkage.outcomes import Answered, read_answers
+from discreet.linkage.masking.kapr import PARTS
 from discreet.linkage.project import Project
-from discreet.linkage.views import CHOICES, Gauge
+from discreet.linkage.review.assignment import WITHDRAWN, not_there
+from discreet.linkage.review.decisions import Answered, read_answers
+from discreet.linkage.review.views import CHOICES, Gauge
 from discreet.store import Store
 from discreet.store.tables.ledger import BUDGET
 from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION, PROJECT, WORKER

@@ -17,8 +17,8 @@ from discreet.ledger import Ledger
 from discreet.ledger.entry import timestamp
 from discreet.ledger.ledger import utc_now
 from discreet.linkage.comparison import Kind
-from discreet.linkage.folder import ProjectFolder
-from discreet.linkage.meter import Meter
+from discreet.linkage.masking.kapr import Meter
+from discreet.linkage.records.folder import ProjectFolder
 from discreet.store import Store
 from discreet.store.tables.linkage import PROJECT
 

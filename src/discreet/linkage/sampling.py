@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats
-from discreet.linkage.folder import Records
-from discreet.linkage.pairs import Pairs
+from discreet.linkage.matching.pairs import Pairs
+from discreet.linkage.records.folder import Records
 
 LAYERS = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1.0)
 EVENLY = 0.5

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from discreet.kernel.arrays import Flags
-from discreet.linkage.pairs import Pairs
+from discreet.linkage.matching.pairs import Pairs
 
 STUDY = MappingProxyType({"full": 0.842, "moderate": 0.845, "low": 0.781, "masked": 0.745})
 """Share of right answers by what was shown (Kum et al., CHI 2018): all, 30 %, 7.6 % and 0 % of the characters."""

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import IntegrityError, SourceNotFound, UsageError
-from discreet.linkage.column import ARRAYS, Array, Column, arrays
-from discreet.linkage.index import Index
-from discreet.linkage.rules import Rules
+from discreet.linkage.masking.column_index import ARRAYS, Array, Column, arrays
+from discreet.linkage.masking.index import Index
+from discreet.linkage.masking.rules import Rules
 
 VERSION = 1
 HEAD = "index.json"

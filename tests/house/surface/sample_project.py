@@ -209,7 +209,7 @@ def _compute_other_results(folder: Path) -> None:
     with Ledger.open(folder / "store.db") as ledger:
         project = resolved("discreet.linkage.project.find_project")(ledger.store, "project")
         number = resolved("discreet.linkage.deciding.last_decided")(ledger.store, project, "ann")
-        resolved("discreet.linkage.reveal.view")(ledger, project, "ann", number).to_dict()
+        resolved("discreet.linkage.review.reveal.view")(ledger, project, "ann", number).to_dict()
 
 
 def _run(name: str, words: str) -> str:

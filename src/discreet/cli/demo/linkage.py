@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.ledger import Ledger
     from discreet.linkage import ProjectFolder
     from discreet.linkage.project import Project
-    from discreet.linkage.views import PairView
+    from discreet.linkage.review.views import PairView
 
 PEOPLE, REVIEWED = 400, 36
 CLERK = "clerk"
@@ -44,12 +44,12 @@ def play(folder: Path, store: Path, *, seed: int) -> tuple[Contrast, ...]:
 
 
 def _play(place: Path, home: ProjectFolder, ledger: Ledger, truth: Path) -> Contrast:
-    from discreet.linkage.allotting import Limits
     from discreet.linkage.dispatch import assign, bring_pairs
-    from discreet.linkage.exporting import export
+    from discreet.linkage.export import export
     from discreet.linkage.likely import likely_pairs
     from discreet.linkage.progress import summary
     from discreet.linkage.project import register_project
+    from discreet.linkage.review.assignments import Limits
 
     found = likely_pairs(home, review=REVIEWED)
     found.save(home)
@@ -80,7 +80,7 @@ def _play(place: Path, home: ProjectFolder, ledger: Ledger, truth: Path) -> Cont
 def _review(ledger: Ledger, project: Project) -> int:
     """Open what differs, cheapest first and two steps at most, then decide by what is seen; gives the looks."""
     from discreet.linkage.deciding import decide, next_pair
-    from discreet.linkage.reveal import reveal, view
+    from discreet.linkage.review.reveal import reveal, view
 
     looks = 0
     while (number := next_pair(ledger.store, project, CLERK)) is not None:
@@ -117,7 +117,7 @@ def _same(shown: PairView) -> bool:
 
 def _right(ledger: Ledger, project: Project, home: ProjectFolder, truth: Path) -> int:
     from discreet.linkage import read_labels
-    from discreet.linkage.outcomes import answers_of
+    from discreet.linkage.review.decisions import answers_of
 
     known = read_labels(home, truth, ids=("id_1", "id_2"), same="same")
     listed = zip(known.pairs.first.tolist(), known.pairs.second.tolist(), known.same.tolist(), strict=True)

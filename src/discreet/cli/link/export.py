@@ -36,7 +36,7 @@ def command(
     The linked table holds sensitive columns under new random pseudonyms, no identifying value and no id. Ends with 1 if
     decisions contradict each other.
     """
-    from discreet.linkage.exporting import export
+    from discreet.linkage.export import export
 
     with opened(address) as ledger:
         found = project_called(ledger, project)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.ledger import Ledger
     from discreet.linkage.progress import WorkerProgress
     from discreet.linkage.project import Project
-    from discreet.linkage.views import CellView, Gauge, PairView
+    from discreet.linkage.review.views import CellView, Gauge, PairView
 
 LETTERS = "abcdefghijklmo"
 """Keys of cells; n, p, q and z mean something else."""
@@ -86,7 +86,7 @@ class _Terminal:
             shown = after
 
     def _show(self, number: int) -> PairView:
-        from discreet.linkage.reveal import view
+        from discreet.linkage.review.reveal import view
 
         shown = view(self.ledger, self.project, self.worker, number)
         _draw(shown)
@@ -116,7 +116,7 @@ class _Terminal:
         return shown
 
     def _open(self, shown: PairView, cell: CellView) -> PairView:
-        from discreet.linkage.reveal import reveal
+        from discreet.linkage.review.reveal import reveal
 
         try:
             opened_view = reveal(
@@ -162,7 +162,7 @@ def _row(letter: str, cell: CellView) -> list[str]:
 
 
 def _price(cell: CellView) -> str:
-    from discreet.linkage.views import REFUSALS, percent
+    from discreet.linkage.review.views import REFUSALS, percent
 
     if cell.next is None:
         return ""
@@ -172,14 +172,14 @@ def _price(cell: CellView) -> str:
 
 
 def _gauge(gauge: Gauge) -> str:
-    from discreet.linkage.views import percent
+    from discreet.linkage.review.views import percent
 
     limit = "" if gauge.limit is None else f" (limit {percent(gauge.limit):.1f} %)"
     return f"{percent(gauge.used):.1f} %{limit}"
 
 
 def _thank(done: WorkerProgress) -> None:
-    from discreet.linkage.views import CHOICES
+    from discreet.linkage.review.views import CHOICES
 
     click.echo()
     console.heading(f"{done.decided:,} of {done.pairs:,} pairs decided. Thank you.")

@@ -14,7 +14,7 @@ from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
     from discreet.linkage.progress import Progress, WorkerProgress
-    from discreet.linkage.views import Gauge
+    from discreet.linkage.review.views import Gauge
 
 
 @click.command(name="status", short_help="See how far projects are, without any value.")

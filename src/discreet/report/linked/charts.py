@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from discreet.linkage.zones import Distribution
+from discreet.linkage.matching.thresholds import Distribution
 from discreet.report.components import Figure, Table
 from discreet.report.lines import Axes, Line, Mark, line_chart, marked
 from discreet.report.markup import Markup, element, join

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from discreet.linkage.blocking import Blocking
-from discreet.linkage.finding import UNCALIBRATED, Candidates
+from discreet.linkage.matching.blocking import Blocking
+from discreet.linkage.matching.candidate_pairs import UNCALIBRATED, Candidates
 from discreet.report.findings import Finding
 from discreet.report.words import agree, plural
 from discreet.wording import brief_percent, percent

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime
 
-from discreet.linkage.blocking import Blocking
-from discreet.linkage.finding import Candidates
-from discreet.linkage.zones import distribution
+from discreet.linkage.matching.blocking import Blocking
+from discreet.linkage.matching.candidate_pairs import Candidates
+from discreet.linkage.matching.thresholds import distribution
 from discreet.report.components import Figure, Table, section, table
 from discreet.report.document import (
     Part,

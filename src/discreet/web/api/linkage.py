@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from discreet.linkage import progress as progresses
 from discreet.linkage.project import Project
-from discreet.linkage.views import Gauge
+from discreet.linkage.review.views import Gauge
 from discreet.web.api.models import Strict
 from discreet.web.context import Here
 from discreet.web.linkage import projects

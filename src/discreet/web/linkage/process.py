@@ -18,10 +18,11 @@ from sqlalchemy import select
 
 from discreet.errors import DiscreetError, StoreError
 from discreet.ledger import Ledger
-from discreet.linkage import LinkageSpec, ProjectFolder, adopt_pairs, find_pairs, read_pairs, reveal, start_project
-from discreet.linkage.finding import Candidates
-from discreet.linkage.outcomes import answers_of, labels_of
+from discreet.linkage import LinkageSpec, ProjectFolder, adopt_pairs, find_pairs, read_pairs, start_project
+from discreet.linkage.matching.candidate_pairs import Candidates
 from discreet.linkage.project import Project, project_of, register_project
+from discreet.linkage.review import reveal
+from discreet.linkage.review.decisions import answers_of, labels_of
 from discreet.sources import Table, read
 from discreet.store.tables.linkage import PROJECT, WORK
 from discreet.web.datasets import dataset as datasets

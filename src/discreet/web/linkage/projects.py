@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, and_, case, func, select
 
-from discreet.linkage.holding import WITHDRAWN
 from discreet.linkage.project import Project, project_of
+from discreet.linkage.review.assignment import WITHDRAWN
 from discreet.store.tables.datasets import DATASET
 from discreet.store.tables.linkage import ASSIGNMENT, LOAN, PROJECT, WORKER
 from discreet.web.datasets.dataset import Dataset

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.linkage.marks import Mark
-from discreet.linkage.views import CHOICES, REFUSALS, CellView, Gauge, PairView, Price, RowView, percent
+from discreet.linkage.masking.icons import Mark
+from discreet.linkage.review.views import CHOICES, REFUSALS, CellView, Gauge, PairView, Price, RowView, percent
 
 ROWS = ("A", "B")
 ROOM = Fraction(5, 4)

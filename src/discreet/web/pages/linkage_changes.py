@@ -14,13 +14,13 @@ from starlette.responses import FileResponse, Response
 from discreet.errors import UsageError
 from discreet.linkage import dispatch
 from discreet.linkage.adjudicating import adjudicate
-from discreet.linkage.allotting import Limits
-from discreet.linkage.exporting import export
-from discreet.linkage.finding import Candidates, cut, divided, load_candidates
-from discreet.linkage.folder import ProjectFolder
-from discreet.linkage.outcomes import answers_of, labels_of
+from discreet.linkage.export import export
+from discreet.linkage.matching.candidate_pairs import Candidates, cut, divided, load_candidates
+from discreet.linkage.matching.thresholds import Zones, distribution, zones_at
 from discreet.linkage.project import Project, close_project
-from discreet.linkage.zones import Zones, distribution, zones_at
+from discreet.linkage.records.folder import ProjectFolder
+from discreet.linkage.review.assignments import Limits
+from discreet.linkage.review.decisions import answers_of, labels_of
 from discreet.report.components import figure
 from discreet.report.linked import pairs_findings
 from discreet.report.linked.charts import errors_figure, zones_figure

@@ -8,10 +8,10 @@ from starlette.responses import Response
 
 from discreet.errors import DiscreetError
 from discreet.linkage.adjudicating import disputes
-from discreet.linkage.finding import load_candidates
-from discreet.linkage.folder import ProjectFolder
+from discreet.linkage.matching.candidate_pairs import load_candidates
 from discreet.linkage.progress import Progress, progress
 from discreet.linkage.project import INITIAL, Project
+from discreet.linkage.records.folder import ProjectFolder
 from discreet.web import accounts
 from discreet.web.accounts import Account
 from discreet.web.context import Context, Here

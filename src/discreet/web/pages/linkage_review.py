@@ -14,10 +14,11 @@ from typing import Any
 from starlette.responses import HTMLResponse, Response
 
 from discreet.errors import DiscreetError
-from discreet.linkage import MARKS, deciding, reveal
+from discreet.linkage import MARKS, deciding
 from discreet.linkage.progress import summary
 from discreet.linkage.project import Project
-from discreet.linkage.views import CHOICES, PairView
+from discreet.linkage.review import reveal
+from discreet.linkage.review.views import CHOICES, PairView
 from discreet.web import words
 from discreet.web.context import Context, Here, go
 from discreet.web.linkage import projects

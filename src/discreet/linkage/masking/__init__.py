@@ -1,0 +1,1 @@
+"""Masked comparison, and what each disclosure costs (KAPR)."""

@@ -1,0 +1,271 @@
+"""Two values of one attribute side by side: what is seen of them masked, in part and in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from discreet.errors import UsageError
+from discreet.linkage.characters import LONGEST, characters, check_normalisations, value_of
+from discreet.linkage.comparison import KINDS, Comparison, Kind
+from discreet.linkage.dates import DAY, DIGITS, FORMATS, MONTH, YEAR, Layout, check_formats, read_date
+from discreet.linkage.masking import icons as masking_icons
+from discreet.linkage.masking.comparison import ROW_1, ROW_2, Side
+from discreet.linkage.masking.text import (
+    ALONE,
+    CROSSED,
+    DIFFERENT,
+    FIRST,
+    REPLACED,
+    SAME,
+    SECOND,
+    SWAPPED,
+    align,
+    distance,
+)
+
+DateSwap = Literal["digits", "whole"]
+MOST_EDITS = 4
+"""Identifiers further apart are different."""
+
+
+def compare(
+    kind: Kind,
+    a: Any,
+    b: Any,
+    *,
+    formats: str | Iterable[str] = FORMATS,
+    date_swap: DateSwap = "digits",
+    normalise: Iterable[str] = (),
+) -> Comparison:
+    """Compare two values of an attribute. Nothing is normalised unless it is declared.
+
+    >>> pair = compare("fixed", "1742682819", "1742668281")
+    >>> pair.masked, pair.partial
+    (('*********@', '****&*****'), ('*********9', '****6*****'))
+    >>> compare("date", "08/09/1964", "09/08/1964").partial
+    ('*8/*9/****', '*9/*8/****')
+    >>> compare("string", "Smith", "Jones")
+    Comparison(string, different)
+    """
+    check_kind(kind)
+    check_date_swap(date_swap)
+    steps, declared = check_normalisations(normalise), check_formats(formats)
+    return compare_values(kind, value_of(a, steps), value_of(b, steps), declared, date_swap)
+
+
+def compare_values(
+    kind: Kind, a: str | None, b: str | None, formats: tuple[str, ...] = FORMATS, date_swap: DateSwap = "digits"
+) -> Comparison:
+    """The same for texts that are ready, with settings that were checked."""
+    if a is None or b is None:
+        return _with_missing(kind, a, b, formats)
+    match kind:
+        case "category":
+            return _category(a, b)
+        case "date":
+            return _date(a, b, formats, date_swap)
+        case "fixed":
+            return _fixed(a, b)
+        case "string":
+            return _string(a, b)
+
+
+def compare_names(
+    first: tuple[Any, Any], second: tuple[Any, Any], *, kind: Kind = "string", normalise: Iterable[str] = ()
+) -> tuple[Comparison, Comparison]:
+    """Two columns that may have been exchanged, as given name and surname are: (both of row 1), (both of row 2).
+
+    If they were, both cells are one: shown crosswise, without partial mode, and to be opened together.
+
+    >>> [cell.masked for cell in compare_names(("Ann", "Miller"), ("Miller", "Ann"))]
+    [('@@@', '&&&&&&'), ('&&&&&&', '@@@')]
+    """
+    check_kind(kind)
+    steps = check_normalisations(normalise)
+    a, b = value_of(first[0], steps), value_of(first[1], steps)
+    c, d = value_of(second[0], steps), value_of(second[1], steps)
+    if are_swapped(a, b, c, d):
+        return swapped(kind, a, c, ROW_1), swapped(kind, b, d, ROW_2)
+    return compare_values(kind, a, c), compare_values(kind, b, d)
+
+
+def are_swapped(a: str | None, b: str | None, c: str | None, d: str | None) -> bool:
+    """Whether row 2 (c, d) has the two values of row 1 (a, b) exchanged."""
+    return a is not None and b is not None and a == d and b == c and a != b
+
+
+def swapped(kind: Kind, a: str | None, b: str | None, symbol: str) -> Comparison:
+    """One of the two cells of exchanged names; `symbol` is that of the first row."""
+    left, right = characters(a or ""), characters(b or "")
+    other = ROW_2 if symbol == ROW_1 else ROW_1
+    sides = (Side(a, left, SWAPPED * len(left), symbol), Side(b, right, SWAPPED * len(right), other))
+    return Comparison(kind, *sides, equal=False, markup=(masking_icons.NAMES_SWAPPED,), has_partial=False)
+
+
+def check_kind(kind: str) -> None:
+    """Stop with advice if there is no such kind."""
+    if kind not in KINDS:
+        raise UsageError(f"No kind of attribute is called '{kind}'.", remedy=f"There are: {', '.join(KINDS)}.")
+
+
+def check_date_swap(rule: str) -> None:
+    """Stop with advice if there is no such rule."""
+    if rule not in ("digits", "whole"):
+        raise UsageError(
+            f"No rule for exchanged days and months is called '{rule}'.",
+            remedy="digits: only differing digits are shown; whole: both parts are.",
+        )
+
+
+def units_of(kind: Kind, value: str, formats: tuple[str, ...]) -> tuple[Sequence[str], Layout | None]:
+    """The characters of a value that count, and how a date is written."""
+    found = read_date(value, formats) if kind == "date" else None
+    return (characters(value), None) if found is None else found
+
+
+def _with_missing(kind: Kind, a: str | None, b: str | None, formats: tuple[str, ...]) -> Comparison:
+    left, right = _starred(kind, a, ROW_1, formats), _starred(kind, b, ROW_2, formats)
+    return Comparison(kind, left, right, equal=False, markup=(masking_icons.MISSING,), has_partial=False)
+
+
+def _starred(kind: Kind, value: str | None, symbol: str, formats: tuple[str, ...]) -> Side:
+    units, layout = units_of(kind, value or "", formats)
+    return Side(value, units, SAME * len(units), symbol, layout, at_once=kind == "category")
+
+
+def _category(a: str, b: str) -> Comparison:
+    sign, mark = (SAME, masking_icons.EQUAL) if a == b else (DIFFERENT, masking_icons.DIFFERENT)
+    first, second = characters(a), characters(b)
+    left = Side(a, first, sign * len(first), ROW_1, at_once=True)
+    right = Side(b, second, sign * len(second), ROW_2, at_once=True)
+    return Comparison("category", left, right, equal=a == b, markup=(mark,), has_partial=False)
+
+
+def _string(a: str, b: str) -> Comparison:
+    left, right = characters(a), characters(b)
+    if left == right:
+        return _aligned("string", a, b, left, right, SAME * len(left), SAME * len(right))
+    if max(len(left), len(right)) > LONGEST:
+        return _different("string", a, b, left, right)
+    if (ends := _ends(left, right)) is not None:
+        return _aligned("string", a, b, left, right, *ends)
+    if 2 * distance(left, right) > max(len(left), len(right)):
+        return _different("string", a, b, left, right)
+    return _aligned("string", a, b, left, right, *align(left, right))
+
+
+def _fixed(a: str, b: str) -> Comparison:
+    left, right = characters(a), characters(b)
+    if left == right:
+        return _aligned("fixed", a, b, left, right, SAME * len(left), SAME * len(right))
+    if len(left) != len(right) or len(left) > LONGEST or distance(left, right) > MOST_EDITS:
+        return _different("fixed", a, b, left, right)
+    return _aligned("fixed", a, b, left, right, *align(left, right, per_edit=1))
+
+
+def _date(a: str, b: str, formats: tuple[str, ...], date_swap: DateSwap) -> Comparison:
+    first, second = read_date(a, formats), read_date(b, formats)
+    if first is None or second is None:
+        return _unread(a, b, first, second)
+    (left, written), (right, otherwise) = first, second
+    if left == right:
+        return _aligned("date", a, b, left, right, SAME * DIGITS, SAME * DIGITS, (written, otherwise))
+    exchanged = left[MONTH] == right[DAY] and left[DAY] == right[MONTH] and left[MONTH] != left[DAY]
+    if exchanged:
+        signs = _digit_signs(left[YEAR], right[YEAR]) + _swap_signs(left, right, date_swap, written)
+    elif all(left[part] != right[part] for part in (YEAR, MONTH, DAY)):
+        return _different("date", a, b, left, right, (written, otherwise))
+    else:
+        signs = "".join(_digit_signs(left[part], right[part]) for part in (YEAR, MONTH, DAY))
+    return _aligned("date", a, b, left, right, signs, signs, (written, otherwise))
+
+
+def _unread(a: str, b: str, first: tuple[str, Layout] | None, second: tuple[str, Layout] | None) -> Comparison:
+    """Dates of which at least one is in no declared format: the same or different, nothing between."""
+    (left, written), (right, otherwise) = first or (characters(a), None), second or (characters(b), None)
+    if a == b:
+        same = SAME * len(left)
+        return _aligned("date", a, b, left, right, same, same)
+    return _different("date", a, b, left, right, (written, otherwise))
+
+
+def _swap_signs(left: str, right: str, date_swap: DateSwap, written: Layout) -> str:
+    """Month and day changed places: the digits that differ, or all four, crosswise as the first row writes them."""
+    both = zip(left[MONTH] + left[DAY], right[MONTH] + right[DAY], strict=True)
+    month_first = written.places.index(MONTH.start) < written.places.index(DAY.start)
+    crossed = (SWAPPED, SWAPPED, CROSSED, CROSSED) if month_first else (CROSSED, CROSSED, SWAPPED, SWAPPED)
+    return "".join(
+        SAME if x == y and date_swap == "digits" else sign for (x, y), sign in zip(both, crossed, strict=True)
+    )
+
+
+def _digit_signs(left: str, right: str) -> str:
+    """Digit by digit; two neighbours that changed places are a transposition."""
+    signs, place = "", 0
+    while place < len(left):
+        if left[place] == right[place]:
+            signs += SAME
+        elif left[place : place + 2] == right[place : place + 2][::-1] and place + 1 < len(left):
+            signs += FIRST + SECOND
+        else:
+            signs += REPLACED
+        place = len(signs)
+    return signs
+
+
+def _ends(left: Sequence[str], right: Sequence[str]) -> tuple[str, str] | None:
+    """What becomes of the characters if one value is the beginning or the end of the other."""
+    if len(left) == len(right):
+        return None
+    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
+    gap = len(longer) - len(shorter)
+    if longer[: len(shorter)] == shorter:
+        signs = SAME * len(shorter) + ALONE * gap
+    elif longer[gap:] == shorter:
+        signs = ALONE * gap + SAME * len(shorter)
+    else:
+        return None
+    found = SAME * len(shorter)
+    if 2 * gap > len(longer):  # too little in common to speak of an alignment: the partial view shows both whole
+        signs, found = DIFFERENT * len(longer), DIFFERENT * len(shorter)
+    return (signs, found) if len(left) > len(right) else (found, signs)
+
+
+Layouts = tuple[Layout | None, Layout | None]
+
+
+def _aligned(
+    kind: Kind,
+    a: str,
+    b: str,
+    left: Sequence[str],
+    right: Sequence[str],
+    signs_a: str,
+    signs_b: str,
+    written: Layouts = (None, None),
+) -> Comparison:
+    met = {*signs_a, *signs_b}
+    equal = met <= {SAME} and left == right
+    icons = tuple(mark for sign, mark in _ICONS if sign in met)
+    sides = (Side(a, left, signs_a, ROW_1, written[0]), Side(b, right, signs_b, ROW_2, written[1]))
+    return Comparison(kind, *sides, equal, (masking_icons.EQUAL,) if equal else icons, has_partial=True)
+
+
+def _different(
+    kind: Kind, a: str, b: str, left: Sequence[str], right: Sequence[str], written: Layouts = (None, None)
+) -> Comparison:
+    sides = (
+        Side(a, left, DIFFERENT * len(left), ROW_1, written[0]),
+        Side(b, right, DIFFERENT * len(right), ROW_2, written[1]),
+    )
+    return Comparison(kind, *sides, equal=False, markup=(masking_icons.DIFFERENT,), has_partial=False)
+
+
+_ICONS = (
+    (SWAPPED, masking_icons.DATE_SWAPPED),
+    (FIRST, masking_icons.TRANSPOSED),
+    (ALONE, masking_icons.INSERTED),
+    (REPLACED, masking_icons.REPLACED),
+    (DIFFERENT, masking_icons.DIFFERENT),
+)

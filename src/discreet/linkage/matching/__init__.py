@@ -1,0 +1,1 @@
+"""Candidate pairs: blocking, Splink, calibration, thresholds, clusters."""

@@ -1,0 +1,206 @@
+"""Where Splink works: on DuckDB inside this process, or on a Spark cluster. The model is the same.
+
+Attributes are called a0, a1, ... there, so that no name of a column meets one of Splink's own, and no value of a person
+is among what comes back.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+from uuid import uuid4
+
+import duckdb
+import numpy as np
+
+from discreet.errors import DataError, MissingExtra
+from discreet.linkage.records.folder import ProjectFolder
+from discreet.sources.duckdb.engine import connect, quote, translated
+
+OUTCOME = "unique_id_l AS l, unique_id_r AS r, match_weight AS weight"
+
+
+class Backend(Protocol):
+    """A place where Splink works on the records of a project."""
+
+    @property
+    def folder(self) -> ProjectFolder:
+        """The project."""
+        ...
+
+    @property
+    def dialect(self) -> str:
+        """The dialect of SQL, as Splink names it."""
+        ...
+
+    @property
+    def frames(self) -> list[Any]:
+        """Its tables, as Splink takes them."""
+        ...
+
+    def fetch(self, scored: Any) -> dict[str, Any]:
+        """The arrays `l`, `r` and `weight` of what Splink has scored."""
+        ...
+
+    def register(self, columns: dict[str, list[Any]]) -> Any:
+        """A small table, as Splink takes it."""
+        ...
+
+
+def splink() -> Any:
+    """The library, if it is installed."""
+    try:
+        import splink as found
+    except ImportError:
+        raise MissingExtra("linkage", needed_for="Finding candidate pairs") from None
+    return found
+
+
+def columns_of(folder: ProjectFolder) -> str:
+    """The attributes under their short names, without accents: they are often left out."""
+    names = ", ".join(f"strip_accents({quote(name)}) AS a{place}" for place, name in enumerate(folder.spec.names))
+    return f"record AS unique_id, {names}"
+
+
+@dataclass(frozen=True, eq=False)
+class DuckDBBackend:
+    """Inside this process, spilling to the temporary folder."""
+
+    folder: ProjectFolder
+    dialect = "duckdb"
+
+    @cached_property
+    def connection(self) -> Any:
+        """A private database that holds the identifying attributes."""
+        own = connect()
+        with translated("the project"):
+            for table in self.folder.tables:
+                scan = self.folder.scan("identifying", table)
+                own.execute(f"CREATE TABLE {table}_table AS SELECT {columns_of(self.folder)} FROM {scan}")
+        return own
+
+    @cached_property
+    def _api(self) -> Any:
+        splink()
+        from splink import DuckDBAPI
+
+        return DuckDBAPI(self.connection)
+
+    @cached_property
+    def frames(self) -> list[Any]:
+        """The tables, as Splink takes them."""
+        return [self._api.register(f"{table}_table", dataset_display_name=table) for table in self.folder.tables]
+
+    def fetch(self, scored: Any) -> dict[str, Any]:
+        """The arrays of what Splink has scored."""
+        found: dict[str, Any] = self.connection.execute(f"SELECT {OUTCOME} FROM {scored.physical_name}").fetchnumpy()
+        scored.drop_table_from_database_and_remove_from_cache()
+        return found
+
+    def register(self, columns: dict[str, list[Any]]) -> Any:
+        """A small table, as Splink takes it."""
+        return self._api.register(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class SparkBackend:
+    """On the cluster of a Spark session. Damerau-Levenshtein comes from the jar inside Splink."""
+
+    folder: ProjectFolder
+    session: Any
+    dialect = "spark"
+
+    @cached_property
+    def _api(self) -> Any:
+        splink()
+        from splink import SparkAPI
+        from splink.backends.spark import similarity_jar_location
+
+        self.session.sql(f"ADD JAR '{similarity_jar_location()}'")
+        return SparkAPI(spark_session=self.session, break_lineage_method="persist")
+
+    @cached_property
+    def frames(self) -> list[Any]:
+        """The tables, as Splink takes them; they go to the cluster as Arrow, so it need not see the folder."""
+        return [self._frame(table) for table in self.folder.tables]
+
+    def _frame(self, table: str) -> Any:
+        with connect() as own, translated("the project"):
+            scan = self.folder.scan("identifying", table)
+            rows = own.sql(f"SELECT {columns_of(self.folder)} FROM {scan}").to_arrow_table()
+        frame = self.session.createDataFrame(rows)
+        return self._api.register(frame, table_name=f"discreet_{uuid4().hex}_{table}", dataset_display_name=table)
+
+    def fetch(self, scored: Any) -> dict[str, Any]:
+        """The arrays of what Splink has scored."""
+        rows = scored.as_spark_dataframe().selectExpr(*(part.strip() for part in OUTCOME.split(","))).toArrow()
+        return {name: rows.column(name).to_numpy() for name in ("l", "r", "weight")}
+
+    def register(self, columns: dict[str, list[Any]]) -> Any:
+        """A small table, as Splink takes it."""
+        return self._api.register(columns, table_name=f"discreet_{uuid4().hex}")
+
+
+def linker(backend: Backend, settings: Any) -> Any:
+    """Splink's object for these settings."""
+    splink()
+    from splink import Linker
+
+    frames: Sequence[Any] = backend.frames
+    return Linker(frames[0] if len(frames) == 1 else frames, settings, log_level=None, validate_settings=False)
+
+
+@contextmanager
+def quietly(task: str) -> Iterator[None]:
+    """Splink at work: it logs nothing, and its errors, which quote statements and values, become ours."""
+    splink()
+    log = logging.getLogger("splink")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    except _failures() as error:
+        if _overfull(error):
+            raise DataError(
+                f"Splink could not {task}: more pairs would come to the driver than it takes (spark.driver.maxResultSize).",
+                remedy="Choose stricter rules or fewer pairs (most_pairs), or give the driver more memory and raise that limit.",
+            ) from None
+        raise DataError(
+            f"Splink could not {task} ({type(error).__name__}).",
+            remedy="Declare more attributes, or attributes with fewer missing values; see how many are missing in project.json.",
+        ) from None
+    finally:
+        log.setLevel(before)
+
+
+def _overfull(error: Exception) -> bool:
+    if not type(error).__module__.startswith(("pyspark", "py4j")):
+        return False
+    from discreet.sources.spark.engine import too_much
+
+    return too_much(error)
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    import importlib.util
+
+    from splink.internals.exceptions import SplinkException
+
+    found: tuple[type[Exception], ...] = (SplinkException, duckdb.Error, ValueError, ZeroDivisionError)
+    if importlib.util.find_spec("pyspark") is None:
+        return found
+    from discreet.sources.spark.engine import failures
+
+    return (*found, *failures())
+
+
+def ordered(found: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Records of each pair with the smaller number first, and their weights, in the order of the numbers."""
+    left, right = (np.asarray(np.ma.getdata(found[name]), dtype=np.int64) for name in ("l", "r"))
+    first, second = np.minimum(left, right), np.maximum(left, right)
+    order = np.lexsort((second, first))
+    return first[order], second[order], np.asarray(np.ma.getdata(found["weight"]), dtype=np.float64)[order]

@@ -1,0 +1,261 @@
+"""Which pairs are looked at at all: rules such as "same surname and same date of birth", chosen by counting.
+
+A rule costs the pairs it makes, counted exactly by grouping. What it brings is the share of the true pairs that agree
+on all of its attributes, estimated from the data: among pairs that agree on all *other* attributes, nearly all are true,
+so the share of them that agrees on this one too is about how often true pairs agree on it. What such pairs agree on by
+chance is taken off. Attributes are taken to err independently of each other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from discreet.errors import UsageError
+from discreet.linkage.matching.backends import DuckDBBackend
+from discreet.linkage.records.folder import ProjectFolder
+from discreet.wording import percent
+
+PER_RECORD = 20
+FEWEST = 100_000
+LONGEST = 3
+"""Attributes of a rule."""
+WORTH = 0.0005
+"""What a rule must add to the share of true pairs found."""
+ENOUGH = 20
+"""Pairs from which an agreement is estimated."""
+USUAL = 0.9
+"""How often true pairs agree on an attribute where it cannot be estimated."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Pairs that agree on all these attributes, or on two crosswise."""
+
+    attributes: tuple[str, ...]
+    crossed: bool = False
+    pairs: int = 0
+    recall: float | None = None
+    """Estimated share of the true pairs that agree on these attributes."""
+
+    @property
+    def words(self) -> str:
+        """The rule for people.
+
+        >>> Rule(("surname", "born"), pairs=1200, recall=0.81).words
+        'same surname and same born: 1,200 pairs, about 81 % of the true ones'
+        """
+        if self.crossed:
+            return f"{' and '.join(self.attributes)} swapped: {self.pairs:,} pairs"
+        share = "" if self.recall is None else f", about {percent(round(self.recall, 2))} of the true ones"
+        return f"{' and '.join(f'same {name}' for name in self.attributes)}: {self.pairs:,} pairs{share}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "attributes": list(self.attributes),
+            "crossed": self.crossed,
+            "pairs": self.pairs,
+            "recall": self.recall,
+        }
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """The rules of a project, and what they find together."""
+
+    rules: tuple[Rule, ...]
+    recall: float
+    """Estimated share of the true pairs that at least one rule finds."""
+    agreement: dict[str, float]
+    """Per attribute the estimated share of true pairs that have it in both records and agree on it."""
+    most_pairs: int
+
+    @property
+    def pairs(self) -> int:
+        """At most so many pairs are scored: some are made by several rules."""
+        return sum(rule.pairs for rule in self.rules)
+
+
+def suggest_rules(
+    folder: ProjectFolder, *, most_pairs: int | None = None, backend: DuckDBBackend | None = None
+) -> Blocking:
+    """Rules that find as many true pairs as can be had with at most so many pairs (20 per record unless said).
+
+    Each round takes the rule that finds the most further true pairs per pair it makes; rules that later ones made
+    useless are dropped at the end.
+    """
+    most = max(FEWEST, PER_RECORD * folder.records) if most_pairs is None else most_pairs
+    if most < 1:
+        raise UsageError("At least one pair must be allowed.", remedy="Leave most_pairs out, or give more.")
+    counting = _Counting(folder, backend or DuckDBBackend(folder))
+    agreement = _agreement(folder, counting)
+    candidates = _affordable(folder.spec.names, counting, most)
+    if not candidates:
+        raise UsageError(
+            f"No rule makes {most:,} pairs or fewer.",
+            remedy="Allow more pairs, or declare an attribute with more different values.",
+        )
+    chosen = _chosen(candidates, agreement, most)
+    swapped = _crossed(folder, counting, most - sum(rule.pairs for rule in chosen))
+    rules = tuple(replace(rule, recall=recall_of([rule], agreement)) for rule in chosen)
+    return Blocking((*rules, *swapped), recall_of(chosen, agreement), agreement, most)
+
+
+def blocking_of(
+    folder: ProjectFolder, rules: Iterable[Sequence[str]], *, backend: DuckDBBackend | None = None
+) -> Blocking:
+    """The same for rules given as lists of attributes."""
+    counting = _Counting(folder, backend or DuckDBBackend(folder))
+    given = [tuple(rule) for rule in rules]
+    unknown = [name for rule in given for name in rule if name not in folder.spec.names]
+    if unknown or not given or not all(given):
+        raise UsageError(
+            f"A rule names '{unknown[0]}', which is no identifying attribute." if unknown else "There is no rule.",
+            remedy=f"Attributes are: {', '.join(folder.spec.names)}.",
+        )
+    agreement = _agreement(folder, counting)
+    found = [Rule(rule, pairs=counting(rule)) for rule in given]
+    named = tuple(replace(rule, recall=recall_of([rule], agreement)) for rule in found)
+    return Blocking(named, recall_of(found, agreement), agreement, sum(rule.pairs for rule in found))
+
+
+def recall_of(rules: Sequence[Rule], agreement: dict[str, float]) -> float:
+    """The share of true pairs that agree on all attributes of at least one rule.
+
+    >>> recall_of([Rule(("a",)), Rule(("b",))], {"a": 0.5, "b": 0.5})
+    0.75
+    """
+    sets = [frozenset(rule.attributes) for rule in rules if not rule.crossed]
+    names = sorted(frozenset().union(*sets)) if sets else []
+    total = 0.0
+    for pattern in itertools.product((True, False), repeat=len(names)):
+        agreed = {name for name, yes in zip(names, pattern, strict=True) if yes}
+        if any(one <= agreed for one in sets):
+            shares = (agreement[name] if yes else 1 - agreement[name] for name, yes in zip(names, pattern, strict=True))
+            chance = 1.0
+            for share in shares:
+                chance *= share
+            total += chance
+    return total
+
+
+class _Counting:
+    """How many pairs agree on all of some attributes, exactly, by grouping on DuckDB."""
+
+    def __init__(self, folder: ProjectFolder, backend: DuckDBBackend) -> None:
+        self.folder, self.connection = folder, backend.connection
+        self._known: dict[tuple[str, ...], int] = {}
+
+    def __call__(self, names: Sequence[str], *, present: str | None = None) -> int:
+        key = (*sorted(names), f"has {present}" if present else "")
+        if key not in self._known:
+            self._known[key] = self._count([self._short(name) for name in names], present)
+        return self._known[key]
+
+    def crossed(self, one: str, other: str) -> int:
+        a, b = self._short(one), self._short(other)
+        left, right = self.folder.tables[0], self.folder.tables[-1]
+        join = f"(SELECT {a}, {b}, count(*) AS n FROM {{}}_table WHERE {a} <> {b} GROUP BY ALL)"
+        halved = "" if self.folder.two else " // 2"
+        return self._ask(
+            f"SELECT coalesce(sum(l.n * r.n), 0){halved} FROM {join.format(left)} l JOIN {join.format(right)} r ON l.{a} = r.{b} AND l.{b} = r.{a}"
+        )
+
+    def chance(self, name: str) -> float:
+        """How often two records that have it agree on it by chance, and no more than that: all pairs, true ones too."""
+        return self([name]) / max(self.folder.possible_pairs, 1)
+
+    def present(self, name: str) -> float:
+        """How often both records of a pair have it."""
+        missing = [table["missing"][name] / table["records"] for table in self.folder.about["tables"]]
+        return float((1 - missing[0]) * (1 - missing[-1]))
+
+    def _short(self, name: str) -> str:
+        return f"a{self.folder.spec.names.index(name)}"
+
+    def _count(self, columns: Sequence[str], present: str | None) -> int:
+        there = [*columns, *([self._short(present)] if present else [])]
+        by = ", ".join(columns)
+        grouped = f"(SELECT {by}, count(*) AS n FROM {{}}_table WHERE {' AND '.join(f'{one} IS NOT NULL' for one in there)} GROUP BY ALL)"
+        if not self.folder.two:
+            return self._ask(f"SELECT coalesce(sum(n * (n - 1) // 2), 0) FROM {grouped.format('first')}")
+        left, right = grouped.format("first"), grouped.format("second")
+        return self._ask(f"SELECT coalesce(sum(l.n * r.n), 0) FROM {left} l JOIN {right} r USING ({by})")
+
+    def _ask(self, sql: str) -> int:
+        return int(self.connection.execute(sql).fetchall()[0][0])
+
+
+def _agreement(folder: ProjectFolder, counting: _Counting) -> dict[str, float]:
+    names = folder.spec.names
+    chances = {name: counting.chance(name) for name in names}
+    return {name: counting.present(name) * _agreeing(name, names, chances, counting) for name in names}
+
+
+def _agreeing(name: str, names: Sequence[str], chances: dict[str, float], counting: _Counting) -> float:
+    """Of the true pairs that have an attribute, how many agree on it."""
+    others = [other for other in names if other != name]
+    swap = counting.folder.spec.swap or ()
+    if name in swap and len(others) > 2:  # swapped names disagree together
+        others = [other for other in others if other not in swap]
+    by_chance = float(counting.folder.possible_pairs)
+    for other in others:
+        by_chance *= chances[other]
+    there = counting(others, present=name) - by_chance * counting.present(name)
+    agreed = counting([*others, name]) - by_chance * chances[name]
+    if there < ENOUGH or by_chance > there:
+        return USUAL
+    return min(0.99, max(0.5, agreed / there))
+
+
+def _affordable(names: Sequence[str], counting: Callable[[Sequence[str]], int], most: int) -> list[Rule]:
+    """All shortest sets of attributes that make few enough pairs; a longer one finds less and is not needed."""
+    found: list[Rule] = []
+    for length in range(1, min(LONGEST, len(names)) + 1):
+        for chosen in itertools.combinations(names, length):
+            if any(set(rule.attributes) <= set(chosen) for rule in found):
+                continue
+            pairs = counting(chosen)
+            if pairs <= most // 2:
+                found.append(Rule(chosen, pairs=pairs))
+    return found or _whole(names, counting, most)
+
+
+def _whole(names: Sequence[str], counting: Callable[[Sequence[str]], int], most: int) -> list[Rule]:
+    pairs = counting(names)
+    return [Rule(tuple(names), pairs=pairs)] if pairs <= most else []
+
+
+def _chosen(candidates: Sequence[Rule], agreement: dict[str, float], most: int) -> list[Rule]:
+    chosen: list[Rule] = []
+    left = list(candidates)
+    while left:
+        now, spent = recall_of(chosen, agreement), sum(rule.pairs for rule in chosen)
+        left = [rule for rule in left if rule.pairs <= most - spent]
+        gains = {rule: recall_of([*chosen, rule], agreement) - now for rule in left}
+        worthy = [rule for rule in left if gains[rule] >= WORTH]
+        if not worthy:
+            break
+        best = max(worthy, key=lambda rule: gains[rule] / (rule.pairs + 1))
+        chosen.append(best)
+        left.remove(best)
+    return _needed(chosen or list(candidates[:1]), agreement)
+
+
+def _needed(chosen: list[Rule], agreement: dict[str, float]) -> list[Rule]:
+    """Without rules that add nothing to the others, the most expensive first."""
+    for rule in sorted(chosen, key=lambda one: -one.pairs):
+        rest = [other for other in chosen if other is not rule]
+        if rest and recall_of(chosen, agreement) - recall_of(rest, agreement) < WORTH / 10:
+            chosen = rest
+    return chosen
+
+
+def _crossed(folder: ProjectFolder, counting: _Counting, left: int) -> tuple[Rule, ...]:
+    if folder.spec.swap is None:
+        return ()
+    pairs = counting.crossed(*folder.spec.swap)
+    return (Rule(folder.spec.swap, crossed=True, pairs=pairs),) if pairs <= left else ()

@@ -1,0 +1,201 @@
+"""From a project to its candidate pairs, step by step, and back to disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import UsageError
+from discreet.linkage.calibrating import Calibration, calibrate
+from discreet.linkage.matching.backends import Backend, DuckDBBackend
+from discreet.linkage.matching.blocking import blocking_of, suggest_rules
+from discreet.linkage.matching.clusters import one_to_one
+from discreet.linkage.matching.pairs import Labels, Pairs
+from discreet.linkage.matching.splink_model import Model, retrain, score_pairs, train
+from discreet.linkage.matching.thresholds import (
+    DIFFERENT,
+    FALSE_SAME,
+    MISSED,
+    PEOPLE,
+    SAME,
+    Zones,
+    zones_by_capacity,
+    zones_by_errors,
+)
+from discreet.linkage.records.folder import ProjectFolder
+from discreet.sources.duckdb.engine import connect, literal, translated
+
+DECISIONS = (DIFFERENT, PEOPLE, SAME)
+UNCALIBRATED = "Probabilities are the model's own: no labels have shown yet whether they are of the right size."
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Candidate pairs, who decides each of them, and how that came about."""
+
+    pairs: Pairs
+    decisions: npt.NDArray[np.int8]
+    """Per pair 0 for different by machine, 1 for people, 2 for same by machine."""
+    zones: Zones | None
+    """None where pairs came without a score: then people decide all of them."""
+    model: Model | None = None
+    calibration: Calibration | None = None
+    once: bool = False
+    """Whether each table has every person once at most."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Pairs per decision."""
+        found = np.bincount(self.decisions, minlength=3)
+        return {name: int(count) for name, count in zip(DECISIONS, found, strict=True)}
+
+    def decided(self, decision: str) -> Pairs:
+        """The pairs of one decision: `different`, `people` or `same`."""
+        return self.pairs.where(self.decisions == DECISIONS.index(decision))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: counts, thresholds and expected errors."""
+        return {
+            "pairs": len(self.pairs),
+            "decisions": self.counts,
+            "calibrated": self.pairs.calibrated,
+            "labels": self.calibration.labels if self.calibration else 0,
+            "one_to_one": self.once,
+            "zones": self.zones.to_dict() if self.zones else None,
+            "rules": [rule.to_dict() for rule in self.model.blocking.rules] if self.model else [],
+            "recall": self.model.blocking.recall if self.model else None,
+        }
+
+    def save(self, folder: ProjectFolder) -> None:
+        """Write pairs, model and zones into the project, in place of earlier ones."""
+        home = folder.pairs_folder
+        home.mkdir(mode=0o700, exist_ok=True)
+        self.pairs.write(home / "pairs.parquet", decisions=self.decisions, names=DECISIONS)
+        if self.model is not None:
+            self.model.save(home / "model.json")
+        about = {**self.to_dict(), "calibration": self.calibration.to_dict() if self.calibration else None}
+        (home / "zones.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
+        return f"Candidates({counts})"
+
+
+def find_pairs(
+    folder: ProjectFolder,
+    *,
+    most_pairs: int | None = None,
+    rules: Iterable[Sequence[str]] | None = None,
+    seed: int = 1,
+    labels: Labels | None = None,
+    review: int | None = None,
+    false_same: float = FALSE_SAME,
+    missed: float = MISSED,
+    once: bool = False,
+    backend: Backend | None = None,
+) -> Candidates:
+    """Choose rules, train, score, learn from labels where there are any, and cut the zones.
+
+    Zones are cut by the errors the machine may make, or by `review`, the number of pairs people can look at. `once` says
+    that each table has every person once at most.
+    """
+    desk = backend or DuckDBBackend(folder)
+    counting = desk if isinstance(desk, DuckDBBackend) else DuckDBBackend(folder)
+    blocking = (
+        suggest_rules(folder, most_pairs=most_pairs, backend=counting)
+        if rules is None
+        else blocking_of(folder, rules, backend=counting)
+    )
+    model = train(folder, blocking=blocking, seed=seed, backend=desk)
+    pairs = score_pairs(folder, model, backend=desk)
+    calibration = None
+    if labels is not None:
+        model = retrain(folder, model, labels, pairs, backend=desk)
+        pairs = score_pairs(folder, model, backend=desk)
+        calibration = calibrate(folder, pairs, labels)
+        pairs = calibration.applied(pairs)
+    zones = cut(pairs, review=review, false_same=false_same, missed=missed)
+    return _candidates(folder, pairs, zones, model=model, calibration=calibration, once=once)
+
+
+def adopt_pairs(
+    folder: ProjectFolder,
+    pairs: Pairs,
+    *,
+    labels: Labels | None = None,
+    review: int | None = None,
+    false_same: float = FALSE_SAME,
+    missed: float = MISSED,
+    once: bool = False,
+) -> Candidates:
+    """Take pairs from elsewhere as candidates; without scores all of them go to people."""
+    if not pairs.scored:
+        return Candidates(pairs, np.ones(len(pairs), dtype=np.int8), None)
+    calibration = None if labels is None else calibrate(folder, pairs, labels)
+    known = pairs if calibration is None else calibration.applied(pairs)
+    zones = cut(known, review=review, false_same=false_same, missed=missed)
+    return _candidates(folder, known, zones, calibration=calibration, once=once)
+
+
+def cut(pairs: Pairs, *, review: int | None, false_same: float = FALSE_SAME, missed: float = MISSED) -> Zones:
+    """Zones by what people can review, or else by the errors the machine may make."""
+    if review is not None:
+        return zones_by_capacity(pairs, review=review)
+    return zones_by_errors(pairs, false_same=false_same, missed=missed)
+
+
+def load_candidates(folder: ProjectFolder) -> Candidates:
+    """What `save` wrote."""
+    home = folder.pairs_folder
+    if not (home / "zones.json").is_file():
+        raise UsageError("There are no candidate pairs yet.", remedy="Find them with: discreet link pairs PROJECT")
+    about = json.loads((home / "zones.json").read_text(encoding="utf-8"))
+    pairs = Pairs.read(home / "pairs.parquet")
+    with connect() as own, translated("the pairs"):
+        found = own.execute(
+            f"SELECT decision FROM read_parquet({literal(str(home / 'pairs.parquet'))}) ORDER BY first, second"
+        ).fetchall()
+    decisions = np.array([DECISIONS.index(one) for (one,) in found], dtype=np.int8)
+    model = Model.load(home / "model.json") if (home / "model.json").is_file() and about["rules"] else None
+    calibration = Calibration.from_dict(about["calibration"]) if about["calibration"] else None
+    return Candidates(pairs, decisions, _zones(about["zones"]), model, calibration, about["one_to_one"])
+
+
+def _zones(about: dict[str, Any] | None) -> Zones | None:
+    if about is None:
+        return None
+    names = ("lower", "upper", "different", "people", "same", "false_same", "missed", "expected")
+    kept: dict[str, Any] = {name: float("inf") if about[name] is None else about[name] for name in names}
+    return Zones(**kept)
+
+
+def _candidates(folder: ProjectFolder, pairs: Pairs, zones: Zones, **more: Any) -> Candidates:
+    decisions = zones.of(pairs)
+    if more["once"]:
+        if not folder.two:
+            raise UsageError(
+                "Only two tables can each have every person once.",
+                remedy="Leave it out where duplicates are looked for.",
+            )
+        decisions = _once(pairs, decisions)
+    return Candidates(pairs, decisions, zones, **more)
+
+
+def _once(pairs: Pairs, decisions: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+    """A pair that loses a record to a surer pair is different, if the machine calls that pair the same; ties go to people."""
+    won, tied = one_to_one(pairs.first, pairs.second, pairs.weight)
+    sure = won & (decisions == 2)
+    partner = np.isin(pairs.first, pairs.first[sure]) | np.isin(pairs.second, pairs.second[sure])
+    found = np.where(partner & ~sure & (decisions > 0), np.int8(0), decisions)
+    return np.where(tied & (found == 2), np.int8(1), np.where(~won & ~tied & (found == 2), np.int8(1), found))
+
+
+def divided(folder: ProjectFolder, found: Candidates, zones: Zones) -> Candidates:
+    """The same candidates, divided between the machine and people by other zones."""
+    about = {"model": found.model, "calibration": found.calibration, "once": found.once}
+    return _candidates(folder, found.pairs, zones, **about)

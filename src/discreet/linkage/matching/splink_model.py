@@ -1,0 +1,268 @@
+"""Training and scoring with Splink (Fellegi-Sunter): how much each agreement speaks for one person.
+
+u (how often strangers agree) comes from random pairs, m (how often the records of one person agree) from expectation
+maximisation among the pairs of a few rules; the share of true pairs among all is then found so that it agrees with the
+probabilities it leads to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import DataError, UsageError
+from discreet.kernel.arrays import Floats
+from discreet.linkage.comparisons import blocking_rule, comparison_settings
+from discreet.linkage.matching.backends import Backend, DuckDBBackend, linker, ordered, quietly
+from discreet.linkage.matching.blocking import Blocking, Rule, suggest_rules
+from discreet.linkage.matching.pairs import Labels, Pairs, probability_of
+from discreet.linkage.records.folder import ProjectFolder
+from discreet.linkage.settling import settled
+
+RANDOM_PAIRS = 1_000_000
+TRAINING_PAIRS = 5_000_000
+ROUNDS = 200
+SURE = 0.99
+"""From this probability on, a pair that nobody looked at counts as a true one when labels re-estimate m."""
+STANDS_FOR = 1000
+"""The most pairs one label may stand for."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A trained model: Splink's settings, which hold no value of a person, and how it came about."""
+
+    settings: dict[str, Any]
+    blocking: Blocking
+    seed: int
+    trained_on: tuple[Rule, ...]
+    labels: int = 0
+    """How many labels went into it."""
+
+    @property
+    def prior(self) -> float:
+        """The share of true pairs among all possible pairs."""
+        return float(self.settings["probability_two_random_records_match"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "seed": self.seed,
+            "labels": self.labels,
+            "recall": self.blocking.recall,
+            "agreement": self.blocking.agreement,
+            "most_pairs": self.blocking.most_pairs,
+            "rules": [rule.to_dict() for rule in self.blocking.rules],
+            "trained_on": [rule.to_dict() for rule in self.trained_on],
+            "splink": self.settings,
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Model:
+        """The same back."""
+        rules, trained = (
+            tuple(Rule(tuple(one["attributes"]), one["crossed"], one["pairs"], one["recall"]) for one in content[key])
+            for key in ("rules", "trained_on")
+        )
+        blocking = Blocking(rules, content["recall"], content["agreement"], content["most_pairs"])
+        return cls(content["splink"], blocking, content["seed"], trained, content["labels"])
+
+    def save(self, path: Path) -> Path:
+        """Write it as JSON."""
+        path.write_text(json.dumps(self.to_dict(), indent=1), encoding="utf-8")
+        return path
+
+    @classmethod
+    def load(cls, path: Path) -> Model:
+        """A model that was saved."""
+        if not path.is_file():
+            raise UsageError("There is no model yet.", remedy="Train one with: discreet link pairs PROJECT")
+        return cls.from_dict(json.loads(path.read_text(encoding="utf-8")))
+
+    def __repr__(self) -> str:
+        return f"Model({len(self.settings['comparisons'])} attributes, {len(self.blocking.rules)} rules, {self.labels} labels)"
+
+
+def train(
+    folder: ProjectFolder, *, blocking: Blocking | None = None, seed: int = 1, backend: Backend | None = None
+) -> Model:
+    """Estimate how much each agreement speaks for one person. The same project, rules and seed give the same model."""
+    desk = backend or DuckDBBackend(folder)
+    counting = desk if isinstance(desk, DuckDBBackend) else DuckDBBackend(folder)
+    rules = blocking or suggest_rules(folder, backend=counting)
+    sessions = training_rules(folder, rules.rules)
+    start = min(0.5, max(len(sessions), _likely(folder, rules)) / max(folder.possible_pairs, 1))
+    with quietly("train a model on these records"):
+        model = linker(desk, comparison_settings(folder, rules.rules, prior=start))
+        model.training.estimate_u_using_random_sampling(
+            max_pairs=RANDOM_PAIRS, seed=seed, min_count_per_level=None, num_chunks=1
+        )
+        for rule in sessions:
+            model.training.estimate_parameters_using_expectation_maximisation(
+                blocking_rule(rule, folder.spec), max_pairs=TRAINING_PAIRS if rule.pairs > TRAINING_PAIRS else None
+            )
+        raw = model.misc.save_model_to_json()
+    return _consistent(
+        folder, Model(settled(raw, prior=start, possible=folder.possible_pairs), rules, seed, sessions), raw, desk
+    )
+
+
+def score_pairs(folder: ProjectFolder, model: Model, *, backend: Backend | None = None) -> Pairs:
+    """Every pair that a rule makes, with its weight and probability."""
+    desk = backend or DuckDBBackend(folder)
+    with quietly("score the pairs"):
+        found = desk.fetch(
+            linker(desk, settings_on(folder, model, desk.dialect)).inference.predict(warning_mode="never")
+        )
+    return Pairs.of(*ordered(found))
+
+
+def settings_on(folder: ProjectFolder, model: Model, dialect: str) -> dict[str, Any]:
+    """The model as Splink takes it on a database: the same numbers, statements in its own dialect."""
+    written = comparison_settings(folder, model.blocking.rules, prior=model.prior)
+    fresh: dict[str, Any] = written.create_settings_dict(dialect)
+    for new, old in zip(fresh["comparisons"], model.settings["comparisons"], strict=True):
+        for level, known in zip(new["comparison_levels"], old["comparison_levels"], strict=True):
+            level.update({name: known[name] for name in ("m_probability", "u_probability") if name in known})
+    return fresh
+
+
+def retrain(
+    folder: ProjectFolder, model: Model, labels: Labels, pairs: Pairs, *, backend: Backend | None = None
+) -> Model:
+    """Estimate m anew from pairs that people called the same, with Splink's estimate from labels.
+
+    Labelled pairs are mostly unsure ones, from which alone m would be far too low. So pairs above 99 % that nobody
+    labelled count as well, and a label that stands for several pairs counts as often.
+    """
+    true = _true_pairs(folder, labels, pairs)
+    if not len(true):
+        raise DataError("No label says that two records are one person.", remedy="Label more pairs, then train again.")
+    desk = backend or DuckDBBackend(folder)
+    with quietly("learn from the labels"):
+        known = linker(desk, settings_on(folder, model, desk.dialect))
+        known.training.estimate_m_from_pairwise_labels(_label_table(folder, true, desk))
+        raw = known.misc.save_model_to_json()
+    learnt = _kept(raw, model.settings, folder.possible_pairs)
+    changed = replace(model, settings=_with_m(model.settings, learnt), labels=len(labels))
+    return _consistent(folder, changed, None, desk)
+
+
+def _likely(folder: ProjectFolder, blocking: Blocking) -> float:
+    """A first guess of the number of true pairs: those of the most selective rule, by what it is estimated to find."""
+    known = [rule for rule in blocking.rules if rule.recall]
+    return min((rule.pairs / (rule.recall or 1) for rule in known), default=float(folder.records) / 2)
+
+
+def training_rules(folder: ProjectFolder, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """As few rules as can train every attribute; a rule cannot train what it is about.
+
+    Rules with few pairs have the larger share of true ones among them, which trains better.
+    """
+    names, swap = set(folder.spec.names), set(folder.spec.swap or ())
+    given = [_Session(rule, names - _touched(rule, swap)) for rule in rules if not rule.crossed and rule.pairs]
+    single = [_Session(Rule((name,)), names - _touched(Rule((name,)), swap)) for name in folder.spec.names]
+    chosen, missing = _covering(given, names)
+    more, missing = _covering(single, missing)
+    if missing:
+        raise UsageError(
+            "Two attributes that may be swapped are too few to learn from.", remedy="Declare a third, or remove `swap`."
+        )
+    return (*chosen, *more)
+
+
+def _covering(sessions: Sequence[_Session], missing: set[str]) -> tuple[list[Rule], set[str]]:
+    """Sessions that train what is missing, the most useful first, and what none of them trains."""
+    chosen: list[Rule] = []
+    while missing and sessions:
+        best = max(sessions, key=lambda session: (len(session.trains & missing), -session.rule.pairs))
+        if not best.trains & missing:
+            break
+        chosen.append(best.rule)
+        missing = missing - best.trains
+    return chosen, missing
+
+
+@dataclass(frozen=True)
+class _Session:
+    rule: Rule
+    trains: set[str]
+
+
+def _touched(rule: Rule, swap: set[str]) -> set[str]:
+    """Comparisons of swapped names look at both."""
+    used = set(rule.attributes)
+    return used | swap if used & swap else used
+
+
+def _consistent(folder: ProjectFolder, model: Model, raw: dict[str, Any] | None, desk: Backend) -> Model:
+    """The share of true pairs that agrees with the probabilities it leads to."""
+    pairs = score_pairs(folder, model, backend=desk)
+    evidence = pairs.weight - np.log2(model.prior / (1 - model.prior))
+    prior = consistent_prior(
+        evidence, possible=folder.possible_pairs * max(model.blocking.recall, 0.01), start=model.prior
+    )
+    settings = (
+        settled(raw, prior=prior, possible=folder.possible_pairs)
+        if raw is not None
+        else {**model.settings, "probability_two_random_records_match": prior}
+    )
+    return replace(model, settings=settings)
+
+
+def consistent_prior(evidence: Floats, *, possible: float, start: float) -> float:
+    """The share of true pairs among all possible ones, as its own fixed point (expectation maximisation).
+
+    `evidence` is the weight of the scored pairs without the prior; pairs that were not scored count as false.
+    """
+    if not len(evidence):
+        return start
+    prior = start
+    for _ in range(ROUNDS):
+        expected = float(probability_of(evidence + np.log2(prior / (1 - prior))).sum())
+        new = min(0.5, max(expected, 0.5) / max(possible, 1.0))
+        if abs(new - prior) <= 1e-12 + 1e-9 * prior:
+            break
+        prior = new
+    return prior
+
+
+def _true_pairs(folder: ProjectFolder, labels: Labels, pairs: Pairs) -> Pairs:
+    asked = pairs.labelled(labels.pairs, folder.records)
+    sure = pairs.where((pairs.probability >= SURE) & ~asked)
+    times = np.clip(np.round(labels.weights[labels.same]), 1, STANDS_FOR).astype(np.int64)
+    said = labels.pairs.where(labels.same)
+    return Pairs.of(
+        np.concatenate([sure.first, np.repeat(said.first, times)]),
+        np.concatenate([sure.second, np.repeat(said.second, times)]),
+        np.zeros(len(sure) + int(times.sum())),
+    )
+
+
+def _label_table(folder: ProjectFolder, true: Pairs, desk: Backend) -> Any:
+    columns: dict[str, list[Any]] = {"unique_id_l": true.first.tolist(), "unique_id_r": true.second.tolist()}
+    if folder.two:
+        columns |= {"source_dataset_l": ["first"] * len(true), "source_dataset_r": ["second"] * len(true)}
+    return desk.register(columns)
+
+
+def _kept(raw: dict[str, Any], before: dict[str, Any], possible: int) -> dict[str, Any]:
+    """Only m is taken over."""
+    prior = float(before["probability_two_random_records_match"])
+    return settled(_with_m(before, raw), prior=prior, possible=possible, among_random=0.0)
+
+
+def _with_m(settings: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
+    comparisons = []
+    for old, new in zip(settings["comparisons"], learnt["comparisons"], strict=True):
+        levels = [
+            {**level, "m_probability": other["m_probability"]} if "m_probability" in other else dict(level)
+            for level, other in zip(old["comparison_levels"], new["comparison_levels"], strict=True)
+        ]
+        comparisons.append({**old, "comparison_levels": levels})
+    return {**settings, "comparisons": comparisons}

@@ -1,0 +1,241 @@
+"""Three zones: different by machine, people decide, same by machine. Cut by the errors that may be, or by who can look.
+
+Pairs are in the order of their weight. If the machine calls all pairs from some weight on the same, the expected number
+of wrong ones is the sum of what is missing to certainty; if it calls all pairs below some weight different, the expected
+number of missed ones is the sum of their probabilities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import UsageError
+from discreet.kernel.arrays import Floats
+from discreet.linkage.matching.pairs import Pairs
+
+FALSE_SAME = 0.005
+MISSED = 0.01
+DIFFERENT, PEOPLE, SAME = "different", "people", "same"
+
+
+@dataclass(frozen=True)
+class Zones:
+    """From `upper` on the machine says same, below `lower` it says different; weights between go to people."""
+
+    lower: float
+    upper: float
+    different: int
+    people: int
+    same: int
+    false_same: float
+    """Expected pairs that the machine wrongly calls the same."""
+    missed: float
+    """Expected pairs that the machine wrongly calls different."""
+    expected: float
+    """Expected pairs that are one person, among the candidates."""
+
+    @property
+    def false_same_share(self) -> float:
+        """Of the pairs that the machine calls the same."""
+        return self.false_same / self.same if self.same else 0.0
+
+    @property
+    def missed_share(self) -> float:
+        """Of the candidate pairs that are one person."""
+        return self.missed / self.expected if self.expected else 0.0
+
+    def of(self, pairs: Pairs) -> npt.NDArray[np.int8]:
+        """Per pair 0 for different, 1 for people, 2 for same. Pairs without a score go to people."""
+        found = (pairs.weight >= self.lower).astype(np.int8) + (pairs.weight >= self.upper).astype(np.int8)
+        return np.where(np.isnan(pairs.weight), np.int8(1), found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; an infinite threshold is None."""
+        return {
+            "lower": self.lower if np.isfinite(self.lower) else None,
+            "upper": self.upper if np.isfinite(self.upper) else None,
+            "different": self.different,
+            "people": self.people,
+            "same": self.same,
+            "expected": self.expected,
+            "false_same": self.false_same,
+            "false_same_share": self.false_same_share,
+            "missed": self.missed,
+            "missed_share": self.missed_share,
+        }
+
+
+def zones_by_errors(pairs: Pairs, *, false_same: float = FALSE_SAME, missed: float = MISSED) -> Zones:
+    """As few pairs for people as keep both errors of the machine within these shares.
+
+    `false_same` is the share of wrong pairs among those that the machine calls the same; `missed` is the share that the
+    machine loses of the candidate pairs that are one person.
+    """
+    for name, share in (("false_same", false_same), ("missed", missed)):
+        if not 0 <= share <= 1:
+            raise UsageError(f"{name} is a share from 0 to 1.", remedy="For example 0.01.")
+    curve = _Curve.of(pairs)
+    low, high = curve.lowest(missed), curve.highest(false_same)
+    if low >= high:
+        low = high = int(np.clip(curve.least_errors(), high, low))
+    return curve.cut(low, high)
+
+
+def zones_by_capacity(pairs: Pairs, *, review: int) -> Zones:
+    """The most uncertain pairs go to people, up to so many; pairs of one weight stay together."""
+    if review < 0:
+        raise UsageError("People can look at 0 pairs or more.", remedy="Give a whole number.")
+    curve = _Curve.of(pairs)
+    low = high = curve.least_errors()
+    while True:
+        down, up = curve.below(low), curve.above(high)
+        gains = [(curve.doubt(down, low), down, high), (curve.doubt(high, up), low, up)]
+        fitting = [gain for gain in gains if gain[2] - gain[1] <= review and (gain[1], gain[2]) != (low, high)]
+        if not fitting:
+            return curve.cut(low, high)
+        _, low, high = max(fitting)
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    """Weights in rising order, and the errors to be expected when they are cut before each place."""
+
+    weight: Floats
+    missed: Floats
+    """Expected same pairs before each place."""
+    false: Floats
+    """Expected different pairs from each place on."""
+
+    @classmethod
+    def of(cls, pairs: Pairs) -> _Curve:
+        if not pairs.scored:
+            raise UsageError("Some pairs have no score.", remedy="Pairs without scores all go to people.")
+        order = np.argsort(pairs.weight, kind="stable")
+        probability = pairs.probability[order]
+        missed = np.concatenate([[0.0], np.cumsum(probability)])
+        false = np.concatenate([np.cumsum((1 - probability)[::-1])[::-1], [0.0]])
+        return cls(pairs.weight[order], missed, false)
+
+    @cached_property
+    def cuts(self) -> npt.NDArray[np.int64]:
+        """Places where a weight begins, and the end: pairs of one weight are decided alike."""
+        if not len(self.weight):
+            return np.zeros(1, dtype=np.int64)
+        begins = np.flatnonzero(np.concatenate([[True], np.diff(self.weight) > 0]))
+        return np.concatenate([begins, [len(self.weight)]])
+
+    def lowest(self, share: float) -> int:
+        """The last cut that loses no more than this share of all same pairs."""
+        cuts = self.cuts
+        allowed = self.missed[cuts] <= share * self.missed[-1] + 1e-12
+        return int(cuts[allowed][-1])
+
+    def highest(self, share: float) -> int:
+        """The first cut from which no more than this share is wrong."""
+        cuts = self.cuts
+        counts = len(self.weight) - cuts
+        allowed = self.false[cuts] <= share * counts + 1e-12
+        return int(cuts[allowed][0])
+
+    def least_errors(self) -> int:
+        """Where the machine alone would cut."""
+        cuts = self.cuts
+        return int(cuts[np.argmin(self.missed[cuts] + self.false[cuts])])
+
+    def below(self, place: int) -> int:
+        cuts = self.cuts
+        return int(cuts[max(int(np.searchsorted(cuts, place)) - 1, 0)])
+
+    def above(self, place: int) -> int:
+        cuts = self.cuts
+        return int(cuts[min(int(np.searchsorted(cuts, place)) + 1, len(cuts) - 1)])
+
+    def doubt(self, low: int, high: int) -> float:
+        """Errors that people spare by looking at these pairs, per pair."""
+        if high == low:
+            return -1.0
+        return float(min(self.missed[high] - self.missed[low], self.false[low] - self.false[high]) / (high - low))
+
+    def cut(self, low: int, high: int) -> Zones:
+        return Zones(
+            lower=self._weight(low),
+            upper=self._weight(high),
+            different=low,
+            people=high - low,
+            same=len(self.weight) - high,
+            false_same=float(self.false[high]),
+            missed=float(self.missed[low]),
+            expected=float(self.missed[-1]),
+        )
+
+    def _weight(self, place: int) -> float:
+        return float(self.weight[place]) if place < len(self.weight) else float("inf")
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How the weights of the pairs are spread over the zones, and what other thresholds would cost: data of a chart."""
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    expected: tuple[float, ...]
+    """Per bin the expected pairs that are one person."""
+    zones: Zones
+    thresholds: tuple[float, ...]
+    false_same: tuple[float, ...]
+    """Per threshold the expected wrong pairs if the machine called everything from it on the same."""
+    missed: tuple[float, ...]
+    """Per threshold the expected lost pairs if the machine called everything below it different."""
+    calibrated: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "edges": list(self.edges),
+            "counts": list(self.counts),
+            "expected": list(self.expected),
+            "thresholds": list(self.thresholds),
+            "false_same": list(self.false_same),
+            "missed": list(self.missed),
+            "calibrated": self.calibrated,
+            "zones": self.zones.to_dict(),
+        }
+
+
+def distribution(pairs: Pairs, zones: Zones, *, bins: int = 40) -> Distribution:
+    """Pairs by weight in equal steps, and the expected errors at each step."""
+    curve = _Curve.of(pairs)
+    if not len(pairs):
+        raise UsageError("There are no pairs to draw.", remedy="Allow more pairs with --most-pairs.")
+    low, high = float(curve.weight[0]), float(curve.weight[-1])
+    edges = np.linspace(low, high if high > low else low + 1, bins + 1)
+    places = np.searchsorted(curve.weight, edges)
+    places[-1] = len(pairs)
+    return Distribution(
+        tuple(edges.tolist()),
+        tuple(np.diff(places).tolist()),
+        tuple(np.diff(curve.missed[places]).tolist()),
+        zones,
+        tuple(edges.tolist()),
+        tuple(curve.false[places].tolist()),
+        tuple(curve.missed[places].tolist()),
+        pairs.calibrated,
+    )
+
+
+def zones_at(pairs: Pairs, *, lower: float, upper: float) -> Zones:
+    """Zones between two weights that somebody has chosen, from a chart for example.
+
+    >>> zones_at(Pairs.of([0, 1, 2], [3, 4, 5], [-4.0, 1.0, 9.0]), lower=0.0, upper=5.0).people
+    1
+    """
+    if not lower <= upper:
+        raise UsageError("The lower threshold is above the upper one.", remedy="Give the lower one first.")
+    curve = _Curve.of(pairs)
+    low, high = (int(np.searchsorted(curve.weight, weight)) for weight in (lower, upper))
+    return curve.cut(low, high)

@@ -1,0 +1,1 @@
+"""Records of a project: specification, import, folder, pair files."""

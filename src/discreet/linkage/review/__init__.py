@@ -1,0 +1,1 @@
+"""Review by people: assignments, the one door, decisions."""

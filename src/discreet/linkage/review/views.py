@@ -1,0 +1,168 @@
+"""What a reviewer is shown, as values: everything a page or a terminal needs, and nothing that was not paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.linkage.comparison import Kind
+from discreet.linkage.masking.comparison import Mode, Piece
+from discreet.linkage.masking.icons import Mark
+
+CHOICES: Mapping[int, tuple[str, str]] = {
+    0: ("can't tell", ""),
+    1: ("different", "high"),
+    2: ("different", "medium"),
+    3: ("different", "low"),
+    4: ("same", "low"),
+    5: ("same", "medium"),
+    6: ("same", "high"),
+}
+"""What can be answered, by key: the answer, and how sure it is."""
+
+REFUSALS = {
+    "risk": "your limit of privacy risk would be passed",
+    "characters": "your limit of characters would be passed",
+    "project risk": "the project's limit of privacy risk would be passed",
+    "project characters": "the project's limit of characters would be passed",
+    "kappa": "fewer people than must remain would look like this",
+    "closed": "the project is closed",
+}
+"""Why a cell stays shut, in words."""
+
+
+def percent(value: Fraction) -> float:
+    """A share as a percentage for people; amounts that count are the exact ones.
+
+    >>> percent(Fraction(31, 432))
+    7.176
+    """
+    return round(float(100 * value), 3)
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """One of the two meters: how much of it is used, and where its limit is."""
+
+    used: Fraction
+    limit: Fraction | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: exact as text, and in per cent."""
+        limit = None if self.limit is None else str(self.limit)
+        return {
+            "used": str(self.used),
+            "percent": percent(self.used),
+            "limit": limit,
+            "limit_percent": None if self.limit is None else percent(self.limit),
+        }
+
+
+@dataclass(frozen=True)
+class Price:
+    """What the next step would add to both meters, and why it would be refused, if it would."""
+
+    mode: Mode
+    risk: Fraction
+    characters: Fraction
+    refused: str | None = None
+    """A key of REFUSALS."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "mode": self.mode,
+            "risk": str(self.risk),
+            "risk_percent": percent(self.risk),
+            "characters": str(self.characters),
+            "characters_percent": percent(self.characters),
+            "refused": self.refused,
+        }
+
+
+@dataclass(frozen=True)
+class RowView:
+    """One value as far as it is open."""
+
+    text: str
+    pieces: tuple[Piece, ...]
+    words: str
+    """The same for whoever cannot see it."""
+    frequency: Mark | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "text": self.text,
+            "pieces": [{"kind": piece.kind, "text": piece.text} for piece in self.pieces],
+            "words": self.words,
+            "frequency": None if self.frequency is None else self.frequency.name,
+        }
+
+
+@dataclass(frozen=True)
+class CellView:
+    """The two values of one attribute."""
+
+    attribute: str
+    kind: Kind
+    mode: Mode
+    marks: tuple[Mark, ...]
+    rows: tuple[RowView, RowView]
+    together: str | None
+    """The attribute that opens along with it: names that changed places."""
+    next: Price | None
+    """None where all is open."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "attribute": self.attribute,
+            "kind": self.kind,
+            "mode": self.mode,
+            "marks": [mark.name for mark in self.marks],
+            "rows": [row.to_dict() for row in self.rows],
+            "together": self.together,
+            "next": None if self.next is None else self.next.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class PairView:
+    """A pair before one reviewer's eyes."""
+
+    project: str
+    pair: int
+    role: str
+    version: int
+    """To be sent along with the next step: if it has grown meanwhile, nothing is opened and nothing is charged."""
+    place: int
+    """Which of the reviewer's pairs it is, from 1."""
+    pairs: int
+    decided: int
+    choice: int | None
+    """What was decided, a key of CHOICES."""
+    previous: int | None
+    following: int | None
+    """The pairs before and after it, in the reviewer's order."""
+    cells: tuple[CellView, ...]
+    characters: Gauge
+    risk: Gauge
+
+    def cell(self, attribute: str) -> CellView:
+        """The cell of an attribute."""
+        return next(cell for cell in self.cells if cell.attribute == attribute)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        plain = ("project", "pair", "role", "version", "place", "pairs", "decided", "choice", "previous", "following")
+        return {
+            **{name: getattr(self, name) for name in plain},
+            "cells": [cell.to_dict() for cell in self.cells],
+            "meters": {"characters": self.characters.to_dict(), "risk": self.risk.to_dict()},
+        }
+
+    def __repr__(self) -> str:
+        return f"PairView({self.project}, pair {self.pair}, version {self.version})"
