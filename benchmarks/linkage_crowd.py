@@ -48,8 +48,8 @@ def project(ledger: Any, folder: Path, *, people: int = PEOPLE, reviewers: int =
     import numpy as np
 
     from discreet.linkage import LinkageSpec, Pairs, adopt_pairs, start_project
-    from discreet.linkage.dispatch import Limits, assign, bring_pairs
     from discreet.linkage.project import register_project
+    from discreet.linkage.review.assignments import Limits, assign, bring_pairs
     from discreet.people import State, generate
 
     columns = ("person_id", "given_name", "surname", "birth_date", "sex", "race")

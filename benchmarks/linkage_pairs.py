@@ -36,8 +36,8 @@ from discreet.linkage import (
     score_pairs,
     start_project,
 )
-from discreet.linkage.calibrating import calibrate
 from discreet.linkage.matching.candidate_pairs import _once
+from discreet.linkage.matching.thresholds import calibrate
 from discreet.linkage.simulated import STUDY, Adjudicated, Careless, quality
 
 HARD = {"given_name": "string", "surname": "string", "date_of_birth": "date", "state": "category"}

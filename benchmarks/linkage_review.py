@@ -48,7 +48,7 @@ class Simulated:
 
     def work(self) -> None:
         """Answer every pair that was given to her."""
-        from discreet.linkage.deciding import decide, next_pair
+        from discreet.linkage.review.decisions import decide, next_pair
 
         rng = random.Random(self.name)
         while (number := next_pair(self.ledger.store, self.project, self.name)) is not None:
@@ -116,11 +116,10 @@ def reviewed(
 ) -> list[Outcome]:
     """Review the project one way: by one person each, and by two with an adjudicator."""
     from discreet.ledger import Ledger
-    from discreet.linkage.adjudicating import adjudicate
-    from discreet.linkage.dispatch import assign, bring_pairs
     from discreet.linkage.progress import summary
     from discreet.linkage.project import register_project
-    from discreet.linkage.review.assignments import Limits
+    from discreet.linkage.review.assignments import Limits, assign, bring_pairs
+    from discreet.linkage.review.decisions import adjudicate
 
     outcomes = []
     with Ledger.open(place / f"{initial}-{limit}-{most}.db") as ledger:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from discreet.linkage.dispatch import Limits
 from discreet.linkage.project import Project
+from discreet.linkage.review.assignments import Limits
 from tests.browser.walking import (
     Look,
     Place,

@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 
 from discreet.cli.main import cli
 from discreet.errors import DiscreetError
-from discreet.linkage.deciding import decide
 from discreet.linkage.project import find_project
+from discreet.linkage.review.decisions import decide
 from discreet.store import Store
 from tests.linkage.worlds import PAIRS, PEOPLE, folder_of
 

@@ -14,7 +14,6 @@ from discreet.attacker.extensions import several_tables
 from discreet.attacker.parameters import Parameters
 from discreet.gateway.conversation import MEBIBYTE, Limits
 from discreet.ledger import ledger
-from discreet.linkage import calibrating
 from discreet.linkage.masking import compare
 from discreet.linkage.matching import thresholds
 from discreet.misuse import anomalies
@@ -103,7 +102,7 @@ def stated() -> Iterator[tuple[str, str]]:
     yield "how-to/find-unusual-users.md", f"less than {anomalies.SMALLEST}"
     yield "how-to/find-candidate-pairs.md", f"at most {percent(thresholds.FALSE_SAME)} of the pairs called the same"
     yield "how-to/find-candidate-pairs.md", f"at most {percent(thresholds.MISSED)} of the true ones"
-    assert calibrating.FEWEST == 20
+    assert thresholds.FEWEST == 20
     yield "how-to/find-candidate-pairs.md", "twenty are the least"
     yield "how-to/run-the-web-app.md", f"after {Settings().lease.seconds} seconds"
     yield "how-to/see-who-has-seen-how-much.md", f"above {users.NEARLY} %"

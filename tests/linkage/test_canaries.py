@@ -10,12 +10,11 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.ledger import Ledger
-from discreet.linkage.adjudicating import adjudicate
-from discreet.linkage.deciding import decide, undo
-from discreet.linkage.dispatch import Limits, assign
 from discreet.linkage.export import export
 from discreet.linkage.progress import progress, summary
 from discreet.linkage.review import reveal as door
+from discreet.linkage.review.assignments import Limits, assign
+from discreet.linkage.review.decisions import adjudicate, decide, undo
 from tests.linkage.worlds import folder_of, registered, spec_of
 
 KINDS = {"given": "string", "family": "string", "born": "date", "sex": "category", "number": "fixed"}

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from discreet.ledger import Ledger
-from discreet.linkage.dispatch import Limits, assign
 from discreet.linkage.project import Project
 from discreet.linkage.review import reveal as door
+from discreet.linkage.review.assignments import Limits, assign
 from discreet.store.tables.linkage import CELL
 from tests.linkage.review.test_reveal import consistent, owed, rows
 from tests.linkage.worlds import PEOPLE, folder_of, registered

@@ -18,13 +18,11 @@ import pytest
 from discreet.errors import Refused, UsageError
 from discreet.ledger import Ledger
 from discreet.linkage import LinkageSpec, Pairs, ProjectFolder, adopt_pairs, cluster, start_project
-from discreet.linkage.deciding import decide
-from discreet.linkage.dispatch import assign, bring_pairs
-from discreet.linkage.export import clusters_of, export
-from discreet.linkage.linked import write_linked
+from discreet.linkage.export import clusters_of, export, write_linked
 from discreet.linkage.project import Project, register_project
 from discreet.linkage.review import reveal
-from discreet.linkage.review.decisions import Answered
+from discreet.linkage.review.assignments import assign, bring_pairs
+from discreet.linkage.review.decisions import Answered, decide
 from discreet.sources.export.targets import FileTarget
 from tests.linkage.review.test_reveal import numbers_of
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from discreet.errors import UsageError
-from discreet.linkage.agreement import agreement_of_many, agreement_of_two
+from discreet.linkage.progress import agreement_of_many, agreement_of_two
 
 ANSWERS = ["same", "different", "can't tell"]
 

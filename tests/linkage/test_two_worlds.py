@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from discreet.errors import Refused
 from discreet.ledger import Ledger
-from discreet.linkage.dispatch import Limits, assign
 from discreet.linkage.review import reveal as door
+from discreet.linkage.review.assignments import Limits, assign
 from tests.examples import examples
 from tests.linkage.worlds import folder_of, registered
 

@@ -11,8 +11,8 @@ import pandas
 
 from discreet.ledger import Ledger
 from discreet.linkage import LinkageSpec, Pairs, ProjectFolder, adopt_pairs, start_project
-from discreet.linkage.dispatch import bring_pairs
 from discreet.linkage.project import Project, register_project
+from discreet.linkage.review.assignments import bring_pairs
 
 KINDS = {"given": "string", "family": "string", "born": "date", "sex": "category", "number": "fixed"}
 

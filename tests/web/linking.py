@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from discreet.linkage.dispatch import Limits, assign
 from discreet.linkage.project import Project
+from discreet.linkage.review.assignments import Limits, assign
 from tests.linkage.worlds import registered
 from tests.web.client import Browser
 

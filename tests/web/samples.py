@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 from fastapi import FastAPI
 from sqlalchemy import insert
 
-from discreet.linkage.dispatch import assign, bring_pairs
 from discreet.linkage.project import Project, register_project
+from discreet.linkage.review.assignments import assign, bring_pairs
 from discreet.store.tables.releases import TRACE
 from discreet.web import accounts, four_eyes, links, tokens
 from discreet.web.datasets import dataset as datasets

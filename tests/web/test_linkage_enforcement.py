@@ -13,8 +13,8 @@ from fastapi import FastAPI
 
 from discreet.ledger import Ledger
 from discreet.linkage import Display, ProjectFolder
-from discreet.linkage.dispatch import Limits, assign
 from discreet.linkage.project import Project, close_project
+from discreet.linkage.review.assignments import Limits, assign
 from discreet.web.render import assets
 from discreet.web.route import Route
 from discreet.web.routes import ROUTES

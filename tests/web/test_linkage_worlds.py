@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from discreet.linkage.dispatch import Limits
+from discreet.linkage.review.assignments import Limits
 from discreet.web import Settings, create_app
 from tests.examples import examples
 from tests.linkage.test_two_worlds import Person, people_of, renamed

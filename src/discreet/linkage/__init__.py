@@ -12,37 +12,41 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.linkage.calibrating import Calibration, calibrate, calibration_error
-    from discreet.linkage.comparison import Comparison
     from discreet.linkage.masking.compare import compare, compare_names
+    from discreet.linkage.masking.comparison import Comparison, Pair
     from discreet.linkage.masking.display import Display
     from discreet.linkage.masking.icons import MARKS, Mark
-    from discreet.linkage.masking.index import Index, Quote, Step
+    from discreet.linkage.masking.index import Index, Quote, Step, load_index, save_index
     from discreet.linkage.masking.kapr import Meter
     from discreet.linkage.matching.backends import DuckDBBackend, SparkBackend
     from discreet.linkage.matching.blocking import Blocking, Rule, suggest_rules
     from discreet.linkage.matching.candidate_pairs import Candidates, adopt_pairs, find_pairs, load_candidates
     from discreet.linkage.matching.clusters import Clusters, cluster, one_to_one
-    from discreet.linkage.matching.pairs import Labels, Pairs
+    from discreet.linkage.matching.pairs import Labels, Pairs, sample_to_label
     from discreet.linkage.matching.splink_model import Model, retrain, score_pairs, train
-    from discreet.linkage.matching.thresholds import Zones, distribution, zones_by_capacity, zones_by_errors
-    from discreet.linkage.pair import Pair
+    from discreet.linkage.matching.thresholds import (
+        Calibration,
+        Zones,
+        calibrate,
+        calibration_error,
+        distribution,
+        zones_by_capacity,
+        zones_by_errors,
+    )
     from discreet.linkage.records.folder import ProjectFolder
     from discreet.linkage.records.pair_files import read_labels, read_pairs
     from discreet.linkage.records.spec import Attribute, LinkageSpec
     from discreet.linkage.records.table_import import start_project
-    from discreet.linkage.sampling import sample_to_label
-    from discreet.linkage.stored import load_index, save_index
 
 # Each name is imported from its file when it is first used, so that the room is entered quickly.
 _FILES = {
     "MARKS": "masking.icons",
     "Attribute": "records.spec",
     "Blocking": "matching.blocking",
-    "Calibration": "calibrating",
+    "Calibration": "matching.thresholds",
     "Candidates": "matching.candidate_pairs",
     "Clusters": "matching.clusters",
-    "Comparison": "comparison",
+    "Comparison": "masking.comparison",
     "Display": "masking.display",
     "DuckDBBackend": "matching.backends",
     "Index": "masking.index",
@@ -51,7 +55,7 @@ _FILES = {
     "Mark": "masking.icons",
     "Meter": "masking.kapr",
     "Model": "matching.splink_model",
-    "Pair": "pair",
+    "Pair": "masking.comparison",
     "Pairs": "matching.pairs",
     "ProjectFolder": "records.folder",
     "Quote": "masking.index",
@@ -60,21 +64,21 @@ _FILES = {
     "Step": "masking.index",
     "Zones": "matching.thresholds",
     "adopt_pairs": "matching.candidate_pairs",
-    "calibrate": "calibrating",
-    "calibration_error": "calibrating",
+    "calibrate": "matching.thresholds",
+    "calibration_error": "matching.thresholds",
     "cluster": "matching.clusters",
     "compare": "masking.compare",
     "compare_names": "masking.compare",
     "distribution": "matching.thresholds",
     "find_pairs": "matching.candidate_pairs",
     "load_candidates": "matching.candidate_pairs",
-    "load_index": "stored",
+    "load_index": "masking.index",
     "one_to_one": "matching.clusters",
     "read_labels": "records.pair_files",
     "read_pairs": "records.pair_files",
     "retrain": "matching.splink_model",
-    "sample_to_label": "sampling",
-    "save_index": "stored",
+    "sample_to_label": "matching.pairs",
+    "save_index": "masking.index",
     "score_pairs": "matching.splink_model",
     "start_project": "records.table_import",
     "suggest_rules": "matching.blocking",

@@ -16,7 +16,7 @@ from discreet.kernel import Amount, exact, written
 from discreet.ledger import Ledger
 from discreet.ledger.entry import timestamp
 from discreet.ledger.ledger import utc_now
-from discreet.linkage.comparison import Kind
+from discreet.linkage.masking.comparison import Kind
 from discreet.linkage.masking.kapr import Meter
 from discreet.linkage.records.folder import ProjectFolder
 from discreet.store import Store

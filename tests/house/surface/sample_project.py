@@ -208,7 +208,7 @@ def _compute_other_results(folder: Path) -> None:
     plan_bait(linked, ["north"], decoys=1, rng=np.random.default_rng(1)).to_dict()
     with Ledger.open(folder / "store.db") as ledger:
         project = resolved("discreet.linkage.project.find_project")(ledger.store, "project")
-        number = resolved("discreet.linkage.deciding.last_decided")(ledger.store, project, "ann")
+        number = resolved("discreet.linkage.review.decisions.last_decided")(ledger.store, project, "ann")
         resolved("discreet.linkage.review.reveal.view")(ledger, project, "ann", number).to_dict()
 
 

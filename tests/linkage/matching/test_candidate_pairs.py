@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.linkage_pairs import Task, tasks, true_pairs
 
 from discreet.errors import UsageError
-from discreet.linkage import Candidates, Pairs, ProjectFolder, adopt_pairs, find_pairs, load_candidates
+from discreet.linkage import Candidates, Pairs, ProjectFolder, adopt_pairs, find_pairs, load_candidates, start_project
 from discreet.linkage.matching.candidate_pairs import _once
 from tests.linkage.conftest import Sample
 
@@ -75,3 +77,22 @@ def test_once_needs_two_tables_and_loading_needs_pairs(sample: Sample, tmp_path:
         adopt_pairs(folder, Pairs.of([0], [1], [3.0]), once=True)
     with pytest.raises(UsageError, match="no candidate pairs yet"):
         load_candidates(folder)
+
+
+pytestmark = pytest.mark.slow
+LEAST = {
+    "FEBRL4, name, birth, state": 0.955,
+    "FEBRL3, name, birth, state": 0.94,
+    "FEBRL4, all attributes": 0.999,
+    "FEBRL3, all attributes": 0.99,
+}
+
+
+@pytest.mark.parametrize("task", tasks(), ids=lambda task: task.name)
+def test_the_machine_alone(task: Task, tmp_path: Path) -> None:
+    folder = start_project(tmp_path / "p", *task.tables, spec=task.spec, key=b"tests")
+    found, true = find_pairs(folder), true_pairs(folder, task)
+    said = found.pairs.probability >= 0.5
+    right = int((said & found.pairs.labelled(true, folder.records)).sum())
+    assert 2 * right / (int(said.sum()) + len(true)) >= LEAST[task.name]
+    assert isinstance(found.pairs.weight, np.ndarray)

@@ -12,14 +12,11 @@ import pytest
 from discreet.errors import BudgetExhausted, NotThere, Refused, UsageError
 from discreet.ledger import Ledger
 from discreet.linkage import ProjectFolder
-from discreet.linkage.adjudicating import adjudicate, disputes
-from discreet.linkage.deciding import decide, next_pair, undo
-from discreet.linkage.dispatch import assign
 from discreet.linkage.progress import progress, summary
 from discreet.linkage.project import Project, close_project
 from discreet.linkage.review import reveal
-from discreet.linkage.review.assignments import Limits
-from discreet.linkage.review.decisions import answers_of, labels_of
+from discreet.linkage.review.assignments import Limits, assign
+from discreet.linkage.review.decisions import adjudicate, answers_of, decide, disputes, labels_of, next_pair, undo
 from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION
 from tests.linkage.review.test_reveal import consistent, numbers_of, rows
 from tests.linkage.worlds import PAIRS, PEOPLE, registered

@@ -16,11 +16,10 @@ from discreet.errors import BudgetExhausted, KeyReused, NotThere, Outdated, Refu
 from discreet.kernel import parts_up
 from discreet.ledger import Ledger
 from discreet.linkage import Display, ProjectFolder
-from discreet.linkage.dispatch import assign, withdraw
 from discreet.linkage.masking.kapr import PARTS
 from discreet.linkage.project import Project, close_project
 from discreet.linkage.review import reveal as door
-from discreet.linkage.review.assignments import Limits, records_of
+from discreet.linkage.review.assignments import Limits, assign, records_of, withdraw
 from discreet.store.tables.linkage import ASSIGNMENT, CELL, PROJECT, WORKER
 from tests.linkage.worlds import PAIRS, registered
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.linkage import Blocking, Candidates, Model, Pairs, Rule, distribution, zones_by_capacity, zones_by_errors
-from discreet.linkage.calibrating import calibration
+from discreet.linkage.matching.thresholds import calibration
 from discreet.report import pairs_findings, pairs_page
 from discreet.report.components import figure
 from discreet.report.linked.charts import errors_figure, zones_figure

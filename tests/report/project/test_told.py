@@ -113,8 +113,8 @@ def test_copies_with_smaller_classes_than_the_threshold_asks_for_need_attention(
 
 
 def test_a_reviewer_without_a_limit_is_not_called_within_it(mine: Path) -> None:
-    from discreet.linkage.dispatch import assign, bring_pairs
     from discreet.linkage.project import register_project
+    from discreet.linkage.review.assignments import assign, bring_pairs
 
     with open_ledger(mine.parent / "store.db") as ledger:
         project = register_project(ledger, mine.parent / "linkage" / "project", actor="manager", name="open")

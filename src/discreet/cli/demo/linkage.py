@@ -44,12 +44,11 @@ def play(folder: Path, store: Path, *, seed: int) -> tuple[Contrast, ...]:
 
 
 def _play(place: Path, home: ProjectFolder, ledger: Ledger, truth: Path) -> Contrast:
-    from discreet.linkage.dispatch import assign, bring_pairs
     from discreet.linkage.export import export
-    from discreet.linkage.likely import likely_pairs
+    from discreet.linkage.matching.candidate_pairs import likely_pairs
     from discreet.linkage.progress import summary
     from discreet.linkage.project import register_project
-    from discreet.linkage.review.assignments import Limits
+    from discreet.linkage.review.assignments import Limits, assign, bring_pairs
 
     found = likely_pairs(home, review=REVIEWED)
     found.save(home)
@@ -79,7 +78,7 @@ def _play(place: Path, home: ProjectFolder, ledger: Ledger, truth: Path) -> Cont
 
 def _review(ledger: Ledger, project: Project) -> int:
     """Open what differs, cheapest first and two steps at most, then decide by what is seen; gives the looks."""
-    from discreet.linkage.deciding import decide, next_pair
+    from discreet.linkage.review.decisions import decide, next_pair
     from discreet.linkage.review.reveal import reveal, view
 
     looks = 0

@@ -93,9 +93,8 @@ def _project(ledger: Ledger, name: str, actor: str, asked: dict[str, Any]) -> Pr
 
 
 def _done(ledger: Ledger, project: Project, actor: str, asked: dict[str, Any]) -> dict[str, Any]:
-    from discreet.linkage.adjudicating import adjudicate
-    from discreet.linkage.dispatch import assign, bring_pairs, rebalance, withdraw
-    from discreet.linkage.review.assignments import Limits
+    from discreet.linkage.review.assignments import Limits, assign, bring_pairs, rebalance, withdraw
+    from discreet.linkage.review.decisions import adjudicate
 
     limits = Limits.of(asked["risk"], asked["characters"]) if asked["risk"] or asked["characters"] else None
     if asked["withdraw"]:

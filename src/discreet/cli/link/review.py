@@ -67,7 +67,7 @@ class _Terminal:
     worker: str
 
     def run(self) -> None:
-        from discreet.linkage.deciding import next_pair
+        from discreet.linkage.review.decisions import next_pair
 
         number = next_pair(self.ledger.store, self.project, self.worker)
         if number is None:
@@ -94,7 +94,7 @@ class _Terminal:
 
     def _obey(self, shown: PairView, word: str) -> PairView | None:
         """The pair to go on with; None if all are decided."""
-        from discreet.linkage.deciding import decide, last_decided, next_pair, undo
+        from discreet.linkage.review.decisions import decide, last_decided, next_pair, undo
 
         store, number = self.ledger.store, shown.pair
         if word in "0123456" and len(word) == 1:

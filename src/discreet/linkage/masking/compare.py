@@ -1,4 +1,4 @@
-"""Two values of one attribute side by side: what is seen of them masked, in part and in full."""
+"""Comparison of two values: what is seen of them masked, partly and fully."""
 
 from __future__ import annotations
 
@@ -6,22 +6,31 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from discreet.errors import UsageError
-from discreet.linkage.characters import LONGEST, characters, check_normalisations, value_of
-from discreet.linkage.comparison import KINDS, Comparison, Kind
-from discreet.linkage.dates import DAY, DIGITS, FORMATS, MONTH, YEAR, Layout, check_formats, read_date
 from discreet.linkage.masking import icons as masking_icons
-from discreet.linkage.masking.comparison import ROW_1, ROW_2, Side
+from discreet.linkage.masking.comparison import KINDS, ROW_1, ROW_2, Comparison, Kind, Side
 from discreet.linkage.masking.text import (
     ALONE,
     CROSSED,
+    DAY,
     DIFFERENT,
+    DIGITS,
     FIRST,
+    FORMATS,
+    LONGEST,
+    MONTH,
     REPLACED,
     SAME,
     SECOND,
     SWAPPED,
+    YEAR,
+    Layout,
     align,
+    characters,
+    check_formats,
+    check_normalisations,
     distance,
+    read_date,
+    value_of,
 )
 
 DateSwap = Literal["digits", "whole"]

@@ -1,4 +1,4 @@
-"""A display of pairs, each cell masked, partly or fully open, with what it discloses measured exactly."""
+"""Display of pairs, cells masked or open, with the disclosure measured exactly."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from typing import Any, NoReturn
 
 from discreet.errors import UsageError
 from discreet.kernel.notebook import card
-from discreet.linkage.comparison import Comparison, Kind
-from discreet.linkage.dates import FORMATS
 from discreet.linkage.masking.compare import DateSwap
-from discreet.linkage.masking.comparison import Mode
+from discreet.linkage.masking.comparison import Comparison, Kind, Mode, Pair, State, check_mode
 from discreet.linkage.masking.index import Index, Quote, contribution
 from discreet.linkage.masking.kapr import Meter
 from discreet.linkage.masking.rules import Declared
-from discreet.linkage.pair import Pair, State, check_mode
+from discreet.linkage.masking.text import FORMATS
 from discreet.wording import brief_percent, fine_percent
 
 Anonymity = tuple[int, int]

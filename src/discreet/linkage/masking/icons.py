@@ -1,4 +1,4 @@
-"""The icons beside a pair of values, each with the words that stand for it."""
+"""Icons beside a pair of values, each with the words for it."""
 
 from __future__ import annotations
 

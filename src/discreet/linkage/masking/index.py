@@ -1,24 +1,36 @@
-"""The base records of a project, laid out once so that every price of a pair is known in about a millisecond."""
+"""Index of the base records: every price of a pair within a millisecond."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from discreet.errors import EmptySource, UsageError
-from discreet.linkage.candidates import Candidates, Constraint, Equal, Pattern, Shared
-from discreet.linkage.comparison import Comparison, Kind
-from discreet.linkage.dates import FORMATS
-from discreet.linkage.masking.column_index import Column, build
+import numpy as np
+
+from discreet.errors import ColumnError, EmptySource, IntegrityError, SourceNotFound, UsageError
+from discreet.kernel import Coded
+from discreet.linkage.masking.column_index import (
+    ARRAYS,
+    Array,
+    Candidates,
+    Column,
+    Constraint,
+    Equal,
+    Pattern,
+    Shared,
+    arrays,
+    build,
+)
 from discreet.linkage.masking.compare import DateSwap
-from discreet.linkage.masking.comparison import Mode
+from discreet.linkage.masking.comparison import Comparison, Kind, Mode, Pair, State
 from discreet.linkage.masking.icons import Mark, frequency
 from discreet.linkage.masking.mask_leakage import Strictness
 from discreet.linkage.masking.rules import Declared, Rules
-from discreet.linkage.pair import Pair, State
-from discreet.linkage.reading import columns_of
+from discreet.linkage.masking.text import FORMATS
 
 
 @dataclass(frozen=True)
@@ -190,3 +202,143 @@ def contribution(pair: Pair, state: State, anonymity: tuple[int, int]) -> Fracti
     """What a pair contributes to the score: (sum of p) / k of both rows, added up."""
     first, second = pair.shares(state)
     return first / anonymity[0] + second / anonymity[1]
+
+
+# An index in a folder, mapped into memory: opened in milliseconds, and shared by all processes that read it.
+#
+# The folder holds identifying values, like the tables it was built from, and is made readable to its owner only.
+VERSION = 1
+HEAD = "index.json"
+
+
+def save_index(index: Index, folder: str | Path) -> Path:
+    """Write an index to a folder that does not exist yet, or is empty."""
+    target = Path(folder)
+    target.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if any(target.iterdir()):
+        raise UsageError(f"Folder {target} is not empty.", remedy="Name a new folder for the index.")
+    columns = []
+    for place, column in enumerate(index.columns):
+        same = column.spelt is column.codes
+        for name, array in arrays(column).items():
+            if name != "spelt" or not same:
+                np.save(_file(target, place, name), array, allow_pickle=False)
+        columns.append({"alphabet": column.alphabet, "missing": column.missing, "one_spelling": same})
+    head = {"version": VERSION, "records": len(index), "rules": index.rules.to_dict(), "columns": columns}
+    (target / HEAD).write_text(json.dumps(head), encoding="utf-8")  # last: without it the folder is no index
+    return target
+
+
+def load_index(folder: str | Path, *, mapped: bool = True) -> Index:
+    """Open the index of a folder; unless `mapped`, read it into the memory of this process."""
+    source = Path(folder)
+    try:
+        head = json.loads((source / HEAD).read_text(encoding="utf-8"))
+        if head["version"] != VERSION:
+            raise UsageError("The index was written by another version of Discreet.", remedy="Build it again.")
+        columns = tuple(_column(source, place, one, mapped) for place, one in enumerate(head["columns"]))
+        index = Index(Rules.from_dict(head["rules"]), columns)
+    except FileNotFoundError:
+        raise SourceNotFound(f"There is no whole index in {source}.", remedy="Build it, and save it there.") from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise IntegrityError(f"The index in {source} is not as it was written.", remedy="Build it again.") from None
+    if any(len(column.codes) != head["records"] for column in columns):
+        raise IntegrityError(f"The index in {source} is not as it was written.", remedy="Build it again.")
+    return index
+
+
+def _column(source: Path, place: int, head: dict[str, object], mapped: bool) -> Column:
+    found: dict[str, Array] = {}
+    for name in ARRAYS:
+        if name == "spelt" and head["one_spelling"]:
+            continue
+        # An empty file cannot be mapped; asarray takes the wrapper off, which would slow every step down.
+        path = _file(source, place, name)
+        read = np.load(path, allow_pickle=False)[:0] if _is_empty(path) else _read(path, mapped)
+        found[name] = np.asarray(read)
+    found.setdefault("spelt", found["codes"])
+    alphabet, missing = head["alphabet"], head["missing"]
+    return Column(**found, alphabet=tuple(map(str, alphabet)), missing=int(str(missing)))  # type: ignore[call-overload]
+
+
+def _read(path: Path, mapped: bool) -> Array:
+    return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)  # type: ignore[no-any-return]
+
+
+def _is_empty(path: Path) -> bool:
+    with path.open("rb") as file:
+        version = np.lib.format.read_magic(file)
+        shape, _, _ = np.lib.format.read_array_header_1_0(file) if version == (1, 0) else ((1,), False, None)
+    return 0 in shape
+
+
+def _file(folder: Path, place: int, name: str) -> Path:
+    return folder / f"{place}-{name}.npy"
+
+
+# The one file of the comparison that opens tables: everything else is handed coded columns.
+def columns_of(records: Any, names: Sequence[str]) -> dict[str, Coded]:
+    """Some columns of records: dictionaries, columns, a frame, Arrow, a path, or a table that was read.
+
+    A key that a dictionary does not have is a missing value; a column that no record has is an error.
+    """
+    if isinstance(records, Mapping):
+        return {name: _coded(_required(records, name)) for name in names}
+    if isinstance(records, Sequence) and not isinstance(records, str | bytes):
+        return {name: _of_rows(records, name) for name in names}
+    match type(records).__module__.partition(".")[0]:
+        case "pandas":
+            return {name: _pandas(_required(records, name)) for name in names}
+        case "polars":
+            frame = records.collect() if type(records).__name__ == "LazyFrame" else records
+            return {name: Coded.of(_required(frame, name, frame.columns).to_list()) for name in names}
+        case "pyarrow":
+            return {name: _arrow(records, name) for name in names}
+    return _of_table(records, names)
+
+
+def _required(table: Any, name: str, names: Any = None) -> Any:
+    if name not in (table if names is None else names):
+        raise _no_column(name)
+    return table[name]
+
+
+def _of_rows(rows: Sequence[Any], name: str) -> Coded:
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise ColumnError("A list of records holds something that is no dictionary.", remedy="Give one per record.")
+    if rows and not any(name in row for row in rows):
+        raise _no_column(name)
+    return Coded.of([row.get(name) for row in rows])
+
+
+def _coded(cells: Any) -> Coded:
+    if isinstance(cells, Coded):
+        return cells
+    return Coded.of(cells.tolist() if isinstance(cells, np.ndarray) and cells.dtype.kind != "M" else list(cells))
+
+
+def _pandas(column: Any) -> Coded:
+    if hasattr(column, "cat"):
+        values = [*column.cat.categories, None]
+        codes = column.cat.codes.to_numpy().astype(np.int64)
+        return Coded.merged(values, np.where(codes < 0, len(values) - 1, codes))
+    return Coded.of(column.tolist())
+
+
+def _arrow(table: Any, name: str) -> Coded:
+    from discreet.sources.files import coded
+
+    if name not in table.schema.names:
+        raise _no_column(name)
+    return coded(table.column(name))
+
+
+def _of_table(table: Any, names: Sequence[str]) -> dict[str, Coded]:
+    from discreet.sources import Table, read
+    from discreet.sources.rows import fetch
+
+    return fetch(table if isinstance(table, Table) else read(table), names)
+
+
+def _no_column(name: str) -> ColumnError:
+    return ColumnError(f"The records have no column '{name}'.", remedy="Check the names in kinds.")

@@ -1,4 +1,4 @@
-"""From the contributions of pairs to the score of a whole display, and to amounts that a ledger can spend."""
+"""KAPR: from contributions of pairs to the score of a display and ledger amounts."""
 
 from __future__ import annotations
 

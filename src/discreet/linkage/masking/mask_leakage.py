@@ -1,4 +1,4 @@
-"""What a masked display gives away by itself: lengths, icons, agreement, and how common names are.
+"""Leakage of masks: lengths, icons, agreement, and frequency of names.
 
 The score of the literature takes a masked cell for no constraint. Strictly, a base record is compatible with a cell if it
 would look the same there beside some other base record: the same signs in both rows, the same icons, the same marks of
@@ -15,16 +15,12 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.linkage.candidates import Constraint, Equal, Marked
-from discreet.linkage.comparison import Comparison, Kind
-from discreet.linkage.dates import DAY, MONTH, YEAR
-from discreet.linkage.masking.column_index import Array, Column
+from discreet.linkage.masking.column_index import Array, Column, Constraint, Equal, Marked
 from discreet.linkage.masking.compare import compare_values, units_of
-from discreet.linkage.masking.comparison import ROW_1, Mode, Side
+from discreet.linkage.masking.comparison import ROW_1, Comparison, Kind, Mode, Pair, Side
 from discreet.linkage.masking.icons import Mark, frequency
 from discreet.linkage.masking.rules import Rules
-from discreet.linkage.masking.text import FIRST, SAME, SWAPPED
-from discreet.linkage.pair import Pair
+from discreet.linkage.masking.text import DAY, FIRST, MONTH, SAME, SWAPPED, YEAR
 
 KEPT = 1 << 26
 """Bytes of compatible records that are remembered."""

@@ -1,4 +1,4 @@
-"""What is declared about the attributes of a linkage project: kinds, formats, normalisations, columns that may be exchanged."""
+"""Rules of attributes: kinds, formats, normalisation, columns that may be swapped."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import UsageError
-from discreet.linkage.characters import check_normalisations
-from discreet.linkage.comparison import Comparison, Kind
-from discreet.linkage.dates import FORMATS, check_formats
 from discreet.linkage.masking.compare import DateSwap, are_swapped, check_date_swap, check_kind, compare_values, swapped
-from discreet.linkage.masking.comparison import ROW_1, ROW_2
+from discreet.linkage.masking.comparison import ROW_1, ROW_2, Comparison, Kind
+from discreet.linkage.masking.text import FORMATS, check_formats, check_normalisations
 
 Texts = tuple[str, ...]
 Declared = str | Iterable[str] | Mapping[str, str | Iterable[str]]

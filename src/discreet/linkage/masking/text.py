@@ -1,4 +1,4 @@
-"""Which characters of two values correspond: restricted Damerau-Levenshtein distance, and the alignment shown to people.
+"""Text of a value: characters, dates as written, and alignment of two.
 
 The alignment is a dynamic programme over prefixes. Equal characters take the diagonal at no cost; otherwise the cheapest
 of, in this order where they tie: transposition, gap in b, gap in a, substitution. Ties therefore go to the same edit on
@@ -7,7 +7,15 @@ every machine, and what a partial view discloses is determined by the two values
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from discreet.errors import UsageError
+from discreet.kernel.hierarchy import text
 
 SAME, REPLACED, ALONE, FIRST, SECOND, SWAPPED, CROSSED, DIFFERENT = "=", "r", "a", "f", "s", "w", "x", "d"
 """What became of a character: found in the other value; replaced; without counterpart; the first or the second of two
@@ -118,3 +126,157 @@ def _without_common_ends(a: Sequence[str], b: Sequence[str]) -> tuple[Sequence[s
     while start < min(len(a), len(b)) and a[start] == b[start]:
         start += 1
     return a[start:], b[start:]
+
+
+# A value as the characters a person sees, and what may be done to it before: only what was declared.
+MISSING = ("", "?")
+"""Texts that stand for a missing value, besides None and what is not a number."""
+
+LONGEST = 128
+"""Values of more characters are not aligned: they are equal or different."""
+
+NORMALISATIONS: Mapping[str, Callable[[str], str]] = {
+    "nfc": lambda value: unicodedata.normalize("NFC", value),
+    "strip": str.strip,
+    "spaces": lambda value: " ".join(value.split()),
+    "casefold": str.casefold,
+}
+"""What can be declared: one spelling per accented letter, no space around, single spaces, no upper case."""
+
+_JOINERS = ("\u200c", "\u200d")
+
+
+def value_of(cell: Any, normalise: Iterable[str] = ()) -> str | None:
+    """The text of a cell after the declared normalisations, in their order; None if it is missing.
+
+    >>> value_of(" Ann "), value_of(" Ann ", ["strip", "casefold"]), value_of("?"), value_of(float("nan"))
+    (' Ann ', 'ann', None, None)
+    """
+    value = text(cell)
+    if value is None:
+        return None
+    for name in normalise:
+        value = NORMALISATIONS[name](value)
+    return None if value in MISSING else value
+
+
+def check_normalisations(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, if all of them are known."""
+    found = tuple(names)
+    for name in found:
+        if name not in NORMALISATIONS:
+            raise UsageError(f"No normalisation is called '{name}'.", remedy=f"There are: {', '.join(NORMALISATIONS)}.")
+    return found
+
+
+def characters(value: str) -> tuple[str, ...]:
+    """The characters of a text; an accent that is written apart belongs to its letter.
+
+    >>> len(characters("Zoe\\u0308")), len(characters("Zo\\u00eb"))
+    (3, 3)
+    """
+    if value.isascii():
+        return tuple(value)
+    found: list[str] = []
+    for sign in value:
+        if found and (_attaches(sign) or found[-1][-1] == "\u200d"):
+            found[-1] += sign
+        else:
+            found.append(sign)
+    return tuple(found)
+
+
+def _attaches(sign: str) -> bool:
+    return sign in _JOINERS or unicodedata.category(sign) in ("Mn", "Me", "Mc")
+
+
+# Dates as written: declared formats, eight digits, and the separators that are always shown.
+FORMATS = ("YYYY-MM-DD", "MM/DD/YYYY")
+"""How dates may be written unless something else is declared."""
+
+DIGITS = 8
+YEAR, MONTH, DAY = slice(0, 4), slice(4, 6), slice(6, 8)
+"""Where the parts stand in YYYYMMDD, the order in which digits are counted and compared."""
+
+_PLACES = {"YYYY": range(4), "MM": range(4, 6), "DD": range(6, 8)}
+_FIELD = re.compile("YYYY|MM|DD")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One way to write a date: YYYY, MM and DD once each, with signs between them.
+
+    >>> Layout("MM/DD/YYYY").digits("08/09/1964"), Layout("MM/DD/YYYY").written("****0**9")
+    ('19640809', '0*/*9/****')
+    """
+
+    pattern: str
+
+    def __post_init__(self) -> None:
+        between = "".join(_FIELD.split(self.pattern))
+        if sorted(_FIELD.findall(self.pattern)) != ["DD", "MM", "YYYY"] or re.search(r"[\w*@&?]", between):
+            raise UsageError(
+                f"'{self.pattern}' does not say how dates are written.",
+                remedy="Give YYYY, MM and DD once each, with signs between them: DD.MM.YYYY",
+            )
+
+    @cached_property
+    def places(self) -> tuple[int | str, ...]:
+        """What stands where: the place of a digit in YYYYMMDD, or a separator."""
+        found: list[int | str] = []
+        for piece in re.split("(YYYY|MM|DD)", self.pattern):
+            found += _PLACES.get(piece, piece)
+        return tuple(found)
+
+    @cached_property
+    def shape(self) -> re.Pattern[str]:
+        """Texts that are so written."""
+        pieces = re.split("(YYYY|MM|DD)", self.pattern)
+        written = (f"(?P<{piece}>[0-9]{{{len(piece)}}})" if piece in _PLACES else re.escape(piece) for piece in pieces)
+        return re.compile("".join(written))
+
+    def digits(self, value: str) -> str | None:
+        """The digits in the order YYYYMMDD; None if it is written otherwise.
+
+        Whether the calendar has such a day is not asked: with day and month exchanged it may not.
+        """
+        found = self.shape.fullmatch(value)
+        return None if found is None else found["YYYY"] + found["MM"] + found["DD"]
+
+    def written(self, signs: str) -> str:
+        """Eight signs in the order YYYYMMDD as this layout writes them."""
+        return "".join(signs[place] if isinstance(place, int) else place for place in self.places)
+
+
+@cache
+def layouts(formats: tuple[str, ...]) -> tuple[Layout, ...]:
+    """The layouts of the declared formats, if no text can be read in two ways."""
+    found = tuple(Layout(pattern) for pattern in formats)
+    if not found:
+        raise UsageError("No format of dates is declared.", remedy="formats=['MM/DD/YYYY']")
+    shapes = {re.sub("[YMD]", "0", layout.pattern) for layout in found}
+    if len(shapes) < len(found):
+        raise UsageError(
+            "Two declared formats cannot be told apart.", remedy="Declare the one in which the column is written."
+        )
+    return found
+
+
+def check_formats(formats: str | Iterable[str]) -> tuple[str, ...]:
+    """The formats as a tuple, if they can be used together."""
+    found = (formats,) if isinstance(formats, str) else tuple(formats)
+    layouts(found)
+    return found
+
+
+def read_date(value: str, formats: tuple[str, ...]) -> tuple[str, Layout] | None:
+    """The digits of a date and how it is written; None if it is in no declared format.
+
+    >>> read_date("1964-08-09", FORMATS)
+    ('19640809', Layout(pattern='YYYY-MM-DD'))
+    """
+    for layout in layouts(formats):
+        digits = layout.digits(value)
+        if digits is not None:
+            return digits, layout
+    return None

@@ -1,4 +1,4 @@
-"""Where Splink works: on DuckDB inside this process, or on a Spark cluster. The model is the same.
+"""Splink backends: DuckDB in this process, or a Spark cluster.
 
 Attributes are called a0, a1, ... there, so that no name of a column meets one of Splink's own, and no value of a person
 is among what comes back.

@@ -1,4 +1,4 @@
-"""Which pairs are looked at at all: rules such as "same surname and same date of birth", chosen by counting.
+"""Blocking: which pairs are compared at all, by rules chosen by counting.
 
 A rule costs the pairs it makes, counted exactly by grouping. What it brings is the share of the true pairs that agree
 on all of its attributes, estimated from the data: among pairs that agree on all *other* attributes, nearly all are true,

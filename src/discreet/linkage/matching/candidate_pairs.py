@@ -1,4 +1,4 @@
-"""From a project to its candidate pairs, step by step, and back to disk."""
+"""Candidate pairs of a project: found step by step, or by a quick rule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import UsageError
-from discreet.linkage.calibrating import Calibration, calibrate
 from discreet.linkage.matching.backends import Backend, DuckDBBackend
 from discreet.linkage.matching.blocking import blocking_of, suggest_rules
 from discreet.linkage.matching.clusters import one_to_one
@@ -23,12 +22,14 @@ from discreet.linkage.matching.thresholds import (
     MISSED,
     PEOPLE,
     SAME,
+    Calibration,
     Zones,
+    calibrate,
     zones_by_capacity,
     zones_by_errors,
 )
 from discreet.linkage.records.folder import ProjectFolder
-from discreet.sources.duckdb.engine import connect, literal, translated
+from discreet.sources.duckdb.engine import connect, literal, quote, translated
 
 DECISIONS = (DIFFERENT, PEOPLE, SAME)
 UNCALIBRATED = "Probabilities are the model's own: no labels have shown yet whether they are of the right size."
@@ -199,3 +200,42 @@ def divided(folder: ProjectFolder, found: Candidates, zones: Zones) -> Candidate
     """The same candidates, divided between the machine and people by other zones."""
     about = {"model": found.model, "calibration": found.calibration, "once": found.once}
     return _candidates(folder, found.pairs, zones, **about)
+
+
+# Candidate pairs by a quick rule: no model, no training, a second for some hundred records. For demonstrations and tests.
+LEAST = 0.5
+"""Such a share of the attributes is equal in a pair that is worth a look."""
+EVEN = 0.9
+"""With such a likeness it is even whether two records are one person;"""
+BITS = 48.0
+"""and this much speaks for or against it per unit of likeness."""
+UNKNOWN = 0.5
+"""The likeness of a value to a missing one."""
+
+
+def likely_pairs(folder: ProjectFolder, *, review: int) -> Candidates:
+    """Pairs by how alike their attributes are on average, Jaro-Winkler each; the most doubtful ones go to people.
+
+    Compares every record with every other, so it is for small tables; `find_pairs` is for all others.
+    """
+    found = _scored(folder)
+    weight = BITS * (np.asarray(found["likeness"], dtype=np.float64) - EVEN)
+    return adopt_pairs(folder, Pairs.of(found["first"], found["second"], weight), review=review)
+
+
+def _scored(folder: ProjectFolder) -> dict[str, Any]:
+    names = [quote(name) for name in folder.spec.names]
+    equal = " + ".join(f"coalesce((a.{name} = b.{name})::INT, 0)" for name in names)
+    alike = " + ".join(f"coalesce(jaro_winkler_similarity(a.{name}, b.{name}), {UNKNOWN})" for name in names)
+    crossed = "0"
+    if folder.spec.swap:
+        one, other = (quote(name) for name in folder.spec.swap)
+        crossed = f"coalesce((a.{one} = b.{other} AND a.{other} = b.{one})::INT, 0)"
+    first, second = (folder.scan("identifying", table) for table in (folder.tables[0], folder.tables[-1]))
+    with connect() as own, translated("the project"):
+        found: dict[str, Any] = own.execute(
+            f"SELECT a.record AS first, b.record AS second, ({alike} + {crossed}) / {len(names)} AS likeness "
+            f"FROM {first} a JOIN {second} b ON a.record < b.record "
+            f"AND {equal} + 2 * {crossed} >= {LEAST * len(names)} ORDER BY ALL"
+        ).fetchnumpy()
+    return found

@@ -1,4 +1,4 @@
-"""Who is who in the end: records that are one person by a chain of decisions, and where decisions contradict each other."""
+"""Clusters: records that decisions join to one person, and contradictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training and scoring with Splink (Fellegi-Sunter): how much each agreement speaks for one person.
+"""Splink model (Fellegi-Sunter): comparison levels, training, repair of parameters, scoring.
 
 u (how often strangers agree) comes from random pairs, m (how often the records of one person agree) from expectation
 maximisation among the pairs of a few rules; the share of true pairs among all is then found so that it agrees with the
@@ -7,6 +7,7 @@ probabilities it leads to.
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,12 +18,11 @@ import numpy as np
 
 from discreet.errors import DataError, UsageError
 from discreet.kernel.arrays import Floats
-from discreet.linkage.comparisons import blocking_rule, comparison_settings
 from discreet.linkage.matching.backends import Backend, DuckDBBackend, linker, ordered, quietly
 from discreet.linkage.matching.blocking import Blocking, Rule, suggest_rules
 from discreet.linkage.matching.pairs import Labels, Pairs, probability_of
 from discreet.linkage.records.folder import ProjectFolder
-from discreet.linkage.settling import settled
+from discreet.linkage.records.spec import Attribute, LinkageSpec
 
 RANDOM_PAIRS = 1_000_000
 TRAINING_PAIRS = 5_000_000
@@ -266,3 +266,158 @@ def _with_m(settings: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
         ]
         comparisons.append({**old, "comparison_levels": levels})
     return {**settings, "comparisons": comparisons}
+
+
+# What Splink has estimated, made consistent: pure functions on its settings.
+#
+# Three things are mended. The random pairs behind u hold true pairs too, which matters where true pairs are as frequent
+# as chance agreement: their share is taken off. A level that was never seen among true or random pairs has no weight of
+# its own. And being less alike never speaks more for a pair: neighbouring levels for which it would are pooled, which
+# keeps the sums of m and u (pool adjacent violators, on the ratio).
+LEAST = 1e-6
+"""No level is impossible among strangers."""
+HALF, RARE = 0.5, 0.01
+"""A level that no true pair showed counts as half a pair of them (Jeffreys' rule), and at most so often."""
+MOST_OFF = 0.1
+"""So much of u is left at least: the share of true pairs is only estimated."""
+
+
+def settled(
+    settings: dict[str, Any], *, prior: float, possible: int, among_random: float | None = None
+) -> dict[str, Any]:
+    """The settings with mended m and u, and the prior that goes with them, for so many possible pairs.
+
+    `among_random` is the share of true pairs among the pairs behind u, the prior unless said; 0 once it was taken off.
+    """
+    share = prior if among_random is None else among_random
+    unseen = min(RARE, HALF / (prior * possible + 1))
+    mended = copy.deepcopy(settings)
+    mended["probability_two_random_records_match"] = prior
+    for comparison in mended["comparisons"]:
+        levels = [level for level in comparison["comparison_levels"] if not level.get("is_null_level")]
+        ms, us = _filled(levels, share, unseen)
+        for level, m, u in zip(levels, *_falling(levels, ms, us), strict=True):
+            level["m_probability"], level["u_probability"] = m, u
+    return mended
+
+
+def _filled(levels: Sequence[dict[str, Any]], share: float, unseen: float) -> tuple[list[float], list[float]]:
+    ms = [max(_number(level.get("m_probability")), unseen) for level in levels]
+    us = [max(_number(level.get("u_probability")), LEAST) for level in levels]
+    ms = [m / sum(ms) for m in ms]
+    us = [u / sum(us) for u in us]
+    off = [max((u - share * m) / (1 - share), u * MOST_OFF) for m, u in zip(ms, us, strict=True)]
+    return ms, [u / sum(off) for u in off]
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _falling(
+    levels: Sequence[dict[str, Any]], ms: Sequence[float], us: Sequence[float]
+) -> tuple[list[float], list[float]]:
+    """The ratio m/u falls from level to level; swaps are no steps of likeness and stay as they are."""
+    steps = [
+        place for place, level in enumerate(levels) if level.get("label_for_charts") not in (SWAPPED_NAMES, SWAPPED_DAY)
+    ]
+    blocks: list[tuple[float, float, list[int]]] = []
+    for place in steps:
+        m, u, held = ms[place], us[place], [place]
+        while blocks and blocks[-1][0] * u <= m * blocks[-1][1]:
+            before = blocks.pop()
+            m, u, held = before[0] + m, before[1] + u, [*before[2], *held]
+        blocks.append((m, u, held))
+    found = list(ms)
+    for m, u, held in blocks:
+        for place in held:
+            found[place] = m / u * us[place]
+    return found, list(us)
+
+
+# How two values of each kind are compared: Splink's comparison levels, from most to least alike.
+#
+# Two levels are not steps of likeness. A month and a day that are swapped are one slip. First and last name that are
+# swapped are one slip too, not two: it counts in the comparison of the one, and says nothing in that of the other.
+SWAPPED_NAMES = "names swapped"
+SWAPPED_DAY = "day and month swapped"
+ALIKE = (15, 25, 40)
+"""Damerau-Levenshtein distances of strings, in per cent of the longer one. Jaro-Winkler finds as much on the FEBRL tables,
+but DuckDB and Spark differ in it: one counts half a transposition, the other rounds it down."""
+EDITS = (1, 2)
+"""Damerau-Levenshtein distances of IDs and dates."""
+
+
+def comparison_settings(folder: ProjectFolder, rules: Sequence[Rule], *, prior: float) -> Any:
+    """Splink's settings for a project that is not trained yet."""
+    from splink import SettingsCreator
+
+    return SettingsCreator(
+        link_type="link_only" if folder.two else "dedupe_only",
+        comparisons=[
+            _comparison(place, attribute, folder.spec) for place, attribute in enumerate(folder.spec.attributes)
+        ],
+        blocking_rules_to_generate_predictions=[blocking_rule(rule, folder.spec) for rule in rules],
+        probability_two_random_records_match=prior,
+        retain_matching_columns=False,
+        max_iterations=50,
+        linker_uid="discreet",
+    )
+
+
+def blocking_rule(rule: Rule, spec: LinkageSpec) -> Any:
+    """A rule as Splink writes it."""
+    from splink import block_on
+    from splink.internals.blocking_rule_library import CustomRule
+
+    columns = [f"a{spec.names.index(name)}" for name in rule.attributes]
+    if rule.crossed:
+        a, b = columns
+        return CustomRule(f"l.{a} = r.{b} AND l.{b} = r.{a} AND l.{a} <> r.{a}")
+    return block_on(*columns)
+
+
+def _comparison(place: int, attribute: Attribute, spec: LinkageSpec) -> Any:
+    import splink.comparison_level_library as levels
+    import splink.comparison_library as library
+
+    column = f"a{place}"
+    steps = [levels.NullLevel(column), _exact(column, attribute), *_near(column, attribute), levels.ElseLevel()]
+    if spec.swap is not None and attribute.name in spec.swap:
+        crossed = levels.CustomLevel(_crossed(spec), SWAPPED_NAMES)
+        counts = attribute.name == spec.swap[0]
+        steps.insert(1, crossed if counts else crossed.configure(is_null_level=True))
+    return library.CustomComparison(steps, output_column_name=column)
+
+
+def _crossed(spec: LinkageSpec) -> str:
+    a, b = (f"a{spec.names.index(name)}" for name in spec.swap or ())
+    return f"{a}_l = {b}_r AND {b}_l = {a}_r AND {a}_l <> {a}_r"
+
+
+def _exact(column: str, attribute: Attribute) -> Any:
+    """Agreeing on a rare value says more. A birthday is as rare as any other."""
+    import splink.comparison_level_library as levels
+
+    exact = levels.ExactMatchLevel(column)
+    return exact if attribute.kind == "date" else exact.configure(tf_adjustment_column=column)
+
+
+def _near(column: str, attribute: Attribute) -> list[Any]:
+    import splink.comparison_level_library as levels
+
+    if attribute.kind == "string":
+        longer = f"greatest(length({column}_l), length({column}_r))"
+        distance = f"damerau_levenshtein({column}_l, {column}_r)"
+        return [
+            levels.CustomLevel(f"100 * {distance} <= {share} * {longer}", f"{share} % of the letters differ")
+            for share in ALIKE
+        ]
+    if attribute.kind == "category":
+        return []
+    edits = [levels.DamerauLevenshteinLevel(column, edit) for edit in EDITS]
+    swapped = (
+        f"substr({column}_l, 1, 4) = substr({column}_r, 1, 4) AND substr({column}_l, 6, 2) = substr({column}_r, 9, 2) "
+        f"AND substr({column}_l, 9, 2) = substr({column}_r, 6, 2) AND {column}_l <> {column}_r"
+    )
+    return [levels.CustomLevel(swapped, SWAPPED_DAY), *edits] if attribute.kind == "date" else edits

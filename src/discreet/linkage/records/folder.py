@@ -1,4 +1,4 @@
-"""A project's folder: where identifying and sensitive values lie apart.
+"""Project folder: identifying and sensitive values in separate files.
 
     PROJECT/
       project.json              what was imported: tables, counts, the link file; no value of a person

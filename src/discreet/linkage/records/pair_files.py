@@ -1,4 +1,4 @@
-"""Pairs and labels from files: two columns of ids, and a score or an answer where there is one."""
+"""Pair files: two columns of ids, with a score or an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables into a project: identifying and sensitive values part here, and meet again only through a random pseudonym.
+"""Import of tables: identifying and sensitive values part, joined by a random pseudonym.
 
 Pseudonyms and the order of the records come from a key of 256 random bits that is forgotten at the end: from SHA-256
 over the key and the number of the row. So neither the order of a file, nor its size, nor a number in it says which
@@ -8,10 +8,11 @@ sensitive row belongs to which name. Rows move inside DuckDB.
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +21,8 @@ from typing import Any
 import duckdb
 
 from discreet.errors import ColumnError, EmptySource, UsageError
-from discreet.linkage.cleaning import cleaned, plain
 from discreet.linkage.records.folder import TABLES, VERSION, ProjectFolder
-from discreet.linkage.records.spec import LinkageSpec
+from discreet.linkage.records.spec import Attribute, Case, LinkageSpec
 from discreet.sources import Table, read
 from discreet.sources.duckdb.engine import RELATION, bare, literal, quote, translated
 from discreet.sources.duckdb.export import DuckDBDesk
@@ -184,3 +184,72 @@ def _swept(desk: DuckDBDesk) -> Iterator[None]:
     finally:
         with suppress(duckdb.Error):
             desk.run(f"DROP TABLE IF EXISTS {BROUGHT}")
+
+
+# How a cell becomes the text that is compared and shown, as expressions of DuckDB: no value passes through Python.
+DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
+FLOATS = ("FLOAT", "DOUBLE")
+GROUPS = {"%Y": "([0-9]{4})", "%m": "([0-9]{1,2})", "%d": "([0-9]{1,2})"}
+FOLDS: dict[Case, str] = {"upper": "upper", "lower": "lower", "keep": ""}
+
+
+def cleaned(cell: str, kind: str, attribute: Attribute, spec: LinkageSpec) -> str:
+    """The expression for a cell of a column of this type of DuckDB; missing values become NULL."""
+    if attribute.kind == "date":
+        return _date(cell, kind, attribute.formats, spec.missing)
+    return _text(_written(cell, kind), spec.case, spec.missing)
+
+
+def plain(cell: str, kind: str) -> str:
+    """The cell as text, without its blanks; what is empty is missing."""
+    return f"nullif(trim({_written(cell, kind)}), '')"
+
+
+def _written(cell: str, kind: str) -> str:
+    """A whole number that a frame holds as a float, since others are missing, is written without its point."""
+    text = f"CAST({cell} AS VARCHAR)"
+    if kind not in FLOATS:
+        return text
+    return f"CASE WHEN {cell} = floor({cell}) AND abs({cell}) < 1e15 THEN CAST(CAST({cell} AS BIGINT) AS VARCHAR) ELSE {text} END"
+
+
+def _text(cell: str, case: Case, missing: Sequence[str]) -> str:
+    """Composed letters, single blanks, one case."""
+    folded = f"{FOLDS[case]}(trim(regexp_replace(nfc_normalize({cell}), '\\s+', ' ', 'g')))"
+    return _present(folded, missing)
+
+
+def _present(cell: str, missing: Sequence[str]) -> str:
+    words = ", ".join(f"upper({literal(word.strip())})" for word in ("", *missing))
+    return f"CASE WHEN upper({cell}) IN ({words}) THEN NULL ELSE {cell} END"
+
+
+def _date(cell: str, kind: str, formats: Sequence[str], missing: Sequence[str]) -> str:
+    """YYYY-MM-DD. The digits are moved, not checked: a month 13 is a slip that people who decide should see."""
+    if kind in DAYS:
+        return f"strftime({cell}, '%Y-%m-%d')"
+    text = _present(f"trim({_written(cell, kind)})", missing)
+    return f"coalesce({', '.join(_moved(text, one) for one in formats)})"
+
+
+def _moved(cell: str, written: str) -> str:
+    pattern, order = pattern_of(written)
+    year, month, day = (
+        f"lpad(regexp_extract({cell}, {literal(pattern)}, {order.index(part) + 1}), {width}, '0')"
+        for part, width in (("%Y", 4), ("%m", 2), ("%d", 2))
+    )
+    return f"CASE WHEN regexp_full_match({cell}, {literal(pattern)}) THEN {year} || '-' || {month} || '-' || {day} END"
+
+
+def pattern_of(written: str) -> tuple[str, list[str]]:
+    """A date format as a pattern, and the order of its parts.
+
+    >>> pattern_of("%d.%m.%Y")
+    ('([0-9]{1,2})\\\\.([0-9]{1,2})\\\\.([0-9]{4})', ['%d', '%m', '%Y'])
+    >>> pattern_of("%Y%m%d")[0]
+    '([0-9]{4})([0-9]{2})([0-9]{2})'
+    """
+    pieces = re.split(r"(%[Ymd])", written)
+    glued = any(not piece for piece in pieces[2:-1:2])
+    pattern = "".join(GROUPS.get(piece, re.escape(piece)) for piece in pieces)
+    return (pattern.replace("{1,2}", "{2}") if glued else pattern), [piece for piece in pieces if piece in GROUPS]

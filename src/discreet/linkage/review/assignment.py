@@ -1,4 +1,4 @@
-"""How a pair stands before one reviewer's eyes: read as one state of the store, and changed only together with the ledger."""
+"""One reviewer's assignment of a pair: consistent read, guarded update."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from fractions import Fraction
 from sqlalchemy import Connection, and_, bindparam, case, func, insert, select, update
 
 from discreet.errors import BudgetExhausted, NotThere, Outdated
-from discreet.linkage.masking.comparison import MODES, Mode
-from discreet.linkage.pair import State
+from discreet.linkage.masking.comparison import MODES, Mode, State
 from discreet.linkage.project import Project, now
 from discreet.store.tables.ledger import BUDGET
 from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION, PAIR, PROJECT, WORKER

@@ -1,21 +1,85 @@
-"""What people have answered, pair by pair, and what follows from it."""
+"""Decisions of reviewers, what follows from them, and adjudication of disputes."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Connection, and_, func, insert, select, update
 
+from discreet.errors import Refused, UsageError
+from discreet.ledger import Ledger
+from discreet.linkage.masking.comparison import MODES, Mode
 from discreet.linkage.matching.pairs import Labels, Pairs
-from discreet.linkage.project import Project
-from discreet.linkage.review.assignment import WITHDRAWN
+from discreet.linkage.project import Project, now
+from discreet.linkage.review import reveal
+from discreet.linkage.review.assignment import WITHDRAWN, not_there, read_held
+from discreet.linkage.review.assignments import Limits, give
 from discreet.linkage.review.views import CHOICES
 from discreet.store import Store
-from discreet.store.tables.linkage import ASSIGNMENT, DECISION, PAIR
+from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION, PAIR, PROJECT
+
+
+# Answers to pairs: saved at once, taken back at will, never overwritten.
+def decide(store: Store, project: Project, worker: str, number: int, choice: int) -> None:
+    """Answer a pair: 1 to 3 for different (high, medium, low), 4 to 6 for the same (low, medium, high), 0 for can't tell.
+
+    An earlier answer stays written down, and the last one counts.
+    """
+    if choice not in CHOICES:
+        raise UsageError("There is no such answer.", remedy="1 to 6 for H M L | L M H, 0 for can't tell.")
+    with store.writing() as connection:
+        _write(connection, project, worker, number, choice)
+
+
+def undo(store: Store, project: Project, worker: str, number: int) -> None:
+    """Take an answer back. What was opened stays open, and charged."""
+    with store.writing() as connection:
+        _write(connection, project, worker, number, None)
+
+
+def next_pair(store: Store, project: Project, worker: str) -> int | None:
+    """The first pair in a reviewer's order that she has not decided; None if there is none."""
+    with store.reading() as connection:
+        return connection.execute(
+            select(ASSIGNMENT.c.pair)
+            .where(ASSIGNMENT.c.project == project.id, ASSIGNMENT.c.worker == worker, ASSIGNMENT.c.state == "open")
+            .order_by(ASSIGNMENT.c.place)
+            .limit(1)
+        ).scalar()
+
+
+def last_decided(store: Store, project: Project, worker: str) -> int | None:
+    """The pair that a reviewer has answered last and not taken back: what "undo" means on the pair after it."""
+    with store.reading() as connection:
+        return connection.execute(
+            select(ASSIGNMENT.c.pair)
+            .join(DECISION, DECISION.c.assignment == ASSIGNMENT.c.id)
+            .where(ASSIGNMENT.c.project == project.id, ASSIGNMENT.c.worker == worker, ASSIGNMENT.c.state == "decided")
+            .order_by(DECISION.c.id.desc())
+            .limit(1)
+        ).scalar()
+
+
+def _write(connection: Connection, project: Project, worker: str, number: int, choice: int | None) -> None:
+    held = read_held(connection, project, worker, number)
+    state = connection.execute(select(PROJECT.c.state).where(PROJECT.c.id == project.id)).scalar()
+    if state != "open":
+        raise Refused("The project is closed: nothing is decided any more.", remedy="Ask its manager.")
+    if choice is None and held.choice is None:
+        return
+    done = connection.execute(
+        update(ASSIGNMENT)
+        .where(ASSIGNMENT.c.id == held.assignment, ASSIGNMENT.c.state != WITHDRAWN)
+        .values(state="open" if choice is None else "decided")
+    )
+    if done.rowcount != 1:
+        raise not_there()
+    connection.execute(insert(DECISION).values(assignment=held.assignment, choice=choice, at=now()))
+
 
 Verdict = Literal["same", "different", "can't tell", "disputed", "open"]
 SAME, DIFFERENT, CANNOT_TELL, DISPUTED, OPEN = "same", "different", "can't tell", "disputed", "open"
@@ -101,3 +165,54 @@ _GIVEN = (
     .outerjoin(DECISION, and_(DECISION.c.id == _NEWEST.c.latest))
     .order_by(ASSIGNMENT.c.id)
 )
+
+
+# Pairs on which reviewers differ go to an adjudicator, who begins with all that they have opened.
+def disputes(store: Store, project: Project) -> list[Answered]:
+    """Pairs that all their reviewers have decided, differently or not at all, and that no adjudicator has yet."""
+    return [one for one in answers_of(store, project) if one.disputed and not one.adjudications]
+
+
+def adjudicate(
+    ledger: Ledger,
+    project: Project,
+    adjudicator: str,
+    *,
+    actor: str,
+    limits: Limits | None = None,
+    pairs: Iterable[int] | None = None,
+) -> int:
+    """Give disputed pairs to an adjudicator: all of them, or these. Gives how many.
+
+    She is shown the union of what the reviewers have opened, and it is charged to a budget of her own. Nobody
+    adjudicates a pair that she has reviewed.
+    """
+    open_ones = {one.pair: one for one in disputes(ledger.store, project)}
+    wanted = list(open_ones) if pairs is None else list(pairs)
+    if any(number not in open_ones for number in wanted):
+        raise UsageError("A pair is not disputed, or is adjudicated already.", remedy="See: discreet link status")
+    chosen = [open_ones[number] for number in wanted if adjudicator not in open_ones[number].reviews]
+    if wanted and not chosen:
+        raise UsageError(
+            f"All of these pairs were reviewed by '{adjudicator}'.",
+            remedy="Choose an adjudicator who has not seen them.",
+        )
+    with ledger.store.reading() as connection:
+        union = _union(connection, project)
+    measured = [(one.pair, reveal.measure_opened(project, one.records, union.get(one.pair, {}))) for one in chosen]
+    give(ledger, project, adjudicator, measured, actor=actor, limits=limits, role="adjudication")
+    return len(chosen)
+
+
+def _union(connection: Connection, project: Project) -> Mapping[int, Mapping[str, Mode]]:
+    """By pair the furthest mode in which anybody has opened each cell."""
+    rows = connection.execute(
+        select(ASSIGNMENT.c.pair, CELL.c.attribute, CELL.c.mode)
+        .join(ASSIGNMENT, ASSIGNMENT.c.id == CELL.c.assignment)
+        .where(ASSIGNMENT.c.project == project.id)
+    )
+    found: dict[int, dict[str, Mode]] = defaultdict(dict)
+    for row in rows:
+        if MODES.index(row.mode) > MODES.index(found[row.pair].get(row.attribute, "masked")):
+            found[row.pair][row.attribute] = row.mode
+    return found

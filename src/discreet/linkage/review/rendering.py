@@ -1,14 +1,12 @@
-"""From a pair and what is open of it to what is seen. Only `reveal.py` may import this file; a test sees to it."""
+"""Rendering of a pair as far as it is open; only `reveal.py` imports it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
 
-from discreet.linkage.comparison import Comparison
-from discreet.linkage.masking.comparison import Mode, Side
+from discreet.linkage.masking.comparison import Comparison, Mode, Pair, Side, State
 from discreet.linkage.masking.index import Quote, Step
-from discreet.linkage.pair import Pair, State
 from discreet.linkage.project import Initial
 from discreet.linkage.review.views import CellView, Price, RowView
 

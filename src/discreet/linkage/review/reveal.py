@@ -17,10 +17,9 @@ from discreet.errors import BudgetExhausted, DiscreetError, KeyReused, Refused
 from discreet.ledger import Ledger, Receipt, Request
 from discreet.ledger.operations import Spend
 from discreet.ledger.queries import by_key
-from discreet.linkage.masking.comparison import Mode
+from discreet.linkage.masking.comparison import Mode, Pair, State
 from discreet.linkage.masking.index import Index, Step, contribution
 from discreet.linkage.masking.kapr import Meter
-from discreet.linkage.pair import Pair, State
 from discreet.linkage.project import Initial, Project
 from discreet.linkage.review import rendering
 from discreet.linkage.review.assignment import (

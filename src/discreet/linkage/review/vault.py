@@ -1,4 +1,4 @@
-"""The identifying values of a project, as an index. Only `reveal.py` may import this file; a test sees to it."""
+"""Vault of identifying values, as an index; only `reveal.py` imports it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import threading
 from functools import lru_cache
 from pathlib import Path
 
-from discreet.linkage.masking.index import Index
-from discreet.linkage.pair import Pair
+from discreet.linkage.masking.comparison import Pair
+from discreet.linkage.masking.index import Index, load_index, save_index
 from discreet.linkage.records.folder import ProjectFolder
-from discreet.linkage.stored import load_index, save_index
 
 KEPT = 8
 """Projects whose index stays open in a process."""

@@ -1,4 +1,4 @@
-"""What a reviewer is shown, as values: everything a page or a terminal needs, and nothing that was not paid for."""
+"""Views for reviewers: everything a page needs, nothing that was not paid for."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.linkage.comparison import Kind
-from discreet.linkage.masking.comparison import Mode, Piece
+from discreet.linkage.masking.comparison import Kind, Mode, Piece
 from discreet.linkage.masking.icons import Mark
 
 CHOICES: Mapping[int, tuple[str, str]] = {

@@ -5,11 +5,10 @@ from __future__ import annotations
 import tempfile
 
 from discreet.linkage import LinkageSpec, start_project
-from discreet.linkage.dispatch import assign, bring_pairs
-from discreet.linkage.likely import likely_pairs
+from discreet.linkage.matching.candidate_pairs import likely_pairs
 from discreet.linkage.project import register_project
 from discreet.linkage.review import reveal as door
-from discreet.linkage.review.assignments import Limits
+from discreet.linkage.review.assignments import Limits, assign, bring_pairs
 from discreet.people import write_extracts
 from discreet.web.site import Site
 

@@ -12,15 +12,14 @@ from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, Response
 
 from discreet.errors import UsageError
-from discreet.linkage import dispatch
-from discreet.linkage.adjudicating import adjudicate
 from discreet.linkage.export import export
 from discreet.linkage.matching.candidate_pairs import Candidates, cut, divided, load_candidates
 from discreet.linkage.matching.thresholds import Zones, distribution, zones_at
 from discreet.linkage.project import Project, close_project
 from discreet.linkage.records.folder import ProjectFolder
+from discreet.linkage.review import assignments
 from discreet.linkage.review.assignments import Limits
-from discreet.linkage.review.decisions import answers_of, labels_of
+from discreet.linkage.review.decisions import adjudicate, answers_of, labels_of
 from discreet.report.components import figure
 from discreet.report.linked import pairs_findings
 from discreet.report.linked.charts import errors_figure, zones_figure
@@ -120,8 +119,8 @@ def _assign(context: Context) -> Response:
     most = form.whole("most", least=1, most=10**6) if form.text("most") else None
     overlap = form.whole("overlap", least=1, most=len(chosen)) if form.text("overlap") else 1
     limits = Limits.of(limit(form, "risk"), limit(form, "characters"))
-    dispatch.bring_pairs(context.site.ledger, project)
-    given = dispatch.assign(
+    assignments.bring_pairs(context.site.ledger, project)
+    given = assignments.assign(
         context.site.ledger, project, chosen, actor=context.owner.name, overlap=overlap, limits=limits, most=most
     )
     return go(f"/linkage/{project.id}", said="assigned" if sum(given.pairs.values()) else "nothing-assigned")
@@ -147,7 +146,7 @@ def withdraw(context: Here) -> Response:
 def _withdraw(context: Context) -> Response:
     project = _open(context)
     worker = context.form.text("worker", empty=False)
-    dispatch.withdraw(context.site.ledger, project, worker, actor=context.owner.name)
+    assignments.withdraw(context.site.ledger, project, worker, actor=context.owner.name)
     return go(f"/linkage/{project.id}", said="pairs-withdrawn")
 
 

@@ -7,11 +7,11 @@ from typing import Any
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError
-from discreet.linkage.adjudicating import disputes
 from discreet.linkage.matching.candidate_pairs import load_candidates
 from discreet.linkage.progress import Progress, progress
 from discreet.linkage.project import INITIAL, Project
 from discreet.linkage.records.folder import ProjectFolder
+from discreet.linkage.review.decisions import disputes
 from discreet.web import accounts
 from discreet.web.accounts import Account
 from discreet.web.context import Context, Here

@@ -14,10 +14,10 @@ from typing import Any
 from starlette.responses import HTMLResponse, Response
 
 from discreet.errors import DiscreetError
-from discreet.linkage import MARKS, deciding
+from discreet.linkage import MARKS
 from discreet.linkage.progress import summary
 from discreet.linkage.project import Project
-from discreet.linkage.review import reveal
+from discreet.linkage.review import decisions, reveal
 from discreet.linkage.review.views import CHOICES, PairView
 from discreet.web import words
 from discreet.web.context import Context, Here, go
@@ -69,7 +69,7 @@ PAIR = Loads("linkage pair", find=_find_pair, may=lambda context, mine: mine.wor
 def next_pair(context: Here) -> Response:
     """To the first pair that is not decided, or to the summary."""
     mine: Mine = context.loaded
-    pair = deciding.next_pair(context.site.store, mine.project, mine.worker)
+    pair = decisions.next_pair(context.site.store, mine.project, mine.worker)
     return go(f"/linkage/{mine.project.id}/done" if pair is None else f"/linkage/{mine.project.id}/pairs/{pair}")
 
 
@@ -110,7 +110,7 @@ def decide(context: Here) -> Response:
     mine: Mine = context.loaded
     choice = int(context.form.choice("choice", tuple(str(one) for one in CHOICES)))
     try:
-        deciding.decide(context.site.store, mine.project, mine.worker, mine.pair, choice)
+        decisions.decide(context.site.store, mine.project, mine.worker, mine.pair, choice)
     except DiscreetError as error:
         return _page(context, problem=problem_of(error))
     with context.site.store.reading() as connection:
@@ -127,11 +127,11 @@ def undo(context: Here) -> Response:
     view = reveal.view(context.site.ledger, mine.project, mine.worker, mine.pair)
     pair: int | None = mine.pair
     if view.choice is None:
-        pair = deciding.last_decided(store, mine.project, mine.worker)
+        pair = decisions.last_decided(store, mine.project, mine.worker)
     if pair is None:
         return go(mine.address, said="nothing-to-undo")
     try:
-        deciding.undo(store, mine.project, mine.worker, pair)
+        decisions.undo(store, mine.project, mine.worker, pair)
     except DiscreetError as error:
         return _page(context, problem=problem_of(error))
     return go(f"/linkage/{mine.project.id}/pairs/{pair}", said="decision-undone")
@@ -157,7 +157,7 @@ def done_page(context: Here, said: str = "") -> Response:
 def _page(context: Context, *, said: str = "", problem: Problem | None = None) -> Response:
     mine: Mine = context.loaded
     view = reveal.view(context.site.ledger, mine.project, mine.worker, mine.pair)
-    undoable = deciding.last_decided(context.site.store, mine.project, mine.worker) is not None
+    undoable = decisions.last_decided(context.site.store, mine.project, mine.worker) is not None
     status = problem.status if problem else 200
     around = {"said": said, "undoable": undoable, "marks": MARKS}
     return context.page("review.html", status=status, **around, **_parts(mine, shown(view), problem))
