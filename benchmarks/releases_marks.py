@@ -147,11 +147,11 @@ def show_filling(cases: Sequence[tuple[int, Any, Any]]) -> None:
 
 def imitations(linked: Any, table: Any) -> Iterator[tuple[str, Any]]:
     """Half of the small classes, and rows made up for each from classes of the other half and large ones."""
-    from discreet.releases.choosing import labels_of, some
     from discreet.releases.closeness import Space
-    from discreet.releases.donors import Donors, neighbours
+    from discreet.releases.decoys.donors import Donors, neighbours
+    from discreet.releases.decoys.synthesis import Splicer
     from discreet.releases.filling import weights
-    from discreet.releases.splicing import Splicer
+    from discreet.releases.marks.pairing import labels_of, some
 
     generator, released = np.random.default_rng(1), linked.released
     donors = Donors.fetch(table, released, np.ones(len(released), dtype=bool), drop=())
@@ -174,8 +174,8 @@ def imitations(linked: Any, table: Any) -> Iterator[tuple[str, Any]]:
 
 def shown(donors: Any, released: Any, small: Any, labels: Sequence[Any], made: Any) -> Any:
     """Real classes, then their imitations."""
-    from discreet.releases.donors import Column
-    from discreet.releases.telling import Exhibit
+    from discreet.releases.decoys.detectability import Exhibit
+    from discreet.releases.decoys.donors import Column
 
     rows = np.concatenate([donors.rows[place] for place in small.tolist()])
     owners = np.repeat(np.arange(2 * len(small)), np.concatenate([released.sizes[small]] * 2))
@@ -200,7 +200,7 @@ def halves(exhibit: Any) -> Iterator[Any]:
 
 def ours(exhibit: Any) -> float:
     """What the gate's classifier reaches."""
-    from discreet.releases.telling import auc, rated
+    from discreet.releases.decoys.detectability import auc, rated
 
     parts = [(learn, rated(exhibit, learn=learn)) for learn in halves(exhibit)]
     return float(np.mean([auc(scores[~learn], exhibit.decoy[~learn]) for learn, scores in parts]))
@@ -211,7 +211,7 @@ def theirs(exhibit: Any) -> float:
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
-    from discreet.releases.telling import auc
+    from discreet.releases.decoys.detectability import auc
 
     cells = np.stack([one.codes if one.numbers is None else one.numbers for one in exhibit.columns], axis=1).astype(
         float
@@ -232,8 +232,8 @@ def theirs(exhibit: Any) -> float:
 
 def show_luck() -> None:
     """How far the gate's classifier strays from guessing where there is nothing to find: beside guesses, and its stated luck."""
-    from discreet.releases.donors import Column
-    from discreet.releases.telling import EITHER_WAY, Exhibit, noise_floor, told
+    from discreet.releases.decoys.detectability import EITHER_WAY, Exhibit, noise_floor, told
+    from discreet.releases.decoys.donors import Column
 
     print("The gate where decoys and real classes are drawn alike: luck that is stated, and how often it is passed")
     for classes in (40, 80, 160):
@@ -260,9 +260,9 @@ def show_time() -> None:
     from discreet.people import State, counted, generate
     from discreet.releases.band import Band
     from discreet.releases.budget import Budget
-    from discreet.releases.choosing import affordable, as_marks, paired
-    from discreet.releases.codebook import Codebook
     from discreet.releases.laws import DEFAULT
+    from discreet.releases.marks.codebook import Codebook
+    from discreet.releases.marks.pairing import affordable, as_marks, paired
 
     policy = discreet.Policy.from_dict(
         {"columns": {**STATE_POLICY["columns"], "race": {"role": "quasi", "hierarchy": {"any": "*"}}}}

@@ -75,8 +75,8 @@ def decide(folder: Path, rows: int) -> dict[str, Any]:
 
     import discreet
     from benchmarks.scale_steps import GATES, POLICY, SUPPRESSION, K
-    from discreet.releases.manifest import Settings
-    from discreet.releases.planning import find_node
+    from discreet.releases.manifest.manifest import Settings
+    from discreet.releases.plan import find_node
 
     table = discreet.read(folder / "people.parquet", policy=POLICY)
     register = discreet.read(folder / "register.parquet", policy=POLICY.for_population())

@@ -14,7 +14,7 @@ import pytest
 import discreet
 from discreet.ledger import queries
 from discreet.releases import open_release, release, trace
-from discreet.releases.releasing import Release
+from discreet.releases.delivery.release import Release
 from discreet.store import Store
 from tests.cli.test_commands import run
 from tests.releases.world import SETTINGS, World, town

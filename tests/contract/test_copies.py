@@ -13,12 +13,12 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.ledger import Ledger
-from discreet.releases.copies import Copying
-from discreet.releases.manifest import Manifest
-from discreet.releases.registry import Registry
+from discreet.releases.delivery.copies import Copying
+from discreet.releases.delivery.service import Registry
+from discreet.releases.manifest.manifest import Manifest
 from discreet.sources import Table, read
+from tests.releases.delivery.test_copies import meant, numeric, spelt
 from tests.releases.made import draft
-from tests.releases.test_copies import meant, numeric, spelt
 from tests.releases.world import POLICY, World, town
 
 ENGINES = [

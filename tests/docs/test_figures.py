@@ -22,20 +22,20 @@ from discreet.people.state import MOST_ZIPS, State
 from discreet.releases import (
     band,
     blocks,
-    choosing,
     doubt,
     evidence,
     filling,
     laws,
-    leaks,
-    linked,
     pairing,
+    population_link,
     recognised,
     sizes,
-    telling,
     traced,
 )
 from discreet.releases.budget import UNLUCKY, Budget
+from discreet.releases.decoys import detectability
+from discreet.releases.marks import pairing as mark_pairing
+from discreet.releases.tracing import leaks
 from discreet.risk import combinations
 from discreet.sources import engine
 from discreet.web import Settings
@@ -59,16 +59,19 @@ def stated() -> Iterator[tuple[str, str]]:
     yield marks, f"stay below {doubt.LIMIT} on average"
     yield marks, f"lacks at most {percent(Budget().rows)} of the released rows, in all but one case in a million"
     yield marks, f"more than {100 * Budget().shift:g} percentage points"
-    yield marks, f"than {percent(choosing.NEAR)} of the real ones"
+    yield marks, f"than {percent(mark_pairing.NEAR)} of the real ones"
     yield marks, f"({laws.DEFAULT.name.replace('/', ' or ')} unless another law"
     yield marks, f"some further ones, {filling.WITNESSES:,} at most"
     yield marks, f"(Cramér's V from {blocks.STRONG})"
-    yield marks, f"{telling.EITHER_WAY} standard errors of the Mann-Whitney statistic times {telling.TOGETHER}"
-    yield marks, f"Above {telling.WARN} and above luck"
-    yield marks, f"above {telling.REFUSE:.2f} and above luck the release is refused"
-    yield marks, f"fewer than {choosing.FEWEST_MARKS} marks"
+    yield (
+        marks,
+        f"{detectability.EITHER_WAY} standard errors of the Mann-Whitney statistic times {detectability.TOGETHER}",
+    )
+    yield marks, f"Above {detectability.WARN} and above luck"
+    yield marks, f"above {detectability.REFUSE:.2f} and above luck the release is refused"
+    yield marks, f"fewer than {mark_pairing.FEWEST_MARKS} marks"
     yield "explain/decoys.md", f"the {sizes.NEIGHBOURS} released classes"
-    yield "explain/decoys.md", f"above {percent(1 / linked.MOST_UNCOVERED)} of the released people"
+    yield "explain/decoys.md", f"above {percent(1 / population_link.MOST_UNCOVERED)} of the released people"
     yield "explain/tracing.md", f"{evidence.TRUST} / p | {1 - evidence.TRUST:.2f} / (1 − p)"
     yield "explain/tracing.md", f"α = {traced.ALPHA} unless you say otherwise"
     yield "explain/tracing.md", f"to which {percent(recognised.COVERED)} of the rows can be brought"

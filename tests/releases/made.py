@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.releases.codebook import Codebook, Marks
 from discreet.releases.ladders import chains_of
 from discreet.releases.laws import DEFAULT
-from discreet.releases.linked import Linked
-from discreet.releases.manifest import Crowd, DecoyCells, Manifest, Settings, fingerprint
+from discreet.releases.manifest.manifest import Crowd, DecoyCells, Manifest, Settings, fingerprint
+from discreet.releases.marks.codebook import Codebook, Marks
+from discreet.releases.population_link import Linked
 from tests.releases.world import GATES, POLICY, World
 
 KEY = bytes(range(32))

@@ -11,8 +11,8 @@ from discreet.anonymity import anonymise
 from discreet.kernel import Classes
 from discreet.people import State, generate
 from discreet.policy import Policy
-from discreet.releases.linked import Linked
-from discreet.releases.marking import Marking, mark
+from discreet.releases.marks.selection import Marking, mark
+from discreet.releases.population_link import Linked
 from discreet.sources import Table
 
 KEY = bytes(range(32))

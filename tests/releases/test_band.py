@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from discreet.kernel import Classes
 from discreet.releases.band import Band, ambiguous, chances
-from discreet.releases.linked import Linked
+from discreet.releases.population_link import Linked
 
 
 @given(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet.releases.claimed import Sorted
-from discreet.releases.origin import bands, binomial, hypergeometric, origin_of
+from discreet.releases.tracing.evidence import bands, binomial, hypergeometric, origin_of
 
 
 @pytest.fixture(scope="module")

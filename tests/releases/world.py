@@ -14,7 +14,7 @@ import numpy as np
 from discreet.kernel import Classes
 from discreet.ledger.keys import FORMAT
 from discreet.policy import Policy
-from discreet.releases.gates import Gates
+from discreet.releases.preconditions import Gates
 from discreet.sources import Table, read
 
 GATES = Gates("a made-up town", "made up", counts_only=True, sign_off="TEST-1")

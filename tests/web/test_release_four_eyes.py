@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 
-from discreet.releases.registry import Registry
+from discreet.releases.delivery.service import Registry
 from discreet.store.tables.releases import PLAN
 from discreet.web.releasing import plan as plans
 from tests.web.client import PASSWORD, Browser, make_accounts, signed_in

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from discreet.releases.registry import Registry
+from discreet.releases.delivery.service import Registry
 from discreet.web import Settings, create_app
 from discreet.web.permissions import ROLES
 from tests.web.client import CHEAP, ORIGIN, Browser, Clock, make_accounts, signed_in
@@ -189,7 +189,7 @@ def test_a_trace_that_cannot_be_written_down_is_not_told(app: FastAPI, monkeypat
 
 
 def test_a_release_of_the_command_line_can_be_traced_here(app: FastAPI, tmp_path: Path) -> None:
-    from discreet.releases.releasing import release
+    from discreet.releases.delivery.release import release
     from tests.releases.world import SETTINGS, town
 
     world = town(tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import text
 
-from discreet.releases.registry import Registry
+from discreet.releases.delivery.service import Registry
 from discreet.store.tables.releases import PARCEL
 from discreet.web.releasing import plan as plans
 from discreet.web.releasing import words as releasing

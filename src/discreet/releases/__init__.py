@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.releases.bait import BaitPlan, plan_bait
 from discreet.releases.budget import Budget
-from discreet.releases.claims import trace_claims
+from discreet.releases.feasibility import Cell, FeasibilityGrid, feasibility_grid
 from discreet.releases.feasible import Feasibility, feasibility
 from discreet.releases.fingerprints import Fingerprints, plan_fingerprints
-from discreet.releases.gates import Gates
-from discreet.releases.grid import Cell, FeasibilityGrid, feasibility_grid
 from discreet.releases.kinship import same_origin
-from discreet.releases.leaks import trace_leak
-from discreet.releases.linked import Candidates, Linked
-from discreet.releases.marking import Marking, mark
-from discreet.releases.planning import Plan, plan
+from discreet.releases.marks.selection import Marking, mark
+from discreet.releases.plan import Plan, plan
+from discreet.releases.population_link import Candidates, Linked
+from discreet.releases.preconditions import Gates
 from discreet.releases.preflight import Preflight
-from discreet.releases.traceable import Traceable
 from discreet.releases.traced import Trace
+from discreet.releases.tracing.case import Traceable
+from discreet.releases.tracing.claims import trace_claims
+from discreet.releases.tracing.leaks import trace_leak
 
 if TYPE_CHECKING:
+    from discreet.releases.delivery.release import Release, release
     from discreet.releases.opening import Opened, open_release
-    from discreet.releases.releasing import Release, release
-    from discreet.releases.tracing import trace
+    from discreet.releases.tracing.trace import trace
 
 __all__ = [
     "BaitPlan",
@@ -60,10 +60,10 @@ __all__ = [
 # These write into the ledger, so they need the extra `store`, which the others do without.
 _FILES = {
     "Opened": "opening",
-    "Release": "releasing",
+    "Release": "delivery.release",
     "open_release": "opening",
-    "release": "releasing",
-    "trace": "tracing",
+    "release": "delivery.release",
+    "trace": "tracing.trace",
 }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernel.arrays import Floats, Ints
-from discreet.releases.agreeing import Agreements
+from discreet.releases.decoys.similarity import Agreements
 from discreet.releases.holding import Holders
 
 NOBODY = -1

@@ -18,7 +18,7 @@ from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints, Label
 from discreet.releases.kinship import same_origin
-from discreet.releases.linked import Candidates, Linked
+from discreet.releases.population_link import Candidates, Linked
 from discreet.releases.removal import classes_kept_alone, classes_per_recipient, deal
 from discreet.releases.sizes import decoy_sizes
 from discreet.wording import fine_percent

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.kernel.arrays import Flags, Floats, Ints
-from discreet.releases.linked import Linked
+from discreet.releases.population_link import Linked
 
 LEAST_CHANCE = 0.02
 MOST_CHANCE = 0.85

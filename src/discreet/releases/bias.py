@@ -9,13 +9,13 @@ import numpy as np
 
 from discreet.kernel.arrays import Floats, Label
 from discreet.kernel.hierarchy import text
-from discreet.releases.choosing import Pairs, people_by
 from discreet.releases.closeness import number_of
-from discreet.releases.codebook import Marks
-from discreet.releases.decoys import DecoyRows
-from discreet.releases.donors import Donors
-from discreet.releases.linked import Linked
-from discreet.releases.shifting import shifts_so_far
+from discreet.releases.decoys.decoys import DecoyRows
+from discreet.releases.decoys.donors import Donors
+from discreet.releases.marks.codebook import Marks
+from discreet.releases.marks.distribution_shift import shifts_so_far
+from discreet.releases.marks.pairing import Pairs, people_by
+from discreet.releases.population_link import Linked
 from discreet.sources.table import Table
 
 Shifts = Mapping[str, float]

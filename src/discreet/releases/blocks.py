@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.kernel.arrays import Floats, Ints
-from discreet.releases.donors import Column
+from discreet.releases.decoys.donors import Column
 
 STRONG = 0.5
 """The association from which on two columns are not torn apart."""

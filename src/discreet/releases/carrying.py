@@ -13,10 +13,10 @@ import numpy as np
 
 from discreet.errors import Refused
 from discreet.kernel.arrays import Ints
-from discreet.releases.choosing import FEWEST_MARKS
-from discreet.releases.codebook import Marks
-from discreet.releases.linked import Linked
-from discreet.releases.manifest import DecoyCells, Manifest
+from discreet.releases.manifest.manifest import DecoyCells, Manifest
+from discreet.releases.marks.codebook import Marks
+from discreet.releases.marks.pairing import FEWEST_MARKS
+from discreet.releases.population_link import Linked
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from discreet.errors import ColumnError
 from discreet.kernel.arrays import Ints
 from discreet.releases.given import Given
 from discreet.releases.ladders import NOWHERE, STRANGER
-from discreet.releases.traceable import Traceable
+from discreet.releases.tracing.case import Traceable
 
 Key = tuple[int, ...]
 """A class, as the codes of its published labels."""

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.kernel import Classes, Column
 from discreet.kernel.arrays import Floats, Ints, Label
 from discreet.kernel.hierarchy import text
-from discreet.releases.shelves import Points, Shelves
+from discreet.releases.decoys.nearest_classes import Points, Shelves
 
 MISMATCH = 0.5
 """What two different categories cost, in standard deviations."""

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.kernel.arrays import Floats, Ints
 from discreet.releases.rates import LEAST, Rates
 from discreet.releases.scenarios import Scenario
-from discreet.releases.sightings import Sightings
+from discreet.releases.tracing.observed_marks import Sightings
 
 NARROWEST = 0.1
 """Least variance over mean of a cell: a leaker may have added or dropped a row here and there."""

@@ -16,7 +16,7 @@ from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.arrays import Floats
 from discreet.kernel.notebook import card
-from discreet.releases.linked import Linked
+from discreet.releases.population_link import Linked
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
 from discreet.releases.blocks import association
 from discreet.releases.closeness import Space, numbers_of
-from discreet.releases.decoys import DecoyRows
-from discreet.releases.determined import Dependence, dependences
-from discreet.releases.donors import BINS, Donors, neighbours
-from discreet.releases.nudging import alone, movable, nudged
-from discreet.releases.splicing import Splicer
+from discreet.releases.decoys.decoys import DecoyRows
+from discreet.releases.decoys.dependencies import Dependence, dependences
+from discreet.releases.decoys.donors import BINS, Donors, neighbours
+from discreet.releases.decoys.perturbation import alone, movable, nudged
+from discreet.releases.decoys.synthesis import Splicer
 from discreet.sources.table import Table
 
 WITNESSES = 20_000

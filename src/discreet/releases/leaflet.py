@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.anonymity.result import AS_IT_IS, treatment
-from discreet.releases.manifest import Manifest
+from discreet.releases.manifest.manifest import Manifest
 
 README = "README.md"
 AGREEMENT = "AGREEMENT.md"

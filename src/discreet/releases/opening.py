@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from discreet.ledger import Ledger
 from discreet.ledger.entry import Detail
 from discreet.ledger.request import Receipt
-from discreet.releases.keeping import Kept, subject_of
-from discreet.releases.manifest import Manifest
-from discreet.releases.registry import Registry
+from discreet.releases.delivery.repository import Kept, subject_of
+from discreet.releases.delivery.service import Registry
+from discreet.releases.manifest.manifest import Manifest
 
 if TYPE_CHECKING:
-    from discreet.releases.traceable import Traceable
+    from discreet.releases.tracing.case import Traceable
 
 Where = Ledger | str | os.PathLike[str] | None
 """A ledger that is open, the address of a store, or nothing for the default one."""
@@ -57,7 +57,7 @@ class Opened:
     @cached_property
     def traceable(self) -> Traceable:
         """What a trace is held against."""
-        from discreet.releases.traceable import Traceable
+        from discreet.releases.tracing.case import Traceable
 
         manifest = self.manifest
         return Traceable(

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernel.arrays import Flags, Floats, Ints
-from discreet.releases.codebook import Marks
 from discreet.releases.laws import Law
+from discreet.releases.marks.codebook import Marks
 
 ALPHA = 1e-3
 POWER = 0.95

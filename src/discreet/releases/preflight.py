@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.releases.choosing import FEWEST_MARKS
+from discreet.releases.decoys.detectability import REFUSE, WARN, either_way
 from discreet.releases.laws import Law
-from discreet.releases.marking import Marking
+from discreet.releases.marks.pairing import FEWEST_MARKS
+from discreet.releases.marks.selection import Marking
 from discreet.releases.power import ALPHA, POWER, claims_until_traced, coalition_supported, marks_needed
-from discreet.releases.telling import REFUSE, WARN, either_way
 from discreet.wording import fine_percent, percent
 
 ESCAPES = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.kernel.arrays import Floats
-from discreet.releases.sightings import Sightings
+from discreet.releases.tracing.observed_marks import Sightings
 
 STEPS = 60
 LEAST = 1e-9

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Ints
-from discreet.releases.linked import Linked
+from discreet.releases.population_link import Linked
 
 Pool = Callable[[Linked, np.random.Generator], Ints]
 

@@ -12,7 +12,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 from discreet.errors import IntegrityError, MissingExtra, StoreTooNew
-from discreet.releases.keyed import derive
+from discreet.releases.marks.prf import derive
 
 if TYPE_CHECKING:
     from nacl.secret import SecretBox

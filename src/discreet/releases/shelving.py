@@ -9,10 +9,10 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from discreet.ledger import Receipt
-from discreet.releases import keeping
-from discreet.releases.copies import Copying, Format, Watch
-from discreet.releases.keeping import Kept
-from discreet.releases.registry import Registry
+from discreet.releases.delivery import repository
+from discreet.releases.delivery.copies import Copying, Format, Watch
+from discreet.releases.delivery.repository import Kept
+from discreet.releases.delivery.service import Registry
 from discreet.sources import Table
 
 
@@ -63,6 +63,6 @@ def shelve(
 def keep_shelved(connection: Connection, kept: Kept, copies: Sequence[Shelved], *, now: str) -> None:
     """Remember which file lies there for whom; a refusal if somebody was retired meanwhile, or rows are others."""
     for one in copies:
-        keeping.hold_to_content(connection, kept, one.content)
+        repository.hold_to_content(connection, kept, one.content)
         new = {"file": one.file, "rows": one.rows, "changed": now}
-        keeping.change(connection, kept, one.recipient, was=["approved"], **new)
+        repository.change(connection, kept, one.recipient, was=["approved"], **new)

@@ -6,11 +6,11 @@ import numpy as np
 
 from discreet.kernel.arrays import Ints
 from discreet.releases.alike import NOBODY
-from discreet.releases.choosing import Pairs, labels_of
-from discreet.releases.decoys import DecoyRows
-from discreet.releases.donors import Column, Donors
-from discreet.releases.linked import Linked
-from discreet.releases.telling import Exhibit
+from discreet.releases.decoys.decoys import DecoyRows
+from discreet.releases.decoys.detectability import Exhibit
+from discreet.releases.decoys.donors import Column, Donors
+from discreet.releases.marks.pairing import Pairs, labels_of
+from discreet.releases.population_link import Linked
 
 
 def exhibit(linked: Linked, donors: Donors, pairs: Pairs, decoys: DecoyRows) -> Exhibit:

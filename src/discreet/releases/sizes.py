@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Ints
-from discreet.releases.linked import Linked
+from discreet.releases.population_link import Linked
 
 NEIGHBOURS = 25
 """Released classes among which a size is drawn."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from discreet.kernel.notebook import card
-from discreet.releases.origin import Origin
+from discreet.releases.tracing.evidence import Origin
 
 ALPHA = 1e-3
 """Probability that anybody at all is accused though all are innocent."""
@@ -90,7 +90,7 @@ class Trace:
 
     def words(self) -> str:
         """All of it in sentences."""
-        from discreet.releases.wording import told
+        from discreet.releases.tracing.result import told
 
         return "\n".join(f"{one.says} {one.then}".strip() for one in told(self))
 

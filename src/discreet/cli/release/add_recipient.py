@@ -42,7 +42,7 @@ def command(
     Example:
       discreet release add-recipient spring hospital.csv --policy policy.toml --recipient east --out copies
     """
-    from discreet.releases.releasing import Release
+    from discreet.releases.delivery.release import Release
 
     table = read(data, policy=Policy.load(policy_file))
     made = Release.open(release_name, store=address, table=table, actor=actor)

@@ -63,7 +63,7 @@ def command(
     """
     from discreet.releases.attacks import play
     from discreet.releases.laws import Law
-    from discreet.releases.linked import Linked
+    from discreet.releases.population_link import Linked
 
     policy, chosen = Policy.load(policy_file), Law.parse(law)
     table, everybody = read(source, policy=policy), read(population, policy=policy.for_population())

@@ -23,16 +23,16 @@ def command(address: str | None, as_json: bool) -> None:
     from discreet.store import Store
 
     with Store.open(address, create=False) as store, store.reading() as connection:
-        from discreet.releases import keeping
+        from discreet.releases.delivery import repository
 
-        found = keeping.every_one(connection)
+        found = repository.every_one(connection)
     if as_json:
         console.data([kept.to_dict() for kept in found])
         return
     rows = []
     for kept in found:
         states = Counter(copy.state for copy in kept.copies)
-        told = ", ".join(f"{states[state]} {state}" for state in keeping.STATES if states[state])
+        told = ", ".join(f"{states[state]} {state}" for state in repository.STATES if states[state])
         rows.append((kept.name, str(kept.version), str(len(kept.copies)), told, kept.made[:10]))
     console.table(["release", "version", "recipients", "copies", "since"], rows, numeric=(1, 2))
     if not rows:

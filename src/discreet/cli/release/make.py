@@ -64,8 +64,8 @@ def command(
           --name spring --recipient north --recipient south --recipient west --out copies \\
           --population-source "register 2026" --population-licence "CC BY 4.0" --counts-only --sign-off DPO-2026-17
     """
-    from discreet.releases.gates import AGREEMENT, Gates
-    from discreet.releases.releasing import release
+    from discreet.releases.delivery.release import release
+    from discreet.releases.preconditions import AGREEMENT, Gates
 
     names = ("population_source", "population_licence", "counts_only", "sign_off")
     answers = {name: asked.pop(name) for name in names}

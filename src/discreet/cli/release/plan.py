@@ -36,7 +36,7 @@ def command(
     Example:
       discreet release plan hospital.csv --population register.parquet --policy policy.toml --recipients 20
     """
-    from discreet.releases.planning import plan
+    from discreet.releases.plan import plan
 
     people = _number(recipients)
     tables = Tables.read(data, population, policy_file)

@@ -26,7 +26,7 @@ def command(
     Example:
       discreet release retire spring --recipient north
     """
-    from discreet.releases.releasing import Release
+    from discreet.releases.delivery.release import Release
 
     made = Release.open(release_name, store=address, actor=actor)
     for name in recipients:

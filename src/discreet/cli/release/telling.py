@@ -10,9 +10,9 @@ from discreet.cli import console
 from discreet.releases.published import columns_by_role
 
 if TYPE_CHECKING:
-    from discreet.releases.copies import Delivered
-    from discreet.releases.keeping import Kept
-    from discreet.releases.releasing import Release
+    from discreet.releases.delivery.copies import Delivered
+    from discreet.releases.delivery.release import Release
+    from discreet.releases.delivery.repository import Kept
 
 
 def tell_delivered(made: Release, copies: list[Delivered], *, as_json: bool) -> None:

@@ -66,7 +66,7 @@ def tell(trace: Trace, *, as_json: bool, report: Path | None) -> int:
 
 
 def _tell(trace: Trace) -> None:
-    from discreet.releases.wording import power, share
+    from discreet.releases.tracing.result import power, share
 
     console.heading(f"{trace.source} against release {trace.release}")
     for sentence in trace.words().splitlines():

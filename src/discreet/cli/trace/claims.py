@@ -40,7 +40,7 @@ def command(
     """
     if report is not None:
         console.refuse_other_than_html(report)
-    from discreet.releases.tracing import trace
+    from discreet.releases.tracing.trace import trace
 
     found = trace(release_name, claims=claims, exclude=exclude or (), earlier=earlier, store=address, **options)
     return tell(found, as_json=as_json, report=report)

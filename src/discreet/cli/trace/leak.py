@@ -41,7 +41,7 @@ def command(
     """
     if report is not None:
         console.refuse_other_than_html(report)
-    from discreet.releases.tracing import trace
+    from discreet.releases.tracing.trace import trace
 
     renamed = dict(_pair(written) for written in columns)
     found = trace(release_name, leak=leak, columns=renamed, original=original, store=address, **options)

@@ -12,12 +12,12 @@ from discreet.kernel import Classes
 from discreet.kernel.arrays import Floats, Ints
 from discreet.releases.attacks.held import Adversary, Holding
 from discreet.releases.band import chances
-from discreet.releases.choosing import some
 from discreet.releases.closeness import Space
-from discreet.releases.donors import Column, Donors, neighbours
+from discreet.releases.decoys.detectability import Exhibit, rated
+from discreet.releases.decoys.donors import Column, Donors, neighbours
+from discreet.releases.decoys.synthesis import Splicer
 from discreet.releases.filling import weights
-from discreet.releases.splicing import Splicer
-from discreet.releases.telling import Exhibit, rated
+from discreet.releases.marks.pairing import some
 
 TAUGHT = 100
 """Surely real classes that he learns from, at most."""

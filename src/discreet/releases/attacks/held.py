@@ -12,7 +12,7 @@ import numpy as np
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints, Label
 from discreet.releases.alike import Likeness
-from discreet.releases.donors import Column
+from discreet.releases.decoys.donors import Column
 from discreet.sources.rows import fetch
 from discreet.sources.table import Table
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.releases.attacks.staging import Stage, baited_cases, marked_cases
 from discreet.releases.attacks.suite import TARGET, Outcome, run
+from discreet.releases.attacks.trial import Stage, baited_cases, marked_cases
 from discreet.releases.bait import plan_bait
-from discreet.releases.codebook import Codebook
 from discreet.releases.laws import DEFAULT, Law
-from discreet.releases.linked import Linked
-from discreet.releases.marking import Marking, mark
+from discreet.releases.marks.codebook import Codebook
+from discreet.releases.marks.selection import Marking, mark
+from discreet.releases.population_link import Linked
 from discreet.sources.table import Table
 from discreet.wording import percent
 

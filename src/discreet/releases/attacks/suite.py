@@ -11,7 +11,7 @@ import numpy as np
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
 from discreet.releases.attacks import counting, fitting, joining, layout
 from discreet.releases.attacks.held import Adversary
-from discreet.releases.telling import EITHER_WAY, auc, either_way, noise_floor
+from discreet.releases.decoys.detectability import EITHER_WAY, auc, either_way, noise_floor
 
 Rate = Callable[[Adversary, Ints], Floats]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from discreet.ledger import Entry
-    from discreet.releases.keeping import Kept
+    from discreet.releases.delivery.repository import Kept
 
 OF = re.compile(r".*/version:(\d+)/recipient:(.+)")
 
@@ -102,21 +102,21 @@ class Released:
 
 def known_releases(connection: Connection) -> list[str]:
     """The names of all releases in the store."""
-    from discreet.releases import keeping
+    from discreet.releases.delivery import repository
 
-    return [kept.name for kept in keeping.every_one(connection)]
+    return [kept.name for kept in repository.every_one(connection)]
 
 
 def read_release(connection: Connection, name: str) -> Released:
     """A release by its entries; refused if the store says otherwise than the ledger."""
     from discreet.ledger import queries
-    from discreet.releases import keeping
+    from discreet.releases.delivery import repository
 
-    subject = keeping.subject_of(name)
+    subject = repository.subject_of(name)
     entries = list(queries.entries(connection, room="releases", subject=subject))
     sealed = [entry.details for entry in entries if entry.event == "releases.sealed"]
     said: Mapping[str, Any] = sealed[-1] if sealed else {}
-    kept = [keeping.require(connection, name, one) for one in keeping.versions(connection, name)]
+    kept = [repository.require(connection, name, one) for one in repository.versions(connection, name)]
     return Released(
         name=name,
         k=said.get("k"),

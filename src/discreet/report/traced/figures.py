@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from discreet.releases.traced import Standing, Trace
-from discreet.releases.wording import power, share
+from discreet.releases.tracing.result import power, share
 from discreet.report.components import Figure, Table
 from discreet.report.svg import Bar, Group
 from discreet.report.words import plural

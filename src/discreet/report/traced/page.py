@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 
 from discreet.releases.traced import Trace
-from discreet.releases.wording import Said, told
+from discreet.releases.tracing.result import Said, told
 from discreet.report.components import bullets, section, table
 from discreet.report.document import (
     Part,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from discreet.releases.keeping import Kept
-from discreet.releases.registry import Registry
+from discreet.releases.delivery.repository import Kept
+from discreet.releases.delivery.service import Registry
 from discreet.web.context import Context, Here, go
 from discreet.web.pages.jobs import attachment
 from discreet.web.problems import Problem, problem_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.errors import Refused
-from discreet.releases.manifest import fingerprint
+from discreet.releases.manifest.manifest import fingerprint
 from discreet.sources import Table
 from discreet.web.jobs.task import Task
 from discreet.web.releasing import plan as plans

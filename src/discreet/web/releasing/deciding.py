@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from discreet.errors import DiscreetError
-from discreet.releases import keeping
-from discreet.releases.keeping import Kept
+from discreet.releases.delivery import repository
+from discreet.releases.delivery.repository import Kept
+from discreet.releases.delivery.service import Registry
 from discreet.releases.names import check_names
-from discreet.releases.registry import Registry
 from discreet.web import four_eyes
 from discreet.web.context import Context
 from discreet.web.datasets import dataset as datasets
@@ -38,7 +38,7 @@ def more(context: Context, kept: Kept, recipients: list[str]) -> int:
     """Plan copies for recipients who come later; gives the number of the plan."""
     with context.site.store.reading() as connection:
         made = plans.everything(connection, release=kept.name, states=("made",))
-        gone = keeping.retired(connection, kept.name)
+        gone = repository.retired(connection, kept.name)
     if not made:
         raise Problem(
             409,
@@ -89,7 +89,7 @@ def change(context: Context, plan: Plan, wanted: NewPlan | list[str], *, version
     else:
         kept = Registry(context.site.ledger).require(plan.release, plan.content["of"])
         with context.site.store.reading() as connection:
-            gone = keeping.retired(connection, kept.name)
+            gone = repository.retired(connection, kept.name)
         content = _further(plan.content, kept, wanted, gone)
 
     was = _changeable(context, plan)

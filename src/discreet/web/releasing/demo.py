@@ -8,12 +8,12 @@ from typing import Any, cast
 
 from fastapi import Request
 
-from discreet.releases.gates import AGREEMENT
+from discreet.releases.delivery.repository import Kept
+from discreet.releases.delivery.service import Registry
 from discreet.releases.given import Given
-from discreet.releases.keeping import Kept
-from discreet.releases.leaks import trace_leak
 from discreet.releases.opening import Opened
-from discreet.releases.registry import Registry
+from discreet.releases.preconditions import AGREEMENT
+from discreet.releases.tracing.leaks import trace_leak
 from discreet.sources import read
 from discreet.web import accounts
 from discreet.web.context import Context

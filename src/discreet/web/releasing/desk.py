@@ -9,8 +9,8 @@ from typing import Literal, cast
 from sqlalchemy import Connection
 
 from discreet.ledger import Entry
-from discreet.releases import keeping
-from discreet.releases.keeping import Kept
+from discreet.releases.delivery import repository
+from discreet.releases.delivery.repository import Kept
 from discreet.web import entries
 from discreet.web.entries import Wanted
 from discreet.web.releasing import parcels, tracing
@@ -84,7 +84,7 @@ class Board:
 
 def boards(connection: Connection) -> list[Board]:
     """Everything, what waits for somebody first, then what was touched last; what was withdrawn alone is no release."""
-    kept = {one.name: one for one in keeping.every_one(connection)}
+    kept = {one.name: one for one in repository.every_one(connection)}
     planned: dict[str, list[Plan]] = {}
     for plan in plans.everything(connection):
         planned.setdefault(plan.release, []).append(plan)
@@ -95,7 +95,7 @@ def boards(connection: Connection) -> list[Board]:
 
 def board(connection: Connection, name: str) -> Board | None:
     """One release; None if nothing is known of it."""
-    kept, planned = keeping.find(connection, name), plans.everything(connection, release=name)
+    kept, planned = repository.find(connection, name), plans.everything(connection, release=name)
     return None if kept is None and not planned else _board(connection, name, kept, planned)
 
 
@@ -114,7 +114,7 @@ def _board(connection: Connection, name: str, kept: Kept | None, planned: Sequen
     return Board(name, kept, tuple(planned), tuple(rows), tracing.number_of(connection, name), history)
 
 
-def _row(copy: keeping.Copy, planned: Sequence[Plan], history: Sequence[Entry], packed: bool) -> Row:
+def _row(copy: repository.Copy, planned: Sequence[Plan], history: Sequence[Entry], packed: bool) -> Row:
     name = copy.recipient
     plan = next((one for one in planned if name in one.recipients and one.state in (*OPEN, "made")), None)
     steps = _of_plan(plan) if plan else {}

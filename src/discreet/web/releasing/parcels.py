@@ -9,9 +9,9 @@ from pathlib import Path
 from sqlalchemy import Connection, delete, insert, select
 
 from discreet.errors import IntegrityError
-from discreet.releases import keeping
-from discreet.releases.keeping import Kept
-from discreet.releases.registry import Registry
+from discreet.releases.delivery import repository
+from discreet.releases.delivery.repository import Kept
+from discreet.releases.delivery.service import Registry
 from discreet.store.tables.releases import PARCEL
 from discreet.web.context import Context
 from discreet.web.problems import Problem
@@ -69,7 +69,7 @@ def hand_over(context: Context, kept: Kept, recipient: str) -> Path:
     copy, now = kept.copy(recipient), context.site.stamp()
 
     def along(connection: Connection) -> None:
-        keeping.change(connection, kept, recipient, was=["approved", "delivered"], state="delivered", changed=now)
+        repository.change(connection, kept, recipient, was=["approved", "delivered"], state="delivered", changed=now)
 
     context.act(
         "releases.delivered",

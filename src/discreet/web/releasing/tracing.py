@@ -13,13 +13,13 @@ from sqlalchemy import Connection, Row, func, insert, select
 from starlette.datastructures import UploadFile
 
 from discreet import __version__
-from discreet.releases.claims import trace_claims
+from discreet.releases.delivery.repository import Kept, subject_of
+from discreet.releases.delivery.service import Registry
 from discreet.releases.given import Given
-from discreet.releases.keeping import Kept, subject_of
 from discreet.releases.opening import Opened
-from discreet.releases.registry import Registry
 from discreet.releases.traced import ALPHA, Trace
-from discreet.releases.tracing import about
+from discreet.releases.tracing.claims import trace_claims
+from discreet.releases.tracing.trace import about
 from discreet.report.traced.page import traced_page, traced_parts
 from discreet.sources import read
 from discreet.store.tables.releases import TRACE
@@ -129,7 +129,7 @@ def _incident(one: Evidence, version: int) -> Sequence[list[int]]:
 
 
 def _leak(context: Context, opened: Opened, asked: Asked) -> Trace:
-    from discreet.releases.leaks import trace_leak
+    from discreet.releases.tracing.leaks import trace_leak
 
     with _table(context, asked.file, "") as leak:
         return trace_leak(

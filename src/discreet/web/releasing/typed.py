@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from discreet.releases.gates import AGREEMENT
+from discreet.releases.preconditions import AGREEMENT
 from discreet.web.datasets.dataset import Dataset
 from discreet.web.forms import Form
 from discreet.web.problems import Problem

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.releases.choosing import FEWEST_MARKS
+from discreet.releases.decoys.detectability import WARN, either_way
+from discreet.releases.marks.pairing import FEWEST_MARKS
 from discreet.releases.power import ALPHA
 from discreet.releases.preflight import ESCAPES, RECOGNISED
-from discreet.releases.telling import WARN, either_way
 from discreet.report.words import plural
 from discreet.wording import percent
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from discreet.policy import Policy
-from discreet.releases.copies import recoded
+from discreet.releases.delivery.copies import recoded
+from discreet.releases.delivery.service import Registry
 from discreet.releases.laws import Law
-from discreet.releases.manifest import Manifest, Settings, fingerprint
-from discreet.releases.marking import mark
-from discreet.releases.planning import Plan, find_node
+from discreet.releases.manifest.manifest import Manifest, Settings, fingerprint
+from discreet.releases.marks.selection import mark
+from discreet.releases.plan import Plan, find_node
 from discreet.releases.power import claims_until_traced, coalition_supported, marks_needed
 from discreet.releases.preflight import Preflight
-from discreet.releases.registry import Registry
 from discreet.sources import Table
 from discreet.web.jobs.task import Outcome, Task
 from discreet.web.releasing import plan as plans

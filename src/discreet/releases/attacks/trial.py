@@ -1,0 +1,113 @@
+"""Copies to be attacked, in either mode, put together in memory: for data that one machine holds easily."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.kernel import Classes, Recoding
+from discreet.kernel.arrays import Flags, Ints, Label
+from discreet.releases.attacks.held import Adversary, Holding
+from discreet.releases.attacks.suite import Case
+from discreet.releases.bait import BaitPlan
+from discreet.releases.decoys.decoys import DecoyRows
+from discreet.releases.filling import Filler
+from discreet.releases.marks.codebook import Codebook
+from discreet.releases.marks.pairing import labels_of
+from discreet.releases.marks.selection import Marking
+from discreet.releases.population_link import Linked
+from discreet.sources.rows import Cells, rows_of
+from discreet.sources.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """The released rows, and rows of decoys, from which copies are put together."""
+
+    linked: Linked
+    cells: Cells
+    """The released rows as they are published."""
+    owners: Ints
+    """The place of each row's class among the released classes."""
+
+    @classmethod
+    def of(cls, linked: Linked, table: Table) -> Stage:
+        """Fetch the released rows."""
+        released = linked.released
+        everybody = np.ones(len(released), dtype=bool)
+        drop = table.policy.unpublished if table.policy else ()
+        cells = rows_of(table, Recoding.of_levels(released, released.levels, kept=everybody), drop=drop)
+        index = {label: place for place, label in enumerate(released.tuples())}
+        labels = zip(*(cells[name] for name in released.names), strict=True)
+        return cls(linked, cells, np.array([index[label] for label in labels], dtype=np.int64))
+
+    def copy(self, kept: Flags, decoys: Sequence[tuple[Label, ...]], rows: DecoyRows, dice: Any) -> Holding:
+        """A copy with some of the released classes and some decoys, its rows shuffled and numbered."""
+        names = self.linked.released.names
+        real = np.flatnonzero(kept[self.owners]).tolist()
+        added = {name: [decoys[place][number] for place in rows.places.tolist()] for number, name in enumerate(names)}
+        order = dice.permutation(len(real) + len(rows)).tolist()
+        cells = {}
+        for name, column in self.cells.items():
+            joined = [*(column[row] for row in real), *(added[name] if name in added else rows.columns[name])]
+            cells[name] = [joined[row] for row in order]
+        return Holding(names, cells, list(range(1, len(order) + 1)))
+
+    def case(self, copies: Sequence[Holding], decoys: Sequence[tuple[Label, ...]]) -> Case:
+        """An adversary with these copies."""
+        linked = self.linked
+        adversary = Adversary(tuple(copies), linked.population, linked.k, linked.sampling)
+        return Case(adversary, frozenset(decoys))
+
+
+def marked_cases(stage: Stage, marking: Marking, codebook: Codebook, dice: Any) -> list[Case]:
+    """Every recipient with a colluding neighbour, holding copies of the marks mode."""
+    marks = codebook.marks
+    place_of = {label: place for place, label in enumerate(stage.linked.released.tuples())}
+    real = np.flatnonzero(~marks.decoy)
+    classes = np.array([place_of[marks.labels[mark]] for mark in real.tolist()], dtype=np.int64)
+    copies = []
+    for present in codebook.present:
+        kept = np.ones(len(stage.linked.released), dtype=bool)
+        kept[classes] = present[real]
+        rows = marking.decoys.only(np.flatnonzero(present & marks.decoy))
+        copies.append(stage.copy(kept, marks.labels, rows, dice))
+    decoys = [marks.labels[mark] for mark in np.flatnonzero(marks.decoy).tolist()]
+    return _round(stage, copies, [decoys] * len(copies))
+
+
+def baited_cases(stage: Stage, plan: BaitPlan, table: Table, dice: Any) -> list[Case]:
+    """Every recipient with a colluding neighbour, holding copies of the bait mode."""
+    copies, decoys = [], []
+    drop = table.policy.unpublished if table.policy else ()
+    for copy in plan.copies:
+        kept = np.ones(len(stage.linked.released), dtype=bool)
+        kept[copy.removed] = False
+        labels = labels_of(copy.decoys, np.arange(len(copy.decoys)))
+        rows = _bait_rows(table, stage.linked, copy.decoys, labels, dice, drop)
+        copies.append(stage.copy(kept, labels, rows, dice))
+        decoys.append(labels)
+    return _round(stage, copies, decoys)
+
+
+def _bait_rows(
+    table: Table, linked: Linked, decoys: Classes, labels: list[tuple[Label, ...]], dice: Any, drop: Sequence[str]
+) -> DecoyRows:
+    """The paper does not say what decoys hold; here they are filled as those of the marks mode."""
+    filler = Filler.fetch(
+        table, linked.released, linked.population, decoys, decoys.sizes, np.arange(0), dice, drop=drop
+    )
+    for one in filler.follows:
+        missing = {one.key(label): 0 for label in labels if one.key(label) not in one.donors}
+        one.donors.update(missing)
+    return filler.decoys(decoys, labels, decoys.sizes, dice)
+
+
+def _round(stage: Stage, copies: Sequence[Holding], decoys: Sequence[Sequence[tuple[Label, ...]]]) -> list[Case]:
+    """Each with the next one as accomplice."""
+    count = len(copies)
+    pairs = [[copies[number], *([copies[(number + 1) % count]] if count > 1 else [])] for number in range(count)]
+    return [stage.case(pair, decoys[number]) for number, pair in enumerate(pairs)]

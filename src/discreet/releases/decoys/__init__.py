@@ -1,0 +1,1 @@
+"""Decoy rows, and whether they can be told from real ones."""

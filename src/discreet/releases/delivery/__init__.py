@@ -1,0 +1,1 @@
+"""Delivery: releases, copies, and their records in store and ledger."""

@@ -1,0 +1,192 @@
+"""Every step of a release that others must be able to rely on: the entry in the ledger and the state are one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select
+
+from discreet.errors import IntegrityError, Refused
+from discreet.ledger import Ledger, Receipt
+from discreet.ledger import queries as ledger_reading
+from discreet.ledger.entry import listing, timestamp
+from discreet.ledger.ledger import utc_now
+from discreet.releases import sealing
+from discreet.releases.delivery import repository
+from discreet.releases.delivery.repository import Copy, Kept
+from discreet.releases.manifest.manifest import Manifest
+from discreet.releases.marks.prf import derive
+from discreet.store.tables.ledger import ENTRY
+
+
+@dataclass(frozen=True)
+class Registry:
+    """The releases in the store of a ledger."""
+
+    ledger: Ledger
+
+    def key(self, name: str) -> bytes:
+        """The secret of a release. It follows from the keys of the ledger, so there is nothing more to keep."""
+        return derive(self.ledger.keys.values, f"release/{name}")
+
+    # -- looking ---------------------------------------------------------------------------------------------------
+
+    def find(self, name: str, version: int | None = None) -> Kept | None:
+        """A version, the newest unless said; None if there is none."""
+        with self.ledger.store.reading() as connection:
+            return repository.find(connection, name, version)
+
+    def require(self, name: str, version: int | None = None) -> Kept:
+        """The same; an error in words if there is none."""
+        with self.ledger.store.reading() as connection:
+            return repository.require(connection, name, version)
+
+    def retired(self, name: str) -> set[str]:
+        """Recipients who get no further copies of a release."""
+        with self.ledger.store.reading() as connection:
+            return repository.retired(connection, name)
+
+    def open(self, kept: Kept) -> Manifest:
+        """The manifest, after the ledger has confirmed that it is the one that was committed to."""
+        committed = self._committed(kept)
+        if committed != sealing.digest(kept.sealed) or committed != kept.digest:
+            raise IntegrityError(
+                f"The manifest of release '{kept.name}' version {kept.version} in the store is not the one that the "
+                "ledger committed to before delivery: it was changed or swapped.",
+                remedy="Restore the store from a backup; nothing that rests on this manifest is evidence.",
+            )
+        manifest = Manifest.unseal(kept.sealed, key=self.key(kept.name))
+        if (manifest.release, manifest.version, manifest.revision) != (kept.name, kept.version, kept.revision):
+            raise IntegrityError(
+                f"The manifest of release '{kept.name}' belongs to another one.",
+                remedy="Restore the store from a backup.",
+            )
+        return manifest
+
+    def _committed(self, kept: Kept) -> str | None:
+        """What the newest entry about sealing this version says, shown to be part of the tree."""
+        chosen = select(ENTRY.c.sequence).where(ENTRY.c.event == "releases.sealed", ENTRY.c.subject == kept.subject)
+        with self.ledger.store.reading() as connection:
+            newest = connection.execute(chosen.order_by(ENTRY.c.sequence.desc()).limit(1)).scalars().all()
+            found = ledger_reading.receipts(connection, newest)
+        digest = found[0].entry.details.get("manifest") if found else None
+        return digest if isinstance(digest, str) else None
+
+    # -- acting ----------------------------------------------------------------------------------------------------
+
+    def seal(self, manifest: Manifest, *, actor: str, state: str = "approved") -> Kept:
+        """Commit to a manifest: a new version, or further recipients of one. Nothing may leave the house before."""
+        sealed = manifest.seal(key=self.key(manifest.release))
+        now = timestamp(utc_now())
+        before = self.find(manifest.release, manifest.version)
+        known = before.copies if before else ()
+        names = [copy.recipient for copy in known]
+        added = [Copy(name, state, None, None, now) for name in manifest.recipients if name not in names]
+        kept = Kept(
+            name=manifest.release,
+            version=manifest.version,
+            revision=manifest.revision,
+            sealed=sealed,
+            digest=sealing.digest(sealed),
+            content=before.content if before else None,
+            actor=before.actor if before else actor,
+            made=before.made if before else now,
+            copies=known if before else tuple(added),
+        )
+        self.ledger.record(
+            actor=actor,
+            event="releases.sealed",
+            key=f"sealed:{kept.digest}",
+            subject=kept.subject,
+            policy=manifest.policy or None,
+            details=_about(manifest, kept.digest),
+            along=lambda connection: (
+                repository.revise(connection, kept, added) if manifest.revision else repository.add(connection, kept)
+            ),
+        )
+        return self.require(kept.name, kept.version)
+
+    def approve(self, kept: Kept, *, actor: str, recipients: Sequence[str] | None = None) -> Kept:
+        """Let copies that were planned by somebody else be written."""
+        if actor == kept.actor:
+            raise Refused(
+                "Whoever planned a release does not approve it.", remedy="Ask somebody else in the house to look at it."
+            )
+        waiting = [copy.recipient for copy in kept.copies if copy.state == "planned"]
+        chosen = waiting if recipients is None else [kept.copy(name).recipient for name in recipients]
+        now = timestamp(utc_now())
+        for name in chosen:
+            self.ledger.record(
+                actor=actor,
+                event="web.approved",
+                key=f"approved:{kept.subject}/{name}",
+                subject=f"{kept.subject}/recipient:{name}",
+                details={"manifest": kept.digest},
+                along=lambda connection, name=name: repository.change(  # type: ignore[misc]
+                    connection, kept, name, was=["planned"], state="approved", changed=now
+                ),
+            )
+        return self.require(kept.name, kept.version)
+
+    def refuse_delivery(self, kept: Kept, recipient: str) -> None:
+        """Stop unless this copy may be written."""
+        state = kept.copy(recipient).state
+        if state == "planned":
+            raise Refused(
+                f"The copy of '{recipient}' was not approved yet.", remedy="Let somebody else in the house approve it."
+            )
+        if state == "retired":
+            raise Refused(
+                f"'{recipient}' was retired from release '{kept.name}' and gets no further copies.",
+                remedy="Leave this recipient out, or start a release with another name.",
+            )
+
+    def deliver(self, kept: Kept, recipient: str, *, file: str, rows: int, content: str, actor: str) -> Receipt:
+        """Write down that a copy with this digest is handed over. It takes its place only after this has returned."""
+        self.refuse_delivery(kept, recipient)
+        now = timestamp(utc_now())
+
+        def along(connection: Connection) -> None:
+            repository.hold_to_content(connection, kept, content)
+            new = {"state": "delivered", "file": file, "rows": rows, "changed": now}
+            repository.change(connection, kept, recipient, was=["approved", "delivered"], **new)
+
+        return self.ledger.record(
+            actor=actor,
+            event="releases.delivered",
+            key=f"delivered:{kept.subject}/{recipient}/{file}",
+            subject=f"{kept.subject}/recipient:{recipient}",
+            details={"file": file, "rows": rows, "manifest": kept.digest},
+            along=along,
+        ).require()
+
+    def retire(self, name: str, recipient: str, *, actor: str) -> Kept:
+        """Give a recipient no further copies. Who had one can still be found by a trace."""
+        kept = self.require(name)
+        kept.copy(recipient)
+        now = timestamp(utc_now())
+        self.ledger.record(
+            actor=actor,
+            event="releases.retired",
+            key=f"retired:{repository.subject_of(name)}/{recipient}",
+            subject=f"{repository.subject_of(name)}/recipient:{recipient}",
+            along=lambda connection: repository.change_all(connection, name, recipient, state="retired", changed=now),
+        )
+        return self.require(name)
+
+
+def _about(manifest: Manifest, digest: str) -> dict[str, str | int]:
+    """What the ledger says about a manifest: how large it is and on whose word it rests, nothing of what is in it."""
+    gates = manifest.gates
+    return {
+        "manifest": digest,
+        "revision": manifest.revision,
+        "recipients": len(manifest.recipients),
+        "k": manifest.settings.k,
+        "sign_off": gates.sign_off,
+        "population_source": gates.population_source,
+        "population_licence": gates.population_licence,
+        "counts_only": gates.counts_only,
+        **listing("published", [f"{name} ({role})" for name, role in manifest.published.items()]),
+    }

@@ -1,0 +1,1 @@
+"""Sealed manifest of a release."""

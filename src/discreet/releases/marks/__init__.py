@@ -1,0 +1,1 @@
+"""Marks: pairs of real and unreleased classes, present or absent per recipient."""

@@ -1,0 +1,223 @@
+"""Choosing the marks of a release, and making up the rows of its decoys.
+
+Everything that is drawn is drawn from the key, so that the same release can be made again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import Refused, UsageError
+from discreet.kernel.arrays import Floats
+from discreet.policy import Policy
+from discreet.releases.band import Band
+from discreet.releases.bias import Shifts, other_shifts, quasi_shifts
+from discreet.releases.budget import Budget, expected_lost, worst_lost
+from discreet.releases.decoys.decoys import DecoyRows
+from discreet.releases.decoys.detectability import Gate, told
+from discreet.releases.decoys.perturbation import repeated
+from discreet.releases.filling import Filler
+from discreet.releases.laws import DEFAULT, Law
+from discreet.releases.marks.codebook import Marks, secret_probabilities
+from discreet.releases.marks.pairing import FEWEST_MARKS, Pairs, affordable, as_marks, labels_of, paired, some, within
+from discreet.releases.marks.prf import derive
+from discreet.releases.population_link import Linked
+from discreet.releases.showing import exhibit
+from discreet.sources.table import Table
+from discreet.wording import brief_percent
+
+ATTEMPTS = 3
+"""Choices of marks that are tried. With a few dozen marks a classifier is right about one choice by luck alone; it is right
+about the next one too where the decoys show what they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Marking:
+    """The marks of a release and the rows of its decoys."""
+
+    linked: Linked
+    marks: Marks
+    decoys: DecoyRows
+    gate: Gate
+    shifts: Shifts
+    """Per column, how far the share of any of its values changes in an average copy."""
+    probabilities: Floats
+    """Per mark, the secret probability of being present."""
+    band: Band
+    pairs: int
+    """Pairs that could have been marks."""
+
+    @cached_property
+    def rows_lost(self) -> float:
+        """The share of released rows that a copy lacks on average."""
+        real = ~self.marks.decoy
+        return expected_lost(self.marks.sizes[real], self.probabilities[real]) / self.linked.released.records
+
+    @cached_property
+    def most_lost(self) -> float:
+        """The share of released rows that fewer than one copy in a million lacks."""
+        real = ~self.marks.decoy
+        lost = worst_lost(self.marks.sizes[real], self.probabilities[real])
+        return float(lost[-1]) / self.linked.released.records if len(lost) else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; counts and shares only, nothing that says which classes are marks."""
+        return {
+            "marks": len(self.marks),
+            "pairs_available": self.pairs,
+            "band": {"real": len(self.band.real), "free": len(self.band.free)},
+            "rows_lost": self.rows_lost,
+            "most_lost": self.most_lost,
+            "gate": self.gate.to_dict(),
+            "shifts": dict(self.shifts),
+        }
+
+    def __repr__(self) -> str:
+        return f"Marking({len(self.marks)} marks, {brief_percent(self.rows_lost)} of rows lost per copy, gate {self.gate.auc:.2f})"
+
+
+@dataclass(frozen=True, eq=False)
+class Secret:
+    """What makes a release unlike any other: its key, its name and its law of presence."""
+
+    key: bytes
+    release: str
+    law: Law = DEFAULT
+    attempt: int = 0
+
+    def generator(self, purpose: str) -> np.random.Generator:
+        """Randomness that can be had again, other for each attempt."""
+        again = f"/attempt {self.attempt}" if self.attempt else ""
+        return np.random.default_rng(list(derive(self.key, f"{purpose}/{self.release}{again}")))
+
+    def probabilities(self, marks: Marks) -> Floats:
+        """The probability of each mark."""
+        return secret_probabilities(marks, self.law, release=self.release, key=self.key)
+
+
+def mark(
+    linked: Linked,
+    table: Table,
+    *,
+    key: bytes,
+    release: str,
+    law: Law = DEFAULT,
+    budget: Budget | None = None,
+    force: bool = False,
+) -> Marking:
+    """Choose marks within the budget and make up the rows of their decoys; refused where that cannot be done well.
+
+    Decoys that a classifier tells from real classes are thrown away and others made up, at most twice.
+
+    `force` goes on with too few marks, with decoys that a classifier tells from real classes, and with columns whose
+    values can only be repeated.
+    """
+    drop, budget = _unpublished(table), budget or Budget()
+    for attempt in range(ATTEMPTS):
+        marking = _attempted(linked, table, Secret(key, release, law, attempt), budget, drop=drop, force=force)
+        if force or not marking.gate.refused:
+            return marking
+    raise _told_apart(marking.gate)
+
+
+def _attempted(
+    linked: Linked, table: Table, secret: Secret, budget: Budget, *, drop: tuple[str, ...], force: bool
+) -> Marking:
+    """One choice of marks, with decoys made up for it and put before the classifier."""
+    band = Band.of(linked)
+    available = paired(linked, band, secret.generator("pairs"), budget=budget)
+    chosen = affordable(linked, available, secret.law, budget=budget, release=secret.release, key=secret.key)
+    _refuse_few(len(chosen), force=force)
+    if not len(chosen):
+        return _none(linked, band, available)
+    chosen, decoys, filler = _filled(linked, table, chosen, secret, drop=drop, force=force)
+    chosen, decoys, shifts = _balanced(linked, table, chosen, decoys, filler, secret, budget)
+    _refuse_few(len(chosen), force=force)
+    if not len(chosen):
+        return _none(linked, band, available)
+    gate = told(exhibit(linked, filler.donors, chosen, decoys), secret.generator("gate"))
+    marks, placed = as_marks(linked, chosen), DecoyRows(decoys.columns, decoys.places + len(chosen))
+    return Marking(linked, marks, placed, gate, shifts, secret.probabilities(marks), band, len(available))
+
+
+def _none(linked: Linked, band: Band, available: Pairs) -> Marking:
+    """No marks at all, which only force allows."""
+    nobody = available.only(slice(0))
+    none, gate = DecoyRows({}, nobody.real), Gate(0.5, 1.0, 0, 0)
+    return Marking(linked, as_marks(linked, nobody), none, gate, {}, np.zeros(0), band, len(available))
+
+
+def _filled(
+    linked: Linked, table: Table, pairs: Pairs, secret: Secret, *, drop: tuple[str, ...], force: bool
+) -> tuple[Pairs, DecoyRows, Filler]:
+    """The pairs whose decoys can be filled, and the rows of these."""
+    sizes, free = linked.released.sizes[pairs.real], some(linked.population, pairs.free)
+    generator = secret.generator("decoys")
+    filler = Filler.fetch(table, linked.released, linked.population, free, sizes, pairs.real, generator, drop=drop)
+    copied = repeated(filler.donors.columns)
+    if copied and not force:
+        raise _gives_away(copied[0])
+    everywhere = labels_of(linked.population, pairs.free)
+    fit = filler.fit(everywhere)
+    if 2 * len(fit) < FEWEST_MARKS and len(fit) < len(pairs) and not force:
+        raise _unknown(str(filler.unknown(everywhere)))
+    labels = [everywhere[place] for place in fit.tolist()]
+    return pairs.only(fit), filler.decoys(some(free, fit), labels, sizes[fit], generator), filler
+
+
+def _balanced(
+    linked: Linked, table: Table, pairs: Pairs, decoys: DecoyRows, filler: Filler, secret: Secret, budget: Budget
+) -> tuple[Pairs, DecoyRows, Shifts]:
+    """As many of the pairs as leave every column within the budget, and the shifts they cause."""
+    chance = secret.probabilities(as_marks(linked, pairs))
+    quasi = quasi_shifts(linked, as_marks(linked, pairs), chance)
+    shifts = {**quasi, **other_shifts(table, filler.donors, pairs, decoys, chance)}
+    count = within(list(shifts.values()), budget.shift)
+    last = {name: float(moved[count - 1]) if count else 0.0 for name, moved in shifts.items()}
+    return pairs.only(slice(count)), decoys.only(np.arange(count)), last
+
+
+def _unpublished(table: Table) -> tuple[str, ...]:
+    """The columns that are not published."""
+    policy = table.policy or Policy()
+    if policy.count:
+        raise UsageError(
+            f"Rows of {table.name} stand for several people each, and decoys are put among rows of one person each.",
+            remedy="Give a table with one row per person; the population may be counts.",
+        )
+    return policy.unpublished
+
+
+def _refuse_few(pairs: int, *, force: bool) -> None:
+    if 2 * pairs < FEWEST_MARKS and not force:
+        raise Refused(
+            f"Only {2 * pairs} classes can be marks, and below {FEWEST_MARKS} a leak can hardly be traced.",
+            remedy="Release more detail or allow more suppression, so that more classes are of doubtful size; or force it.",
+        )
+
+
+def _told_apart(gate: Gate) -> Refused:
+    return Refused(
+        f"A classifier tells decoys from real classes with AUC {gate.auc:.2f} (0.5 is guessing, up to {gate.floor:.2f} may be luck).",
+        remedy="Leave out columns that depend closely on the quasi-identifiers, or force it.",
+    )
+
+
+def _unknown(column: str) -> Refused:
+    return Refused(
+        f"Column '{column}' follows from the quasi-identifiers, and what it would be in classes that are not released is "
+        "not known.",
+        remedy="Leave the column out; whoever has it can work it out anyway.",
+    )
+
+
+def _gives_away(column: str) -> Refused:
+    return Refused(
+        f"Column '{column}' holds values that hardly two people share and that cannot be made up; a decoy that repeats one "
+        "leads to the row it was taken from.",
+        remedy='Leave the column out (role "identifier"), make it coarser, or force it.',
+    )

@@ -1,0 +1,1 @@
+"""Tracing: from claims or a leaked file to recipients."""

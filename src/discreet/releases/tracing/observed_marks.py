@@ -1,0 +1,206 @@
+"""Where rows of a leaked file and marks of the release meet: cells at the granularity of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import DataError, EmptySource
+from discreet.kernel import Coded, Histogram
+from discreet.kernel.arrays import Flags, Ints, group, pack, total
+from discreet.releases.claimed import Key
+from discreet.releases.given import Given
+from discreet.releases.recognised import Recognised, recognise
+from discreet.releases.tracing.case import DecoyTuples, Traceable
+
+
+@dataclass(frozen=True, eq=False)
+class Sightings:
+    """Per cell the rows of the file and those that every copy has; per mark its cell and the rows that it adds there."""
+
+    counts: Ints
+    base: Ints
+    cells: Ints
+    """The cell of each mark; -1 where the file cannot show it."""
+    sizes: Ints
+    rows: int
+    foreign: int
+    """Rows that are in no copy."""
+    left_out: int
+    """Rows that are written too coarsely to be used."""
+    columns: dict[str, int]
+    """The columns that were used, and how many levels above the published one they stand."""
+    notes: tuple[str, ...] = ()
+    classes: frozenset[Key] | None = None
+    """The classes that the file shows, where it shows all quasi-identifiers as they were published."""
+
+    @cached_property
+    def visible(self) -> Ints:
+        """Places of the marks that the file could show."""
+        return np.flatnonzero(self.cells >= 0)
+
+    @cached_property
+    def lone(self) -> Flags:
+        """Per visible mark, whether rows in its cell can come from it alone."""
+        cells = self.cells[self.visible]
+        marks = np.bincount(cells, minlength=len(self.counts))
+        return np.asarray((marks[cells] == 1) & (self.base[cells] == 0))
+
+    @cached_property
+    def seen(self) -> Ints:
+        """Places of the marks that came up: rows are where only marks have any."""
+        cells = self.cells[self.visible]
+        return np.asarray(self.visible[(self.counts[cells] > 0) & (self.base[cells] == 0)])
+
+    @property
+    def telling(self) -> bool:
+        """Whether different copies can look different in the file."""
+        return len(self.counts) > 1 and len(self.visible) > 0
+
+
+def sightings_of(traceable: Traceable, given: Given) -> Sightings:
+    """The cells of a file by the quasi-identifiers that it shows."""
+    names = [ladder.name for ladder in traceable.ladders if ladder.name in given.columns]
+    found = given.counted(names)
+    rows = int(found.counts.sum())
+    if not rows:
+        raise EmptySource(f"There is no row in {given.name}.", remedy="Give a file with at least one row.")
+    known, notes = _recognised(traceable, found)
+    used = [one for one in known if one.telling]
+    coarser = np.any([one.coarser for one in used], axis=0) if used else np.zeros(len(found.counts), dtype=bool)
+    strange = np.any([one.codes < 0 for one in used], axis=0) if used else np.zeros(len(found.counts), dtype=bool)
+    good = ~strange & ~coarser
+    counts, base, cells, foreign = _cells(traceable, used, found.counts, good)
+    return Sightings(
+        counts=counts,
+        base=base,
+        cells=cells,
+        sizes=traceable.codebook.marks.sizes,
+        rows=rows,
+        foreign=foreign + int(found.counts[strange & ~coarser].sum()),
+        left_out=int(found.counts[coarser].sum()),
+        columns={one.ladder.name: one.step for one in used},
+        notes=tuple(notes),
+        classes=_classes(traceable, used, good),
+    )
+
+
+def _recognised(traceable: Traceable, found: Histogram) -> tuple[list[Recognised], list[str]]:
+    known, notes = [], []
+    for ladder in traceable.ladders:
+        if ladder.name not in found.columns:
+            if ladder.open:
+                notes.append(f"The file has no column '{ladder.name}'; if it has another name there, map it.")
+            continue
+        one = recognise(ladder, found.columns[ladder.name], found.counts)
+        if one is None:
+            notes.append(f"Column '{ladder.name}' is left out: most of its labels fit no level of its hierarchy.")
+            continue
+        known.append(one)
+        if one.mixed:
+            notes.append(
+                f"Column '{ladder.name}' mixes levels of its hierarchy; all was brought to the coarsest common one."
+            )
+        if one.finer:
+            notes.append(
+                f"Column '{ladder.name}' is finer than any copy: it was filled in from elsewhere, or this is no release."
+            )
+    return known, notes
+
+
+def _cells(traceable: Traceable, used: Sequence[Recognised], counts: Ints, good: Flags) -> tuple[Ints, Ints, Ints, int]:
+    """Rows of the file and of every copy per cell, the cell of each mark, and the rows of the file in no cell."""
+    places = [traceable.columns.index(one.ladder.name) for one in used]
+    upwards = [one.ladder.hierarchy.map(0, one.step) for one in used]
+    everywhere = traceable.base > 0
+    parts = [
+        [up[traceable.released_codes[place][everywhere]] for up, place in zip(upwards, places, strict=True)],
+        [up[traceable.mark_codes[place]] for up, place in zip(upwards, places, strict=True)],
+        [one.codes[good] for one in used],
+    ]
+    base, marks = traceable.base[everywhere], len(traceable.codebook.marks)
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    sizes = [len(one.ladder.hierarchy.labels[one.step]) for one in used]
+    keys, bound = pack(columns, sizes, len(base) + marks + int(good.sum()))
+    _, member, groups = group(keys, bound)
+    ours, theirs = member[: len(base) + marks], member[len(base) + marks :]
+    known = np.zeros(groups, dtype=bool)
+    known[ours] = True
+    number = np.cumsum(known) - 1
+    rows = total(theirs, counts[good], groups)
+    whole = total(member[: len(base)], base, groups)
+    return rows[known], whole[known], number[member[len(base) : len(base) + marks]], int(rows[~known].sum())
+
+
+def _classes(traceable: Traceable, used: Sequence[Recognised], good: Flags) -> frozenset[Key] | None:
+    whole = {ladder.name for ladder in traceable.ladders if ladder.open}
+    if {one.ladder.name for one in used} != whole or any(one.step for one in used):
+        return None
+    by_name = {one.ladder.name: one.codes[good] for one in used}
+    rows = int(good.sum())
+    columns = [by_name.get(name, np.zeros(rows, dtype=np.int64)).tolist() for name in traceable.columns]
+    return frozenset(zip(*columns, strict=True))
+
+
+def sightings_of_decoys(traceable: Traceable, given: Given, original: Any = None) -> Sightings:
+    """The decoys of a file by their other columns: rows that no real person has, as far as can be told.
+
+    Tuples that also occur in the `original` table, or belong to two decoys, tell nothing and are left out.
+    """
+    decoys = traceable.decoys
+    names = [] if decoys is None else [name for name in decoys.columns if name in given.columns]
+    if decoys is None or not names:
+        raise _mute(given, traceable)
+    owners = _owners(decoys, names)
+    if original is not None:
+        for cells in _tuples(Given.of(original).counted(names), names):
+            owners.pop(cells, None)
+    found = given.counted(names)
+    marks = len(traceable.codebook.marks)
+    counts, sizes = np.zeros(marks, dtype=np.int64), np.bincount(list(owners.values()), minlength=marks)
+    for cells, number in zip(_tuples(found, names), found.counts.tolist(), strict=True):
+        if cells in owners:
+            counts[owners[cells]] += number
+    rows = int(found.counts.sum())
+    if not rows:
+        raise EmptySource(f"There is no row in {given.name}.", remedy="Give a file with at least one row.")
+    note = "The quasi-identifiers do not tell copies apart here: only decoys were looked for, by their other columns."
+    return Sightings(
+        counts=counts,
+        base=np.zeros(marks, dtype=np.int64),
+        cells=np.where(sizes > 0, np.arange(marks), -1),
+        sizes=sizes.astype(np.int64),
+        rows=rows,
+        foreign=0,
+        left_out=0,
+        columns={},
+        notes=(note,),
+    )
+
+
+def _owners(decoys: DecoyTuples, names: Sequence[str]) -> dict[tuple[Any, ...], int]:
+    """The mark of each tuple that one decoy alone has."""
+    coded = [Coded.of(decoys.columns[name]) for name in names]
+    rows = zip(*([one.values[code] for code in one.codes.tolist()] for one in coded), strict=True)
+    owners: dict[tuple[Any, ...], int] = {}
+    shared: set[tuple[Any, ...]] = set()
+    for cells, place in zip(rows, decoys.places, strict=True):
+        if owners.setdefault(cells, int(place)) != place:
+            shared.add(cells)
+    return {cells: place for cells, place in owners.items() if cells not in shared}
+
+
+def _tuples(found: Histogram, names: Sequence[str]) -> list[tuple[Any, ...]]:
+    columns = [[found.columns[name].values[code] for code in found.columns[name].codes.tolist()] for name in names]
+    return list(zip(*columns, strict=True))
+
+
+def _mute(given: Given, traceable: Traceable) -> DataError:
+    return DataError(
+        f"{given.name} cannot carry evidence: none of its columns tells copies of this release apart.",
+        remedy=f"Copies differ by {', '.join(traceable.columns)}; if the file has these under other names, map them: --column THEIRS=OURS.",
+    )

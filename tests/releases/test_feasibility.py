@@ -1,0 +1,116 @@
+"""`feasibility`: the optimum is the right one, and every figure at it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet
+from discreet.errors import PopulationError, UsageError
+from discreet.kernel import Classes, Mask
+from discreet.releases import feasibility
+from tests.anonymity.brute import best
+from tests.examples import examples
+from tests.releases.brute import Town, expected, limit
+from tests.releases.strategies import towns
+from tests.releases.test_population_link import same
+
+POLICY = {"columns": {"zip": {"role": "quasi", "hierarchy": {"mask": 2}}, "ill": {"role": "sensitive"}}}
+ROWS = [*["11"] * 6, *["12"] * 5, "21"]
+EVERYBODY = [*["11"] * 60, *["12"] * 40, *["21"] * 9, *["22"] * 3]
+
+
+@settings(deadline=None, max_examples=examples(100))
+@given(towns(), st.integers(1, 5), st.sampled_from([0.0, 0.1, 0.29, 0.5]), st.sampled_from(["dm_star", "loss"]))
+def test_the_optimum_and_its_figures_agree_with_plain_counting(
+    town: Town, k: int, suppression: float, loss: str
+) -> None:
+    people, everybody = town.classes()
+    optimum = best(town.data, limit=limit(town.data, suppression), loss=loss, bad=lambda group: len(group) < k)
+    if optimum is None or k > len(town.data.people):
+        with pytest.raises(UsageError):
+            feasibility(people, everybody, k=k, suppression=suppression, loss=loss)
+        return
+    cost, node = optimum
+    wanted = expected(town, node, k)
+    if wanted.refused:
+        with pytest.raises(PopulationError):
+            feasibility(people, everybody, k=k, suppression=suppression, loss=loss)
+        return
+    found = feasibility(people, everybody, k=k, suppression=suppression, loss=loss)
+    assert tuple(found.levels.values()) == node
+    assert found.loss == pytest.approx(cost)
+    same(found, wanted)
+
+
+def written(folder: Path) -> tuple[Path, Path, Path]:
+    """Data as rows, the population as rows and as counts."""
+    data, rows, counts = folder / "data.csv", folder / "rows.csv", folder / "counts.csv"
+    data.write_text("zip,ill\n" + "".join(f"{code},flu\n" for code in ROWS), encoding="utf-8")
+    rows.write_text("zip\n" + "".join(f"{code}\n" for code in EVERYBODY), encoding="utf-8")
+    counts.write_text("zip,people\n11,60\n12,40\n21,9\n22,3\n", encoding="utf-8")
+    return data, rows, counts
+
+
+def test_rows_counts_tables_and_classes_say_the_same(tmp_path: Path) -> None:
+    data, rows, counts = written(tmp_path)
+    policy = discreet.Policy.from_dict(POLICY)
+    by_count = discreet.Policy.from_dict({**POLICY, "population": {"count": "people"}})
+    table = discreet.read(data, policy=policy)
+    populations: list[discreet.Table | Classes] = [
+        discreet.read(rows, policy=policy.for_population()),
+        discreet.read(rows),
+        discreet.read(counts, policy=by_count.for_population()),
+        discreet.read(rows, policy=policy.for_population()).classes(),
+    ]
+    found = [feasibility(table, population, k=3, suppression=0.1).to_dict() for population in populations]
+    found += [feasibility(table.classes(), populations[0], k=3).to_dict()]
+    assert all(one == found[0] for one in found)
+    assert found[0]["levels"] == {"zip": 0}
+    assert (found[0]["min_link"], found[0]["candidate_classes"], found[0]["candidates_without_subjects"]) == (40, 2, 1)
+    assert found[0]["factors"] == [40 / 3, 40 / 9]
+    assert json.loads(json.dumps(found[0])) == found[0]
+
+
+def test_a_population_already_counted_without_rules_is_counted_again_by_the_datas(tmp_path: Path) -> None:
+    data, rows, _ = written(tmp_path)
+    bare = discreet.read(rows)
+    bare.classes(["zip"])
+    found = feasibility(discreet.read(data, policy=discreet.Policy.from_dict(POLICY)), bare, k=6, suppression=0.0)
+    assert found.levels == {"zip": 2}
+
+
+def test_values_unknown_to_a_hierarchy_are_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "zip.csv").write_text("11;*\n12;*\n21;*\n", encoding="utf-8")
+    data, rows, _ = written(tmp_path)
+    policy = discreet.Policy.from_dict({"columns": {"zip": {"role": "quasi", "hierarchy": "zip.csv"}}}, folder=tmp_path)
+    with pytest.raises(discreet.DiscreetError, match="1 of 4 distinct values") as caught:
+        feasibility(discreet.read(data, policy=policy), discreet.read(rows, policy=policy))
+    assert "22" not in str(caught.value)
+
+
+def test_a_fraction_or_a_list_is_not_a_table() -> None:
+    with pytest.raises(UsageError, match="data is a table"):
+        feasibility([1, 2], Classes.of(["zip"], [("1",)]))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="population is a table"):
+        feasibility(Classes.of(["zip"], [("1",)]), 3_500_000)  # type: ignore[arg-type]
+
+
+def test_words_and_notebooks_hold_no_value_of_a_person() -> None:
+    rules = {"zip": Mask(2)}
+    people = Classes.of(["zip"], [(code,) for code in ROWS], rules=rules)
+    everybody = Classes.of(["zip"], [(code,) for code in EVERYBODY], rules=rules)
+    found = feasibility(people, everybody, k=3)
+    assert "at least 40 look-alikes" in found.words()
+    assert "13.33 times" in found.words()
+    assert "Largest risk factor" in found._repr_html_()
+    none = feasibility(people, people, k=3)
+    assert "no room for decoys" in none.words()
+    assert none.max_factor == 0.0
+    nobody = feasibility(people, everybody, k=7, suppression=1.0)
+    assert (nobody.classes, nobody.min_link, nobody.candidate_classes) == (0, 0, 0)
+    assert "Nobody would be released" in nobody.words()
