@@ -147,10 +147,9 @@ def show_filling(cases: Sequence[tuple[int, Any, Any]]) -> None:
 
 def imitations(linked: Any, table: Any) -> Iterator[tuple[str, Any]]:
     """Half of the small classes, and rows made up for each from classes of the other half and large ones."""
-    from discreet.releases.closeness import Space
     from discreet.releases.decoys.donors import Donors, neighbours
-    from discreet.releases.decoys.synthesis import Splicer
-    from discreet.releases.filling import weights
+    from discreet.releases.decoys.nearest_classes import Space
+    from discreet.releases.decoys.synthesis import Splicer, weights
     from discreet.releases.marks.pairing import labels_of, some
 
     generator, released = np.random.default_rng(1), linked.released
@@ -258,11 +257,8 @@ def show_time() -> None:
     """Choosing marks beside 13 million people, once all are counted."""
     import discreet
     from discreet.people import State, counted, generate
-    from discreet.releases.band import Band
-    from discreet.releases.budget import Budget
-    from discreet.releases.laws import DEFAULT
-    from discreet.releases.marks.codebook import Codebook
-    from discreet.releases.marks.pairing import affordable, as_marks, paired
+    from discreet.releases.marks.codebook import DEFAULT, Codebook
+    from discreet.releases.marks.pairing import Band, Budget, affordable, as_marks, paired
 
     policy = discreet.Policy.from_dict(
         {"columns": {**STATE_POLICY["columns"], "race": {"role": "quasi", "hierarchy": {"any": "*"}}}}

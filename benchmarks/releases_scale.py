@@ -41,7 +41,7 @@ def main(sizes: Sequence[int] = SIZES) -> None:
 
 def fewer(codebook: Any, released: Any) -> list[tuple[str, int, float]]:
     """With all pairs, with the riskiest, and with some that are drawn: how many, and the AUC of the intersection."""
-    from discreet.releases.doubt import expected_aucs
+    from discreet.releases.marks.pairing import expected_aucs
 
     marks, half, dice = codebook.marks, len(codebook.marks) // 2, np.random.default_rng(1)
     tried = [("all", np.arange(half))]

@@ -24,10 +24,10 @@ from benchmarks.measure import best_of, run_parts
 from benchmarks.releases_world import World, world
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Ints
-from discreet.releases.evidence import log_e_paths, threshold
 from discreet.releases.marks.codebook import Codebook, Marks
 from discreet.releases.population_link import Linked
 from discreet.releases.tracing.case import Traceable
+from discreet.releases.tracing.evidence import log_e_paths, threshold
 from discreet.releases.tracing.leaks import trace_leak
 
 RECIPIENTS, ALPHA = 20, 1e-3

@@ -16,12 +16,10 @@ from discreet.anonymity import anonymise
 from discreet.kernel import AnyValue, Classes, Coded, Histogram, Mask, Rule, Widths
 from discreet.kernel.arrays import Flags, Ints, Label
 from discreet.people import State, counted, generate
-from discreet.releases.given import Given
-from discreet.releases.laws import DEFAULT, Law
-from discreet.releases.marks.codebook import Codebook, Marks
+from discreet.releases.marks.codebook import DEFAULT, Codebook, Law, Marks
 from discreet.releases.marks.prf import derive
 from discreet.releases.population_link import Linked
-from discreet.releases.tracing.case import Traceable
+from discreet.releases.tracing.case import Given, Traceable
 from discreet.releases.tracing.evidence import binomial
 
 RULES: dict[str, Rule] = {"zip": Mask(5), "sex": AnyValue("Person"), "birth_year": Widths((2, 4, 8))}

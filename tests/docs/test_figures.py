@@ -19,23 +19,12 @@ from discreet.linkage.matching import thresholds
 from discreet.misuse import anomalies
 from discreet.misuse.elicitation import comparisons, joint_fit
 from discreet.people.state import MOST_ZIPS, State
-from discreet.releases import (
-    band,
-    blocks,
-    doubt,
-    evidence,
-    filling,
-    laws,
-    pairing,
-    population_link,
-    recognised,
-    sizes,
-    traced,
-)
-from discreet.releases.budget import UNLUCKY, Budget
-from discreet.releases.decoys import detectability
+from discreet.releases import bait, population_link
+from discreet.releases.decoys import dependencies, detectability, synthesis
+from discreet.releases.marks import codebook, pairing
 from discreet.releases.marks import pairing as mark_pairing
-from discreet.releases.tracing import leaks
+from discreet.releases.marks.pairing import UNLUCKY, Budget
+from discreet.releases.tracing import evidence, leaks, observed_marks, result
 from discreet.risk import combinations
 from discreet.sources import engine
 from discreet.web import Settings
@@ -54,15 +43,15 @@ def stated() -> Iterator[tuple[str, str]]:
     """A page, and words that must stand on it, made from the code."""
     marks = "explain/marks.md"
     assert UNLUCKY == 1e-6
-    yield marks, f"a chance from {band.LEAST_CHANCE} to {band.MOST_CHANCE}"
+    yield marks, f"a chance from {pairing.LEAST_CHANCE} to {pairing.MOST_CHANCE}"
     yield marks, f"the same up to {percent(pairing.TOLERANCE)}"
-    yield marks, f"stay below {doubt.LIMIT} on average"
+    yield marks, f"stay below {pairing.LIMIT} on average"
     yield marks, f"lacks at most {percent(Budget().rows)} of the released rows, in all but one case in a million"
     yield marks, f"more than {100 * Budget().shift:g} percentage points"
     yield marks, f"than {percent(mark_pairing.NEAR)} of the real ones"
-    yield marks, f"({laws.DEFAULT.name.replace('/', ' or ')} unless another law"
-    yield marks, f"some further ones, {filling.WITNESSES:,} at most"
-    yield marks, f"(Cramér's V from {blocks.STRONG})"
+    yield marks, f"({codebook.DEFAULT.name.replace('/', ' or ')} unless another law"
+    yield marks, f"some further ones, {synthesis.WITNESSES:,} at most"
+    yield marks, f"(Cramér's V from {dependencies.STRONG})"
     yield (
         marks,
         f"{detectability.EITHER_WAY} standard errors of the Mann-Whitney statistic times {detectability.TOGETHER}",
@@ -70,11 +59,11 @@ def stated() -> Iterator[tuple[str, str]]:
     yield marks, f"Above {detectability.WARN} and above luck"
     yield marks, f"above {detectability.REFUSE:.2f} and above luck the release is refused"
     yield marks, f"fewer than {mark_pairing.FEWEST_MARKS} marks"
-    yield "explain/decoys.md", f"the {sizes.NEIGHBOURS} released classes"
+    yield "explain/decoys.md", f"the {bait.NEIGHBOURS} released classes"
     yield "explain/decoys.md", f"above {percent(1 / population_link.MOST_UNCOVERED)} of the released people"
     yield "explain/tracing.md", f"{evidence.TRUST} / p | {1 - evidence.TRUST:.2f} / (1 − p)"
-    yield "explain/tracing.md", f"α = {traced.ALPHA} unless you say otherwise"
-    yield "explain/tracing.md", f"to which {percent(recognised.COVERED)} of the rows can be brought"
+    yield "explain/tracing.md", f"α = {result.ALPHA} unless you say otherwise"
+    yield "explain/tracing.md", f"to which {percent(observed_marks.COVERED)} of the rows can be brought"
     yield "explain/tracing.md", f"ranked among {leaks.FINER}N/α dummies"
     limits = "explain/limitations.md"
     wide = f"at most {engine.MOST_COLUMNS:,} columns"

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.releases.ladders import chains_of
-from discreet.releases.laws import DEFAULT
 from discreet.releases.manifest.manifest import Crowd, DecoyCells, Manifest, Settings, fingerprint
-from discreet.releases.marks.codebook import Codebook, Marks
+from discreet.releases.marks.codebook import DEFAULT, Codebook, Marks
 from discreet.releases.population_link import Linked
+from discreet.releases.tracing.case import chains_of
 from tests.releases.world import GATES, POLICY, World
 
 KEY = bytes(range(32))

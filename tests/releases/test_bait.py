@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 
 from discreet.errors import UsageError
 from discreet.kernel import Classes
-from discreet.releases import BaitPlan, Linked, plan_bait
-from discreet.releases.removal import classes_per_recipient, recipients_by_size, recipients_without_removal
+from discreet.releases import BaitPlan, Linked, plan_bait, same_origin
+from discreet.releases.bait import classes_per_recipient, joined_levels, recipients_by_size, recipients_without_removal
+from tests.anonymity.brute import Data
 from tests.examples import examples
+from tests.releases.brute import Town, key
 from tests.releases.samples import state_three
+from tests.releases.strategies import towns
 
 NODE = {"zip": 1, "sex": 0, "birth_year": 2}
 
@@ -215,3 +218,35 @@ def test_what_only_one_of_a_coalition_holds_is_a_decoy_as_often_as_the_paper_say
                 alone = [decoy for look, decoy in zip(copy.tuples, copy.decoy, strict=True) if holders[look] == 1]
                 assert (len(alone), sum(alone)) == (decoys + own, decoys)
                 assert sum(alone) / len(alone) == made.probability_of_decoy(member)
+
+
+def looks(data: Data, node: tuple[int, ...], coarse: tuple[int, ...]) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """What each class of a node becomes at a coarser one."""
+    return {key(person, node): key(person, coarse) for person in data.people}
+
+
+@settings(deadline=None, max_examples=examples(80))
+@given(towns(), st.data())
+def test_it_agrees_with_plain_comparison(town: Town, data: st.DataObject) -> None:
+    nodes = town.data.nodes()
+    left, right = data.draw(st.sampled_from(nodes)), data.draw(st.sampled_from(nodes))
+    top = tuple(map(max, left, right))
+    people, everybody = town.classes()
+    mine, theirs = people.at(left), everybody.at(right)
+    assert tuple(joined_levels(mine, theirs).values()) == top
+    above = set(looks(town.population, right, top).values())
+    raised = looks(town.data, left, top)
+    wanted = [raised[look] in above for look in mine.tuples()]  # type: ignore[index]
+    assert same_origin(mine, theirs).tolist() == wanted
+
+
+@settings(deadline=None, max_examples=examples(40))
+@given(towns(), st.data())
+def test_a_copy_stems_from_itself_however_it_is_generalised(town: Town, data: st.DataObject) -> None:
+    nodes = town.data.nodes()
+    people = town.data.classes()
+    mine, theirs = (people.at(data.draw(st.sampled_from(nodes))) for _ in range(2))
+    assert same_origin(mine, theirs).all()
+    assert same_origin(theirs, mine).all()
+    nobody = theirs.keep(np.zeros(len(theirs), dtype=bool))
+    assert not same_origin(mine, nobody).any()

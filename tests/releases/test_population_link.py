@@ -11,7 +11,7 @@ from discreet.anonymity import anonymise
 from discreet.errors import EmptySource, PopulationError, UsageError
 from discreet.kernel import AnyValue, Classes, Histogram, Mask, Rule, Widths
 from discreet.releases import Linked
-from discreet.releases.feasible import Feasibility
+from discreet.releases.feasibility import Feasibility
 from tests.examples import examples
 from tests.releases.brute import Expected, Town, expected
 from tests.releases.strategies import towns

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.releases import power
-from discreet.releases.laws import DEFAULT, Law
-from discreet.releases.marks.codebook import Marks
+from discreet.releases.marks.codebook import DEFAULT, Law, Marks
 from discreet.releases.power import claims_until_traced, coalition_supported, marks_needed, strategies
 
 NEEDED = {1: (15, 27), 2: (90, 135), 3: (245, 370)}

@@ -5,25 +5,23 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from discreet.releases.bait import BaitPlan, plan_bait
-from discreet.releases.budget import Budget
-from discreet.releases.feasibility import Cell, FeasibilityGrid, feasibility_grid
-from discreet.releases.feasible import Feasibility, feasibility
+from discreet.releases.bait import BaitPlan, plan_bait, same_origin
+from discreet.releases.feasibility import Cell, Feasibility, FeasibilityGrid, feasibility, feasibility_grid
 from discreet.releases.fingerprints import Fingerprints, plan_fingerprints
-from discreet.releases.kinship import same_origin
+from discreet.releases.marks.pairing import Budget
 from discreet.releases.marks.selection import Marking, mark
 from discreet.releases.plan import Plan, plan
 from discreet.releases.population_link import Candidates, Linked
 from discreet.releases.preconditions import Gates
 from discreet.releases.preflight import Preflight
-from discreet.releases.traced import Trace
 from discreet.releases.tracing.case import Traceable
 from discreet.releases.tracing.claims import trace_claims
 from discreet.releases.tracing.leaks import trace_leak
+from discreet.releases.tracing.result import Trace
 
 if TYPE_CHECKING:
     from discreet.releases.delivery.release import Release, release
-    from discreet.releases.opening import Opened, open_release
+    from discreet.releases.delivery.service import Opened, open_release
     from discreet.releases.tracing.trace import trace
 
 __all__ = [
@@ -59,9 +57,9 @@ __all__ = [
 
 # These write into the ledger, so they need the extra `store`, which the others do without.
 _FILES = {
-    "Opened": "opening",
+    "Opened": "delivery.service",
     "Release": "delivery.release",
-    "open_release": "opening",
+    "open_release": "delivery.service",
     "release": "delivery.release",
     "trace": "tracing.trace",
 }

@@ -1,4 +1,4 @@
-"""Bait: decoys riskier than every real person, different ones in every copy (AnonTokens, as published).
+"""Bait (AnonTokens, as published): decoys riskier than any person, different per copy.
 
 It works against an adversary without a list of the population. One who has such a list counts look-alikes himself and
 tells decoys from real classes by their link counts, alone or together with others: `discreet.releases` has marks for
@@ -8,19 +8,18 @@ that. This mode is here because it is published, and because the attacks can be 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.kernel import Classes
+from discreet.kernel import Classes, Column
 from discreet.kernel.arrays import Ints, Label
-from discreet.releases.kinship import same_origin
 from discreet.releases.population_link import Candidates, Linked
-from discreet.releases.removal import classes_kept_alone, classes_per_recipient, deal
-from discreet.releases.sizes import decoy_sizes
 from discreet.wording import fine_percent
 
 DECOYS = 10
@@ -232,3 +231,153 @@ def _shares(classes: Classes, name: str, rows: int) -> dict[Label, float]:
 def _refuse_recipients(recipients: Sequence[str]) -> None:
     if not recipients or len(set(recipients)) < len(recipients):
         raise UsageError("Every recipient is named once.", remedy='For example recipients=["north", "south"].')
+
+
+# Real classes that one copy keeps alone, so that a class which no other copy has need not be a decoy (AnonTokens).
+#
+# For each recipient some classes are chosen and taken out of the copies of all the others (Section 3 of the paper).
+Pool = Callable[[Linked, np.random.Generator], Ints]
+
+
+def _any(linked: Linked, rng: np.random.Generator) -> Ints:
+    """Any released classes."""
+    return rng.permutation(len(linked.released))
+
+
+def _small(linked: Linked, rng: np.random.Generator) -> Ints:
+    """Released classes hardly larger than k, as decoys are."""
+    return rng.permutation(np.flatnonzero(10 * linked.released.sizes <= 11 * linked.k))
+
+
+def _risky(linked: Linked, rng: np.random.Generator) -> Ints:
+    """Released classes of the fewest people in the population first, ties in any order."""
+    shuffled = rng.permutation(np.flatnonzero(linked.links > 0))
+    return shuffled[np.argsort(linked.links[shuffled], kind="stable")]
+
+
+REMOVALS: dict[str, Pool] = {"random": _any, "size": _small, "risk": _risky}
+"""How the classes that one copy keeps alone are chosen."""
+
+
+def classes_per_recipient(budget: float, classes: int, recipients: int) -> int:
+    """Real classes that each copy keeps alone: n_e = floor(b * E_d / N_r).
+
+    Each copy then lacks those of all others, (N_r - 1) * n_e, which is less than the share b of the classes.
+
+    >>> classes_per_recipient(0.05, 1000, 7)
+    7
+    """
+    if not 0 <= budget <= 1:
+        raise UsageError("The removal budget is a share from 0 to 1.", remedy="0.05 means: 5 % of the classes.")
+    return math.floor(Fraction(str(budget)) * classes / _positive(recipients, "recipients"))
+
+
+def recipients_without_removal(candidates: int, decoys: int) -> int:
+    """Recipients who can be given so many decoys each, none in two copies: floor(N_d / n_d).
+
+    >>> recipients_without_removal(50, 8)
+    6
+    """
+    return candidates // _positive(decoys, "decoys")
+
+
+def recipients_by_size(close_to_k: int, removed: int) -> int:
+    """Recipients who can keep so many classes close to k alone, none of them two: floor(K / d).
+
+    >>> recipients_by_size(21, 5)
+    4
+    """
+    return close_to_k // _positive(removed, "removed classes")
+
+
+def classes_kept_alone(linked: Linked, how: str, per_copy: int, copies: int, rng: np.random.Generator) -> list[Ints]:
+    """Places of the released classes that each copy keeps and all others lose."""
+    if how not in REMOVALS:
+        raise UsageError(f"There is no removal named '{how}'.", remedy=f"Choose one of: {', '.join(REMOVALS)}.")
+    pool = REMOVALS[how](linked, rng)
+    if per_copy * copies > len(pool):
+        raise UsageError(
+            f"Removal by {how} finds {len(pool):,} classes, enough for {len(pool) // per_copy:,} copies that keep "
+            f"{per_copy:,} each alone, not for {copies:,}.",
+            remedy="Lower the budget, serve fewer recipients, or remove at random.",
+        )
+    return deal(pool, per_copy, copies, rng)
+
+
+def deal(ranked: Ints, per_copy: int, copies: int, rng: np.random.Generator) -> list[Ints]:
+    """The first of a ranking dealt out in rounds, so that no copy gets all of the best; the order changes each round.
+
+    >>> hands = deal(np.arange(6), 2, 3, np.random.default_rng(1))
+    >>> [sorted(hand // 3) for hand in hands] == [[0, 1]] * 3
+    True
+    """
+    rounds = ranked[: per_copy * copies].reshape(per_copy, copies)
+    dealt = rng.permuted(rounds, axis=1)
+    return [np.sort(dealt[:, copy]) for copy in range(copies)]
+
+
+def _positive(number: int, what: str) -> int:
+    if number < 1:
+        raise UsageError(f"The number of {what} is at least 1.", remedy="Give a whole number from 1 up.")
+    return number
+
+
+# Sizes of decoys that do not stand out: drawn from the released classes whose link counts are nearest.
+#
+# A class of few people in the population has few in the data. A decoy as large as the average class would be noticed, and
+# so would decoys that are all as small as they may be.
+NEIGHBOURS = 25
+"""Released classes among which a size is drawn."""
+
+
+def decoy_sizes(linked: Linked, links: Ints, rng: np.random.Generator) -> Ints:
+    """A size for a decoy of each link count G: that of a released class nearby in ln G, and never more than G.
+
+    >>> from discreet.kernel import Classes
+    >>> people = Classes.of(["zip"], [("1",), ("2",), ("3",)], [3, 4, 90])
+    >>> linked = Linked.at_node(people, people, [0], k=3)
+    >>> decoy_sizes(linked, np.array([3]), np.random.default_rng(1)).tolist()
+    [3]
+    """
+    met = linked.links > 0
+    if not met.any():
+        raise UsageError("No class is released, so no size can be taken from one.", remedy="Allow other limits.")
+    order = np.argsort(linked.links[met], kind="stable")
+    known, sizes = np.log(linked.links[met][order]), linked.released.sizes[met][order]
+    width = min(NEIGHBOURS, len(known))
+    first = np.clip(np.searchsorted(known, np.log(links)) - width // 2, 0, len(known) - width)
+    drawn = [_drawn(sizes[start : start + width], link, rng) for start, link in zip(first, links, strict=True)]
+    return np.array([linked.k if size is None else size for size in drawn], dtype=np.int64)
+
+
+def _drawn(sizes: Ints, most: int, rng: np.random.Generator) -> int | None:
+    """One of the sizes up to `most`: more people than the population has would give the decoy away."""
+    fitting = sizes[sizes <= most]
+    return int(rng.choice(fitting)) if len(fitting) else None
+
+
+# Which classes of two copies stem from the same people, though the copies were generalised differently.
+#
+# Both are generalised to the coarser of their levels, column by column, and compared there.
+def joined_levels(mine: Classes, theirs: Classes) -> dict[str, int]:
+    """The per-column maximum of the levels: the finest node at which both can be compared."""
+    others = theirs.levels
+    return {name: max(level, others[name]) for name, level in mine.levels.items()}
+
+
+def same_origin(mine: Classes, theirs: Classes) -> NDArray[np.bool_]:
+    """For each class of mine, whether some class of theirs may hold the same people.
+
+    >>> from discreet.kernel import Mask
+    >>> fine = Classes.of(["zip"], [("11",), ("12",), ("21",)], rules={"zip": Mask(2)})
+    >>> same_origin(fine, fine.keep(np.array([True, False, False])).at({"zip": 1})).tolist()
+    [True, True, False]
+    """
+    levels = joined_levels(mine, theirs)
+    columns = tuple(Column(column.name, column.hierarchy, levels[column.name]) for column in mine.columns)
+    codes = tuple(
+        column.hierarchy.map(column.level, levels[column.name])[each]
+        for column, each in zip(mine.columns, mine.codes, strict=True)
+    )
+    # Not regrouped: one entry for each class of mine, also where two of them become one.
+    return np.asarray(Classes(columns, codes, mine.sizes).link(theirs) > 0)

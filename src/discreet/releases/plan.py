@@ -1,4 +1,4 @@
-"""Where a release starts: one node for all recipients, beside the population, and what marks it can carry."""
+"""Plan of a release: one node for all recipients, and the marks it carries."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.anonymity import anonymise
+from discreet.anonymity.result import AS_IT_IS, treatment
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.classes import Levels
 from discreet.kernel.notebook import card
-from discreet.releases.laws import Law
 from discreet.releases.manifest.manifest import Settings
+from discreet.releases.marks.codebook import Law
 from discreet.releases.marks.selection import Marking, mark
 from discreet.releases.population_link import Linked
 from discreet.releases.preflight import Preflight
-from discreet.releases.published import columns_by_role, published_columns
 from discreet.sources import Table
 from discreet.wording import fine_percent, percent
 
@@ -187,3 +187,21 @@ def plan(
     marking = mark(node.linked, table, key=NO_SECRET, release="plan", law=chosen, force=force)
     flight = Preflight.of(marking, recipients=recipients, law=chosen)
     return Plan(node, marking, flight, settings, table.published)
+
+
+# The columns that every copy of a release has: their roles, and what is done to them.
+def published_columns(roles: Mapping[str, str], released: Classes) -> dict[str, dict[str, str]]:
+    """For JSON: per column its role and its treatment."""
+    known = {column.name: treatment(column.level, column.hierarchy.height) for column in released.columns}
+    return {name: {"role": role, "treatment": known.get(name, AS_IT_IS)} for name, role in roles.items()}
+
+
+def columns_by_role(roles: Mapping[str, str]) -> str:
+    """The same in words.
+
+    >>> columns_by_role({"zip": "quasi", "age": "quasi", "income": "sensitive"})
+    'zip, age (quasi) and income (sensitive)'
+    """
+    grouped = {role: [name for name in roles if roles[name] == role] for role in dict.fromkeys(roles.values())}
+    *most, last = [f"{', '.join(names)} ({role})" for role, names in grouped.items()]
+    return f"{', '.join(most)} and {last}" if most else last

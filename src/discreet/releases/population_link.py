@@ -1,4 +1,4 @@
-"""An anonymised table beside the population it was drawn from: what every kind of release starts from.
+"""Population link: an anonymised table joined to the population it comes from.
 
 Both are counted by the same columns at the same levels. The people of the population in a class of the data are its
 link count G: among so many an adversary with a list of everybody has to choose.

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernel.arrays import Flags, Floats, Ints
-from discreet.releases.laws import Law
-from discreet.releases.marks.codebook import Marks
+from discreet.releases.marks.codebook import Law, Marks
 
 ALPHA = 1e-3
 POWER = 0.95
@@ -56,7 +55,7 @@ def marks_needed(
 ) -> int | None:
     """Marks with which one of those who collude is named, by the worst of `strategies`; None if it takes more than `most`.
 
-    >>> from discreet.releases.laws import DEFAULT
+    >>> from discreet.releases.marks.codebook import DEFAULT
     >>> 15 <= (marks_needed(DEFAULT, 20, 1) or 0) <= 27
     True
     """

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.releases.decoys.detectability import REFUSE, WARN, either_way
-from discreet.releases.laws import Law
+from discreet.releases.marks.codebook import Law
 from discreet.releases.marks.pairing import FEWEST_MARKS
 from discreet.releases.marks.selection import Marking
 from discreet.releases.power import ALPHA, POWER, claims_until_traced, coalition_supported, marks_needed

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2_contingency
 from scipy.stats.contingency import crosstab
 
-from discreet.releases.blocks import association, associations, blocks, determines
+from discreet.releases.decoys.dependencies import association, associations, blocks, determines
 from discreet.releases.decoys.donors import Column
 
 

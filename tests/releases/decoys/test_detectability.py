@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
-from discreet.releases.boosting import BINS, Forest
-from discreet.releases.decoys.detectability import WARN, Exhibit, Gate, auc, either_way, noise_floor, told
+from discreet.releases.decoys.detectability import BINS, WARN, Exhibit, Forest, Gate, auc, either_way, noise_floor, told
 from discreet.releases.decoys.donors import Column
 
 

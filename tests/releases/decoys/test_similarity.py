@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.releases import alike
-from discreet.releases.alike import NOBODY, Likeness
+from discreet.releases.decoys import similarity
+from discreet.releases.decoys.similarity import NOBODY, Likeness
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 1), st.integers(0, 2)), min_size=1, max_size=12
@@ -27,7 +27,7 @@ def brute(rows: list[tuple[int, ...]], owners: list[int], row: tuple[int, ...], 
 def test_degrees_are_found_by_comparing_all_rows(drawn: list[tuple[int, ...]], asked: tuple[int, ...]) -> None:
     looked_up = compared(drawn, asked)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alike, "MOST_COMBINATIONS", 0)
+        patch.setattr(similarity, "MOST_COMBINATIONS", 0)
         assert compared(drawn, asked) == looked_up
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet.releases.decoys.donors import Column, Donors
-from discreet.releases.decoys.synthesis import Ladder, Splicer
+from discreet.releases.decoys.synthesis import Ladder, Splicer, drawn, in_order
 
 
 def donors(rows: int = 600) -> Donors:
@@ -71,3 +73,17 @@ def test_neighbours_on_a_ladder() -> None:
     rng = np.random.default_rng(1)
     assert {ladder.beside(0, rng) for _ in range(50)} == {1, 3}
     assert {ladder.beside(4, rng) for _ in range(90)} == {1, 3, 5}
+
+
+ODDS = st.lists(st.floats(0.01, 1.0), min_size=1, max_size=7)
+
+
+@given(ODDS, st.integers(0, 1000))
+def test_lots_are_those_that_numpy_draws(odds: list[float], seed: int) -> None:
+    shares = np.array(odds) / np.sum(odds)
+    ours, theirs = np.random.default_rng(seed), np.random.default_rng(seed)
+    for _ in range(3):
+        order = theirs.choice(len(odds), len(odds), replace=False, p=shares)
+        assert in_order(shares.tolist(), ours) == order.tolist()
+        assert drawn(odds, ours) == theirs.choice(len(odds), p=shares)
+    assert ours.random() == theirs.random()

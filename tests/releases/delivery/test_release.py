@@ -19,7 +19,7 @@ from discreet.ledger.keys import Keys
 from discreet.releases import Gates, Release, open_release, plan, release
 from discreet.releases.delivery.repository import STATES
 from discreet.releases.delivery.service import Registry
-from discreet.releases.names import check_names
+from discreet.releases.preconditions import check_names
 from discreet.sources import read
 from discreet.store import Store
 from discreet.store.tables.releases import RELEASE
@@ -269,7 +269,7 @@ def test_a_manifest_that_was_swapped_or_changed_is_refused(world: World, store_u
     other = made(world, store_url, name="autumn")
     old = spring.opened.kept.sealed
     for forged in (other.opened.kept.sealed, old[:-1] + bytes([old[-1] ^ 1]), b"rubbish"):
-        from discreet.releases.sealing import digest
+        from discreet.releases.manifest.serialise import digest
 
         with Store.open(store_url) as opened, opened.writing() as connection:
             connection.execute(

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from discreet.errors import IntegrityError, StoreTooNew, UsageError
 from discreet.kernel import AnyValue, Classes, Dates, Flat, Mask, Rule, Tree, Widths
-from discreet.releases import sealing
 from discreet.releases.manifest import serialise
 from discreet.releases.manifest.manifest import Manifest, fingerprint
+from discreet.releases.manifest.serialise import read_rule, write_rule
 from discreet.releases.marks.codebook import Codebook
-from discreet.releases.rulebook import read_rule, write_rule
 from tests.examples import examples
 from tests.releases.made import KEY, draft
 from tests.releases.world import town
@@ -86,7 +85,7 @@ def test_sealed_bytes_are_the_same_each_time_and_tell_nothing(manifest: Manifest
     assert sealed == manifest.seal(key=KEY)
     assert b"ann" not in sealed
     assert Manifest.unseal(sealed, key=KEY).to_bytes() == manifest.to_bytes()
-    assert sealing.digest(sealed) != sealing.digest(replace(manifest, revision=1).seal(key=KEY))
+    assert serialise.digest(sealed) != serialise.digest(replace(manifest, revision=1).seal(key=KEY))
 
 
 def test_another_key_opens_nothing(manifest: Manifest) -> None:
@@ -96,7 +95,7 @@ def test_another_key_opens_nothing(manifest: Manifest) -> None:
 
 def test_any_changed_byte_is_found(manifest: Manifest) -> None:
     sealed = manifest.seal(key=KEY)
-    start = len(sealing.FORMAT)
+    start = len(serialise.FORMAT)
     for place in [*range(start, start + 60), len(sealed) - 1]:
         forged = bytearray(sealed)
         forged[place] ^= 1
@@ -109,7 +108,7 @@ def test_any_changed_byte_is_found(manifest: Manifest) -> None:
 def test_a_manifest_of_another_version_is_told_from_rubbish(manifest: Manifest) -> None:
     sealed = manifest.seal(key=KEY)
     with pytest.raises(StoreTooNew, match="newer version"):
-        Manifest.unseal(sealing.FAMILY + b"2\n" + sealed[len(sealing.FORMAT) :], key=KEY)
+        Manifest.unseal(serialise.FAMILY + b"2\n" + sealed[len(serialise.FORMAT) :], key=KEY)
     with pytest.raises(IntegrityError, match="no sealed manifest"):
         Manifest.unseal(b"rubbish", key=KEY)
 

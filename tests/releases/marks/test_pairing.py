@@ -2,11 +2,81 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
 
+from discreet.errors import UsageError
+from discreet.kernel import Classes
+from discreet.kernel.arrays import Ints
 from discreet.releases.decoys.detectability import auc
-from discreet.releases.doubt import LIMIT, expected_aucs, undecided
+from discreet.releases.marks.pairing import (
+    LIMIT,
+    UNLUCKY,
+    Band,
+    Budget,
+    ambiguous,
+    chances,
+    closest,
+    expected_aucs,
+    expected_lost,
+    most,
+    undecided,
+    worst_lost,
+)
+from discreet.releases.population_link import Linked
+
+NUMBERS = st.lists(st.integers(1, 60).map(lambda tenths: tenths / 20), max_size=7)
+
+
+def brute(left: tuple[float, ...], right: tuple[float, ...], tolerance: float) -> int:
+    """The size of a largest pairing, by trying everything."""
+
+    @cache
+    def best(place: int, taken: int) -> int:
+        if place == len(left):
+            return 0
+        found = best(place + 1, taken)
+        for other, value in enumerate(right):
+            if not taken >> other & 1 and abs(left[place] - value) <= tolerance + 1e-12:
+                found = max(found, 1 + best(place + 1, taken | 1 << other))
+        return found
+
+    return best(0, 0)
+
+
+def check(pairs: Ints, left: list[float], right: list[float]) -> None:
+    assert len(set(pairs[:, 0].tolist())) == len(pairs) == len(set(pairs[:, 1].tolist()))
+    assert all(abs(left[one] - right[other]) <= 0.1 + 1e-9 for one, other in pairs.tolist())
+
+
+@given(NUMBERS, NUMBERS)
+def test_most_is_a_largest_pairing(left: list[float], right: list[float]) -> None:
+    pairs = most(np.array(left), np.array(right))
+    check(pairs, left, right)
+    assert len(pairs) == brute(tuple(left), tuple(right), 0.1)
+
+
+@given(NUMBERS, NUMBERS)
+def test_closest_leaves_nothing_that_could_be_paired(left: list[float], right: list[float]) -> None:
+    pairs = closest(np.array(left), np.array(right))
+    check(pairs, left, right)
+    free_left = [value for place, value in enumerate(left) if place not in pairs[:, 0]]
+    free_right = [value for place, value in enumerate(right) if place not in pairs[:, 1]]
+    assert not any(abs(one - other) <= 0.1 for one in free_left for other in free_right)
+    assert 2 * len(pairs) >= brute(tuple(left), tuple(right), 0.1)
+
+
+def test_equal_link_counts_are_paired_with_each_other() -> None:
+    """The largest pairing may shift one side against the other; the closest one does not."""
+    left, right = np.log(np.arange(100, 200)), np.log(np.arange(95, 200))
+    pairs = closest(left, right)
+    assert len(pairs) == 100
+    assert np.array_equal(left[pairs[:, 0]], right[pairs[:, 1]])
 
 
 def scene() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -60,3 +130,81 @@ def test_the_fewest_marks_are_kept_whatever_they_tell() -> None:
     assert max(expected_aucs(real, decoys, np.full(20, 0.35), released, 10)) > LIMIT
     assert undecided(real, decoys, np.full(20, 0.35), released, fewest=10) == 10
     assert undecided(real[:3], decoys[:3], np.full(6, 0.35), released, fewest=8) == 3
+
+
+@given(
+    st.lists(st.integers(0, 200_000), min_size=1, max_size=20),
+    st.floats(1e-4, 0.999),
+    st.integers(1, 60),
+)
+def test_chances_are_those_of_the_binomial_law(links: list[int], sampling: float, k: int) -> None:
+    found = chances(np.array(links), sampling=sampling, k=k)
+    np.testing.assert_allclose(found, binom.sf(k - 1, links, sampling), rtol=1e-7, atol=1e-11)
+
+
+def test_a_large_k_where_the_first_terms_are_below_the_least_float() -> None:
+    links = np.array([90_000, 100_000, 110_000])
+    np.testing.assert_allclose(chances(links, sampling=0.01, k=1000), binom.sf(999, links, 0.01), rtol=1e-6)
+
+
+def test_everybody_in_the_data_leaves_nothing_in_doubt() -> None:
+    assert chances(np.array([4, 5]), sampling=1.0, k=5).tolist() == [0.0, 1.0]
+    assert not ambiguous(np.arange(1, 100), sampling=1.0, k=5).any()
+
+
+def test_the_band_has_both_ends() -> None:
+    links = np.arange(1, 2000)
+    chance = binom.sf(4, links, 0.01)
+    assert np.array_equal(ambiguous(links, sampling=0.01, k=5), (chance >= 0.02) & (chance <= 0.85))
+
+
+@pytest.mark.parametrize("subjects", [0, 2])
+def test_suppressed_people_in_a_class_change_nothing(subjects: int) -> None:
+    """If decoys avoided suppressed people, an uncovered decoy would tell that nobody of its class is in the data."""
+    labels = [("a",), ("b",), ("c",), ("d",)]
+    everybody = Classes.of(["zip"], labels, [40, 42, 40, 878])
+    rows = [("a",), ("b",), ("d",)]
+    people = Classes.of(
+        ["zip"], [*rows, *([("c",)] if subjects else [])], [6, 7, 87, *([subjects] if subjects else [])]
+    )
+    band = Band.of(Linked.at_node(people, everybody, {"zip": 0}, k=5))
+    assert (band.real.tolist(), band.free.tolist()) == ([0, 1], [2])
+
+
+MARKS = st.lists(st.tuples(st.integers(1, 9), st.sampled_from([0.2, 0.5, 0.8])), min_size=1, max_size=40)
+
+
+def law_of_losses(sizes: list[int], chances: list[float]) -> np.ndarray:
+    """The chance of losing 0, 1, 2, ... rows."""
+    law = np.ones(1)
+    for size, chance in zip(sizes, chances, strict=True):
+        step = np.zeros(size + 1)
+        step[0], step[size] = chance, 1 - chance
+        law = np.convolve(law, step)
+    return law
+
+
+@given(MARKS)
+def test_fewer_than_one_copy_in_a_million_loses_more(marks: list[tuple[int, float]]) -> None:
+    sizes, chances = [size for size, _ in marks], [chance for _, chance in marks]
+    bound = worst_lost(np.array(sizes), np.array(chances))
+    for count in range(1, len(marks) + 1):
+        law = law_of_losses(sizes[:count], chances[:count])
+        assert law[int(np.floor(bound[count - 1])) + 1 :].sum() <= UNLUCKY * (1 + 1e-9)
+    assert (np.diff(bound) >= -1e-9).all()
+    law = law_of_losses(sizes, chances)
+    assert expected_lost(np.array(sizes), np.array(chances)) == pytest.approx(np.dot(law, np.arange(len(law))))
+
+
+def test_the_budget_takes_as_many_pairs_as_fit() -> None:
+    sizes, chances = np.full(1000, 6), np.full(1000, 0.35)
+    count = Budget().pairs(sizes, chances, released=30_000)
+    bound = worst_lost(sizes, chances)
+    assert bound[count - 1] <= 1500 < bound[count]
+    assert 250 < count < 1500 / (6 * 0.65)
+
+
+@pytest.mark.parametrize("given", [{"rows": 0.0}, {"shift": 1.0}])
+def test_a_budget_is_a_share(given: dict[str, float]) -> None:
+    with pytest.raises(UsageError):
+        Budget(**given)

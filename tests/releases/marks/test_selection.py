@@ -14,15 +14,11 @@ import discreet
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes
 from discreet.policy import Policy
-from discreet.releases.band import ambiguous
-from discreet.releases.bias import other_shifts
-from discreet.releases.budget import Budget
-from discreet.releases.closeness import Space
 from discreet.releases.decoys.detectability import Exhibit, Gate, told
-from discreet.releases.laws import DEFAULT
-from discreet.releases.marks.codebook import Codebook
-from discreet.releases.marks.pairing import NEAR, Pairs
-from discreet.releases.marks.selection import mark
+from discreet.releases.decoys.nearest_classes import Space
+from discreet.releases.marks.codebook import DEFAULT, Codebook
+from discreet.releases.marks.pairing import NEAR, Budget, Pairs, ambiguous
+from discreet.releases.marks.selection import mark, other_shifts
 from discreet.releases.population_link import Linked
 from discreet.releases.preflight import Preflight
 from tests.releases import marked

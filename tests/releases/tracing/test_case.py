@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernel import AnyValue, Classes, Flat, Mask, Rule, Tree, Widths
-from discreet.releases.ladders import NOWHERE, STRANGER, Ladder, chains_of
+from discreet.releases.tracing.case import NOWHERE, STRANGER, Ladder, chains_of
 
 ZIPS = ["43001", "43002", "43101", "55001"]
 YEARS = ["1960", "1961", "1963", "1971"]

@@ -16,15 +16,14 @@ from hypothesis import strategies as st
 
 from discreet.errors import ColumnError, SourceNotFound, UsageError
 from discreet.kernel.arrays import Label
-from discreet.releases.evidence import log_e_values
-from discreet.releases.laws import DEFAULT
-from discreet.releases.marks.codebook import Codebook
+from discreet.releases.marks.codebook import DEFAULT, Codebook
 from discreet.releases.marks.prf import derive
 from discreet.releases.population_link import Linked
-from discreet.releases.traced import Trace
 from discreet.releases.tracing.case import Traceable
 from discreet.releases.tracing.claims import trace_claims
+from discreet.releases.tracing.evidence import log_e_values
 from discreet.releases.tracing.leaks import trace_leak
+from discreet.releases.tracing.result import Trace
 from tests.examples import examples
 
 Rows = list[dict[str, Label]]

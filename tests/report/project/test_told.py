@@ -93,7 +93,7 @@ def test_a_user_near_and_above_her_limit(mine: Path) -> None:
 
 
 def test_a_trace_that_accuses_somebody_needs_attention(mine: Path) -> None:
-    from discreet.releases.opening import open_release, record_trace
+    from discreet.releases.delivery.service import open_release, record_trace
 
     with open_ledger(mine.parent / "store.db") as ledger:
         said = {"kind": "claims", "source": "claims.csv", "accused": "west-clinic", "alpha": "0.001", "recipients": 3}

@@ -62,7 +62,7 @@ def command(
       discreet release attack people.csv --policy policy.toml --population register.parquet --mode marks --json
     """
     from discreet.releases.attacks import play
-    from discreet.releases.laws import Law
+    from discreet.releases.marks.codebook import Law
     from discreet.releases.population_link import Linked
 
     policy, chosen = Policy.load(policy_file), Law.parse(law)

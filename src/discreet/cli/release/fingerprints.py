@@ -11,7 +11,7 @@ from discreet.cli import console
 from discreet.errors import UsageError
 from discreet.policy import Policy
 from discreet.releases import Fingerprints, plan_fingerprints
-from discreet.releases.published import columns_by_role
+from discreet.releases.plan import columns_by_role
 from discreet.sources import Table, read
 from discreet.wording import brief_percent
 

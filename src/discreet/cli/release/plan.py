@@ -59,7 +59,7 @@ def _number(recipients: str) -> int:
     """How many, said as a number or by naming them."""
     if recipients.isdecimal() and int(recipients) > 0:
         return int(recipients)
-    from discreet.releases.names import check_names
+    from discreet.releases.preconditions import check_names
 
     if recipients.isdecimal() or recipients.startswith("-"):
         raise UsageError("A release has at least one recipient.", remedy="Say how many: --recipients 20")

@@ -24,8 +24,8 @@ def command(release_name: str, version: int | None, address: str | None, as_json
     Example:
       discreet release show spring --store store.db
     """
-    from discreet.releases.opening import open_release
-    from discreet.releases.published import columns_by_role, published_columns
+    from discreet.releases.delivery.service import open_release
+    from discreet.releases.plan import columns_by_role, published_columns
 
     opened = open_release(release_name, address, version=version)
     manifest, kept = opened.manifest, opened.kept

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from discreet.cli import console
-from discreet.releases.published import columns_by_role
+from discreet.releases.plan import columns_by_role
 
 if TYPE_CHECKING:
     from discreet.releases.delivery.copies import Delivered

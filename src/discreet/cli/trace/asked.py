@@ -14,7 +14,7 @@ from discreet.cli import console
 from discreet.cli.ledger import store_option
 
 if TYPE_CHECKING:
-    from discreet.releases.traced import Trace
+    from discreet.releases.tracing.result import Trace
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -1,31 +1,288 @@
-"""All attacks, run by a custodian who knows the truth against adversaries who do not."""
+"""Attack suite: counting, joining, layout and classifiers, scored against the truth."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from discreet.kernel.arrays import Flags, Floats, Ints, Label
-from discreet.releases.attacks import counting, fitting, joining, layout
-from discreet.releases.attacks.held import Adversary
-from discreet.releases.decoys.detectability import EITHER_WAY, auc, either_way, noise_floor
+from discreet.kernel import Classes
+from discreet.kernel.arrays import Flags, Floats, Ints, Label, pack
+from discreet.kernel.hierarchy import text
+from discreet.releases.decoys.detectability import EITHER_WAY, Exhibit, auc, either_way, noise_floor, rated
+from discreet.releases.decoys.donors import Column, Donors, neighbours
+from discreet.releases.decoys.nearest_classes import Space
+from discreet.releases.decoys.similarity import Likeness
+from discreet.releases.decoys.synthesis import Splicer, weights
+from discreet.releases.marks.pairing import chances, some
+from discreet.sources.rows import fetch
+from discreet.sources.table import Table
+
+
+# Attacks by counting: what the population list and the sizes of classes say. Higher scores mean rather a decoy.
+def link_count(adversary: Adversary, asked: Ints) -> Floats:
+    """Classes of few people in the population are suspect: so few should hardly have been released."""
+    return -adversary.links[asked].astype(np.float64)
+
+
+def size(adversary: Adversary, asked: Ints) -> Floats:
+    """Small classes are suspect."""
+    return -adversary.own.sizes[asked].astype(np.float64)
+
+
+def over_sampling(adversary: Adversary, asked: Ints) -> Floats:
+    """Classes with more rows than their share of the population should have given are suspect."""
+    expected = np.maximum(adversary.links[asked] * adversary.sampling, 1e-9)
+    return np.asarray(adversary.own.sizes[asked] / expected)
+
+
+def intersection(adversary: Adversary, asked: Ints) -> Floats:
+    """Classes that others do not have are suspect, and among them those of few people in the population."""
+    others = [set(copy.labels) for copy in adversary.copies[1:]]
+    labels = adversary.own.labels
+    lacking = np.array(
+        [sum(labels[place] not in held for held in others) for place in asked.tolist()], dtype=np.float64
+    )
+    links = adversary.links[asked]
+    return lacking + 1 / (2.0 + links)
+
+
+# The attack by classifier: an adversary who knows how decoys are made makes some himself, and learns to tell them.
+#
+# He takes classes that are surely real, since they are too large to be in doubt, makes up a decoy for each from its
+# neighbours, trains on both, and rates the classes in doubt.
+TAUGHT = 100
+"""Surely real classes that he learns from, at most."""
+SURE = 0.95
+"""The chance of being released from which on he takes a class to be real."""
+_SEED = 20_211  # any: the adversary's dice are his own
+
+
+def classifier(adversary: Adversary, asked: Ints) -> Floats:
+    """How like self-made decoys each class in doubt is."""
+    own = adversary.own
+    chance = chances(adversary.links, sampling=adversary.sampling, k=adversary.k)
+    sure = np.flatnonzero(chance > SURE)
+    if not own.others or len(sure) < 20:
+        return np.zeros(len(asked))
+    generator = np.random.default_rng(_SEED)
+    lessons = sure[np.argsort(adversary.links[sure], kind="stable")][:TAUGHT]
+    made = _made_up(own, lessons, np.setdiff1d(sure, lessons), generator)
+    exhibit = _exhibit(own, asked, lessons, made)
+    return rated(exhibit, learn=np.arange(len(exhibit.decoy)) >= len(asked))[: len(asked)]
+
+
+def _classes(own: Holding) -> Classes:
+    """The classes of a copy, as anybody can count them."""
+    counted = Classes.of(own.quasi, own.labels, own.sizes.tolist())
+    place = {label: number for number, label in enumerate(counted.tuples())}
+    return some(counted, np.array([place[label] for label in own.labels], dtype=np.int64))
+
+
+def _made_up(own: Holding, lessons: Ints, givers: Ints, generator: np.random.Generator) -> list[list[object]]:
+    """Decoys in the place of real classes, of rows from other classes: cells by column."""
+    classes = _classes(own)
+    donors = Donors(own.others, own.owners[own.grouped_rows])
+    givers = givers if len(givers) else lessons
+    given = some(classes, givers)
+    space, splicer = Space(given, weights(classes, donors)), Splicer.of(donors)
+    near = neighbours(space, some(classes, lessons), own.sizes[lessons], generator)
+    none = np.zeros((int(own.sizes.max()), len(own.others)), dtype=bool)
+    rows = [np.zeros((0, len(own.others)), dtype=np.int64)]
+    for lesson, places in zip(lessons.tolist(), near, strict=True):
+        pool = np.concatenate([own.rows_of(place) for place in givers[places].tolist()])
+        size = int(own.sizes[lesson])
+        rows.append(splicer.rows(pool, size, none[:size], generator))
+    made = np.concatenate(rows)
+    return [[column.cells[row] for row in made[:, place].tolist()] for place, column in enumerate(own.others)]
+
+
+def _exhibit(own: Holding, asked: Ints, lessons: Ints, made: list[list[object]]) -> Exhibit:
+    """The classes in doubt, the real ones he learns from, and the decoys he made of them, in this order."""
+    shown = np.concatenate([asked, lessons])
+    rows = np.concatenate([own.rows_of(place) for place in shown.tolist()])
+    sizes = np.concatenate([own.sizes[shown], own.sizes[lessons]])
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    labels = [own.labels[place] for place in [*shown.tolist(), *lessons.tolist()]]
+    quasi = [
+        Column.of(name, [labels[owner][place] for owner in owners.tolist()]) for place, name in enumerate(own.quasi)
+    ]
+    others = [
+        Column.of(column.name, [*(column.cells[row] for row in rows.tolist()), *cells])
+        for column, cells in zip(own.others, made, strict=True)
+    ]
+    decoy = np.arange(len(sizes)) >= len(shown)
+    return Exhibit([*quasi, *others], owners, decoy)
+
+
+# Attacks by joining classes on what their rows hold: copied rows meet the rows they were taken from.
+def duplicates(adversary: Adversary, asked: Ints) -> Floats:
+    """The share of a class's rows that equal exactly one row of the rest of the copy in all other columns."""
+    own = adversary.own
+    if not own.others:
+        return np.zeros(len(asked))
+    keys, _ = pack([column.codes for column in own.others], [column.distinct for column in own.others], len(own.owners))
+    _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    pair = counts[places.reshape(-1)] == 2
+    return np.array([float(pair[own.rows_of(place)].mean()) for place in asked.tolist()])
+
+
+def tuple_join(adversary: Adversary, asked: Ints) -> Floats:
+    """How much the rows of a class have in common with the row of another class that is most like them.
+
+    Rare values count more than common ones: who shares them shares an origin.
+    """
+    own = adversary.own
+    if not own.others:
+        return np.zeros(len(asked))
+    cells = np.stack([column.codes for column in own.others], axis=1)
+    shared = [own.likeness.surprises(cells[rows], but=np.full(len(rows), place)) for place, rows in _rows(own, asked)]
+    return np.array([float(one.mean()) for one in shared])
+
+
+def _rows(own: Holding, asked: Ints) -> Iterator[tuple[int, Ints]]:
+    for place in asked.tolist():
+        yield place, own.rows_of(place)
+
+
+# Attacks on the file itself: where rows stand, and how they are numbered. Higher scores mean rather a decoy.
+def order(adversary: Adversary, asked: Ints) -> Floats:
+    """Rows that were put in later may stand later, or together: the mean place of a class."""
+    own = adversary.own
+    return np.asarray(_mean(np.arange(len(own.owners), dtype=np.float64), own.owners, len(own.labels))[asked])
+
+
+def standing_together(adversary: Adversary, asked: Ints) -> Floats:
+    """Rows that were put in at once may stand together: how near the rows of a class are to each other."""
+    own = adversary.own
+    places = np.arange(len(own.owners), dtype=np.float64)
+    mean = _mean(places, own.owners, len(own.labels))
+    spread = _mean(np.abs(places - mean[own.owners]), own.owners, len(own.labels))
+    return np.asarray(-spread[asked])
+
+
+def row_numbers(adversary: Adversary, asked: Ints) -> Floats:
+    """Rows that were put in later may have later numbers; all equal where the file has none."""
+    own = adversary.own
+    numbers = _numbers(own.ids) if own.ids is not None else np.zeros(len(own.owners))
+    return np.asarray(_mean(numbers, own.owners, len(own.labels))[asked])
+
+
+def _numbers(ids: object) -> Floats:
+    """Row numbers as numbers, or by their order where they are none."""
+    spelt = [text(one) or "" for one in ids]  # type: ignore[attr-defined]
+    try:
+        return np.array([float(one) for one in spelt])
+    except ValueError:
+        return np.argsort(np.argsort(np.array(spelt), kind="stable"), kind="stable").astype(np.float64)
+
+
+def _mean(values: Floats, owners: Ints, classes: int) -> Floats:
+    return np.asarray(np.bincount(owners, weights=values, minlength=classes) / np.bincount(owners, minlength=classes))
+
+
+# What an adversary has: one copy or several, a list of the population, and what everybody may know about the release.
+@dataclass(frozen=True, eq=False)
+class Holding:
+    """One copy as its recipient sees it: rows in their order."""
+
+    quasi: tuple[str, ...]
+    cells: Mapping[str, Sequence[Any]]
+    """All columns of the file but its row numbers."""
+    ids: Sequence[Any] | None = None
+    """The row numbers, where the file has them."""
+
+    @classmethod
+    def read(cls, table: Table, quasi: Sequence[str], *, row_ids: str | None = None) -> Holding:
+        """A copy that was delivered, its rows in the order of the file."""
+        found = fetch(table, table.columns)
+        cells = {name: [coded.values[code] for code in coded.codes.tolist()] for name, coded in found.items()}
+        ids = cells.pop(row_ids) if row_ids is not None else None
+        return cls(tuple(quasi), cells, ids)
+
+    @cached_property
+    def _grouped(self) -> tuple[list[tuple[Label, ...]], Ints]:
+        index: dict[tuple[Label, ...], int] = {}
+        rows = zip(*(self.cells[name] for name in self.quasi), strict=True)
+        owners = np.array([index.setdefault(row, len(index)) for row in rows], dtype=np.int64)
+        return list(index), owners
+
+    @property
+    def labels(self) -> list[tuple[Label, ...]]:
+        """The classes, in the order in which they come up."""
+        return self._grouped[0]
+
+    @property
+    def owners(self) -> Ints:
+        """The class of each row."""
+        return self._grouped[1]
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Rows per class."""
+        return np.bincount(self.owners, minlength=len(self.labels))
+
+    @cached_property
+    def grouped_rows(self) -> Ints:
+        """The rows, class by class."""
+        return np.argsort(self.owners, kind="stable")
+
+    @cached_property
+    def others(self) -> tuple[Column, ...]:
+        """The columns that are no quasi-identifiers, with the rows class by class."""
+        order = self.grouped_rows.tolist()
+        names = [name for name in self.cells if name not in self.quasi]
+        return tuple(Column.of(name, [self.cells[name][row] for row in order]) for name in names)
+
+    @cached_property
+    def likeness(self) -> Likeness:
+        """How like rows are to each other, with the rows class by class."""
+        return Likeness.of([column.codes for column in self.others], self.owners[self.grouped_rows])
+
+    def rows_of(self, place: int) -> Ints:
+        """Where the rows of a class stand when rows stand class by class."""
+        stop = int(self.sizes[: place + 1].sum())
+        return np.arange(stop - int(self.sizes[place]), stop)
+
+
+@dataclass(frozen=True, eq=False)
+class Adversary:
+    """Somebody with copies and a list of the population; his own copy comes first."""
+
+    copies: tuple[Holding, ...]
+    population: Classes
+    """Everybody, counted by the quasi-identifiers as they are published."""
+    k: int
+    sampling: float
+
+    @property
+    def own(self) -> Holding:
+        """His own copy, whose classes he rates."""
+        return self.copies[0]
+
+    @cached_property
+    def links(self) -> Ints:
+        """How many people of the population are in each class of his own copy."""
+        names = self.own.quasi
+        return self.population.project(names).lookup(self.own.labels)
+
 
 Rate = Callable[[Adversary, Ints], Floats]
 
 ATTACKS: Mapping[str, tuple[Rate, int]] = {
-    "link count": (counting.link_count, 1),
-    "size": (counting.size, 1),
-    "over-sampling": (counting.over_sampling, 1),
-    "order": (layout.order, 1),
-    "standing together": (layout.standing_together, 1),
-    "row numbers": (layout.row_numbers, 1),
-    "duplicates": (joining.duplicates, 1),
-    "tuple join": (joining.tuple_join, 1),
-    "classifier": (fitting.classifier, 1),
-    "intersection": (counting.intersection, 2),
+    "link count": (link_count, 1),
+    "size": (size, 1),
+    "over-sampling": (over_sampling, 1),
+    "order": (order, 1),
+    "standing together": (standing_together, 1),
+    "row numbers": (row_numbers, 1),
+    "duplicates": (duplicates, 1),
+    "tuple join": (tuple_join, 1),
+    "classifier": (classifier, 1),
+    "intersection": (intersection, 2),
 }
 """By name: how it rates classes, and how many copies it needs."""
 TARGET = 0.60

@@ -1,4 +1,4 @@
-"""The gate: can a classifier that has seen some decoys tell others from real classes by what their rows hold?
+"""Detectability test: can a gradient-boosted classifier distinguish decoys from real classes?
 
 It learns row by row from classes whose kind it knows, and is asked about classes it has not seen. A row is seen with
 its quasi-identifiers, its other columns, and what its class looks like as a whole.
@@ -12,10 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.kernel.arrays import Flags, Floats, Ints
-from discreet.releases.boosting import BINS, Bins, Forest
-from discreet.releases.decoys.donors import Column
+from discreet.releases.decoys.donors import Column, Donors
+from discreet.releases.decoys.similarity import NOBODY
+from discreet.releases.decoys.synthesis import DecoyRows
+from discreet.releases.marks.pairing import Pairs, labels_of
+from discreet.releases.population_link import Linked
 
 FOLDS = 5
 WARN = 0.65
@@ -166,3 +170,122 @@ def _cut(values: Floats) -> Bins:
     if len(distinct) > BINS:
         distinct = np.unique(np.quantile(values, np.linspace(0, 1, BINS)))
     return np.minimum(np.searchsorted(distinct, values), BINS - 1).astype(np.int32)
+
+
+# What the classifier of the gate is shown: the rows of real marks and of decoys, and how alike they are to others.
+def exhibit(linked: Linked, donors: Donors, pairs: Pairs, decoys: DecoyRows) -> Exhibit:
+    """Real marks first, then decoys; `decoys` are placed by the number of their pair."""
+    half, rows = len(pairs), [donors.rows[place] for place in pairs.real.tolist()]
+    real = np.concatenate(rows)
+    owners = np.concatenate([np.repeat(np.arange(half), [len(one) for one in rows]), decoys.places + half])
+    labels = [*labels_of(linked.released, pairs.real), *labels_of(linked.population, pairs.free)]
+    quasi = [
+        Column.of(name, [labels[owner][place] for owner in owners.tolist()])
+        for place, name in enumerate(linked.released.names)
+    ]
+    others = [
+        Column.of(column.name, [*(column.cells[row] for row in real.tolist()), *decoys.columns[column.name]])
+        for column in donors.columns
+    ]
+    alike = Column.of("alike", degrees(donors, real, decoys).tolist())
+    return Exhibit([*quasi, *others, alike], owners, np.repeat([False, True], half))
+
+
+def degrees(donors: Donors, real: Ints, decoys: DecoyRows) -> Ints:
+    """How like each row is to the row of another class that is most like it: real rows, then decoys."""
+    likeness = donors.likeness
+    made = zip(*(_codes(column, decoys) for column in donors.columns), strict=True)
+    return np.concatenate([likeness.degrees(real), np.array([likeness.degree(row) for row in made], dtype=np.int64)])
+
+
+def _codes(column: Column, decoys: DecoyRows) -> list[int]:
+    """The codes of the decoys' cells among the donors."""
+    known = dict(zip(map(repr, column.cells), column.codes.tolist(), strict=True))
+    return [known.get(repr(cell), NOBODY) for cell in decoys.columns[column.name]]
+
+
+# A small gradient-boosted forest on binned columns, so that the gate needs nothing beyond numpy.
+BINS = 32
+Bins = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much the forest learns."""
+
+    trees: int = 60
+    depth: int = 3
+    rate: float = 0.15
+    smoothing: float = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Splits level by level; a node that is not split sends everybody to the left."""
+
+    features: list[NDArray[np.int64]]
+    cuts: list[NDArray[np.int64]]
+    leaves: Floats
+
+    def scores(self, bins: Bins) -> Floats:
+        """What the tree adds for each row."""
+        node = np.zeros(len(bins), dtype=np.int64)
+        rows = np.arange(len(bins))
+        for features, cuts in zip(self.features, self.cuts, strict=True):
+            node = 2 * node + (bins[rows, features[node]] > cuts[node])
+        found: Floats = self.leaves[node]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """The sum of its trees is the logarithm of the odds."""
+
+    trees: list[Tree]
+
+    @classmethod
+    def grown(cls, bins: Bins, truth: Flags, settings: Settings | None = None) -> Forest:
+        """Learn from rows whose columns are whole numbers below `BINS`."""
+        settings = settings or Settings()
+        scores, wanted, trees = np.zeros(len(bins)), truth.astype(np.float64), []
+        for _ in range(settings.trees):
+            chance = 1 / (1 + np.exp(-scores))
+            tree = _grown(bins, chance - wanted, chance * (1 - chance), settings)
+            scores = scores + tree.scores(bins)
+            trees.append(tree)
+        return cls(trees)
+
+    def scores(self, bins: Bins) -> Floats:
+        """The logarithm of the odds of each row."""
+        return np.asarray(sum((tree.scores(bins) for tree in self.trees), np.zeros(len(bins))))
+
+
+def _grown(bins: Bins, slope: Floats, curve: Floats, settings: Settings) -> Tree:
+    node, every = np.zeros(len(bins), dtype=np.int64), np.arange(len(bins))
+    columns = np.ascontiguousarray(bins.T)
+    all_features, all_cuts = [], []
+    for level in range(settings.depth):
+        features, cuts = _best(columns, node, 2**level, slope, curve, settings)
+        node = 2 * node + (bins[every, features[node]] > cuts[node])
+        all_features.append(features)
+        all_cuts.append(cuts)
+    pull = np.bincount(node, weights=slope, minlength=2**settings.depth)
+    weight = np.bincount(node, weights=curve, minlength=2**settings.depth)
+    return Tree(all_features, all_cuts, -settings.rate * pull / (weight + settings.smoothing))
+
+
+def _best(
+    columns: Bins, node: NDArray[np.int64], nodes: int, slope: Floats, curve: Floats, settings: Settings
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Per node the column and the last bin on the left by which the loss falls most."""
+    first, length = node * BINS, nodes * BINS
+    pull, weight = np.zeros((2, nodes, len(columns), BINS))
+    for place, column in enumerate(columns):
+        cells = first + column
+        pull[:, place] = np.bincount(cells, weights=slope, minlength=length).reshape(nodes, BINS)
+        weight[:, place] = np.bincount(cells, weights=curve, minlength=length).reshape(nodes, BINS)
+    left, left_weight = pull.cumsum(axis=2), weight.cumsum(axis=2)
+    right, right_weight = left[:, :, -1:] - left, left_weight[:, :, -1:] - left_weight
+    gain = left**2 / (left_weight + settings.smoothing) + right**2 / (right_weight + settings.smoothing)
+    best = gain.reshape(nodes, -1).argmax(axis=1)
+    return best // BINS, best % BINS

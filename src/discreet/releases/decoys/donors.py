@@ -1,4 +1,4 @@
-"""Real rows of released classes, near each decoy, from which its rows are put together."""
+"""Donor rows of released classes near each decoy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ import numpy as np
 
 from discreet.kernel import Classes, Recoding
 from discreet.kernel.arrays import Flags, Floats, Ints
-from discreet.releases.alike import Likeness
-from discreet.releases.closeness import Space
-from discreet.releases.decoys.nearest_classes import DIGITS
+from discreet.releases.decoys.nearest_classes import DIGITS, Space
+from discreet.releases.decoys.similarity import Likeness
 from discreet.sources.rows import rows_of
 from discreet.sources.table import Table
 

@@ -1,4 +1,4 @@
-"""Numbers and dates that hardly anybody shares: repeated in a decoy they would lead to the one row they were taken from.
+"""Perturbation of near-unique numbers and dates, rounded as the column is.
 
 Such a value is replaced by another one between its neighbours, on the same grid: hundreds stay hundreds, days stay days.
 """

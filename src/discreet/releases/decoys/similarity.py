@@ -1,4 +1,4 @@
-"""Which combinations of cells occur among rows, and how often: what a row shares with others without comparing it with each.
+"""Similarity of a row to the nearest row of another class, by shared cells.
 
 The most that any row shares with given codes is the best of all combinations of columns in which some row agrees with
 them. With few columns there are few combinations, however many rows there are.
@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernel.arrays import Ints
+from discreet.kernel.arrays import Floats, Ints
 
 Codes = NDArray[np.int32]
 SEVERAL = -1
@@ -123,3 +123,137 @@ class Agreements:
         start, stop = np.searchsorted(self.owners, [owner, owner + 1])
         agree = [codes[start:stop] == row[last] for last, codes in enumerate(self.columns) if place >> last & 1]
         return int(np.logical_and.reduce(agree).sum())
+
+
+# Which rows hold each value: what a row shares with others by looking at those that share its rarest cells.
+#
+# For tables of many columns, where there are too many combinations of cells to know them all. Rows that share none of the
+# rarest cells can share the others at most, which is little; so mostly a few rows are looked at, and what is found is what
+# comparing all of them would find.
+_ROUNDING = 1 + 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Holders:
+    """The rows in the order of their values, column by column."""
+
+    cells: Codes
+    """One row per column."""
+    owners: Ints
+    orders: Sequence[Ints]
+    starts: Sequence[list[int]]
+    """Where the rows of each value begin, and where the last ones end."""
+
+    @classmethod
+    def of(cls, columns: Sequence[Codes], owners: Ints) -> Holders:
+        """From the codes of each column and the class of each row."""
+        orders = [np.argsort(codes, kind="stable") for codes in columns]
+        starts = [[0, *np.cumsum(np.bincount(codes)).tolist()] for codes in columns]
+        return cls(np.stack(columns), owners, orders, starts)
+
+    def _rarest(self, row: Sequence[int]) -> list[tuple[int, Ints]]:
+        """The columns whose cell some row holds, with these rows, the rarest first."""
+        found = []
+        for place, (code, starts) in enumerate(zip(row, self.starts, strict=True)):
+            if 0 <= code < len(starts) - 1:
+                found.append((place, self.orders[place][starts[code] : starts[code + 1]]))
+        return sorted(found, key=lambda cell: len(cell[1]))
+
+    def degree(self, row: Sequence[int], *, but: int | None = None) -> int:
+        """Twice the most cells that any row of a class other than `but` shares, one less if several rows share as many."""
+        cells, most, met = self._rarest(row), 0, set[int]()
+        asked = np.array(row, dtype=np.int32)[:, None]
+        for done, (_, rows) in enumerate(cells):
+            if len(cells) - done < most:
+                break
+            shared = np.add.reduce(self.cells[:, rows] == asked, axis=0, dtype=np.int16)
+            if but is not None:
+                shared[self.owners[rows] == but] = 0
+            top = int(shared.max(initial=0))
+            met = met if top <= most else set()
+            most = max(top, most)
+            met |= set(rows[shared == most][:2].tolist())
+        return 2 * most - int(most > 0 and len(met) > 1)
+
+    def surprises(self, rows: Ints, worth: NDArray[np.float32], but: Ints | None) -> Iterator[float]:
+        """The most that any row of another class than that in `but` shares with each row, by what each cell is worth."""
+        classes = [None] * len(rows) if but is None else but.tolist()
+        for row, counts, owner in zip(rows.tolist(), worth, classes, strict=True):
+            yield self._most(row, counts, owner)
+
+    def _most(self, row: Sequence[int], worth: NDArray[np.float32], but: int | None) -> float:
+        cells, best, asked = self._rarest(row), 0.0, np.array(row, dtype=np.int32)[:, None]
+        left = float(sum(worth[place] for place, _ in cells))
+        for place, rows in cells:
+            if best >= left * _ROUNDING:
+                break
+            shared = np.add.reduce(worth[:, None] * (self.cells[:, rows] == asked), axis=0)
+            if but is not None:
+                shared[self.owners[rows] == but] = 0
+            best, left = max(best, float(shared.max(initial=0))), left - float(worth[place])
+        return best
+
+
+# How like a row is to the row of another class that is most like it: what gives a copied row away.
+#
+# To share many cells with a single row tells more than to share them with many rows, who then have common values.
+NOBODY = -1
+"""The code of a value that no row holds."""
+MOST_COLUMNS = 6
+MOST_COMBINATIONS = 1 << 21
+"""Columns, and combinations of their values, up to which all combinations are looked up: some 200 MB of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Likeness:
+    """Rows, column by column, in which the one most like another row is looked for."""
+
+    columns: tuple[NDArray[np.int32], ...]
+    owners: Ints
+    """The class of each row; classes stand together."""
+
+    @classmethod
+    def of(cls, columns: Sequence[Ints], owners: Ints) -> Likeness:
+        """From the codes of each column; rows are in the order of their classes."""
+        return cls(tuple(np.ascontiguousarray(codes, dtype=np.int32) for codes in columns), owners)
+
+    def degree(self, row: Sequence[int], *, but: int | None = None) -> int:
+        """Twice the most cells that any row shares with the given codes, one less if several rows share as many.
+
+        Rows of the class `but` are left out.
+
+        >>> rows = Likeness.of([np.array([0, 0, 1]), np.array([5, 6, 7])], np.array([0, 1, 1]))
+        >>> rows.degree([0, 6]), rows.degree([0, 7]), rows.degree([0, 6], but=1)
+        (4, 1, 2)
+        """
+        return self._index.degree(row, but=but)
+
+    @cached_property
+    def _index(self) -> Agreements | Holders:
+        few = len(self.columns) <= MOST_COLUMNS
+        found = Agreements.of(self.columns, self.owners, most=MOST_COMBINATIONS) if few else None
+        return Holders.of(self.columns, self.owners) if found is None else found
+
+    def surprises(self, rows: Ints, *, but: Ints | None = None) -> Floats:
+        """The most that any row has in common with each row of codes, a value counting the more the fewer rows hold it.
+
+        A value that one row in n holds counts ln n. Rows of the class in `but`, one per row of codes, are left out.
+        """
+        weights, starts = self._weights
+        worth = np.where(rows == NOBODY, np.float32(0), weights[starts + np.maximum(rows, 0)])
+        return np.fromiter(self._index.surprises(rows, worth, but), dtype=np.float64, count=len(rows))
+
+    @cached_property
+    def _weights(self) -> tuple[NDArray[np.float32], Ints]:
+        """What each value counts, column after column, and where the values of each column begin."""
+        people = max(len(self.owners), 1)
+        found = [np.log(people / np.maximum(np.bincount(codes), 1)).astype(np.float32) for codes in self.columns]
+        starts = np.cumsum([0, *(len(weights) for weights in found)])[:-1]
+        return np.concatenate([np.zeros(0, dtype=np.float32), *found]), starts
+
+    def degrees(self, rows: Ints) -> Ints:
+        """The same for some of the rows themselves, each compared with other classes."""
+        cells = [codes[rows].tolist() for codes in self.columns]
+        owners = self.owners[rows].tolist()
+        found = [self.degree(row, but=owner) for row, owner in zip(zip(*cells, strict=True), owners, strict=True)]
+        return np.array(found, dtype=np.int64)

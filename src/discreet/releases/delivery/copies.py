@@ -1,20 +1,23 @@
-"""Writing the copies of a release: read once, written per recipient, verified class by class, written down, then put there."""
+"""Copies of a release: written per recipient, verified, staged, with their documents."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from sqlalchemy import Connection
 
+from discreet.anonymity.result import AS_IT_IS, treatment
 from discreet.errors import IntegrityError, Refused, UsageError
 from discreet.kernel import Classes, Coded, Column, Recoding
 from discreet.kernel.arrays import Flags, Ints
 from discreet.kernel.hierarchy import Hierarchy
-from discreet.releases import leaflet
+from discreet.ledger import Receipt
 from discreet.releases.delivery import repository
 from discreet.releases.delivery.repository import Kept
 from discreet.releases.delivery.service import Registry
@@ -193,9 +196,9 @@ class Copying:
         return rows
 
     def _describe(self, parcel: Parcel, pool: Pool, rows: int, digest: str) -> None:
-        told = leaflet.readme(self.manifest, data=self.data, columns=pool.columns, rows=rows, digest=digest)
-        parcel.write_text(leaflet.README, told)
-        parcel.write_text(leaflet.AGREEMENT, self.manifest.gates.agreement)
+        told = readme(self.manifest, data=self.data, columns=pool.columns, rows=rows, digest=digest)
+        parcel.write_text(README, told)
+        parcel.write_text(AGREEMENT, self.manifest.gates.agreement)
 
 
 def recoded(table: Table, manifest: Manifest) -> Recoding:
@@ -222,3 +225,111 @@ def _contradiction(why: str) -> IntegrityError:
     return IntegrityError(
         f"The manifest contradicts itself: {why}.", remedy="Nothing was written. Report this, it is a bug."
     )
+
+
+# Copies that are written and verified but not handed over: they lie in the house until somebody comes for them.
+@dataclass(frozen=True)
+class Shelved:
+    """A copy in its folder."""
+
+    recipient: str
+    folder: Path
+    file: str
+    """The SHA-256 of its data."""
+    rows: int
+    content: str
+    """The keyed hash of the rows that it was written from."""
+
+
+@dataclass(frozen=True)
+class Shelf(Registry):
+    """A registry in whose eyes a copy that is written is not delivered yet; it only remembers what was written."""
+
+    written: dict[str, tuple[str, int, str]] = field(default_factory=dict)
+
+    def deliver(  # type: ignore[override]
+        self, kept: Kept, recipient: str, *, file: str, rows: int, content: str, actor: str
+    ) -> Receipt | None:
+        """Remember it; nothing leaves the house."""
+        self.refuse_delivery(kept, recipient)
+        self.written[recipient] = (file, rows, content)
+        return None
+
+
+def shelve(
+    registry: Registry,
+    kept: Kept,
+    table: Table,
+    folder: Path,
+    *,
+    recipients: Sequence[str],
+    format: Format = "parquet",  # noqa: A002 - what everybody calls it
+    watch: Watch = lambda step, recipient: None,
+) -> list[Shelved]:
+    """Write a folder per recipient below an empty one, each verified class by class against the sealed manifest."""
+    shelf = Shelf(registry.ledger)
+    Copying(shelf, kept, registry.open(kept), table, str(folder), format, "", watch).write(recipients)
+    return [Shelved(name, folder / name, *shelf.written[name]) for name in recipients]
+
+
+def keep_shelved(connection: Connection, kept: Kept, copies: Sequence[Shelved], *, now: str) -> None:
+    """Remember which file lies there for whom; a refusal if somebody was retired meanwhile, or rows are others."""
+    for one in copies:
+        repository.hold_to_content(connection, kept, one.content)
+        new = {"file": one.file, "rows": one.rows, "changed": now}
+        repository.change(connection, kept, one.recipient, was=["approved"], **new)
+
+
+# The two texts that go with every copy. They say that control records exist; which ones they are is nowhere.
+README = "README.md"
+AGREEMENT = "AGREEMENT.md"
+
+
+def readme(manifest: Manifest, *, data: str, columns: tuple[str, ...], rows: int, digest: str) -> str:
+    """What a recipient should know. It differs between copies in nothing but what the copy itself tells."""
+    settings = manifest.settings
+    recoded = {column.name: column for column in manifest.released.columns}
+    coarse = (
+        f"Values are coarsened so that everybody who is described looks like at least {settings.k - 1} others on "
+        f"{_listed(tuple(recoded))}. People for whom that was not possible are left out. Every copy of this release is made "
+        "in the same way."
+    )
+    control = (
+        "This copy contains control records: rows that look like all others and describe nobody. Some rows of the original "
+        "are left out as well. Both serve to find the source of a leak or of a re-identification. See "
+        f"[the agreement]({AGREEMENT})."
+    )
+    lines = [
+        f"# {manifest.release}, version {manifest.version}",
+        "",
+        f"`{data}` has {rows:,} rows. Its SHA-256 is `{digest}`.",
+        "",
+        "## How it was made",
+        "",
+        coarse,
+        "",
+        "## Control records",
+        "",
+        control,
+        "",
+        "## Columns",
+        "",
+        "| column | |",
+        "|---|---|",
+    ]
+    if settings.row_ids is not None:
+        lines.append(f"| {_cell(settings.row_ids)} | number of the row in this file; it means nothing elsewhere |")
+    for name in columns:
+        column = recoded.get(name)
+        done = treatment(column.level, column.hierarchy.height) if column else AS_IT_IS
+        lines.append(f"| {_cell(name)} | {'as collected' if done == AS_IT_IS else done} |")
+    lines += ["", "Rows come in random order.", ""]
+    return "\n".join(lines)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _cell(name: str) -> str:
+    return name.replace("|", "\\|").replace("\n", " ")

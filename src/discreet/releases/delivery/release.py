@@ -1,4 +1,4 @@
-"""`discreet.release`: one copy per recipient, so that a leak or a re-identification can be traced to one of them."""
+"""`discreet.release`: one copy per recipient, so that leaks can be traced."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ from discreet.kernel.classes import Levels
 from discreet.kernel.notebook import card
 from discreet.releases.delivery.copies import Copying, Delivered, Format, Watch, recoded
 from discreet.releases.delivery.repository import Copy, Kept
-from discreet.releases.delivery.service import Registry
-from discreet.releases.laws import Law
+from discreet.releases.delivery.service import Opened, Registry, Where, ledger_of, whoever_asks
 from discreet.releases.manifest.draft import draft
 from discreet.releases.manifest.manifest import Manifest, Settings, fingerprint
-from discreet.releases.names import check_names
-from discreet.releases.opening import Opened, Where, ledger_of, whoever_asks
-from discreet.releases.plan import find_node, require_releasable
-from discreet.releases.preconditions import Gates
-from discreet.releases.published import published_columns
+from discreet.releases.marks.codebook import Law
+from discreet.releases.plan import find_node, published_columns, require_releasable
+from discreet.releases.preconditions import Gates, check_names
 from discreet.sources import Table
 
 

@@ -1,4 +1,4 @@
-"""Releases and copies in the store, on a connection that somebody else opened."""
+"""Repository of releases and copies in the store."""
 
 from __future__ import annotations
 

@@ -1,23 +1,31 @@
-"""Every step of a release that others must be able to rely on: the entry in the ledger and the state are one transaction."""
+"""Service: ledger entry and state of a release together; loading sealed releases."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import getpass
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
 from discreet.errors import IntegrityError, Refused
 from discreet.ledger import Ledger, Receipt
 from discreet.ledger import queries as ledger_reading
-from discreet.ledger.entry import listing, timestamp
+from discreet.ledger.entry import Detail, listing, timestamp
 from discreet.ledger.ledger import utc_now
-from discreet.releases import sealing
 from discreet.releases.delivery import repository
-from discreet.releases.delivery.repository import Copy, Kept
+from discreet.releases.delivery.repository import Copy, Kept, subject_of
+from discreet.releases.manifest import serialise
 from discreet.releases.manifest.manifest import Manifest
 from discreet.releases.marks.prf import derive
 from discreet.store.tables.ledger import ENTRY
+
+if TYPE_CHECKING:
+    from discreet.releases.tracing.case import Traceable
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class Registry:
     def open(self, kept: Kept) -> Manifest:
         """The manifest, after the ledger has confirmed that it is the one that was committed to."""
         committed = self._committed(kept)
-        if committed != sealing.digest(kept.sealed) or committed != kept.digest:
+        if committed != serialise.digest(kept.sealed) or committed != kept.digest:
             raise IntegrityError(
                 f"The manifest of release '{kept.name}' version {kept.version} in the store is not the one that the "
                 "ledger committed to before delivery: it was changed or swapped.",
@@ -88,7 +96,7 @@ class Registry:
             version=manifest.version,
             revision=manifest.revision,
             sealed=sealed,
-            digest=sealing.digest(sealed),
+            digest=serialise.digest(sealed),
             content=before.content if before else None,
             actor=before.actor if before else actor,
             made=before.made if before else now,
@@ -190,3 +198,82 @@ def _about(manifest: Manifest, digest: str) -> dict[str, str | int]:
         "counts_only": gates.counts_only,
         **listing("published", [f"{name} ({role})" for name, role in manifest.published.items()]),
     }
+
+
+# Opening a release that was kept: for late recipients, for the next version, and for a trace.
+Where = Ledger | str | os.PathLike[str] | None
+"""A ledger that is open, the address of a store, or nothing for the default one."""
+
+
+@contextmanager
+def ledger_of(store: Where, *, create: bool = False) -> Iterator[Ledger]:
+    """The ledger of a store, closed afterwards unless it was handed in open."""
+    if isinstance(store, Ledger):
+        yield store
+        return
+    with Ledger.open(store, create=create) as ledger:
+        yield ledger
+
+
+def whoever_asks() -> str:
+    """The user of this process, for entries of the ledger."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "custodian"
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A version of a release whose manifest is the one that the ledger committed to."""
+
+    kept: Kept
+    manifest: Manifest
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.kept.name
+
+    @cached_property
+    def traceable(self) -> Traceable:
+        """What a trace is held against."""
+        from discreet.releases.tracing.case import Traceable
+
+        manifest = self.manifest
+        return Traceable(
+            release=manifest.release,
+            codebook=manifest.codebook,
+            released=manifest.released.project(manifest.codebook.marks.columns),
+            links=manifest.links,
+            population_links=(manifest.crowd.links, manifest.crowd.classes),
+            levels=manifest.levels,
+            chains={name: tuple(chains) for name, chains in manifest.chains.items()},
+            rules=manifest.rules,
+            decoys=manifest.decoys,
+        )
+
+    def __repr__(self) -> str:
+        return f"Opened({self.name} version {self.kept.version}, {len(self.kept.copies)} copies)"
+
+
+def open_release(name: str, store: Where = None, *, version: int | None = None) -> Opened:
+    """Open a release by its name, the newest version unless said; refused if its manifest was changed or swapped."""
+    with ledger_of(store) as ledger:
+        registry = Registry(ledger)
+        kept = registry.require(name, version)
+        return Opened(kept, registry.open(kept))
+
+
+def record_trace(
+    opened: Opened, store: Where = None, *, details: dict[str, Detail], actor: str | None = None, key: str | None = None
+) -> Receipt:
+    """Write down that a trace was made and what it said, before anybody is told."""
+    with ledger_of(store) as ledger:
+        return ledger.record(
+            actor=actor or whoever_asks(),
+            event="releases.traced",
+            key=key,
+            subject=subject_of(opened.name),
+            details={"version": opened.kept.version, "manifest": opened.kept.digest, **details},
+        )

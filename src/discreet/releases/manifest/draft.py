@@ -1,24 +1,28 @@
-"""The manifest of a version in the making: its marks, its made-up rows, and who has which."""
+"""Draft of a manifest: marks, decoy rows, recipients, marks carried over."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from discreet.kernel.arrays import Label
+import numpy as np
+
+from discreet.errors import Refused
+from discreet.kernel.arrays import Ints, Label
 from discreet.kernel.hierarchy import text
 from discreet.policy import Policy
-from discreet.releases.carrying import carry
-from discreet.releases.decoys.decoys import DecoyRows
-from discreet.releases.ladders import chains_of
-from discreet.releases.laws import Law
+from discreet.releases.decoys.synthesis import DecoyRows
 from discreet.releases.manifest.manifest import Crowd, DecoyCells, Manifest, Settings, fingerprint
-from discreet.releases.marks.codebook import Codebook, Marks
+from discreet.releases.marks.codebook import Codebook, Law, Marks
+from discreet.releases.marks.pairing import FEWEST_MARKS
 from discreet.releases.marks.selection import mark
 from discreet.releases.plan import Node
+from discreet.releases.population_link import Linked
 from discreet.releases.preconditions import Gates
 from discreet.releases.preflight import Preflight
+from discreet.releases.tracing.case import chains_of
 from discreet.sources import Table
 
 
@@ -91,3 +95,61 @@ def as_cells(rows: DecoyRows, columns: Sequence[str]) -> DecoyCells:
 def _text(cell: Any) -> Label:
     """As values are spelt elsewhere; only that a number that is none is not a missing value."""
     return "nan" if isinstance(cell, float) and math.isnan(cell) else text(cell)
+
+
+# Marks that go on from one version of a release to the next, so that nobody can collude with his own earlier copy.
+#
+# Whoever holds two versions compares them. A made-up class that vanishes, a real one that comes back, or a class all of
+# whose rows are others than before would stand out. So the marks of the first version stay marks, with the same answer for
+# the same recipient and the same made-up rows, as long as the data allow it; and there are no new ones.
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """What is left of the marks of the version before."""
+
+    marks: Marks
+    decoys: DecoyCells
+    before: int
+    """How many there were."""
+
+
+def carry(previous: Manifest, linked: Linked, *, columns: tuple[str, ...], force: bool = False) -> Carried:
+    """The marks that still can be: made-up classes that are not released, and real ones that are.
+
+    `columns` are the published columns of the table other than the quasi-identifiers.
+    """
+    old = previous.codebook.marks
+    if set(columns) - set(previous.decoys.columns):
+        raise Refused(
+            f"The table has columns that version {previous.version} of '{previous.release}' had not, and made-up rows have no "
+            "values for them.",
+            remedy="Leave them out, or start a release of another name.",
+        )
+    sizes = linked.released.project(old.columns).lookup(old.labels)
+    links = linked.population.project(old.columns).lookup(old.labels)
+    places = np.flatnonzero(np.where(old.decoy, (sizes == 0) & (links > 0), sizes > 0))
+    if len(places) < FEWEST_MARKS and not force:
+        raise Refused(
+            f"Too much has changed since version {previous.version} of '{previous.release}': {len(places)} of its {len(old)} "
+            f"marks are left, and below {FEWEST_MARKS} a leak can hardly be traced.",
+            remedy="Start a release of another name; new marks in this one would show recipients which classes they are.",
+        )
+    return Carried(_chosen(old, places, sizes, links), _rows(previous.decoys, places, columns), len(old))
+
+
+def _chosen(old: Marks, places: Ints, sizes: Ints, links: Ints) -> Marks:
+    number = np.full(len(old), -1, dtype=np.int64)
+    number[places] = np.arange(len(places))
+    return Marks(
+        columns=old.columns,
+        labels=tuple(old.labels[place] for place in places.tolist()),
+        decoy=old.decoy[places],
+        sizes=np.where(old.decoy, old.sizes, sizes)[places],
+        links=links[places],
+        partners=number[old.partners[places]],
+    )
+
+
+def _rows(old: DecoyCells, places: Ints, columns: tuple[str, ...]) -> DecoyCells:
+    kept = np.flatnonzero(np.isin(old.places, places)).tolist()
+    cells = {name: [old.columns[name][row] for row in kept] for name in columns}
+    return DecoyCells(cells, np.searchsorted(places, old.places[kept]))

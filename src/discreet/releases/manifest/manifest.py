@@ -1,4 +1,4 @@
-"""The manifest of a release: everything that a late recipient, the next version or a trace will need, and nobody else."""
+"""Manifest of a release: all that late recipients, versions and traces need."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ import numpy as np
 from discreet.errors import IntegrityError
 from discreet.kernel import Classes, Rule
 from discreet.kernel.arrays import Ints, Label
-from discreet.releases import sealing
-from discreet.releases.laws import Law
 from discreet.releases.manifest import serialise
-from discreet.releases.marks.codebook import Codebook
+from discreet.releases.manifest.serialise import read_rule, write_rule
+from discreet.releases.marks.codebook import Codebook, Law
 from discreet.releases.marks.prf import canonical
 from discreet.releases.preconditions import Gates
-from discreet.releases.rulebook import read_rule, write_rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,12 +209,12 @@ class Manifest:
 
     def seal(self, *, key: bytes) -> bytes:
         """The manifest as it is kept."""
-        return sealing.seal(self.to_bytes(), key=key)
+        return serialise.seal(self.to_bytes(), key=key)
 
     @classmethod
     def unseal(cls, sealed: bytes, *, key: bytes) -> Manifest:
         """The manifest that was kept."""
-        return cls.from_bytes(sealing.unseal(sealed, key=key))
+        return cls.from_bytes(serialise.unseal(sealed, key=key))
 
     def __repr__(self) -> str:
         return (

@@ -1,17 +1,25 @@
-"""Arrays, classes and marks as plain values that JSON can hold, and back."""
+"""Serialisation and encryption of a manifest: arrays, classes, rules, marks."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
+import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernel import Classes, Column, Hierarchy
+from discreet.errors import IntegrityError, MissingExtra, StoreTooNew, UsageError
+from discreet.kernel import AnyValue, Classes, Column, Dates, Flat, Hierarchy, Mask, Rule, Tree, Widths
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
 from discreet.releases.marks.codebook import Marks
+from discreet.releases.marks.prf import derive
+
+if TYPE_CHECKING:
+    from nacl.secret import SecretBox
 
 SMALL, LARGE = "<i4", "<i8"
 
@@ -121,3 +129,97 @@ def _text(data: bytes) -> str:
 
 def _bytes(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
+
+
+# Rules of generalisation as plain values, so that a sealed manifest needs no policy file to be read again.
+def write_rule(rule: Rule) -> dict[str, Any]:
+    """A rule as it can stand in JSON.
+
+    >>> write_rule(Mask(5)), read_rule({"mask": 5})
+    ({'mask': 5}, Mask(length=5))
+    """
+    match rule:
+        case Flat():
+            return {"flat": True}
+        case Mask(length=length):
+            return {"mask": length}
+        case Widths(widths=widths):
+            return {"widths": list(widths)}
+        case AnyValue(label=label):
+            return {"any": label}
+        case Dates(units=units, format=style):
+            return {"dates": list(units), "format": style}
+        case Tree(rows=rows, name=name):
+            return {"tree": [list(row) for row in rows], "name": name}
+    raise UsageError(
+        f"A {type(rule).__name__} cannot be written into a manifest.",
+        remedy="Use the hierarchies that a policy file knows.",
+    )
+
+
+def read_rule(written: Mapping[str, Any]) -> Rule:
+    """The rule that was written."""
+    match written:
+        case {"mask": length}:
+            return Mask(length)
+        case {"widths": widths}:
+            return Widths(tuple(widths))
+        case {"any": label}:
+            return AnyValue(label)
+        case {"dates": units, "format": style}:
+            return Dates(tuple(units), style)
+        case {"tree": rows, "name": name}:
+            return Tree(tuple(tuple(row) for row in rows), name)
+    return Flat()
+
+
+# A manifest under lock and key: compressed, encrypted and authenticated with a key that is not in the store.
+#
+# The same manifest under the same key gives the same bytes, so that whoever repeats a step that failed commits to the same
+# digest again.
+FAMILY = b"discreet-manifest-"
+FORMAT = FAMILY + b"1\n"
+NONCE_BYTES = 24
+
+
+def seal(content: bytes, *, key: bytes) -> bytes:
+    """Encrypt (XSalsa20 with Poly1305); the nonce is a keyed hash of the content, so equal bytes mean equal content.
+
+    >>> unseal(seal(b"who has which mark", key=bytes(32)), key=bytes(32))
+    b'who has which mark'
+    """
+    nonce = hmac.digest(derive(key, "nonce"), content, hashlib.sha256)[:NONCE_BYTES]
+    return FORMAT + bytes(_box(key).encrypt(zlib.compress(content, 6), nonce))
+
+
+def unseal(sealed: bytes, *, key: bytes) -> bytes:
+    """Decrypt; an error in words if it is of another version, was changed, or was sealed with another key."""
+    if not sealed.startswith(FAMILY):
+        raise IntegrityError("This is no sealed manifest.", remedy="Restore the store from a backup.")
+    if not sealed.startswith(FORMAT):
+        raise StoreTooNew(
+            "The manifest of the release was sealed by a newer version of Discreet.",
+            remedy="Update Discreet on this machine.",
+        )
+    from nacl.exceptions import CryptoError
+
+    try:
+        return zlib.decompress(_box(key).decrypt(sealed[len(FORMAT) :]))
+    except (CryptoError, ValueError, zlib.error):
+        raise IntegrityError(
+            "The manifest of the release cannot be opened: it was sealed with another key, or was changed.",
+            remedy="Say in DISCREET_KEYS where the keys of this ledger are, or restore the store from a backup.",
+        ) from None
+
+
+def digest(sealed: bytes) -> str:
+    """The SHA-256 of the sealed bytes, in hex: what the ledger commits to."""
+    return hashlib.sha256(sealed).hexdigest()
+
+
+def _box(key: bytes) -> SecretBox:
+    try:
+        from nacl.secret import SecretBox
+    except ImportError:
+        raise MissingExtra("store", needed_for="Sealing the manifest of a release") from None
+    return SecretBox(derive(key, "seal"))

@@ -1,4 +1,4 @@
-"""By how much the share of a value changes when rows come and go."""
+"""Distribution shift: how a value's share changes when rows come and go."""
 
 from __future__ import annotations
 

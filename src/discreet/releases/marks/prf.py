@@ -1,4 +1,4 @@
-"""Secret decisions that need no memory: each is a keyed hash of what it is about, so it can be taken again at any time."""
+"""Keyed pseudorandom function (HMAC) for secret decisions that need no memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`trace_claims`: from whose copy were these people re-identified?"""
+"""`trace_claims`: whose copy were these people re-identified from?"""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats, Ints
-from discreet.releases.claimed import Claimed, Key, Sorted
-from discreet.releases.evidence import log_e_values, posterior, threshold
-from discreet.releases.given import Given
 from discreet.releases.marks.codebook import Codebook
-from discreet.releases.traced import ALPHA, PRIOR, Standing, Trace
-from discreet.releases.tracing.case import Traceable
-from discreet.releases.tracing.evidence import origin_of
+from discreet.releases.tracing.case import Claimed, Given, Key, Sorted, Traceable
+from discreet.releases.tracing.evidence import log_e_values, origin_of, posterior, threshold
+from discreet.releases.tracing.result import ALPHA, PRIOR, Standing, Trace
 
 LN10 = math.log(10)
 

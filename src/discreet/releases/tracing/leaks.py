@@ -1,4 +1,4 @@
-"""`trace_leak`: from whose copy is this file?"""
+"""`trace_leak`: whose copy is this file?"""
 
 from __future__ import annotations
 
@@ -11,17 +11,13 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats
-from discreet.releases.claimed import Sorted
-from discreet.releases.evidence import log_mean, posterior
-from discreet.releases.given import Given
 from discreet.releases.marks.codebook import Codebook
-from discreet.releases.rates import fitted
-from discreet.releases.traced import ALPHA, PRIOR, Standing, Trace
-from discreet.releases.tracing.case import Traceable
+from discreet.releases.tracing.case import Given, Sorted, Traceable
 from discreet.releases.tracing.claims import LN10, checked
-from discreet.releases.tracing.evidence import Origin, origin_of
-from discreet.releases.tracing.likelihood import Scoring
+from discreet.releases.tracing.evidence import Origin, log_mean, origin_of, posterior
+from discreet.releases.tracing.likelihood import Scoring, fitted
 from discreet.releases.tracing.observed_marks import Sightings, sightings_of, sightings_of_decoys
+from discreet.releases.tracing.result import ALPHA, PRIOR, Standing, Trace
 
 FINER = 3
 """The line alpha/N is this many times the smallest p-value that the dummies can show."""

@@ -1,4 +1,4 @@
-"""How well the copy of a recipient explains a leaked file, alone or put together with copies of others.
+"""Likelihood of a leaked file given one recipient's copy, or several combined.
 
 For each way in which a file can be made from one, two or three copies, cells have Poisson counts; the bits of the
 other copies are unknown and averaged over by the secret probabilities. The score of a codeword is the logarithm of its
@@ -15,15 +15,168 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from discreet.kernel.arrays import Flags, Floats, Ints
-from discreet.releases.crowds import Crowd
-from discreet.releases.evidence import log_mean
-from discreet.releases.rates import Rates
-from discreet.releases.scenarios import SCENARIOS, Scenario
+from discreet.releases.tracing.evidence import log_mean
 from discreet.releases.tracing.observed_marks import Sightings
+
+# How many rows of a copy reached a leaked file: a share of the cells at all, and of these a share of their rows.
+STEPS = 60
+LEAST = 1e-9
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Rows of a cell come with rate `share` times its rows, unless the leaker left out the whole cell."""
+
+    share: float
+    unreached: float
+    """Share of cells that were left out."""
+
+    @property
+    def overall(self) -> float:
+        """Rows of the file per row of a copy, on average."""
+        return self.share * (1 - self.unreached)
+
+
+def fitted(sightings: Sightings, expected: Floats) -> Rates:
+    """The likeliest rates, from cells that are the same in every copy; so they are the same for every recipient.
+
+    `expected` are the rows that each mark has in an average copy. Where no cell is free of marks, cells are taken as an
+    average copy would have them.
+    """
+    marked = np.zeros(len(sightings.counts), dtype=bool)
+    marked[sightings.cells[sightings.visible]] = True
+    rows = sightings.base.astype(np.float64)
+    chosen = ~marked & (rows > 0)
+    if not sightings.counts[chosen].sum():
+        rows += np.bincount(sightings.cells[sightings.visible], weights=expected, minlength=len(rows))
+        chosen = rows > 0
+    return _fit(sightings.counts[chosen].astype(np.float64), rows[chosen])
+
+
+def _fit(counts: Floats, rows: Floats) -> Rates:
+    """A zero-inflated Poisson law by expectation and maximisation."""
+    share, unreached = max(LEAST, float(counts.sum() / rows.sum())) if len(rows) else LEAST, 0.1
+    empty = counts == 0
+    for _ in range(STEPS):
+        missed = (1 - unreached) * np.exp(-share * rows)
+        left_out = np.where(empty, unreached / (unreached + missed), 0.0)
+        unreached = float(left_out.mean()) if len(rows) else 0.0
+        if unreached < LEAST:
+            break
+        share = max(LEAST, float(counts.sum() / max(LEAST, (rows * (1 - left_out)).sum())))
+    return Rates(share, min(max(unreached, LEAST), 1 - LEAST))
+
+
+# The ways in which a leaked file can be made from one, two or three copies.
+How = Literal["mix", "turns", "union", "intersection"]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """So many copies, put together: rows of all, classes in turns, classes that any has, or classes that all have."""
+
+    copies: int
+    how: How
+
+    def reached(self, held: int) -> tuple[tuple[float, float], ...]:
+        """If so many of the copies hold a class: which parts of its rows can be in the file, with which probabilities.
+
+        >>> Scenario(2, "mix").reached(1), Scenario(2, "turns").reached(1), Scenario(2, "intersection").reached(1)
+        (((0.5, 1.0),), ((1.0, 0.5), (0.0, 0.5)), ((0.0, 1.0),))
+        """
+        share = held / self.copies
+        if self.how == "turns":
+            return ((1.0, share), (0.0, 1 - share))
+        if self.how == "mix":
+            return ((share, 1.0),)
+        return ((float(held > 0 if self.how == "union" else held == self.copies), 1.0),)
+
+    def parts(self, probabilities: Floats, own: int) -> list[tuple[float, Floats]]:
+        """The parts of a mark's rows that can be in the file, with their probabilities over the bits of the others."""
+        rest = self.copies - 1
+        return [
+            (part, chance * math.comb(rest, held) * probabilities**held * (1 - probabilities) ** (rest - held))
+            for held in range(rest + 1)
+            for part, chance in self.reached(held + own)
+            if chance
+        ]
+
+    def moments(self, probabilities: Floats, own: int) -> tuple[Floats, Floats]:
+        """Mean and variance of that part."""
+        parts = self.parts(probabilities, own)
+        mean = np.sum([part * chance for part, chance in parts], axis=0)
+        square = np.sum([part**2 * chance for part, chance in parts], axis=0)
+        return mean, square - mean**2
+
+
+WAYS: tuple[How, ...] = ("mix", "turns", "union", "intersection")
+SCENARIOS = (Scenario(1, "mix"), *(Scenario(copies, how) for copies in (2, 3) for how in WAYS))
+
+
+# Cells of a leaked file that several marks share, or that every copy has people in.
+#
+# The other copies count with their mean. What they vary by widens the law of a cell's rows, as sampling without
+# replacement narrows it: an extended quasi-likelihood (Nelder and Pregibon 1987).
+NARROWEST = 0.1
+"""Least variance over mean of a cell: a leaker may have added or dropped a row here and there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """Shared cells under one scenario; in which there are rows, `ground` and `counts` say more."""
+
+    steps: Floats
+    """What holding a mark adds to the rate of its cell."""
+    slopes: Floats
+    """What it adds to the score by the rate alone."""
+    ground: Floats
+    """Per cell with rows, the rate without marks of the recipient."""
+    counts: Floats
+    """Per cell with rows, how many, over how wide the law is."""
+    rest: float
+
+    @classmethod
+    def of(
+        cls, scenario: Scenario, found: Sightings, probabilities: Floats, rates: Rates, floor: float, busy: Ints
+    ) -> Crowd:
+        """Under a scenario; `busy` are the shared cells with rows."""
+        cells, number = found.cells[found.visible], len(found.counts)
+        size = rates.overall * found.sizes[found.visible]
+        (without, narrow), (with_it, _) = (scenario.moments(probabilities, own) for own in (0, 1))
+        ground = rates.overall * found.base + floor + _per_cell(cells, size * without, number)
+        steps = size * (with_it - without)
+        average = ground + _per_cell(cells, steps * probabilities, number)
+        wide = _width(
+            rates, average, _per_cell(cells, (rates.share * found.sizes[found.visible]) ** 2 * narrow, number)
+        )
+        counts = found.counts.astype(np.float64)
+        saturated = counts - counts * np.log(np.maximum(counts, 1))
+        rest = (saturated - ground) / wide - np.log(wide) / 2
+        shared = np.unique(cells[~found.lone])
+        return cls(steps, -steps / wide[cells], ground[busy], (counts / wide)[busy], float(rest[shared].sum()))
+
+    def curved(self, bits: Floats, order: Ints, starts: Ints) -> Floats:
+        """What the logarithms of the rates add to the score."""
+        rates = self.ground + np.add.reduceat(bits * self.steps[order], starts, axis=1)
+        added: Floats = np.log(rates) @ self.counts
+        return added
+
+
+def _per_cell(cells: Ints, weights: Floats, number: int) -> Floats:
+    return np.bincount(cells, weights=weights, minlength=number).astype(np.float64)
+
+
+def _width(rates: Rates, average: Floats, others: Floats) -> Floats:
+    """Variance over mean: of a sample, of the bits of others, and of cells that were left out."""
+    spread = others + rates.unreached * average**2 / max(1 - rates.unreached, LEAST)
+    wide: Floats = np.maximum(NARROWEST, max(0.0, 1 - rates.share) + spread / average)
+    return wide
+
 
 FLOORS = (1e-4, 1e-3, 1e-2, 1e-1)
 """Rows from elsewhere per cell that are tried; the likeliest is taken."""

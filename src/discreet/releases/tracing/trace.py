@@ -1,4 +1,4 @@
-"""`discreet.trace`: from whose copy do these re-identified people, or this leaked file, come? Written down before it is told."""
+"""`discreet.trace`: whose copy people or rows came from, recorded before it is answered."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 from discreet.errors import UsageError
 from discreet.ledger.entry import Detail
 from discreet.releases.delivery.release import Release
-from discreet.releases.opening import Opened, Where, open_release, record_trace
-from discreet.releases.traced import Trace
+from discreet.releases.delivery.service import Opened, Where, open_release, record_trace
 from discreet.releases.tracing.claims import trace_claims
+from discreet.releases.tracing.result import Trace
 
 MOST_NAMED = 400
 """Characters of a list of names that an entry of the ledger holds."""

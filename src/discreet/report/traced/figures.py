@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from discreet.releases.traced import Standing, Trace
-from discreet.releases.tracing.result import power, share
+from discreet.releases.tracing.result import Standing, Trace, power, share
 from discreet.report.components import Figure, Table
 from discreet.report.svg import Bar, Group
 from discreet.report.words import plural

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime
 
-from discreet.releases.traced import Trace
-from discreet.releases.tracing.result import Said, told
+from discreet.releases.tracing.result import Said, Trace, told
 from discreet.report.components import bullets, section, table
 from discreet.report.document import (
     Part,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import File, Form, UploadFile
 
-from discreet.releases.traced import ALPHA
+from discreet.releases.tracing.result import ALPHA
 from discreet.web.api.release_models import CopyModel, PlanModel, ReleaseModel, Releases, TraceModel
 from discreet.web.context import Context, Here
 from discreet.web.pages.releases import sealed

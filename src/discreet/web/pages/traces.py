@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from starlette.responses import HTMLResponse, Response
 
-from discreet.releases.traced import ALPHA
+from discreet.releases.tracing.result import ALPHA
 from discreet.web.context import Context, Here, go
 from discreet.web.pages.releases import release_again, sealed
 from discreet.web.problems import Problem, problem_of

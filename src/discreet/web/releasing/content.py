@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from discreet.errors import DiscreetError
-from discreet.releases.laws import Law
-from discreet.releases.names import check_names
-from discreet.releases.preconditions import AGREEMENT, Gates
+from discreet.releases.marks.codebook import Law
+from discreet.releases.preconditions import AGREEMENT, Gates, check_names
 from discreet.web.api.models import Strict
 from discreet.web.context import Context
 from discreet.web.datasets import dataset as datasets

@@ -11,7 +11,7 @@ from discreet.errors import DiscreetError
 from discreet.releases.delivery import repository
 from discreet.releases.delivery.repository import Kept
 from discreet.releases.delivery.service import Registry
-from discreet.releases.names import check_names
+from discreet.releases.preconditions import check_names
 from discreet.web import four_eyes
 from discreet.web.context import Context
 from discreet.web.datasets import dataset as datasets

@@ -9,10 +9,9 @@ from typing import Any, cast
 from fastapi import Request
 
 from discreet.releases.delivery.repository import Kept
-from discreet.releases.delivery.service import Registry
-from discreet.releases.given import Given
-from discreet.releases.opening import Opened
+from discreet.releases.delivery.service import Opened, Registry
 from discreet.releases.preconditions import AGREEMENT
+from discreet.releases.tracing.case import Given
 from discreet.releases.tracing.leaks import trace_leak
 from discreet.sources import read
 from discreet.web import accounts

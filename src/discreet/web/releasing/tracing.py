@@ -14,11 +14,10 @@ from starlette.datastructures import UploadFile
 
 from discreet import __version__
 from discreet.releases.delivery.repository import Kept, subject_of
-from discreet.releases.delivery.service import Registry
-from discreet.releases.given import Given
-from discreet.releases.opening import Opened
-from discreet.releases.traced import ALPHA, Trace
+from discreet.releases.delivery.service import Opened, Registry
+from discreet.releases.tracing.case import Given
 from discreet.releases.tracing.claims import trace_claims
+from discreet.releases.tracing.result import ALPHA, Trace
 from discreet.releases.tracing.trace import about
 from discreet.report.traced.page import traced_page, traced_parts
 from discreet.sources import read

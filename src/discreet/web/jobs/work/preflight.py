@@ -10,8 +10,8 @@ import numpy as np
 from discreet.policy import Policy
 from discreet.releases.delivery.copies import recoded
 from discreet.releases.delivery.service import Registry
-from discreet.releases.laws import Law
 from discreet.releases.manifest.manifest import Manifest, Settings, fingerprint
+from discreet.releases.marks.codebook import Law
 from discreet.releases.marks.selection import mark
 from discreet.releases.plan import Plan, find_node
 from discreet.releases.power import claims_until_traced, coalition_supported, marks_needed

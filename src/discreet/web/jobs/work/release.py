@@ -12,11 +12,11 @@ from sqlalchemy import Connection
 
 from discreet.errors import Refused
 from discreet.ledger.entry import timestamp
+from discreet.releases.delivery.copies import Shelved, keep_shelved, shelve
 from discreet.releases.delivery.release import Release, release
 from discreet.releases.delivery.repository import Kept
 from discreet.releases.delivery.service import Registry
 from discreet.releases.preconditions import Gates
-from discreet.releases.shelving import Shelved, keep_shelved, shelve
 from discreet.sources import Table
 from discreet.web.jobs.task import Outcome, Task
 from discreet.web.jobs.work.preflight import tables
