@@ -85,7 +85,7 @@ package: .venv/.all
 
 # What the dependencies matter to; without properties of pure rooms, Spark, the browser and what takes minutes.
 OTHERS = tests/sources tests/policy tests/store tests/ledger tests/contract tests/misuse tests/linkage tests/anonymity tests/cli \
-	tests/web tests/gateway/test_governing.py tests/gateway/test_loops.py --ignore tests/web/test_fuzzing.py
+	tests/web tests/gateway/enforcement/test_governor.py tests/gateway/net/test_server.py --ignore tests/web/test_fuzzing.py
 WORKERS ?= 2
 
 oldest: TAKE = lowest-direct

@@ -12,7 +12,7 @@ from discreet.anonymity.stackelberg import MOST_NODES
 from discreet.attacker import bellman, deterrence, parameters
 from discreet.attacker.extensions import several_tables
 from discreet.attacker.parameters import Parameters
-from discreet.gateway.conversation import MEBIBYTE, Limits
+from discreet.gateway.session.state import MEBIBYTE, Limits
 from discreet.ledger import ledger
 from discreet.linkage.masking import compare
 from discreet.linkage.matching import thresholds

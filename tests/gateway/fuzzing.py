@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from discreet.gateway import Allow, Hold, Limits, Refuse, Release, startup
-from discreet.gateway.copied import Style, as_rows
-from discreet.gateway.decoding import Decoder, Undecodable
-from discreet.gateway.entrance import Channels, Entrance
-from discreet.gateway.holding import Held, Room
-from discreet.gateway.messages import Column
+from discreet.gateway.analysis.cache import understood
+from discreet.gateway.analysis.copy import Style, as_rows
+from discreet.gateway.disclosure.disclosure import Decoder, Undecodable
+from discreet.gateway.protocol.framing import Malformed, walk
+from discreet.gateway.protocol.login import Channels, Entrance
+from discreet.gateway.protocol.messages import Column
 from discreet.gateway.reading import NotUnderstood
-from discreet.gateway.session import Session
-from discreet.gateway.understanding import understood
-from discreet.gateway.wire import Malformed, walk
+from discreet.gateway.session.held_rows import Held, Room
+from discreet.gateway.session.session import Session
 from discreet.policy.gateway_section import GovernedTable
 from discreet.sql.catalog import Catalog, Origin, Relation
 from discreet.sql.lexer import Unreadable, lexed

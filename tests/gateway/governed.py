@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from discreet.gateway import Gateway, Settings, Upstream
-from discreet.gateway.governing import Governor
+from discreet.gateway.enforcement.governor import Governor
 from discreet.ledger import Ledger
 from discreet.policy import Policy
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.gateway.decision import adds_nothing, decide, linked
+from discreet.gateway.enforcement.decide import adds_nothing, decide, linked
 from discreet.gateway.limits import Limit
 from discreet.gateway.publication import SEEN, UNTOLD, Publication
 from discreet.misuse import Exposure, Sensitivity

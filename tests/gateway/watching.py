@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.gateway import Allow, Column, Held, Hold, Refuse, Release, Watch, Who
-from discreet.gateway.session import Session
+from discreet.gateway.session.session import Session
 
 
 class Watching:

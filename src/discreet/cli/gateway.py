@@ -15,7 +15,7 @@ from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.gateway import Settings
-    from discreet.gateway.governing import Governor
+    from discreet.gateway.enforcement.governor import Governor
 
 MEBIBYTE = 1 << 20
 FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -135,7 +135,7 @@ def _refuse_without_policy(mode: str | None, own: str | None) -> None:
 
 
 def _govern(settings: Settings, policy: Path, mode: str | None, own: str, store: str | None) -> None:
-    from discreet.gateway.governing import Governor
+    from discreet.gateway.enforcement.governor import Governor
     from discreet.gateway.loops import run
     from discreet.ledger import Ledger
     from discreet.policy import Policy

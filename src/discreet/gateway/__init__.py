@@ -11,9 +11,7 @@ The judge that governs is `governing.Governor`. What a text may do: `lexing`, `s
 `publication`. What becomes of it: `limits`, `decision`, `accounts`, `runs`, `watching`, `judging`, `noting`, `redaction`, `words`.
 """
 
-from discreet.gateway.conversation import Limits
-from discreet.gateway.holding import Cells, Held
-from discreet.gateway.judge import (
+from discreet.gateway.enforcement.interface import (
     Allow,
     Bind,
     Call,
@@ -29,8 +27,10 @@ from discreet.gateway.judge import (
     Watch,
     Who,
 )
-from discreet.gateway.messages import Column
-from discreet.gateway.server import Gateway, Settings
+from discreet.gateway.net.server import Gateway, Settings
+from discreet.gateway.protocol.messages import Column
+from discreet.gateway.session.held_rows import Cells, Held
+from discreet.gateway.session.state import Limits
 from discreet.gateway.upstream import Upstream, parse_upstream
 from discreet.sql.statement_kinds import Refuse
 

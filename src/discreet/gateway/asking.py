@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from discreet.gateway import expected as owed
-from discreet.gateway.answering import Answering
-from discreet.gateway.conversation import Later
+from discreet.gateway.enforcement.interface import STUMBLED, Allow, Bind, Hold, Request, Verdict
 from discreet.gateway.expected import Entry, Portal, Statement
-from discreet.gateway.judge import STUMBLED, Allow, Bind, Hold, Request, Verdict
-from discreet.gateway.messages import FLUSH
-from discreet.gateway.wire import Frame
+from discreet.gateway.protocol.framing import Frame
+from discreet.gateway.protocol.messages import FLUSH
+from discreet.gateway.session.server_half import Answering
+from discreet.gateway.session.state import Later
 from discreet.sql.statement_kinds import Refuse
 
 _SHIFTS = re.compile(r"encoding|names|config|settings|reset|discard|execute|u&", re.IGNORECASE)

@@ -10,13 +10,13 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
-from discreet.gateway.arriving import Arriving
-from discreet.gateway.conversation import Later, Question
-from discreet.gateway.entrance import Entrance
-from discreet.gateway.judge import STUMBLED, Allow, Hold, Keep, Mask, Release, Watch
-from discreet.gateway.messages import error
-from discreet.gateway.session import Session
-from discreet.gateway.sides import Relay, Spoken
+from discreet.gateway.enforcement.interface import STUMBLED, Allow, Hold, Keep, Mask, Release, Watch
+from discreet.gateway.net.connection import Arriving
+from discreet.gateway.net.transport import Relay, Spoken
+from discreet.gateway.protocol.login import Entrance
+from discreet.gateway.protocol.messages import error
+from discreet.gateway.session.session import Session
+from discreet.gateway.session.state import Later, Question
 from discreet.sql.statement_kinds import Refuse
 
 _LINGER = 10.0  # seconds in which a client may still take what it was sent before the end

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.gateway.decoding import Decoder, Undecodable, Values
-from discreet.gateway.origin import IDENTIFIER, QUASI, SENSITIVE, Shown, role_of
+from discreet.gateway.analysis.column_origin import IDENTIFIER, QUASI, SENSITIVE, Shown, role_of
+from discreet.gateway.disclosure.disclosure import Decoder, Undecodable, Values
 from discreet.gateway.reading import Reading
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Ints
@@ -16,7 +16,7 @@ from discreet.sql.facts import EVERYTHING
 from discreet.sql.facts import Values as Fixed
 
 if TYPE_CHECKING:
-    from discreet.gateway.publishing import Publishing
+    from discreet.gateway.disclosure.assessor import Publishing
 
 
 class Crowding:

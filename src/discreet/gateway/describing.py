@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from discreet.gateway.explained import Explained, NotExplained, explained
-from discreet.gateway.messages import Column
+from discreet.gateway.catalog.plans import Explained, NotExplained, explained
 from discreet.gateway.own import Own
+from discreet.gateway.protocol.messages import Column
 from discreet.gateway.reading import Reading
 from discreet.sql.catalog import Catalog
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from discreet.gateway.judge import Allow, Bind, Hold
-from discreet.gateway.messages import Column
+from discreet.gateway.enforcement.interface import Allow, Bind, Hold
+from discreet.gateway.protocol.messages import Column
 from discreet.sql.statement_kinds import Refuse
 
 QUERY, PARSE, BIND, DESCRIBE, EXECUTE, CLOSE, SYNC, CALL = (ord(letter) for letter in "QPBDECSF")

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import StoreError
-from discreet.gateway.accounts import Account
-from discreet.gateway.decision import Outcome, adds_nothing, decide, linked
-from discreet.gateway.holding import Held
-from discreet.gateway.judge import STUMBLED, Decision, Keep, Mask, Release, Who
+from discreet.gateway.analysis.cache import Understood
+from discreet.gateway.enforcement.decide import Outcome, adds_nothing, decide, linked
+from discreet.gateway.enforcement.exposure_accounts import Account
+from discreet.gateway.enforcement.interface import STUMBLED, Decision, Keep, Mask, Release, Who
 from discreet.gateway.limits import Limit
 from discreet.gateway.publication import Publication
 from discreet.gateway.runs import Run
-from discreet.gateway.understanding import Understood
+from discreet.gateway.session.held_rows import Held
 from discreet.gateway.words import cannot_write, notice_of
 from discreet.misuse.score import within
 from discreet.sql.statement_kinds import Refuse
 
 if TYPE_CHECKING:
-    from discreet.gateway.governing import Governor
+    from discreet.gateway.enforcement.governor import Governor
 
 MANY = 5_000
 """From so many rows on, scoring is done beside the loop that serves everybody."""

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from discreet.errors import PolicyError
 from discreet.gateway.agreed import AgreedLimits
-from discreet.gateway.judge import Who
+from discreet.gateway.enforcement.interface import Who
 from discreet.policy import Policy
 from discreet.policy.gateway_section import GatewayPolicy
 from discreet.policy.schema import Action

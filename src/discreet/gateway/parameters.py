@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.gateway.decoding import Undecodable, loader
-from discreet.gateway.judge import Bind
+from discreet.gateway.disclosure.disclosure import Undecodable, loader
+from discreet.gateway.enforcement.interface import Bind
 from discreet.kernel.hierarchy import text
 
 TEXTS = frozenset((0, 25, 1043, 1042, 19, 705))

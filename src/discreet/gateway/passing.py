@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from discreet.gateway import expected as owed
-from discreet.gateway.conversation import IDLE, Conversation
 from discreet.gateway.expected import Entry
-from discreet.gateway.wire import FEW, LENGTH, Malformed
+from discreet.gateway.protocol.framing import FEW, LENGTH, Malformed
+from discreet.gateway.session.state import IDLE, Conversation
 
 _NOTEWORTHY = frozenset((b"BE", b"ST", b"DE", b"DI"))
 """How tags begin that change what is known of the session: BEGIN, START TRANSACTION, DEALLOCATE, DISCARD ALL."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from discreet.gateway.holding import Held
-from discreet.gateway.judge import Closed, Decision, Request, Token, Verdict, withheld
-from discreet.gateway.messages import Column
+from discreet.gateway.enforcement.interface import Closed, Decision, Request, Token, Verdict, withheld
+from discreet.gateway.protocol.messages import Column
+from discreet.gateway.session.held_rows import Held
 from discreet.sql.statement_kinds import Refuse
 
 

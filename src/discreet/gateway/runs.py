@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from discreet.gateway.accounts import Granted
-from discreet.gateway.understanding import Understood
+from discreet.gateway.analysis.cache import Understood
+from discreet.gateway.enforcement.exposure_accounts import Granted
 from discreet.sql.statement_kinds import Refuse, refused
 
 NAMES = 2_000

@@ -14,7 +14,7 @@ from __future__ import annotations
 from enum import IntEnum
 from struct import unpack_from
 
-from discreet.gateway.wire import Malformed
+from discreet.gateway.protocol.framing import Malformed
 
 LONGEST = 10_000
 """PostgreSQL refuses longer ones too."""

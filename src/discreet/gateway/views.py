@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from discreet.gateway.explained import NotExplained, explained
+from discreet.gateway.catalog.plans import NotExplained, explained
 from discreet.sql.catalog import Catalog, Origin, Relation, leaves_of
 
 VIEWS = ("v", "m")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from discreet.gateway.decision import Outcome
+from discreet.gateway.enforcement.decide import Outcome
 from discreet.sql.statement_kinds import Refuse
 
 

@@ -1,0 +1,1 @@
+"""Analysis of statements on governed tables."""

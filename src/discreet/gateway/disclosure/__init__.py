@@ -1,0 +1,1 @@
+"""What a result discloses, and of whom."""

@@ -1,0 +1,1 @@
+"""Limits enforced on users, and their audit."""

@@ -1,0 +1,303 @@
+"""The judge that governs: knows the policy, the database and what everybody has seen, and gives each session its watch."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from discreet.errors import DiscreetError, PolicyError, StoreError
+from discreet.gateway.agreed import AgreedLimits
+from discreet.gateway.analysis.cache import Texts, Understood
+from discreet.gateway.analysis.column_origin import Shown, needs_plan, shown
+from discreet.gateway.analysis.copy import as_rows, query_of, style_of
+from discreet.gateway.catalog.admin_connection import Histograms
+from discreet.gateway.catalog.introspection import read_catalog
+from discreet.gateway.describing import Plans
+from discreet.gateway.disclosure.assessor import Publishing
+from discreet.gateway.enforcement.audit import Notes
+from discreet.gateway.enforcement.exposure_accounts import Account, Books, with_seen
+from discreet.gateway.enforcement.interface import Who
+from discreet.gateway.enforcement.session_policy import Watch
+from discreet.gateway.entities import Entities
+from discreet.gateway.finding import find_governed, refuse_none, refuse_silence
+from discreet.gateway.limits import Limit, Limits
+from discreet.gateway.own import Own
+from discreet.gateway.reading import NotUnderstood
+from discreet.gateway.refusing import Refusing
+from discreet.gateway.runs import Run
+from discreet.gateway.session.held_rows import Held
+from discreet.ledger.ledger import Ledger
+from discreet.misuse.sensitivity import Sensitivity
+from discreet.policy import Policy
+from discreet.policy.gateway_section import GatewayPolicy, GovernedTable
+from discreet.sql.catalog import Catalog
+from discreet.sql.statement_kinds import Refuse, refused
+from discreet.store import Exposures
+
+_LOG = logging.getLogger("discreet.gateway")
+CATALOG_SECONDS = 10.0
+"""How long definitions of the database are taken for unchanged."""
+HOUSEKEEPING_SECONDS = 2.0
+DESCRIBED = 1_000
+"""Descriptions of results that are remembered."""
+NO_COPY = refused(
+    "COPY of governed tables is scored in text and CSV format only.", hint="Leave out other options, or use SELECT."
+)
+UNDESCRIBED = refused("the gateway could not find out what this COPY gives out.", hint="Use SELECT.")
+
+
+class Governor:
+    """Governs everybody but those whom the policy exempts."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        own: str,
+        ledger: Ledger,
+        mode: str | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        refuse_silence(policy)
+        self.policy, self.section = policy, policy.gateway or GatewayPolicy()
+        self.mode = mode or self.section.mode
+        self.limits = Limits.of(policy)
+        self.clock = clock
+        self.asked: dict[str, list[Run]] = {}
+        self.histograms: Histograms
+        self.texts: Texts
+        self._own = Own(own)
+        self._ledger = ledger
+        self._accounts: dict[str, Account] = {}
+        self._publishing: dict[str | None, Publishing] = {}
+        self._described: dict[Any, tuple[Shown, ...]] = {}
+        self._house: asyncio.Task[None] | None = None
+
+    @property
+    def enforces(self) -> bool:
+        """Whether decisions are acted on, and not only written down."""
+        return self.mode == "enforce"
+
+    @property
+    def catalog(self) -> Catalog:
+        """What is known of the database."""
+        return self.texts.catalog
+
+    # Beginning and end ------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Look at the database, count its governed tables, and write down that the gateway begins."""
+        try:
+            await asyncio.to_thread(self._prepare)
+        except BaseException:
+            self._own.close()
+            raise
+        self._house = asyncio.get_running_loop().create_task(self._keep_house())
+
+    def _prepare(self) -> None:
+        self._count_people()
+        self._open_books()
+        self._note_the_start()
+
+    def _count_people(self) -> None:
+        self.database = self._own.database()
+        self._tables = self._find() if not self.section.tables else dict(self.section.tables)
+        self.texts = Texts(self._read_catalog())
+        self.histograms = Histograms(self._own, self.section)
+        self.histograms.unique = self.catalog.unique
+        self.histograms.count_all(self.catalog.governed, self._oids())
+        self._sensitivity = self._weights()
+        self._check_contexts()
+
+    def _open_books(self) -> None:
+        entities = (table.entity for table in self.catalog.governed.values())
+        self._entities = Entities.of(entities, hashlib.sha256(self._ledger.keys.values).digest())
+        self._books = Books(
+            self._ledger,
+            Exposures(self._ledger.store),
+            self._sensitivity,
+            self.policy.misuse.x,
+            self.section.days,
+            self.database,
+            self.policy.digest,
+        )
+        self._agreed = AgreedLimits(self._ledger.store, self.database)
+        self._agreed.read()
+        self.limits = replace(self.limits, agreed=self._agreed)
+        self._plans = Plans(self._own)
+        self.notes = Notes(
+            self._ledger,
+            database=self.database,
+            policy=self.policy.digest,
+            sensitivity=self._sensitivity.version,
+            enforces=self.enforces,
+            clock=self.clock,
+        )
+
+    def _note_the_start(self) -> None:
+        self._ledger.expire()
+        self._ledger.record(
+            actor="gateway",
+            event="gateway.started",
+            subject=f"database:{self.database}",
+            policy=self.policy.digest,
+            details={
+                "mode": self.mode,
+                "tables": len(self.catalog.governed),
+                "sensitivity": self._sensitivity.version,
+                "x": f"{self.policy.misuse.x:g}",
+            },
+        )
+
+    def _find(self) -> dict[str, GovernedTable]:
+        with self._own.cursor() as cursor:
+            found = find_governed(cursor, self.policy)
+        refuse_none(found, self.policy)
+        return found
+
+    def _read_catalog(self) -> Catalog:
+        trusted, file = self.section.functions, self.policy.file
+        with self._own.cursor() as cursor:
+            newcomers = () if self.section.tables else find_governed(cursor, self.policy).keys() - self._tables.keys()
+            return read_catalog(cursor, self._tables, trusted=trusted, file=file, newcomers=newcomers)
+
+    def _oids(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for name in self.catalog.governed:
+            found[name] = [one.oid for one in self.catalog.relations.values() if name in one.roots and one.kind in "rp"]
+        return found
+
+    def _weights(self) -> Sensitivity:
+        """What the values of each sensitive column weigh; a column of which the policy does not say it weighs 1."""
+        said = self.policy.sensitivity
+        tables: dict[str, Any] = {}
+        for table in self.catalog.governed.values():
+            for column in table.sensitive:
+                names = (f"{table.name}.{column}", f"{table.name.rpartition('.')[2]}.{column}", column)
+                given = next((said[name] for name in names if name in said), {"otherwise": 1.0})
+                tables[f"{table.name}.{column}"] = given
+        return with_seen(tables)
+
+    def _check_contexts(self) -> None:
+        for rule in self.section.limits:
+            if rule.context is not None and rule.context not in self._sensitivity.contexts:
+                raise PolicyError(
+                    f"a limit names the context '{rule.context}', for which no column has weights.",
+                    remedy=f"Add [sensitivity.COLUMN.contexts.{rule.context}], or leave `context` out.",
+                    file=self.policy.file,
+                )
+
+    async def close(self) -> None:
+        """Write what is still to be written."""
+        if self._house is not None:
+            self._house.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._house
+        await self.notes.close()
+        for account in self._accounts.values():
+            with contextlib.suppress(StoreError):
+                await account.write_repeated()
+        self._own.close()
+
+    async def _keep_house(self) -> None:
+        """Now and then: definitions, counts, reservations that nobody settled, results that told nothing new."""
+        looked = time.monotonic()
+        while True:
+            await asyncio.sleep(HOUSEKEEPING_SECONDS)
+            try:
+                await asyncio.to_thread(self._agreed.read)
+                for account in list(self._accounts.values()):
+                    await account.write_repeated()
+                if time.monotonic() - looked >= CATALOG_SECONDS:
+                    looked = time.monotonic()
+                    await asyncio.to_thread(self._look_again)
+            except DiscreetError as problem:
+                _LOG.warning("the gateway could not look again: %s", problem.problem)
+            except Exception:
+                _LOG.warning("the gateway could not look again")
+
+    def _look_again(self) -> None:
+        catalog = self._read_catalog()
+        if catalog != self.catalog:
+            self.texts = Texts(catalog)
+            self._publishing, self._described = {}, {}
+            self.histograms.unique = catalog.unique
+        self.histograms.refresh(self.catalog.governed, self._oids())
+        self._ledger.expire()
+
+    # Sessions ---------------------------------------------------------------------------------------------------------
+
+    async def admit(self, who: Who) -> Watch | Refusing | None:
+        """The watch over a session; None for those who are exempt."""
+        if who.user in self.section.exempt:
+            return None
+        if who.database != self.database:
+            return Refusing(refused("this gateway governs another database.", hint=f"Connect to {self.database}."))
+        roles = await asyncio.to_thread(self._own.roles, who.user)
+        await asyncio.to_thread(self._agreed.read)
+        account = self._accounts.setdefault(who.user, Account(self._books, who.user))
+        await account.load()
+        return Watch(self, who, roles, account)
+
+    def publishing(self, limit: Limit) -> Publishing:
+        """What says what results tell, in the context of a limit."""
+        found = self._publishing.get(limit.context)
+        if found is None:
+            weights = self._sensitivity.within(limit.context)
+            found = Publishing(
+                self.catalog,
+                weights,
+                self.histograms.of,
+                self._entities,
+                self.section.smallest_group,
+                self.section.unnamed_rows == "alone",
+            )
+            self._publishing[limit.context] = found
+        return found
+
+    async def described(self, one: Understood, held: Held) -> tuple[tuple[Shown, ...], Held] | Refuse:
+        """Where the columns of a result come from, and its rows as rows."""
+        if one.reading is None:
+            return refused("this result is not understood.")
+        rows = held
+        if held.copy:
+            copied = await self._copied(one, held)
+            if isinstance(copied, Refuse):
+                return copied
+            rows = copied
+        if any(self.catalog.is_new(column.table) for column in rows.columns or ()):
+            await asyncio.to_thread(self._look_again)
+        key = (one, rows.columns)
+        found = self._described.get(key)
+        if found is None:
+            found = await self._look_up(one, rows)
+            if len(self._described) >= DESCRIBED:
+                self._described.clear()
+            self._described[key] = found
+        return found, rows
+
+    async def _copied(self, one: Understood, held: Held) -> Held | Refuse:
+        style = style_of(one.copied) if one.copied is not None else None
+        if one.copied is None or style is None or any(held.formats):
+            return NO_COPY
+        columns = await asyncio.to_thread(self._plans.columns, query_of(one.copied).text, one.reading, self.catalog)
+        if columns is None:
+            return UNDESCRIBED
+        try:
+            return as_rows(held, columns, style)
+        except (NotUnderstood, ValueError):
+            return UNDESCRIBED
+
+    async def _look_up(self, one: Understood, rows: Held) -> tuple[Shown, ...]:
+        reading, columns = one.reading, rows.columns or ()
+        assert reading is not None  # noqa: S101 - the caller has looked
+        explained = None
+        if needs_plan(columns, reading) and not reading.writes:
+            explained = await asyncio.to_thread(self._plans.explained, reading, self.catalog)
+        return shown(columns, reading, self.catalog, explained)

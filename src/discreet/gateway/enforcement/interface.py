@@ -1,0 +1,246 @@
+"""The seam between the protocol and whoever decides: what is asked, and what can be answered.
+
+A `Judge` is asked once per session who is governed; it answers with a `Watch` for that session, or with None, and then
+nothing of the session is looked at. Every method may answer at once or return an awaitable. Whatever a watch raises, or
+fails to answer in time, counts as a refusal: nothing passes because a judge stumbled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.gateway.protocol.messages import BindValues, Column, bind_values
+from discreet.gateway.session.held_rows import Held
+from discreet.sql.statement_kinds import Refuse
+
+Token = Any
+"""What a watch calls a publication: everything that one portal or statement gives out. The gateway only hands it back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Somebody who has just been let in by the database server."""
+
+    user: str
+    database: str
+    application: str
+    address: str
+    """Where the client calls from; empty for a Unix socket."""
+    encrypted: bool
+    """Whether the client speaks TLS with the gateway."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """What the server has said about the session, such as client_encoding and TimeZone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A text of the simple protocol; it may hold several statements."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """A statement is prepared. Nothing is given out yet."""
+
+    name: str
+    text: str
+    types: tuple[int, ...]
+
+
+class Bind:
+    """A prepared statement gets its parameters. `text` is None where it was not prepared by a Parse seen here.
+
+    Parameters and formats are read when somebody looks at them: most statements are judged by their text alone. If they
+    cannot be read, looking raises, which is a refusal like everything that a watch raises.
+    """
+
+    __slots__ = ("_body", "_values", "portal", "statement", "text", "types")
+
+    def __init__(self, portal: str, statement: str, text: str | None, types: tuple[int, ...], body: bytes) -> None:
+        self.portal, self.statement, self.text, self.types = portal, statement, text, types
+        self._body = body
+        self._values: BindValues | None = None
+
+    @property
+    def values(self) -> BindValues:
+        """Formats of the parameters, parameters, formats of the result."""
+        if self._values is None:
+            self._values = bind_values(self._body)
+        return self._values
+
+    def __repr__(self) -> str:
+        return f"Bind({self.portal!r}, {self.statement!r}, {self.text!r}, {self.types!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """Rows are fetched from a portal of which the gateway cannot be sure what is behind it.
+
+    Either it was not bound here (a cursor declared in SQL), and `bound` is None; or something else was executed since it
+    was bound or last fetched from, which may have put another portal in its place. `token` is then the one it had.
+    """
+
+    portal: str
+    limit: int
+    bound: Bind | None
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function is called by its OID (the fast path of large objects)."""
+
+    function: int
+    formats: tuple[int, ...]
+    arguments: tuple[bytes | None, ...] = field(repr=False)
+    result_format: int
+
+
+Request = Query | Parse | Bind | Execute | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """Let it pass unseen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Run it, and hold its rows until they have been judged."""
+
+    token: Token
+    undo: bool = True
+    """Whether a denial must undo what the statement did, as an error would. Costs a round trip to the server; a watch
+    that knows that the statement only reads sets it to False. Applies to the extended protocol outside a transaction block."""
+
+
+Verdict = Allow | Refuse | Hold
+"""About a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """All rows may go."""
+
+    notice: str = ""
+    """If not empty, the client is told by a notice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Only these rows may go; the others are left out, and the count in the command tag is that of the rows that went."""
+
+    rows: NDArray[np.bool_]
+    """One per row."""
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """All rows may go, these cells as NULL."""
+
+    cells: NDArray[np.bool_]
+    """Shape (columns, rows), as `Held.cells()` has it."""
+    notice: str = ""
+
+
+Decision = Release | Keep | Mask | Refuse
+"""About rows that are held."""
+
+
+class Watch(Protocol):
+    """Decides about one session of a governed user. Requests come one at a time; rows may be asked about meanwhile."""
+
+    def statement(self, request: Request) -> Verdict | Awaitable[Verdict]:
+        """May this run, and must what it gives out be held?"""
+
+    def described(self, token: Token, columns: tuple[Column, ...]) -> Refuse | Awaitable[Refuse | None] | None:
+        """The columns of a result that will be held, before its rows. A refusal here spares holding them."""
+
+    def result(self, token: Token, held: Held) -> Decision | Awaitable[Decision]:
+        """May these rows go? Called for every chunk of a portal, with the same token."""
+
+    def delivered(self, token: Token, rows: int) -> Awaitable[None] | None:
+        """Released rows were handed to the network."""
+
+    def lost(self, token: Token, rows: int) -> Awaitable[None] | None:
+        """Released rows were not sent: the client had gone before the first byte of them."""
+
+    def report(self, fields: Mapping[str, str], notice: bool) -> Mapping[str, str] | None:
+        """An error or notice of the server as the user may see it; None keeps a notice back."""
+
+    def changed(self, name: str, value: str) -> None:
+        """The server reports that a parameter of the session changed (client_encoding, session_authorization, ...)."""
+
+    def closed(self) -> None:
+        """The session is over."""
+
+
+class Judge(Protocol):
+    """Decides who is governed."""
+
+    def admit(self, who: Who) -> Watch | Awaitable[Watch | None] | None:
+        """The watch over a session that has just been authenticated, or None to let it be."""
+
+
+class Open:
+    """Governs nobody: everything passes, unseen."""
+
+    def admit(self, who: Who) -> Watch | None:
+        """Nobody is governed."""
+        return None
+
+
+class Closed:
+    """Refuses everything: the watch of a session whose judge could not say who is governed."""
+
+    def statement(self, request: Request) -> Verdict:
+        """No."""
+        return STUMBLED
+
+    def described(self, token: Token, columns: tuple[Column, ...]) -> Refuse | None:
+        """No."""
+        return STUMBLED
+
+    def result(self, token: Token, held: Held) -> Decision:
+        """No."""
+        return STUMBLED
+
+    def delivered(self, token: Token, rows: int) -> None:
+        """Nothing ever is."""
+
+    def lost(self, token: Token, rows: int) -> None:
+        """Nothing ever is."""
+
+    def report(self, fields: Mapping[str, str], notice: bool) -> Mapping[str, str] | None:
+        """Only what cannot hold a value."""
+        return withheld(fields)
+
+    def changed(self, name: str, value: str) -> None:
+        """Nothing to remember."""
+
+    def closed(self) -> None:
+        """Nothing to close."""
+
+
+STUMBLED = Refuse(
+    "The gateway could not decide about this request, so nothing was given out.",
+    hint="Try again; if it stays like this, tell whoever runs the gateway.",
+)
+"""The answer in place of a judge that failed."""
+
+
+def withheld(fields: Mapping[str, str]) -> dict[str, str]:
+    """An error or notice without anything that can hold a value: severity and code only.
+
+    >>> withheld({"S": "ERROR", "C": "22P02", "M": 'invalid input syntax: "Ada"'})["M"]
+    'The text of this message is withheld.'
+    """
+    kept = {letter: fields[letter] for letter in ("S", "V", "C") if letter in fields}
+    return kept | {"M": "The text of this message is withheld."}

@@ -1,0 +1,271 @@
+"""The watch over one session of a governed user: what may run, which rows may go, what errors may say."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from discreet.gateway.analysis.cache import Text, Understood
+from discreet.gateway.enforcement.exposure_accounts import Account, Granted
+from discreet.gateway.enforcement.interface import (
+    Allow,
+    Bind,
+    Decision,
+    Execute,
+    Hold,
+    Parse,
+    Query,
+    Request,
+    Verdict,
+    Who,
+)
+from discreet.gateway.judging import Judging
+from discreet.gateway.parameters import told
+from discreet.gateway.protocol.messages import Column
+from discreet.gateway.publication import Publication
+from discreet.gateway.redaction import redacted
+from discreet.gateway.runs import Names, Run, digest_of, renewed
+from discreet.gateway.session.held_rows import Held
+from discreet.misuse.score import within
+from discreet.sql import statement_kinds as kinds
+from discreet.sql.statement_kinds import Refuse, refused
+
+if TYPE_CHECKING:
+    from discreet.gateway.enforcement.governor import Governor
+
+READ_BY = ("DateStyle", "IntervalStyle", "TimeZone")
+"""Settings with which a session begins and that decide how a text is read."""
+PENDING = 100
+"""So many questions of a session may be unanswered at the same time."""
+_NO_FUNCTIONS = refused("functions cannot be called by number.", hint="Call them with SELECT.")
+_MOVE = refused("MOVE tells how many rows there are.", hint="Use FETCH.")
+_STRINGS = refused("texts are read otherwise with this setting.", hint="SET standard_conforming_strings TO on.")
+
+
+class Watch:
+    """Decides about one session."""
+
+    def __init__(self, governor: Governor, who: Who, roles: frozenset[str], account: Account) -> None:
+        self._governor = governor
+        self._account = account
+        self._judging = Judging(governor, who, roles, account)
+        self._names = Names()
+        self._running: list[Run] = []
+        self._read = False
+        """Whether anything was read of governed tables."""
+        self._settings = digest_of(repr([who.parameters.get(name) for name in READ_BY]).encode())
+        """Stands for the settings of the session, and all that has changed them."""
+        self._strings = who.parameters.get("standard_conforming_strings", "on") == "on"
+
+    # Statements -------------------------------------------------------------------------------------------------------
+
+    def statement(self, request: Request) -> Verdict | Awaitable[Verdict]:
+        """May this run, and must what it gives out be held?"""
+        if not self._strings:
+            return self._would(_STRINGS)
+        if isinstance(request, Query):
+            return self._query(request)
+        if isinstance(request, Parse):
+            return self._parse(request)
+        if isinstance(request, Bind):
+            return self._bind(request)
+        if isinstance(request, Execute):
+            return self._execute(request)
+        return self._would(_NO_FUNCTIONS)
+
+    def _understand(self, text: str) -> Text:
+        return self._governor.texts.understand(text)
+
+    def _would(self, refuse: Refuse) -> Verdict | Awaitable[Verdict]:
+        """A refusal, or in shadow mode the note that it would have been one."""
+        if not self._governor.enforces:
+            self._governor.notes.note_shadow(self._account, refuse)
+            return Allow()
+        return self._refused(refuse)
+
+    async def _refused(self, refuse: Refuse) -> Verdict:
+        return await self._governor.notes.note_refusal(self._account, refuse)
+
+    def _query(self, request: Query) -> Verdict | Awaitable[Verdict]:
+        text = self._understand(request.text)
+        if text.refuse is not None:
+            return self._would(text.refuse)
+        if text.passes:
+            self._passed(text, request.text)
+            return Allow()
+        return self._run(text.statements, self._digest(text, request.text), {})
+
+    def _passed(self, text: Text, written: str) -> None:
+        """What has to be remembered of a text that passes: `written` is it, and not one like it."""
+        if text.written:
+            self._account.wrote |= text.written
+        if text.sets:
+            self._settings = digest_of(self._settings, [written.encode("utf-8", "surrogatepass")])
+
+    def _digest(self, text: Text, written: str, parameters: Sequence[bytes | None] = ()) -> bytes:
+        """Names an execution by text, parameters, and whatever was set before."""
+        self._passed(text, written)
+        return digest_of(text.digest + self._settings, parameters)
+
+    def _parse(self, request: Parse) -> Verdict | Awaitable[Verdict]:
+        text = self._understand(request.text)
+        if text.refuse is not None:
+            return self._would(text.refuse)
+        if request.name:
+            self._names.give(request.name, text.statements)
+        return Allow()
+
+    def _bind(self, request: Bind) -> Verdict | Awaitable[Verdict]:
+        if request.text is None:
+            return self._bind_name(request)
+        text = self._understand(request.text)
+        if text.refuse is not None:
+            return self._would(text.refuse)
+        if request.portal:
+            self._names.give(request.portal, text.statements)
+        if text.passes:
+            self._passed(text, request.text)
+            return Allow()
+        return self._run(text.statements, self._digest(text, request.text, request.values.parameters), told(request))
+
+    def _bind_name(self, request: Bind) -> Verdict | Awaitable[Verdict]:
+        """A statement that was prepared in SQL, or of which the gateway has lost sight."""
+        found = self._names.behind(request.statement)
+        if isinstance(found, Refuse):
+            return self._would(found)
+        if request.portal:
+            self._names.give(request.portal, found)
+        return self._hold(Run((found,), renewed(b"name"), told(request)))
+
+    def _execute(self, request: Execute) -> Verdict | Awaitable[Verdict]:
+        """Whatever may be behind the portal, by what was bound to it and by what was declared under its name."""
+        bound = self._understand(request.bound.text) if request.bound and request.bound.text is not None else None
+        found = self._names.behind(request.portal)
+        if isinstance(found, Refuse):
+            if bound is None or request.portal:
+                return self._would(found)
+            found = ()
+        behind = tuple(dict.fromkeys((*found, *(bound.statements if bound else ()))))
+        return self._hold(Run((behind,), renewed(b"portal"), told(request.bound) if request.bound else {}))
+
+    def _run(
+        self, statements: tuple[Understood, ...], digest: bytes, parameters: Mapping[str, Any]
+    ) -> Verdict | Awaitable[Verdict]:
+        behind = []
+        for one in statements:
+            found = self._behind(one)
+            if isinstance(found, Refuse):
+                return self._would(found)
+            behind.append(found)
+        anew = any(self._may_change(one) for one in statements)
+        return self._hold(Run(tuple(behind), renewed(digest) if anew else digest, parameters))
+
+    def _may_change(self, one: Understood) -> bool:
+        """Whether the same text may be about other people next time."""
+        wrote = one.reading is not None and bool(one.reading.tables & self._account.wrote)
+        return one.kind.what == kinds.RUN or one.shifts or wrote
+
+    def _behind(self, one: Understood) -> tuple[Understood, ...] | Refuse:
+        """What a statement gives out: itself, or what a name stands for."""
+        kind = one.kind
+        if kind.what != kinds.RUN:
+            return (one,)
+        if kind.body:
+            self._names.give(kind.name, [one])
+            return ()
+        found = self._names.behind(kind.name)
+        if kind.moves and not isinstance(found, Refuse) and any(one.reading is not None for one in found):
+            return _MOVE
+        return found
+
+    def _hold(self, run: Run) -> Verdict | Awaitable[Verdict]:
+        self._account.wrote = self._account.wrote.union(*(one.written for some in run.statements for one in some))
+        if not run.reads:
+            return Allow()
+        self._read = True
+        hold = Hold(run, undo=run.writes)
+        return self._asking(run, hold) if run.questions() else hold
+
+    async def _asking(self, run: Run, hold: Hold) -> Verdict:
+        """A statement whose conditions speak of sensitive values tells something even if nothing comes back."""
+        await self._account.load()
+        limit, at = self._judging.limit(), self._governor.clock()
+        exposure = self._account.with_debts(at)
+        for question in self._open_questions(run):
+            exposure = exposure.learn(question.knowledge(), at=at)
+        self._running = [*[one for one in self._running if one.open][-PENDING:], run]
+        if within(exposure.value, limit.value) or limit.action == "alert" or not self._governor.enforces:
+            return hold
+        columns = [leaf[1] for one in run.questions() if one.reading is not None for leaf in sorted(one.reading.asked)]
+        run.open = False
+        return await self._governor.notes.refuse(self._account, limit, exposure.value, columns, rows=0)
+
+    def _open_questions(self, run: Run) -> list[Publication]:
+        """What this statement asks, and what others of this user ask at the same time."""
+        found = self._governor.asked.setdefault(self._account.user, [])
+        found[:] = [one for one in found if one.open]
+        found.append(run)
+        return [question for one in found for question in self._questions(one)]
+
+    def _questions(self, run: Run) -> list[Publication]:
+        publishing = self._governor.publishing(self._judging.limit())
+        found = []
+        for one in run.questions():
+            assert one.reading is not None  # noqa: S101 - questions have a reading
+            question = publishing.question(one.reading, digest=run.digest, fixed=one.fixed(run.parameters))
+            if question is not None:
+                found.append(self._account.as_written(question, one.reading.tables))
+        return found
+
+    # Results ----------------------------------------------------------------------------------------------------------
+
+    def described(self, token: Run, columns: tuple[Column, ...]) -> None:
+        """Columns are looked at together with the rows."""
+
+    def result(self, token: Run, held: Held) -> Decision | Awaitable[Decision]:
+        """May these rows go?"""
+        return self._judging.of(token, held)
+
+    def delivered(self, token: Run, rows: int) -> Awaitable[None] | None:
+        """Released rows were handed to the network."""
+        granted, token.granted = token.granted, []
+        return self._settle(granted) if granted else None
+
+    async def _settle(self, granted: list[Granted]) -> None:
+        for one in granted:
+            await self._account.settle(one)
+
+    def lost(self, token: Run, rows: int) -> Awaitable[None] | None:
+        """Released rows were certainly not sent."""
+        granted, token.granted = token.granted, []
+        return self._take_back(granted) if granted else None
+
+    async def _take_back(self, granted: list[Granted]) -> None:
+        for one in reversed(granted):
+            await self._account.take_back(one)
+
+    # Everything else --------------------------------------------------------------------------------------------------
+
+    def report(self, fields: Mapping[str, str], notice: bool) -> Mapping[str, str] | None:
+        """An error or notice of the server as the user may see it; an error answers a question, too."""
+        if not notice:
+            self._failed()
+        return redacted(fields, notice, read=self._read) if self._governor.enforces else fields
+
+    def _failed(self) -> None:
+        asked = [question for run in self._running if run.open for question in self._questions(run)]
+        for run in self._running:
+            run.open = False
+        self._running.clear()
+        if asked:
+            self._governor.notes.owe(self._account, asked)
+
+    def changed(self, name: str, value: str) -> None:
+        """The server reports that a parameter of the session changed."""
+        if name == "standard_conforming_strings":
+            self._strings = value == "on"
+
+    def closed(self) -> None:
+        """The session is over."""
+        for run in self._running:
+            run.open = False

@@ -1,0 +1,1 @@
+"""Sockets: server, connections, upstream."""

@@ -1,0 +1,1 @@
+"""State machines of one session, without I/O."""

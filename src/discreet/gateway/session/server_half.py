@@ -1,0 +1,315 @@
+"""From the server to the client: what comes is matched with what is owed, and rows are held where that was decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.gateway import expected as owed
+from discreet.gateway.enforcement.interface import STUMBLED, Closed, Decision, Keep, Mask, Release
+from discreet.gateway.expected import Entry
+from discreet.gateway.passing import Passing
+from discreet.gateway.protocol.framing import FEW, LENGTH, ROWS, Frame, few_rows
+from discreet.gateway.protocol.messages import (
+    Column,
+    complete,
+    copy_fail,
+    copy_formats,
+    described,
+    error,
+    parameter_status,
+)
+from discreet.gateway.session.held_rows import Held, Holding, without_cells, without_rows
+from discreet.gateway.session.state import encoding_of
+from discreet.sql.statement_kinds import Refuse
+
+_RUNS = (owed.QUERY, owed.EXECUTE, owed.PIPELINE)
+_ANSWERS = {  # letter of the answer: what it answers
+    ord("1"): owed.PARSE,
+    ord("2"): owed.BIND,
+    ord("3"): owed.CLOSE,
+    ord("V"): owed.CALL,
+}
+_COUNTED = ("SELECT", "FETCH", "COPY")  # tags whose number is that of the rows given out
+_DECISIONS = (Release, Keep, Mask, Refuse)
+_FORGETS = ("DEALLOCATE", "DISCARD ALL")  # after these, names of statements mean nothing
+
+
+class Answering(Passing):
+    """The server's half of a session."""
+
+    def _advance_upstream(self) -> None:
+        while not self._upstream_waits and not self.over:
+            if self._expected:
+                head = self._expected[0]
+                if head.hold is None:
+                    self._pass_unseen()
+                elif self._holding is None and self._judge_few(head):
+                    continue
+            frame = self._server.next()
+            if frame is None:
+                return
+            self._answered(frame)
+            if self._expected and self._expected[0].kind == owed.REFUSAL:
+                self._settle()
+
+    def _judge_few(self, head: Entry) -> bool:
+        """A few rows that came together with their end, the usual result: judged where they are, not put aside first."""
+        columns = self._columns(head)
+        if columns is None or head.copying or head.kind not in _RUNS or self._is_refused(head):
+            return False
+        data, begin = self._server.window()
+        places, end = few_rows(data, begin)
+        size = end - begin
+        close = end + 1 + LENGTH.unpack_from(data, end + 1)[0] if places else 0
+        if not end + 5 <= close <= len(data) or size > self._limits.held or size + 8 * FEW > self._room.free:
+            return False
+        chunk = head.portal.chunks if head.portal else 0
+        tag = data[end + 5 : close - 1].decode("ascii", "replace")
+        held = Held(data[begin:end], places, columns, False, (), head.number, chunk, True, tag)
+        token = head.hold.token if head.hold else None
+        answer = self._consult(self.watch, "result", token, held)
+        whole = self._server.take(close)
+        if type(answer) is Release and not answer.notice:
+            self.to_client.append(whole)
+            self.deliveries.append((token, len(places)))
+            self._next_result(head)
+        else:
+            self._holding = Holding()
+            self._hold(held.data, places)
+            self._go_on(answer, self._decided, "result", (token, held), head, held, Frame(0x43, data[end:close]))
+        return True
+
+    def _answered(self, frame: Frame) -> None:
+        kind = frame.kind
+        if kind == 0x54 and self._expected:  # T, the first that comes where rows will be held
+            self._description(frame, self._expected[0])
+        elif kind == 0x4E:  # N
+            self._emit(self._reported(frame, notice=True))
+        elif kind == 0x41:  # A: a notification comes whenever it likes
+            self._emit(frame.raw)
+        elif kind == 0x53:  # S
+            self._parameter(frame)
+        elif kind == 0x45:  # E
+            self._failed(frame)
+        elif not self._expected:
+            self._end("The server said something that nobody asked for.")
+        elif kind in ROWS:
+            self._rows(frame, self._expected[0])
+        else:
+            self._answer(frame, self._expected[0])
+
+    def _answer(self, frame: Frame, head: Entry) -> None:
+        kind = frame.kind
+        if kind == 0x5A:  # Z
+            if head.kind not in owed.ENDS_WITH_READY:
+                self._end("The server was ready before it had answered.")
+                return
+            self._ready(frame.body, head)
+            self.to_client.append(frame.raw)
+        elif kind in _ANSWERS and head.kind == _ANSWERS[kind]:
+            self._emit(frame.raw)
+            if kind != 0x56:  # V: ReadyForQuery follows
+                self._pop()
+        elif kind in (0x6E, 0x74) and head.kind == owed.DESCRIBE:  # n, t
+            self._no_rows(frame, head)
+        elif head.kind in _RUNS and kind in (0x43, 0x49, 0x73):  # C, I, s
+            self._ended(frame, head)
+        elif head.kind in _RUNS and kind in (0x47, 0x48, 0x63):  # G, H, c
+            self._copy(frame, head)
+        else:
+            self._end("The server answered something else than was asked.")
+
+    def _parameter(self, frame: Frame) -> None:
+        name, value = parameter_status(frame.body)
+        if name == "client_encoding":
+            self._encoding = encoding_of(value)
+        try:
+            self.watch.changed(name, value)
+        except Exception:
+            self.watch = Closed()  # it may have missed that somebody became somebody else
+        self._emit(frame.raw)
+
+    def _failed(self, frame: Frame) -> None:
+        head = self._expected[0] if self._expected else None
+        held = self._drop_held()
+        self.to_client.extend(held.others() if held else ())
+        if head is not None and head.kind == owed.FAILURE:
+            self._abandon()
+            return
+        draining = head is not None and head.kind == owed.QUERY and head.refused is not None and head.silent
+        if not draining:
+            self.to_client.append(self._reported(frame, notice=False))
+        self._copying = False
+        if head is None or head.kind in owed.ENDS_WITH_READY:
+            for undo in reversed(head.steps[head.number :] if head else ()):
+                undo()
+            return
+        self._abandon()
+
+    def _description(self, frame: Frame, head: Entry) -> None:
+        if head.kind not in (owed.DESCRIBE, owed.QUERY):
+            self._end("The server described what it was not asked to.")
+            return
+        if not head.silent:
+            self._emit(frame.raw)
+        hold = head.hold
+        if head.kind == owed.DESCRIBE:
+            self._pop()
+        if hold is None or head.refused:
+            return
+        columns = described(frame.body, self._encoding or "utf-8")
+        if head.portal is not None:
+            head.portal.columns = columns
+        else:
+            head.columns = columns
+        answer = self._consult(self.watch, "described", hold.token, columns)
+        if answer is not None:
+            self._go_on(answer, self._seen, "described", (hold.token, columns), head)
+
+    def _seen(self, answer: Any, head: Entry) -> None:
+        if answer is None:
+            return
+        refused = answer if isinstance(answer, Refuse) else STUMBLED
+        if head.portal is not None:
+            head.portal.refused = refused
+        else:
+            head.refused = refused
+
+    def _no_rows(self, frame: Frame, head: Entry) -> None:
+        if not head.silent:
+            self._emit(frame.raw)
+        if frame.kind == 0x6E:
+            self._pop()
+
+    def _rows(self, frame: Frame, head: Entry) -> None:
+        if head.kind not in _RUNS or (frame.kind == 0x64) != head.copying:
+            self._end("The server gave out rows that nobody asked for.")
+        elif head.hold is None:
+            self.to_client.append(frame.raw)
+        elif not self._is_refused(head):
+            if self._holding is None:
+                self._holding = Holding()
+            self._hold(frame.raw, frame.starts if frame.starts is not None else ())
+
+    def _is_refused(self, head: Entry) -> bool:
+        if head.refused is None and head.portal is not None:
+            head.refused = head.portal.refused
+        return head.refused is not None
+
+    def _copy(self, frame: Frame, head: Entry) -> None:
+        if frame.kind == 0x47:  # G: the client gives, nothing is given out
+            self._copy_in(frame, head)
+        elif frame.kind == 0x48 and self._holding is not None:
+            self._end("The server began to copy in the middle of a result.")
+        elif frame.kind == 0x48:  # H
+            head.copying = True
+            head.formats = copy_formats(frame.body)
+            if not head.silent:
+                self._emit(frame.raw)
+            if head.hold is not None and not self._is_refused(head):
+                self._holding = Holding()
+        elif head.copying and not (head.hold is not None and self._is_refused(head)):
+            self._emit(frame.raw)
+
+    def _copy_in(self, frame: Frame, head: Entry) -> None:
+        """While data come in, the server ignores Sync; one that was sent already will not be answered."""
+        if head.silent:
+            self.to_upstream.append(copy_fail())  # the client has been told no, and will send nothing
+            return
+        self._copying = True
+        self._barrier = None
+        if head.kind == owed.PIPELINE:
+            head.kind, head.unseen = owed.EXECUTE, owed.UNSEEN[owed.EXECUTE]
+        while head.kind == owed.EXECUTE and len(self._expected) > 1 and self._expected[1].kind == owed.SYNC:
+            del self._expected[1]
+        self._emit(frame.raw)
+
+    def _ended(self, frame: Frame, head: Entry) -> None:
+        tag = frame.body[:-1].decode("ascii", "replace") if frame.kind == 0x43 else ""
+        self._remember(tag)
+        gives = self._columns(head) is not None or head.copying or self._holding is not None
+        if head.silent:
+            return  # refused before; the rest of the text is swallowed
+        if head.hold is None or not gives or frame.kind == 0x49:
+            self._emit(frame.raw)
+            self._next_result(head)
+        elif self._is_refused(head):
+            self._deny(head, head.refused or STUMBLED)
+        else:
+            held = self._held(head, tag, complete=frame.kind == 0x43)
+            self._ask_server("result", self._decided, (head.hold.token, held), head, held, frame)
+
+    @staticmethod
+    def _columns(head: Entry) -> tuple[Column, ...] | None:
+        return head.portal.columns if head.portal is not None else head.columns
+
+    def _remember(self, tag: str) -> None:
+        if tag in ("BEGIN", "START TRANSACTION"):
+            self._began = True
+        elif tag.startswith(_FORGETS):
+            self._statements.clear()
+            self._remembered = 0
+            self._generation += 1
+
+    def _held(self, head: Entry, tag: str, *, complete: bool) -> Held:
+        data, starts = (self._holding or Holding()).held()
+        chunk = head.portal.chunks if head.portal else 0
+        copy = head.copying
+        columns = None if copy else self._columns(head)
+        return Held(data, starts, columns, copy, head.formats, head.number, chunk, complete, tag)
+
+    def _decided(self, answer: Any, head: Entry, held: Held, frame: Frame) -> None:
+        decision = answer if isinstance(answer, _DECISIONS) else STUMBLED
+        try:
+            sent, rows = self._reduced(held, decision)
+        except Exception:
+            decision = STUMBLED
+        if isinstance(decision, Refuse):
+            self._deny(head, decision)
+            return
+        holding = self._drop_held()
+        if isinstance(decision, Release):
+            self.to_client.extend(holding.all() if holding else ())
+        else:
+            self.to_client.extend((sent, *(holding.others() if holding else ())))
+        if decision.notice:
+            self.to_client.append(error(severity="NOTICE", sqlstate="00000", message=decision.notice))
+        self.to_client.append(_ending(frame, held, rows))
+        self.deliveries.append((head.hold.token if head.hold else None, rows))
+        self._next_result(head)
+
+    @staticmethod
+    def _reduced(held: Held, decision: Decision) -> tuple[bytes, int]:
+        if isinstance(decision, Keep):
+            return without_rows(held, decision.rows), int(decision.rows.sum())
+        if isinstance(decision, Mask):
+            return without_cells(held, decision.cells), held.rows
+        return b"", held.rows
+
+    def _deny(self, head: Entry, refuse: Refuse) -> None:
+        """An error in place of the rows. What the server says until it is ready, or until the next Sync, is swallowed."""
+        self._drop_held()
+        self._tell(refuse)
+        if head.kind == owed.QUERY:
+            head.refused, head.silent = refuse, True
+            return
+        self._pop()
+        if not any(entry.kind == owed.SYNC for entry in self._expected):
+            self._fail(undo=head.hold is not None and head.hold.undo)
+
+    def _next_result(self, head: Entry) -> None:
+        if head.portal is not None:
+            head.portal.chunks += 1
+        if head.kind == owed.EXECUTE:
+            self._pop()
+            return
+        head.number += 1
+        head.columns, head.copying = None, False
+
+
+def _ending(frame: Frame, held: Held, rows: int) -> bytes:
+    """The message that ends the result, with the number of rows that went."""
+    word = held.tag.partition(" ")[0]
+    if rows == held.rows or word not in _COUNTED:
+        return frame.raw
+    return complete(f"{word} {rows}")

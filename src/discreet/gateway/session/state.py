@@ -1,0 +1,256 @@
+"""What both directions of a session share: what is owed, what waits to be sent, what is asked of the watch."""
+
+from __future__ import annotations
+
+import codecs
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.gateway import expected as owed
+from discreet.gateway.enforcement.interface import Hold, Watch, withheld
+from discreet.gateway.expected import Entry, Portal, Statement
+from discreet.gateway.protocol.framing import COPIED, ROWS, Frame, Framer
+from discreet.gateway.protocol.messages import error, execute_nowhere, fields, ready, report
+from discreet.gateway.session.held_rows import Holding, Room
+from discreet.sql.statement_kinds import Refuse
+
+IDLE = ord("I")
+MEBIBYTE = 1 << 20
+RUN = MEBIBYTE
+"""A row of more bytes than this comes in parts."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much one session may keep in memory."""
+
+    held: int = 64 * MEBIBYTE
+    """Bytes of one result; past it, the result is refused."""
+    message: int = 16 * MEBIBYTE
+    """Bytes of one message that must be judged; longer ones are refused."""
+    statements: int = 16 * MEBIBYTE
+    """Characters of all prepared statements that are remembered."""
+    owed: int = 10_000
+    """Messages that are sent on before the first of them is answered."""
+
+
+@dataclass(eq=False, slots=True)
+class Question:
+    """Something the watch was asked and did not answer at once. Answered through `Session.answer`."""
+
+    method: str
+    arguments: tuple[Any, ...]
+    then: Callable[[Any], None]
+    awaited: Awaitable[Any] | None = None
+    """What the watch gave in place of the answer."""
+
+
+@dataclass(eq=False, slots=True)
+class Later:
+    """In place of an answer that takes its time."""
+
+    awaited: Awaitable[Any] | None = None
+
+
+def always_later(watch: Watch, method: str, *arguments: Any) -> Any:
+    """For who asks the questions by himself."""
+    return Later()
+
+
+class Conversation:
+    """The state of a session, and the few things that happen from both sides."""
+
+    def __init__(
+        self,
+        watch: Watch,
+        *,
+        limits: Limits,
+        room: Room,
+        parameters: Mapping[str, str],
+        consult: Callable[..., Any] = always_later,
+    ) -> None:
+        self.to_client: list[bytes] = []
+        self.to_upstream: list[bytes] = []
+        self.questions: list[Question] = []
+        """What was not answered at once."""
+        self.deliveries: list[tuple[Any, int]] = []
+        """Tokens whose rows are in `to_client`, and how many rows."""
+        self.over = False
+        """The session cannot go on; what waits is sent, then both sides are closed."""
+        self.status = IDLE
+        self.watch = watch
+        self._consult = consult
+        self._limits = limits
+        self._room = room
+        self._encoding = encoding_of(parameters.get("client_encoding", "UTF8"))
+        self._expected: deque[Entry] = deque()
+        self._serial = 0
+        self._epoch = 0
+        self._portals: dict[bytes, Portal] = {}
+        self._statements: dict[bytes, Statement] = {}
+        self._remembered = 0
+        self._generation = 0
+        self._holding: Holding | None = None
+        self._barrier: Entry | None = None
+        self._waiting: Frame | None = None
+        self._client = Framer(runs=COPIED, largest=limits.message)
+        self._server = Framer(runs=ROWS, largest=RUN, parted=ROWS)
+        self._skipping = False
+        self._copying = False
+        self._executed = False
+        self._texts: set[str | None] = set()
+        self._began = False
+        self._client_waits = False
+        self._upstream_waits = False
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is owed and no transaction is open."""
+        return not self._expected and self.status == IDLE
+
+    def close(self) -> None:
+        """Give back the room that held rows took; called when a side is gone."""
+        self.over = True
+        self._drop_held()
+
+    def _ask_server(self, method: str, then: Callable[..., None], arguments: tuple[Any, ...], *about: Any) -> None:
+        """Ask about what the server said, and go on with the answer."""
+        self._go_on(self._consult(self.watch, method, *arguments), then, method, arguments, *about)
+
+    def _go_on(
+        self, answer: Any, then: Callable[..., None], method: str, arguments: tuple[Any, ...], *about: Any
+    ) -> None:
+        """Go on with an answer: at once, if the watch has said it at once."""
+        if type(answer) is not Later:
+            then(answer, *about)
+            return
+        self._upstream_waits = True
+
+        def answered(answer: Any) -> None:
+            self._upstream_waits = False
+            then(answer, *about)
+
+        self._remind(answer, answered, method, *arguments)
+
+    def _remind(self, later: Later, then: Callable[[Any], None], method: str, *arguments: Any) -> None:
+        """Go on when the watch has answered."""
+        self.questions.append(Question(method, arguments, then, later.awaited))
+
+    def _push(self, kind: int, hold: Hold | None = None) -> Entry:
+        self._serial += 1
+        entry = Entry(kind, self._serial, hold)
+        self._expected.append(entry)
+        return entry
+
+    def _pop(self) -> Entry:
+        entry = self._expected.popleft()
+        if entry is self._barrier:
+            self._barrier = None
+        return entry
+
+    def _emit(self, raw: bytes) -> None:
+        """To the client, behind rows that are held."""
+        if self._holding is None or not self._hold(raw, None):
+            self.to_client.append(raw)
+
+    def _hold(self, raw: bytes, starts: Any) -> bool:
+        """Keep it, or, if that is too much, forget the whole result and refuse it."""
+        holding = self._holding
+        assert holding is not None  # noqa: S101 - callers have looked
+        before = holding.size
+        if starts is None:
+            holding.add_other(raw)
+        else:
+            holding.add_rows(raw, starts)
+        taken = self._room.take(holding.size - before)
+        if taken and holding.size <= self._limits.held:
+            return True
+        if not taken:
+            holding.size = before
+        self._expected[0].refused = TOO_MUCH
+        self._drop_held()
+        return False
+
+    def _drop_held(self) -> Holding | None:
+        holding, self._holding = self._holding, None
+        if holding is not None:
+            self._room.give(holding.size)
+        return holding
+
+    def _tell(self, refuse: Refuse) -> None:
+        """The client is told no."""
+        told = {"sqlstate": refuse.sqlstate, "message": refuse.message, "hint": refuse.hint, "detail": refuse.detail}
+        self.to_client.append(error(**told))
+
+    def _settle(self) -> None:
+        """Refusals whose turn has come."""
+        while self._expected and self._expected[0].kind == owed.REFUSAL:
+            entry = self._pop()
+            self._tell(entry.refused or TOO_MUCH)
+            if entry.simple:
+                self.to_client.append(ready(self.status))
+            else:
+                self._fail(undo=self._executed)
+
+    def _fail(self, *, undo: bool) -> None:
+        """Do as the server does after an error of the extended protocol: nothing more until the next Sync.
+
+        What was done and not committed is undone, as by an error, unless the client has a transaction of its own open:
+        that one lives on.
+        """
+        self._skipping = True
+        if undo and self.status == IDLE and not self._began:
+            self.to_upstream.append(execute_nowhere())
+            self._push(owed.FAILURE).silent = True
+
+    def _abandon(self) -> None:
+        """The server skips everything up to the next Sync: what it was sent before that is not answered."""
+        dropped = []
+        while self._expected and self._expected[0].kind != owed.SYNC:
+            dropped.append(self._pop())
+        for entry in reversed(dropped):
+            if entry.undo is not None:
+                entry.undo()
+        self._skipping = not self._expected
+
+    def _reported(self, frame: Frame, *, notice: bool) -> bytes:
+        """An error or notice as the watch wants it seen."""
+        encoding = self._encoding or "utf-8"
+        told = fields(frame.body, encoding)
+        try:
+            seen = self.watch.report(told, notice)
+            if seen is told:
+                return frame.raw
+            return b"" if seen is None and notice else report(seen or withheld(told), notice=notice, encoding=encoding)
+        except Exception:
+            return report(withheld(told), notice=notice)
+
+    def _end(self, problem: str) -> None:
+        """The other side broke the protocol: nothing can be told apart any more."""
+        self._drop_held()
+        self.to_client.append(error(severity="FATAL", sqlstate="08P01", message=problem))
+        self.over = True
+
+
+TOO_MUCH = Refuse(
+    "The result is larger than the gateway holds back, so it was not given out.",
+    hint="Ask for fewer rows or columns, or fetch them in parts through a cursor.",
+)
+
+
+def encoding_of(name: str) -> str | None:
+    """The codec for one of PostgreSQL's names of encodings; None if there is none that reads it the same way.
+
+    >>> encoding_of("UTF8"), encoding_of("LATIN1"), encoding_of("WIN1252"), encoding_of("MULE_INTERNAL")
+    ('utf-8', 'iso8859-1', 'cp1252', None)
+    """
+    if name.upper() in ("UTF8", "UNICODE", "SQL_ASCII"):
+        return "utf-8"
+    if not name.upper().startswith(("LATIN", "WIN", "KOI8", "ISO_8859")):
+        return None  # of several bytes each: not worth the risk of reading them otherwise than the server does
+    try:
+        return codecs.lookup(name.upper().replace("WIN", "cp").replace("KOI8R", "koi8-r")).name
+    except LookupError:
+        return None

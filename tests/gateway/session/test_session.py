@@ -1,0 +1,223 @@
+"""The state machine without any network: cuts never change the outcome, and nonsense ends in order."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.gateway import Hold, Limits, Refuse, Release
+from discreet.gateway.session.held_rows import Room
+from discreet.gateway.session.session import Session
+from discreet.gateway.session.state import Conversation
+from tests.gateway import raw
+from tests.gateway.raw import SYNC, message, row
+from tests.gateway.watching import Holding, Watching, answer_all
+
+READY = message(b"Z", b"I")
+DESCRIPTION = message(b"T", b"\0\1secret\0" + struct.pack("!ihihih", 7, 1, 25, -1, -1, 0))
+HELD = 4_000
+
+
+def session_of(watch: Any, *, held: int = HELD) -> Session:
+    return Session(watch, limits=Limits(held=held, message=2_000), room=Room(1 << 20), parameters={})
+
+
+class Server:
+    """Answers what a server would, message by message; a text is the list of letters it answers with."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)
+        self._skipping = False
+        self._rest = b""
+
+    def answer(self, data: bytes) -> bytes:
+        self._rest += data
+        found = b""
+        while len(self._rest) >= 5 and len(self._rest) > (end := struct.unpack_from("!i", self._rest, 1)[0]):
+            one, self._rest = self._rest[: end + 1], self._rest[end + 1 :]
+            found += self._one(one)
+        return found
+
+    def _one(self, one: bytes) -> bytes:
+        letter = one[:1]
+        if letter == b"S":
+            self._skipping = False
+            return READY
+        if self._skipping:
+            return b""
+        if b"wrong" in one or b"withheld" in one:
+            error = message(b"E", b"SERROR\0C22012\0Mwrong\0\0")
+            self._skipping = letter != b"Q"
+            return error + (b"" if self._skipping else READY)
+        size = one[-2] if letter == b"P" else 0
+        answers = {b"P": b"1", b"B": b"2", b"C": b"3"}
+        if letter in answers:
+            return message(answers[letter])
+        rows = b"".join(row(bytes([65 + n % 20]) * (n % 40)) for n in range(40 + size))
+        result = rows + message(b"N", b"SNOTICE\0C00000\0Mhello\0\0") + rows + message(b"C", b"SELECT 80\0")
+        if letter == b"D":
+            return DESCRIPTION
+        return result if letter == b"E" else (DESCRIPTION + result + READY if letter == b"Q" else b"")
+
+
+class Choosing(Holding):
+    """Refuses, denies or releases, by what the text says."""
+
+    def statement(self, request: Any) -> Any:
+        text = getattr(request, "text", "") or ""
+        if "refuse" in text:
+            return Refuse("No.")
+        return Hold("deny" if "deny" in text else "go", undo="undo" in text)
+
+    def result(self, token: Any, held: Any) -> Any:
+        held.cells()
+        return Refuse("Denied.") if token == "deny" else Release()
+
+
+WORDS = st.sampled_from(["good", "wrong", "deny", "deny undo", "refuse"])
+STEPS = st.lists(
+    st.one_of(
+        WORDS.map(raw.query),
+        WORDS.map(raw.at_once),
+        st.just(SYNC),
+        st.just(raw.FLUSH),
+        st.just(raw.query("x" * 3_000)),
+        st.just(raw.parse("x" * 3_000)),
+    ),
+    max_size=8,
+).map(lambda steps: [*steps, SYNC])
+
+
+def converse(steps: Sequence[bytes], client_cuts: int, server_cuts: int) -> tuple[bytes, bytes]:
+    """What both sides receive, if what they say comes in pieces of these sizes."""
+    session, server = session_of(Choosing()), Server(1)
+    to_client, to_server = b"", b""
+    said, answered = b"".join(steps), b""
+    while True:
+        answer_all(session)
+        to_client += b"".join(session.to_client)
+        sent = b"".join(session.to_upstream)
+        session.to_client, session.to_upstream = [], []
+        to_server += sent
+        answered += server.answer(sent)
+        if answered:
+            piece, answered = answered[:server_cuts], answered[server_cuts:]
+            session.upstream_data(piece)
+        elif said:
+            piece, said = said[:client_cuts], said[client_cuts:]
+            session.client_data(piece)
+        else:
+            assert not session.over
+            return to_client, to_server
+
+
+@settings(deadline=None)
+@given(STEPS, st.integers(1, 300), st.integers(1, 4_000))
+def test_cuts_never_change_what_the_client_receives(steps: list[bytes], client: int, server: int) -> None:
+    whole, _ = converse(steps, 1 << 20, 1 << 20)
+    cut, _ = converse(steps, client, server)
+    assert raw.split(cut) == raw.split(whole)
+    assert raw.letters(raw.split(whole)).count("Z") == sum(
+        raw.letters(raw.split(step)).count("S") + (step[:1] == b"Q") for step in _counted(steps)
+    )
+
+
+def _counted(steps: list[bytes]) -> list[bytes]:
+    """The steps that end with ReadyForQuery: a text that comes while the server skips is skipped as well."""
+    kept, skipping = [], False
+    for step in steps:
+        if step == SYNC:
+            skipping = False
+            kept.append(step)
+        elif step[:1] == b"Q":
+            kept += [] if skipping else [step]
+        elif any(word in step for word in (b"wrong", b"deny", b"refuse", b"xxxx")):
+            skipping = True
+    return kept
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200), st.booleans(), st.integers(1, 50))
+def test_no_bytes_make_it_fail_otherwise_than_in_order(data: bytes, from_client: bool, size: int) -> None:
+    session = session_of(Choosing())
+    session.client_data(raw.at_once("good"))
+    answer_all(session)
+    for begin in range(0, len(data), size):
+        take = session.client_data if from_client else session.upstream_data
+        take(data[begin : begin + size])
+        answer_all(session)
+        if session.over:
+            assert b"FATAL" in b"".join(session.to_client)
+            break
+    assert b"D\0\0" not in b"".join(session.to_client)
+
+
+@pytest.mark.parametrize("letter", [b"D", b"d", b"C", b"Z", b"T", b"W", b"1", b"2", b"V", b"?", b"c", b"H"])
+def test_what_nobody_asked_for_ends_the_session(letter: bytes) -> None:
+    session = session_of(Watching())
+    session.upstream_data(message(letter, b"\0\0I"))
+    assert session.over
+    assert b"08P01" in b"".join(session.to_client)
+
+
+def test_rows_are_held_until_the_answer() -> None:
+    session = session_of(Holding())
+    session.client_data(raw.query("SELECT 1"))
+    answer_all(session)
+    session.upstream_data(DESCRIPTION)
+    assert session.upstream_waits
+    answer_all(session)
+    assert session.to_client == [DESCRIPTION]
+    session.upstream_data(row(b"x") + message(b"C", b"SELECT 1\0") + READY)
+    assert session.to_client == [DESCRIPTION]
+    answer_all(session)
+    assert b"".join(session.to_client) == DESCRIPTION + row(b"x") + message(b"C", b"SELECT 1\0") + READY
+    assert session.deliveries == [(1, 1)]
+
+
+def test_a_large_error_is_reported_as_a_whole() -> None:
+    """In parts, each of them would be taken for an error of its own, and what stands in it for its fields."""
+    seen = []
+
+    class Redacting(Holding):
+        def report(self, fields: Any, notice: bool) -> Any:
+            seen.append(fields)
+            return {"S": "ERROR", "C": fields["C"], "M": "withheld"}
+
+    session = session_of(Redacting())
+    session.client_data(raw.query("SELECT 1"))
+    answer_all(session)
+    error = message(b"E", b"SERROR\0C22P02\0M" + b"M" * 3_000_000 + b"secret\0\0")
+    for begin in range(0, len(error), 100_000):
+        session.upstream_data(error[begin : begin + 100_000])
+    assert [sorted(fields) for fields in seen] == [["C", "M", "S"]]
+    assert b"secret" not in b"".join(session.to_client)
+    assert raw.letters(raw.split(b"".join(session.to_client))) == "E"
+
+
+def test_a_session_that_ends_gives_back_its_room() -> None:
+    room = Room(1000)
+    session = Session(Holding(), limits=Limits(), room=room, parameters={})
+    session.client_data(raw.query("SELECT 1"))
+    answer_all(session)
+    session.upstream_data(DESCRIPTION)
+    answer_all(session)
+    session.upstream_data(row(b"x" * 100))
+    assert room.free < 1000
+    session.close()
+    assert room.free == 1000
+
+
+def test_a_client_that_sends_without_end_is_made_to_wait() -> None:
+    session = Session(Watching(), limits=Limits(owed=10), room=Room(1), parameters={})
+    session.client_data(raw.at_once("SELECT 1") * 100)
+    answer_all(session)
+    assert session.client_waits
+    assert len(b"".join(session.to_upstream)) < 300
+    assert isinstance(session, Conversation)
