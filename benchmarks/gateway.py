@@ -24,7 +24,7 @@ from typing import Any
 from tests.servers import free_port, hurry, postgres_server
 
 from discreet.gateway import Allow, Gateway, Hold, Release, Settings, parse_upstream
-from discreet.gateway.loops import loop_factory
+from discreet.gateway.net.server import loop_factory
 
 ROUNDS = 9  # short ones, in turn, so that the best of them meets a quiet moment
 ROWS, COLUMNS = 100_000, 10

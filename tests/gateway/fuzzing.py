@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from discreet.gateway import Allow, Hold, Limits, Refuse, Release, startup
+from discreet.gateway import Allow, Hold, Limits, Refuse, Release
+from discreet.gateway.analysis.analyse import NotUnderstood
 from discreet.gateway.analysis.cache import understood
 from discreet.gateway.analysis.copy import Style, as_rows
 from discreet.gateway.disclosure.disclosure import Decoder, Undecodable
+from discreet.gateway.protocol import login
 from discreet.gateway.protocol.framing import Malformed, walk
 from discreet.gateway.protocol.login import Channels, Entrance
 from discreet.gateway.protocol.messages import Column
-from discreet.gateway.reading import NotUnderstood
 from discreet.gateway.session.held_rows import Held, Room
 from discreet.gateway.session.session import Session
 from discreet.policy.gateway_section import GovernedTable
@@ -213,8 +214,8 @@ def arriving(chance: Bytes) -> None:
         (raw.startup(), bytes.fromhex("0000000804d2162f"), bytes.fromhex("0000001004d2162e0000000100000002"))
     )
     try:
-        if (found := startup.read(packet)) is not None and found[0].name == "SESSION":
-            startup.parameters(packet[: found[1]])
+        if (found := login.read(packet)) is not None and found[0].name == "SESSION":
+            login.parameters(packet[: found[1]])
     except Malformed:
         pass
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from discreet.gateway import Gateway, Settings
-from discreet.gateway.loops import loop_factory
+from discreet.gateway.net.server import loop_factory
 
 DEFAULT = object()
 """The event loop that the command uses."""

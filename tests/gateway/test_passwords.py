@@ -16,9 +16,8 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.gateway import Open, Settings, Upstream, parse_upstream
-from discreet.gateway.scram import read_secrets, secret
-from discreet.gateway.startup import TLS_REQUEST
-from discreet.gateway.upstream import upstream_context
+from discreet.gateway.net.transport import upstream_context
+from discreet.gateway.protocol.login import TLS_REQUEST, read_secrets, secret
 from tests.conftest import scratch
 from tests.gateway.guarded import PASSWORD, encrypted_server, password_server
 from tests.gateway.raw import Raw, query, rows, startup

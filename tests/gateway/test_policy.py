@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import PolicyError
 from discreet.gateway import Who
-from discreet.gateway.limits import Limits
+from discreet.gateway.enforcement.decide import Limits
 from discreet.policy import Policy
 
 BASE = '[misuse]\nlimit = 2\n[gateway.tables."public.patients"]\nkey = ["id"]\n'

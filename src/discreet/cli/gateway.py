@@ -100,8 +100,8 @@ def command(
       discreet gateway --upstream postgresql://db.example --upstream-tls verify-full
     """
     from discreet.gateway import Limits, Settings, parse_upstream
-    from discreet.gateway.loops import run
-    from discreet.gateway.scram import read_secrets
+    from discreet.gateway.net.server import run
+    from discreet.gateway.protocol.login import read_secrets
 
     if key is not None and certificate is None:
         raise UsageError("There is a key but no certificate.", remedy="Give --tls-cert as well.")
@@ -136,7 +136,7 @@ def _refuse_without_policy(mode: str | None, own: str | None) -> None:
 
 def _govern(settings: Settings, policy: Path, mode: str | None, own: str, store: str | None) -> None:
     from discreet.gateway.enforcement.governor import Governor
-    from discreet.gateway.loops import run
+    from discreet.gateway.net.server import run
     from discreet.ledger import Ledger
     from discreet.policy import Policy
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from discreet.gateway.loops import loop_factory, run
+from discreet.gateway.net.server import loop_factory, run
 
 
 def kind_of_loop() -> str:

@@ -9,7 +9,7 @@ import pytest
 from discreet.errors import UsageError
 from discreet.gateway import Settings, Upstream, parse_upstream
 from discreet.gateway.net.server import Gateway
-from discreet.gateway.upstream import server_context, upstream_context
+from discreet.gateway.net.transport import server_context, upstream_context
 
 
 @pytest.mark.parametrize(

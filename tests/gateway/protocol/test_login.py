@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.gateway.protocol.framing import Malformed
-from discreet.gateway.startup import LONGEST, Kind, parameters, read, replicates
+from discreet.gateway.protocol.login import LONGEST, Kind, parameters, read, replicates
 from tests.gateway.raw import startup
 
 CANCEL = struct.pack("!iiii", 16, Kind.CANCEL, 7, 9)

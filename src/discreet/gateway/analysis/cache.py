@@ -1,4 +1,4 @@
-"""Texts, understood once and remembered: what each of their statements is, and what it reads of governed tables."""
+"""Statement cache: each text understood once."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from discreet.errors import RequestError
-from discreet.gateway.analysis.analyse import look
-from discreet.gateway.reading import NotUnderstood, Reading
+from discreet.gateway.analysis.analyse import NotUnderstood, Reading, look
 from discreet.sql import statement_kinds as kinds
 from discreet.sql.catalog import Catalog
 from discreet.sql.facts import EVERYTHING, Values

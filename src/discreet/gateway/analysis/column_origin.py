@@ -1,4 +1,4 @@
-"""Where each column of a result comes from: what the server says in RowDescription, then its plan, then the statement.
+"""Column origin: by RowDescription, the plan, the statement; literals spelled as its cells.
 
 What stays unresolved is taken for the worst: every sensitive column of every table that the statement names.
 """
@@ -7,10 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
 
+from discreet.gateway.analysis.analyse import Reading
 from discreet.gateway.catalog.plans import Explained
+from discreet.gateway.disclosure.disclosure import Undecodable, loader
+from discreet.gateway.enforcement.interface import Bind
 from discreet.gateway.protocol.messages import Column
-from discreet.gateway.reading import Reading
+from discreet.kernel.arrays import Label
+from discreet.kernel.hierarchy import text
 from discreet.policy.gateway_section import GovernedTable
 from discreet.sql.catalog import Catalog, Leaf, Origin
 from discreet.sql.scope import ROW
@@ -99,3 +105,79 @@ def _of_table(column: Column, catalog: Catalog) -> Shown:
         return Shown(column.name, leaves=origin.leaves, kind="value" if relation.once else "collect")
     (leaf,) = origin.leaves
     return Shown(column.name, role_of(leaf, catalog.governed[leaf[0]]), *leaf, leaves=origin.leaves)
+
+
+# Values in conditions, spelt as the cells of their column are: what the server takes for equal must weigh the same.
+AS_WRITTEN = frozenset(("text", "varchar", "name", "enum"))
+NUMERIC_TYPES = frozenset(("int2", "int4", "int8", "numeric", "float4", "float8"))
+_SHORT = {"1": "true", "0": "false", "on": "true", "of": "false", "off": "false"}
+
+
+def spelt(value: Label, kind: str) -> Label:
+    """The value as the kernel spells cells of this type; LookupError where it could be spelt in other ways.
+
+    >>> spelt("B20  ", "bpchar"), spelt("T", "bool"), spelt("007.50", "numeric")
+    ('B20', 'true', '7.5')
+    """
+    if value is None or kind in AS_WRITTEN:
+        return value
+    if kind == "bpchar":
+        return value.rstrip(" ")
+    written = value.strip().lower()
+    if kind == "bool":
+        return _truth(written)
+    if kind in NUMERIC_TYPES:
+        try:
+            return text(Decimal(written))
+        except InvalidOperation:
+            raise LookupError from None
+    raise LookupError
+
+
+def _truth(written: str) -> str:
+    if written in _SHORT:
+        return _SHORT[written]
+    for truth, word in (("true", "true"), ("false", "false"), ("true", "yes"), ("false", "no")):
+        if written and word.startswith(written):
+            return truth
+    raise LookupError
+
+
+# The values of parameters, as far as they can be told from a Bind.
+TEXTS = frozenset((0, 25, 1043, 1042, 19, 705))
+NUMBERS = frozenset((20, 21, 23))
+_AS_TEXT, _AS_BYTES = TEXTS | NUMBERS, NUMBERS | (TEXTS - {0})
+
+
+def told(bind: Bind) -> dict[str, Any]:
+    """Numbers of parameters, as $1 is written, with their texts; those that cannot be told are left out.
+
+    >>> body = b"\\0\\0" + b"\\0\\2\\0\\0\\0\\1" + b"\\0\\2\\0\\0\\0\\x017\\0\\0\\0\\2\\0\\1" + b"\\0\\0"
+    >>> told(Bind("", "", "SELECT $1, $2", (23,), body))
+    {'1': '7'}
+    """
+    found: dict[str, Any] = {}
+    given = bind.values
+    for place, value in enumerate(given.parameters):
+        kind = bind.types[place] if place < len(bind.types) else 0
+        known = _told(value, kind, _format(given.parameter_formats, place))
+        if known is not None:
+            found[str(place + 1)] = known
+    return found
+
+
+def _format(formats: tuple[int, ...], place: int) -> int:
+    if len(formats) == 1:
+        return formats[0]
+    return formats[place] if place < len(formats) else 0
+
+
+def _told(value: bytes | None, kind: int, form: int) -> str | None:
+    if value is None:
+        return None
+    try:
+        if form == 0:
+            return value.decode() if kind in _AS_TEXT else None
+        return text(loader(kind, 1)(value)) if kind in _AS_BYTES else None
+    except (Undecodable, UnicodeDecodeError, ValueError):
+        return None

@@ -1,4 +1,4 @@
-"""COPY to the client, scored like a SELECT: what it asks for, and its lines as rows."""
+"""COPY to the client, scored like a SELECT."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.gateway.analysis.analyse import NotUnderstood
 from discreet.gateway.protocol.messages import Column
-from discreet.gateway.reading import NotUnderstood
 from discreet.gateway.session.held_rows import Held
 from discreet.sql.lexer import Statement, Token, lexed
 

@@ -1,15 +1,17 @@
-"""Asking the database for its catalogue: which relations lead to governed tables, and which functions do more than they say."""
+"""Introspection of the database: relations, views, functions, triggers; discovery of governed tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.errors import PolicyError
-from discreet.gateway.triggers import triggered
-from discreet.gateway.views import with_views
+from discreet.gateway.catalog.plans import NotExplained, explained
+from discreet.policy import Policy
 from discreet.policy.gateway_section import GovernedTable
 from discreet.sql.catalog import Catalog, Leaf, Origin, Relation, leaves_of
+from discreet.sql.lexer import Statement, Unreadable, lexed
 
 RELATIONS = """
 SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind::text
@@ -211,3 +213,194 @@ def _relation(
     others = frozenset(columns.values()) - {name for name, _ in found.values()}
     schema, relation, kind = place
     return Relation(oid, schema, relation, kind, frozenset(roots), found, others)
+
+
+# Views: which governed columns each of their columns shows, as the server's own plan of reading them says.
+VIEWS = ("v", "m")
+
+
+def with_views(cursor: Any, catalog: Catalog, columns: Mapping[int, Mapping[int, str]]) -> Catalog:
+    """The same catalog with the columns of views. What cannot be told is taken for everything."""
+    views = {oid: one for oid, one in catalog.relations.items() if one.kind in VIEWS}
+    if not views:
+        return catalog
+    opaque = {oid: _opaque(one, columns.get(oid, {}), catalog) for oid, one in views.items()}
+    plain = {oid: one for oid, one in catalog.relations.items() if oid not in views}
+    base = replace(catalog, relations=plain)
+    found = {}
+    for oid, view in views.items():
+        known = _through_plan(cursor, view, columns.get(oid, {}), base) if view.kind == "v" else None
+        found[oid] = known or opaque[oid]
+    return replace(catalog, relations={**plain, **found})
+
+
+def _through_plan(cursor: Any, view: Relation, columns: Mapping[int, str], catalog: Catalog) -> Relation | None:
+    names = ", ".join(_quoted(name) for _, name in sorted(columns.items()))
+    try:
+        plan = plan_of(cursor, f"SELECT {names} FROM {_quoted(view.schema)}.{_quoted(view.name)}")  # noqa: S608 - quoted
+        said = explained(plan, catalog)
+    except NotExplained:
+        return None
+    if len(said.origins) != len(columns) or not set(said.scans) <= view.roots:
+        return None
+    if view.roots - set(said.scans):  # a function or a materialised part: not seen in the plan
+        return None
+    origins = dict(zip(sorted(columns), said.origins, strict=True))
+    known = {number: (columns[number], origin) for number, origin in origins.items() if origin.leaves}
+    others = frozenset(columns.values()) - {name for name, _ in known.values()}
+    return replace(view, columns=known, others=others, once=all(times == 1 for times in said.scans.values()))
+
+
+def _opaque(view: Relation, columns: Mapping[int, str], catalog: Catalog) -> Relation:
+    """Every column may show everything."""
+    leaves = frozenset(leaf for root in view.roots for leaf in leaves_of(catalog.governed[root]))
+    shown = {number: (name, Origin(leaves)) for number, name in columns.items()}
+    return replace(view, columns=shown, others=frozenset(), once=False)
+
+
+def plan_of(cursor: Any, question: str) -> Any:
+    """The plan of a statement, as the server would run it; NotExplained if it does not say."""
+    connection = cursor.connection
+    try:
+        with connection.transaction():
+            cursor.execute("SET LOCAL statement_timeout = '5s'")
+            cursor.execute(f"EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) {question}")
+            return cursor.fetchone()[0][0]["Plan"]
+    except Exception:
+        raise NotExplained from None
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+# Triggers: writing to some tables runs code that reads governed ones, and what it reads can be given back.
+TRIGGERS = """
+SELECT DISTINCT c.relname::text, p.proname::text, l.lanname::text, p.prosrc
+  FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
+  JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid JOIN pg_catalog.pg_language l ON l.oid = p.prolang
+ WHERE NOT t.tgisinternal AND NOT c.oid = ANY(%s::oid[])"""
+RULES = """
+SELECT DISTINCT c.relname::text, r.rulename::text FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_class c ON c.oid = r.ev_class
+ WHERE r.ev_type <> '1' AND c.relnamespace <> 'pg_catalog'::pg_catalog.regnamespace"""
+"""Rules for anything but reading, which is what views are made of."""
+READABLE = frozenset(("sql", "plpgsql"))
+
+
+def triggered(cursor: Any, governed: list[int], names: frozenset[str], untrusted: frozenset[str]) -> dict[str, str]:
+    """Per name of a table the function or rule that writing to it runs, where that may read governed tables (`names`)."""
+    found = cursor.execute(TRIGGERS, [governed]).fetchall()
+    return dict(cursor.execute(RULES).fetchall()) | {
+        table: function
+        for table, function, language, source in found
+        if function in untrusted and not _is_harmless(language, source, names, untrusted)
+    }
+
+
+def _is_harmless(language: str, source: str, names: frozenset[str], untrusted: frozenset[str]) -> bool:
+    """Whether its text names no governed table, runs no other text, and calls nothing that might."""
+    if language not in READABLE:
+        return False
+    try:
+        body = Statement(tuple(lexed(source)))
+    except Unreadable:
+        return False
+    return not (body.names & names or "execute" in body.names or body.calls & untrusted)
+
+
+# Which tables are governed where the policy names none: those with columns of which it says what they are.
+TABLES = """
+SELECT c.oid::int8, n.nspname || '.' || c.relname, array_agg(a.attname::text ORDER BY a.attnum)
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+ WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't'
+   AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+ GROUP BY c.oid, n.nspname, c.relname ORDER BY 2"""
+KEYS = """
+SELECT k.conrelid::int8, k.confrelid::int8,
+       array(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY u(number, place)
+               JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.number ORDER BY u.place),
+       array(SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY u(number, place)
+               JOIN pg_catalog.pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.number ORDER BY u.place)
+  FROM pg_catalog.pg_constraint k WHERE k.contype IN ('p', 'f') AND k.conrelid = ANY(%s::oid[])
+ ORDER BY k.contype DESC, k.conname"""
+"""Primary keys first; foreign keys in the order of their names."""
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """A foreign key."""
+
+    columns: tuple[str, ...]
+    table: int
+    there: tuple[str, ...]
+
+
+def find_governed(cursor: Any, policy: Policy) -> dict[str, GovernedTable]:
+    """Tables with a column that the policy calls sensitive or an identifier.
+
+    Their rows are about whom the primary key says, or about whom a foreign key to such a table says.
+    """
+    speaking = _names(policy, "sensitive") | _names(policy, "identifier")
+    tables = {oid: (name, columns) for oid, name, columns in cursor.execute(TABLES).fetchall() if speaking & {*columns}}
+    keys: dict[int, tuple[str, ...]] = {}
+    references: dict[int, list[_Reference]] = {}
+    for oid, other, columns, there in cursor.execute(KEYS, [list(tables)]).fetchall():
+        if other:
+            references.setdefault(oid, []).append(_Reference(tuple(columns), other, tuple(there)))
+        else:
+            keys[oid] = tuple(columns)
+    found = {oid: _governed(name, columns, keys.get(oid, ()), policy) for oid, (name, columns) in tables.items()}
+    return {found[oid].name: _about(oid, found, references, frozenset()) for oid in found}
+
+
+def refuse_silence(policy: Policy) -> None:
+    """A policy must say what is sensitive, or name tables."""
+    if not (policy.gateway and policy.gateway.tables) and not _names(policy, "sensitive"):
+        raise _nothing("the policy names none, and no column that is sensitive.", policy)
+
+
+def refuse_none(found: Mapping[str, GovernedTable], policy: Policy) -> None:
+    """A gateway that governs nothing would let everything pass."""
+    if not any(table.sensitive for table in found.values()):
+        raise _nothing("no table of the database has a column that the policy calls sensitive.", policy)
+
+
+def _nothing(why: str, policy: Policy) -> PolicyError:
+    remedy = 'Add a section [gateway.tables."schema.table"]; see docs/reference/policy-file.md.'
+    return PolicyError(f"there is no governed table: {why}", remedy=remedy, file=policy.file)
+
+
+def _names(policy: Policy, role: str) -> frozenset[str]:
+    """Columns of a role; those that have weights are sensitive."""
+    named = {column for column, its in policy.roles.items() if its == role}
+    weighed = {name for name in policy.sensitivity if name not in policy.roles} if role == "sensitive" else set()
+    return frozenset(named | weighed)
+
+
+def _governed(name: str, columns: list[str], key: tuple[str, ...], policy: Policy) -> GovernedTable:
+    def of(role: str) -> tuple[str, ...]:
+        its = _names(policy, role)
+        return tuple(column for column in columns if column in its and (column not in key or role == "sensitive"))
+
+    sensitive = of("sensitive")
+    kept = () if set(key) & set(sensitive) else key
+    return GovernedTable(name, kept, name, of("identifier"), of("quasi"), sensitive)
+
+
+def _about(
+    oid: int, found: Mapping[int, GovernedTable], references: Mapping[int, list[_Reference]], below: frozenset[int]
+) -> GovernedTable:
+    """A table with the people of the one that it refers to by their key; `below` are those that refer to it."""
+    table = found[oid]
+    for one in references.get(oid, []):
+        if one.table not in found or one.table in below | {oid} or set(one.columns) & set(table.sensitive):
+            continue
+        above = _about(one.table, found, references, below | {oid})
+        if above.key == one.there:
+            roles = ("identifiers", "quasi")
+            others: dict[str, Any] = {
+                role: tuple(name for name in getattr(table, role) if name not in one.columns) for role in roles
+            }
+            return replace(table, key=one.columns, entity=above.entity, **others)
+    return table

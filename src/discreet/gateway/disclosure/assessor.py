@@ -1,4 +1,4 @@
-"""What results tell of whom: from held rows and the origin of their columns to what an exposure learns."""
+"""Disclosure assessor: from held rows and column origins to what is learned."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from discreet.gateway.analysis.analyse import Reading
 from discreet.gateway.analysis.column_origin import QUASI, Shown, role_of
 from discreet.gateway.catalog.admin_connection import Counted
 from discreet.gateway.disclosure.assess import Telling
-from discreet.gateway.disclosure.disclosure import Decoder
-from discreet.gateway.entities import Entities
-from discreet.gateway.publication import Publication, attribute
-from discreet.gateway.reading import Reading
+from discreet.gateway.disclosure.disclosure import Decoder, Entities, Publication, attribute
 from discreet.gateway.session.held_rows import Held
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Ints

@@ -1,4 +1,4 @@
-"""Cells of held rows as values, whole columns at a time: whole numbers as arrays, anything else as codes of its texts.
+"""Disclosure of some rows: of whom, of what; entities, decoded cells.
 
 Texts are those that counting the source gives (`discreet.kernel.hierarchy.text` of what the driver reads), so that a cell
 and a class of the source compare.
@@ -6,8 +6,11 @@ and a class of the source compare.
 
 from __future__ import annotations
 
+import hashlib
 import secrets
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -16,8 +19,168 @@ from numpy.typing import NDArray
 
 from discreet.gateway.session.held_rows import Held
 from discreet.kernel import Coded
-from discreet.kernel.arrays import Ints
+from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.hierarchy import text
+from discreet.misuse.exposure.knowledge import Knowledge, published
+from discreet.sql.catalog import Leaf
+
+# What some rows tell: of whom, of what, and how recognisably.
+SEEN = "(seen)"
+"""Stands for what weighs nothing, but says whom a key is about."""
+UNTOLD = -1.0
+"""In place of a weight: of this attribute nothing is told."""
+
+
+@dataclass(frozen=True, eq=False)
+class Publication:
+    """What some rows tell."""
+
+    entities: Ints
+    weights: Mapping[str, Floats]
+    """Per attribute what is told of each of them weighs, or UNTOLD."""
+    crowds: Ints
+    levels: Mapping[str, Sequence[float]]
+    cells: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Per attribute the columns of the result that show it."""
+    rows: int = 0
+    """How many of the entities are rows of the result, in their order; those behind them are what else it tells."""
+    marks: tuple[int, ...] = ()
+    """Numbers that stand for keys having been linked to people, per entity that it is about."""
+    unmasks: bool = False
+    """Whether it links keys to people in a way that cannot be followed: then everybody seen so far is recognisable."""
+    reducible: bool = False
+    """Whether fewer rows tell less, each by itself."""
+
+    def knowledge(self, chosen: Any = slice(None), masked: Mapping[str, NDArray[np.bool_]] | None = None) -> Knowledge:
+        """What an exposure learns from all of it, or from some of the rows, or with some cells emptied."""
+        weights = {name: its[chosen] for name, its in self.weights.items()}
+        for name, mask in (masked or {}).items():
+            weights[name] = np.where(mask, UNTOLD, weights[name])
+        return self._learned(self.entities[chosen], weights, self.crowds[chosen])
+
+    def _learned(self, entities: Ints, weights: Mapping[str, Floats], crowds: Ints) -> Knowledge:
+        if not weights or not len(entities):
+            return Knowledge()
+        gaps = [name for name, its in weights.items() if its.min() < 0]
+        if not gaps:
+            return published(entities, weights, crowds, self.levels)
+        levels = {name: (UNTOLD, *its) for name, its in self.levels.items()}
+        found = published(entities, weights, crowds, levels)
+        told = {name: {level: its for level, its in found.weights[name].items() if level >= 0} for name in weights}
+        return replace(found, weights={name: its for name, its in told.items() if its})
+
+    def joined(self, entities: Ints, weights: Mapping[str, Floats], crowds: Ints) -> Publication:
+        """The same and something of others, which cannot be left out or emptied."""
+        return replace(
+            self,
+            entities=np.concatenate([self.entities, entities]),
+            weights={name: np.concatenate([its, weights[name]]) for name, its in self.weights.items()},
+            crowds=np.concatenate([self.crowds, crowds]),
+        )
+
+    def worst(self) -> Knowledge:
+        """The same if every value weighed as much as any value of its column can."""
+        heavy = {name: np.where(its < 0, UNTOLD, max(self.levels[name])) for name, its in self.weights.items()}
+        return self._learned(self.entities, heavy, self.crowds)
+
+
+def attribute(leaf: Leaf) -> str:
+    """What an exposure calls a sensitive column: schema, table and column."""
+    return f"{leaf[0]}.{leaf[1]}"
+
+
+# Numbers for those whom results are about. Exposures keep them as bitmaps, so they must fit into 31 bits.
+#
+# Small whole keys of the first few entities stand for themselves, in a range per entity: that keeps bitmaps dense. All
+# other keys, and rows of which nobody can say whom they are about, are spread over the upper half by a keyed hash.
+RANGE = 1 << 27
+RANGES = 8
+HASHED = RANGE * RANGES
+"""From here up to twice this, numbers are hashes."""
+
+
+@dataclass(frozen=True)
+class Entities:
+    """Numbers entities, the same way in every process that has the same secret."""
+
+    ranges: dict[str, int]
+    secret: bytes
+
+    @classmethod
+    def of(cls, names: Iterable[str], secret: bytes) -> Entities:
+        """Ranges are given by name, so that another table in the policy does not move them."""
+        ranges: dict[str, int] = {}
+        taken: set[int] = set()
+        for name in sorted(set(names)):
+            place = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") % RANGES
+            if place not in taken:
+                taken.add(place)
+                ranges[name] = place * RANGE
+        return cls(ranges, secret)
+
+    def numbers(self, entity: str, keys: Sequence[Coded | Ints]) -> Ints:
+        """The number of each row's entity, by the columns of its key."""
+        if len(keys) == 1 and isinstance(keys[0], np.ndarray) and entity in self.ranges:
+            given = keys[0]
+            if not len(given) or (int(given.min()) >= 0 and int(given.max()) < RANGE):
+                return given + self.ranges[entity]
+        columns = [_texts(one) for one in keys]
+        memo: dict[Any, int] = {}
+        rows = list(zip(*columns, strict=True))
+        return np.array([self._one(entity, row, memo) for row in rows], dtype=np.int64)
+
+    def _one(self, entity: str, row: tuple[str | None, ...], memo: dict[Any, int]) -> int:
+        found = memo.get(row)
+        if found is None:
+            found = memo[row] = self._number(entity, row)
+        return found
+
+    def _number(self, entity: str, row: tuple[str | None, ...]) -> int:
+        only = row[0] if len(row) == 1 else None
+        if only is not None and entity in self.ranges and _is_small(only):
+            return self.ranges[entity] + int(only)
+        return HASHED + self._hash(repr((entity, row)).encode()) % HASHED
+
+    def rows(self, what: bytes, number: int) -> Ints:
+        """Numbers for so many people of whom nothing is known but that a statement told of them."""
+        begin = self._hash(b"row" + what)
+        return HASHED + (np.arange(begin, begin + number, dtype=np.int64) % HASHED)
+
+    def unnamed(self, what: bytes, contents: NDArray[np.uint64]) -> Ints:
+        """Numbers for rows that are about nobody knows whom, by the statement and by what stands in them.
+
+        The same statement with the same rows is about the same people; equal rows of one result are about several.
+        """
+        order = np.argsort(contents, kind="stable")
+        ordered = contents[order]
+        first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
+        places = np.arange(len(ordered))
+        rank = np.empty(len(ordered), dtype=np.uint64)
+        rank[order] = places - np.maximum.accumulate(np.where(first, places, 0))
+        mixed = (contents ^ np.uint64(self._hash(b"row" + what))) * self.factors[0] + rank * self.factors[1]
+        mixed ^= mixed >> np.uint64(32)
+        found: Ints = (mixed % np.uint64(HASHED)).astype(np.int64) + HASHED
+        return found
+
+    @cached_property
+    def factors(self) -> NDArray[np.uint64]:
+        """Secret odd numbers, to mix the bytes of rows with."""
+        told = b"".join(hashlib.blake2b(b"mix%d" % n, key=self.secret[:64], digest_size=64).digest() for n in range(8))
+        return np.frombuffer(told, dtype=np.uint64) | np.uint64(1)
+
+    def _hash(self, what: bytes) -> int:
+        return int.from_bytes(hashlib.blake2b(what, key=self.secret[:64], digest_size=7).digest(), "big")
+
+
+def _is_small(key: str) -> bool:
+    return key.isascii() and key.isdigit() and len(key) < 10 and str(int(key)) == key and int(key) < RANGE
+
+
+def _texts(keys: Coded | Ints) -> list[str | None]:
+    if isinstance(keys, np.ndarray):
+        return [str(key) for key in keys.tolist()]
+    return [keys.values[code] for code in keys.codes.tolist()]
+
 
 Values = Coded | Ints
 INTEGERS = {21: 2, 23: 4, 20: 8}

@@ -1,19 +1,18 @@
-"""What the gateway writes down about answers and refusals: how many, how much, why; never a value or a text."""
+"""Audit of answers and refusals: messages to users, redacted server errors."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from discreet.errors import StoreError
-from discreet.gateway.enforcement.decide import Outcome
+from discreet.gateway.disclosure.disclosure import Publication
+from discreet.gateway.enforcement.decide import Limit, Outcome
 from discreet.gateway.enforcement.exposure_accounts import Account
-from discreet.gateway.limits import Limit
-from discreet.gateway.publication import Publication
 from discreet.gateway.session.held_rows import Held
-from discreet.gateway.words import hint_of, message_of
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.operations import Note
 from discreet.ledger.request import Request
@@ -124,3 +123,123 @@ def _limited(limit: Limit) -> dict[str, Any]:
     """The limit that held, and what set it."""
     told = {"limit": f"{limit.value:.6g}", "rule": limit.rule}
     return {**told, "application": limit.application[:100]} if limit.application else told
+
+
+# What the gateway says to people.
+def message_of(value: float, limit: float, columns: Sequence[str], *, rows: int, reference: str) -> str:
+    """A refusal: what, why, and what to do.
+
+    >>> message_of(2.314, 2.0, ["diagnosis"], rows=7, reference="4F2A")
+    'Refused: this result would bring your exposure to 2.32; your limit is 2.00. Ask for fewer rows, drop `diagnosis`, or request a higher limit (reference 4F2A).'
+    """
+    shown = f"{math.ceil(value * 100) / 100:.2f}"
+    names = ", ".join(f"`{name}`" for name in dict.fromkeys(columns) if name and not name.startswith("("))
+    advice = [*(["ask for fewer rows"] if rows > 1 else []), *([f"drop {names}"] if names else [])]
+    advice.append(f"request a higher limit (reference {reference})")
+    words = (
+        advice[0]
+        if len(advice) == 1
+        else ", ".join(advice[:-1]) + ("," if len(advice) > 2 else "") + f" or {advice[-1]}"
+    )
+    what = "this result" if rows else "the answer to this question"
+    return f"Refused: {what} would bring your exposure to {shown}; your limit is {limit:.2f}. {words[0].upper()}{words[1:]}."
+
+
+def hint_of(rows: int) -> str:
+    """What else may help."""
+    return "" if rows else "A condition on a sensitive column is a question about it; ask for counts of larger groups."
+
+
+def notice_of(outcome: Outcome, rows: int) -> str:
+    """What was left out."""
+    if outcome.rows is not None:
+        kept = int(outcome.rows.sum())
+        return (
+            f"{kept:,} of {len(outcome.rows):,} rows are shown; the others would bring your exposure above your limit."
+        )
+    emptied = sum(int(mask.sum()) for mask in (outcome.masked or {}).values())
+    return f"{emptied:,} values in {rows:,} rows are withheld; they would bring your exposure above your limit."
+
+
+def cannot_write() -> Refuse:
+    """The store cannot be used."""
+    return Refuse(
+        "Refused: the gateway cannot write down what it gives out, so it gives out nothing.",
+        hint="Try again; if it stays like this, tell whoever runs the gateway.",
+        sqlstate="58000",
+    )
+
+
+# Errors and notices of the server as a governed user may see them.
+#
+# A cast that fails, a constraint that is violated and RAISE print values of rows. What speaks only of the statement itself
+# stays as it is, so that people can mend their statements; the rest is said in words of the gateway's own.
+KEPT_CLASSES = ("03", "08", "0A", "25", "26", "28", "2D", "34", "3B", "3D", "3F", "40", "42", "53", "55", "57")
+"""Classes of errors that speak of the statement, the session or the server."""
+NAMING_CLASSES = ("0A", "3D", "3F", "42", "55")
+"""Those that name what they speak of, which may be a value: `diagnosis::regclass` fails with the diagnosis in it."""
+PLAIN_CODES = (
+    "25001",
+    "25P01",
+    "25P02",
+    "42501",
+    "42P03",
+    "42P04",
+    "42P05",
+    "42P06",
+    "42P07",
+    "42701",
+    "42710",
+    "42723",
+)
+"""What is said in the same words each time, or only of names that a statement gives or may not use."""
+KEPT_FIELDS = ("S", "V", "C", "s", "t", "c", "d", "n", "P")
+"""Severity, code, and the names of schema, table, column, type and constraint."""
+SAID = {
+    "22012": "Something was divided by zero.",
+    "22003": "A number is out of range.",
+    "22P02": "A value cannot be read as the type that was asked for.",
+    "22007": "A value cannot be read as a date or time.",
+    "22008": "A date or time is out of range.",
+    "23502": "A column that must not be empty would be.",
+    "23503": "A foreign key would be violated.",
+    "23505": "A value that must be unique would not be.",
+    "23514": "A check constraint would be violated.",
+    "21000": "A subquery gave more than one row.",
+    "0A000": "The server cannot do this.",
+    "3F000": "A schema does not exist.",
+    "42601": "Something cannot be read.",
+    "42704": "Something of this name does not exist.",
+    "42883": "No function of this name and these types exists.",
+    "42P01": "A relation does not exist.",
+}
+OTHERWISE = "The statement failed on the data."
+HINT = "The gateway withholds the server's words, since they may hold values."
+
+
+def redacted(fields: Mapping[str, str], notice: bool, *, read: bool = True) -> Mapping[str, str] | None:
+    """The same fields if they hold no value; else without what may hold one; None keeps a notice back.
+
+    `read` says whether the session has read governed tables: before that, no error can be about what is in them.
+    """
+    if notice:
+        return fields if _is_harmless_notice(fields, read) else None
+    if _speaks_of_the_statement(fields, read):
+        return fields
+    kept = {letter: fields[letter] for letter in KEPT_FIELDS if letter in fields}
+    return kept | {"M": SAID.get(fields.get("C", ""), OTHERWISE), "H": HINT}
+
+
+def _speaks_of_the_statement(fields: Mapping[str, str], read: bool) -> bool:
+    code = fields.get("C", "")
+    if not code.startswith(KEPT_CLASSES) or "W" in fields or code == "42P17":
+        return False
+    # Where the server points at a place in the text, it has not come to the data yet.
+    return not read or "P" in fields or code in PLAIN_CODES or not code.startswith(NAMING_CLASSES)
+
+
+def _is_harmless_notice(fields: Mapping[str, str], read: bool) -> bool:
+    """Not from inside a function, not what the server says for debugging, and no warning of a library about a value."""
+    if "W" in fields or fields.get("V", fields.get("S", "")) not in ("NOTICE", "WARNING"):
+        return False
+    return not (read and fields.get("C") == "01000")

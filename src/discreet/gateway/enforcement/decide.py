@@ -1,20 +1,30 @@
-"""May these rows go? Everything that a user has seen, and these rows, against her limit."""
+"""Decision on rows against the user's limit, from policy or approval."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.gateway.limits import Limit
-from discreet.gateway.publication import SEEN, Publication
+from discreet.errors import PolicyError, StoreError
+from discreet.gateway.disclosure.disclosure import SEEN, Publication
+from discreet.gateway.enforcement.interface import Who
 from discreet.kernel.arrays import Flags
+from discreet.ledger.entry import timestamp
 from discreet.misuse.exposure.exposure import Exposure
 from discreet.misuse.exposure.knowledge import Knowledge, bitmap
 from discreet.misuse.score import within
+from discreet.policy import Policy
+from discreet.policy.gateway_section import GatewayPolicy
+from discreet.policy.schema import Action
+from discreet.store import Store, gateway_limits
+from discreet.store.gateway_limits import EVERYBODY, Agreed
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,3 +150,102 @@ def _same(one: Knowledge | None, other: Any) -> bool:
     if one is None or one.crowds is not other.crowds or len(one.weights) != len(other.weights):
         return False
     return all(its is other.weights.get(name) for name, its in one.weights.items())
+
+
+# Limits that two people agreed on in the web application, as this gateway last read them.
+#
+# They are read when a session begins and every few seconds, beside the loop that serves everybody. If the store cannot be
+# read, the last known ones hold, but none longer than its own end. What is asked while a result is judged is memory.
+_LOG = logging.getLogger("discreet.gateway")
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class AgreedLimits:
+    """The limits of one database that hold, by the name of the user."""
+
+    def __init__(self, store: Store, database: str, *, clock: Callable[[], datetime] = _utc_now) -> None:
+        self._store, self._database, self._clock = store, database, clock
+        self._known: Mapping[str, Agreed] = MappingProxyType({})
+
+    def read(self) -> None:
+        """Look into the store; what is known stays if that fails."""
+        try:
+            with self._store.reading() as connection:
+                found = gateway_limits.in_force(connection, self._database, now=timestamp(self._clock()))
+        except StoreError as problem:
+            _LOG.warning("limits could not be read, the last known ones hold: %s", problem.problem)
+            return
+        self._known = MappingProxyType({one.name: one for one in found})
+
+    def now(self, user: str) -> Agreed | None:
+        """The limit of a user, or else of everybody; None where nobody agreed on one, or its time is over."""
+        known = self._known
+        if not known:
+            return None
+        moment = timestamp(self._clock())
+        own, everybody = known.get(user) if user != EVERYBODY else None, known.get(EVERYBODY)
+        return next((one for one in (own, everybody) if one is not None and one.holds(moment)), None)
+
+
+# Which limit holds for a user now, and what happens above it.
+@dataclass(frozen=True)
+class Limit:
+    """The largest exposure that is allowed, and what happens above it."""
+
+    value: float
+    action: Action
+    context: str | None = None
+    rule: str = ""
+    """What set it, as entries write it: `misuse.limit`, `gateway.limits 2`, `agreed 7`."""
+    application: str = ""
+    """The application, where the rule is about it: then the policy names it."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a policy, and those that two people agreed on, which come before them."""
+
+    policy: GatewayPolicy
+    otherwise: float | None
+    """That of [misuse], for everybody about whom [[gateway.limits]] says nothing."""
+    clock: Callable[[], datetime] = datetime.now
+    agreed: AgreedLimits | None = None
+
+    @classmethod
+    def of(cls, policy: Policy) -> Limits:
+        """Those of a policy; a limit must hold for everybody."""
+        section = policy.gateway or GatewayPolicy()
+        everybody = any(
+            rule.limit is not None and rule == type(rule)(limit=rule.limit, action=rule.action, context=rule.context)
+            for rule in section.limits
+        )
+        if policy.misuse.limit is None and not everybody:
+            raise PolicyError(
+                "no limit holds for everybody.",
+                remedy="Set `limit` in [misuse], or end [[gateway.limits]] with one that has only a limit.",
+                file=policy.file,
+            )
+        return cls(section, policy.misuse.limit)
+
+    def now(self, who: Who, roles: frozenset[str]) -> Limit:
+        """What holds for somebody at this moment. What was agreed changes value and action, not the weights."""
+        found = self._by_policy(who, roles)
+        agreed = self.agreed.now(who.user) if self.agreed is not None else None
+        if agreed is None:
+            return found
+        return replace(found, value=float(agreed.value), action=agreed.action, rule=f"agreed {agreed.id}")
+
+    def _by_policy(self, who: Who, roles: frozenset[str]) -> Limit:
+        at = self.clock().time()
+        for place, rule in enumerate(self.policy.limits, start=1):
+            if rule.fits(user=who.user, roles=roles, application=who.application, address=who.address, at=at):
+                value = rule.limit if rule.limit is not None else self.otherwise
+                if value is not None:
+                    application = who.application if rule.applications else ""
+                    action = rule.action or self.policy.action
+                    return Limit(value, action, rule.context, f"gateway.limits {place}", application)
+        value = self.otherwise if self.otherwise is not None else 0.0
+        return Limit(value, self.policy.action, rule="misuse.limit")

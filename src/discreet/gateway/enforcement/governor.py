@@ -1,4 +1,4 @@
-"""The judge that governs: knows the policy, the database and what everybody has seen, and gives each session its watch."""
+"""Governor: the judge that knows policy, database and exposure of every user."""
 
 from __future__ import annotations
 
@@ -12,25 +12,20 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.errors import DiscreetError, PolicyError, StoreError
-from discreet.gateway.agreed import AgreedLimits
+from discreet.gateway.analysis.analyse import NotUnderstood
 from discreet.gateway.analysis.cache import Texts, Understood
 from discreet.gateway.analysis.column_origin import Shown, needs_plan, shown
 from discreet.gateway.analysis.copy import as_rows, query_of, style_of
-from discreet.gateway.catalog.admin_connection import Histograms
-from discreet.gateway.catalog.introspection import read_catalog
-from discreet.gateway.describing import Plans
+from discreet.gateway.catalog.admin_connection import Histograms, Own
+from discreet.gateway.catalog.introspection import find_governed, read_catalog, refuse_none, refuse_silence
+from discreet.gateway.catalog.plans import Plans
 from discreet.gateway.disclosure.assessor import Publishing
+from discreet.gateway.disclosure.disclosure import Entities
 from discreet.gateway.enforcement.audit import Notes
-from discreet.gateway.enforcement.exposure_accounts import Account, Books, with_seen
-from discreet.gateway.enforcement.interface import Who
+from discreet.gateway.enforcement.decide import AgreedLimits, Limit, Limits
+from discreet.gateway.enforcement.exposure_accounts import Account, Books, Run, with_seen
+from discreet.gateway.enforcement.interface import Refusing, Who
 from discreet.gateway.enforcement.session_policy import Watch
-from discreet.gateway.entities import Entities
-from discreet.gateway.finding import find_governed, refuse_none, refuse_silence
-from discreet.gateway.limits import Limit, Limits
-from discreet.gateway.own import Own
-from discreet.gateway.reading import NotUnderstood
-from discreet.gateway.refusing import Refusing
-from discreet.gateway.runs import Run
 from discreet.gateway.session.held_rows import Held
 from discreet.ledger.ledger import Ledger
 from discreet.misuse.sensitivity import Sensitivity

@@ -1,4 +1,4 @@
-"""The seam between the protocol and whoever decides: what is asked, and what can be answered.
+"""Interface between protocol and judge: questions, verdicts, and a deny-all watch.
 
 A `Judge` is asked once per session who is governed; it answers with a `Watch` for that session, or with None, and then
 nothing of the session is looked at. Every method may answer at once or return an awaitable. Whatever a watch raises, or
@@ -244,3 +244,27 @@ def withheld(fields: Mapping[str, str]) -> dict[str, str]:
     """
     kept = {letter: fields[letter] for letter in ("S", "V", "C") if letter in fields}
     return kept | {"M": "The text of this message is withheld."}
+
+
+# A watch that refuses everything, and says why.
+class Refusing(Closed):
+    """The watch over a session to which nothing may be given."""
+
+    def __init__(self, refuse: Refuse) -> None:
+        self._refuse = refuse
+
+    def statement(self, request: Request) -> Verdict:
+        """No."""
+        return self._refuse
+
+    def described(self, token: Token, columns: tuple[Column, ...]) -> Refuse | None:
+        """No."""
+        return self._refuse
+
+    def result(self, token: Token, held: Held) -> Decision:
+        """No."""
+        return self._refuse
+
+    def report(self, fields: Mapping[str, str], notice: bool) -> Mapping[str, str] | None:
+        """Only what cannot hold a value."""
+        return withheld(fields)

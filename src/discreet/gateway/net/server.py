@@ -1,25 +1,26 @@
-"""The gateway as a server: listens, lets clients in, and ends in order."""
+"""Gateway server: listens, admits clients, ends in order; its event loop."""
 
 from __future__ import annotations
 
 import asyncio
+import importlib
+import importlib.util
 import logging
 import ssl
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from discreet.errors import UsageError
-from discreet.gateway.connection import STOPPING, Connection
 from discreet.gateway.enforcement.interface import Judge, Open
-from discreet.gateway.net.transport import Side
+from discreet.gateway.net.connection import STOPPING, Connection
+from discreet.gateway.net.transport import Side, Upstream, fingerprint, server_context
+from discreet.gateway.protocol.login import Secret
 from discreet.gateway.protocol.messages import error
-from discreet.gateway.scram import Secret
 from discreet.gateway.session.held_rows import Room
 from discreet.gateway.session.state import MEBIBYTE, Limits
-from discreet.gateway.upstream import Upstream, fingerprint, server_context
 
 _LOG = logging.getLogger("discreet.gateway")
 TOO_MANY = error(
@@ -163,3 +164,18 @@ class _Full(Side):
     def _answer(self, data: bytes) -> None:
         self.write(TOO_MANY)
         self.close()
+
+
+# Which event loop serves: uvloop where it is installed, since it takes less of a CPU; Python's own everywhere else.
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """What makes the event loop; None for Python's own."""
+    if importlib.util.find_spec("uvloop") is None:  # as on Windows
+        return None
+    made: Callable[[], asyncio.AbstractEventLoop] = importlib.import_module("uvloop").new_event_loop
+    return made
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    """Run it to its end."""
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(work)

@@ -1,16 +1,16 @@
-"""Framing of the PostgreSQL protocol, version 3, without any I/O: bytes in, whole messages out, in either direction.
+r"""Framing of the PostgreSQL protocol, version 3: bytes in, whole messages out.
 
 A message is one letter, a length (four bytes, which count themselves) and a body. How the bytes were cut into pieces on
 their way never matters: whatever the cuts, the same messages come out. Rows come as runs, many messages in one piece, so
 that a result of 100,000 rows is not 100,000 objects; a message too large to keep comes in parts.
 
 >>> framer = Framer(runs=ROWS)
->>> framer.feed(b"Z\\x00\\x00")
+>>> framer.feed(b"Z\x00\x00")
 >>> framer.next() is None
 True
->>> framer.feed(b"\\x00\\x05I")
+>>> framer.feed(b"\x00\x05I")
 >>> framer.next().raw
-b'Z\\x00\\x00\\x00\\x05I'
+b'Z\x00\x00\x00\x05I'
 """
 
 from __future__ import annotations

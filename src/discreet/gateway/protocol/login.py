@@ -1,19 +1,229 @@
-"""From the startup packet until the server lets the user in, without any I/O.
+r"""Login: first packet, authentication and SCRAM through both TLS ends, without I/O.
 
 Passwords and proofs pass unread, between client and server. Two things are changed, where TLS ends at the gateway:
 channel binding is not offered unless it can work, and a proof is renewed where the secret of the user is known
 (`discreet.gateway.scram`). The server's first ReadyForQuery is kept back until the judge has said whether the user is
 governed.
+
+>>> read(b"\x00\x00\x00\x08\x04\xd2\x16\x2f")
+(<Kind.TLS: 80877103>, 8)
+>>> read(b"\x00\x00") is None
+True
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from struct import unpack_from
 
+from discreet.errors import UsageError
 from discreet.gateway.protocol.framing import Frame, Framer, Malformed
 from discreet.gateway.protocol.messages import Reader, error, message, parameter_status
-from discreet.gateway.scram import PLUS, Rebinding, Secret, doubts
+
+# The first packet of a connection, before anything else is said: it has a length and no letter.
+#
+# A client may ask for TLS or for encryption by GSSAPI and wait for one byte; it may bring the key of another session whose
+# statement is to be cancelled; or it says who it is. Whatever is longer or stranger than a real client's is refused.
+LONGEST = 10_000
+"""PostgreSQL refuses longer ones too."""
+TLS_REQUEST = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"
+_CANCEL_LENGTHS = range(13, 269)  # a process id, and a key of up to 256 bytes
+
+
+class Kind(IntEnum):
+    """What a client wants with its first packet; a session has the number of its protocol version instead."""
+
+    CANCEL = 80877102
+    TLS = 80877103
+    GSSAPI = 80877104
+    SESSION = 3 << 16
+
+
+def read(data: bytes) -> tuple[Kind, int] | None:
+    """What the packet at the beginning is, and its length; None until it is whole."""
+    if len(data) < 4:
+        return None
+    (length,) = unpack_from("!i", data)
+    if not 8 <= length <= LONGEST:
+        raise Malformed
+    if len(data) < 8:
+        return None
+    kind = _kind(unpack_from("!i", data, 4)[0], length)
+    return (kind, length) if len(data) >= length else None
+
+
+def _kind(code: int, length: int) -> Kind:
+    if code in (Kind.TLS, Kind.GSSAPI) and length == 8:
+        return Kind(code)
+    if code == Kind.CANCEL and length in _CANCEL_LENGTHS:
+        return Kind.CANCEL
+    if code >> 16 == 3:
+        return Kind.SESSION
+    raise Malformed
+
+
+def parameters(packet: bytes) -> dict[str, str]:
+    """What a client says about itself: user, database, application_name, ...
+
+    >>> parameters(b"\\0\\0\\0\\x13\\0\\3\\0\\0user\\0ada\\0\\0")
+    {'user': 'ada'}
+    """
+    parts = packet[8:].split(b"\0")
+    if len(parts) < 2 or len(parts) % 2 or parts[-1] or parts[-2]:
+        raise Malformed
+    names, values = parts[:-2:2], parts[1:-2:2]
+    if not all(names) or len(set(names)) != len(names):
+        raise Malformed
+    try:
+        told = {name.decode(): value.decode() for name, value in zip(names, values, strict=True)}
+    except UnicodeDecodeError:
+        raise Malformed from None
+    if not told.get("user"):
+        raise Malformed
+    return told
+
+
+def replicates(told: dict[str, str]) -> bool:
+    """Whether this is a replication connection, which hands out the log of the whole server.
+
+    >>> replicates({"user": "ada", "replication": "off"}), replicates({"user": "ada", "replication": "database"})
+    (False, True)
+    """
+    return told.get("replication", "off").lower() not in ("off", "false", "no", "0", "f", "n")
+
+
+# SCRAM through a gateway that ends TLS on both sides.
+#
+# With SCRAM a client proves that it knows the password, over everything both sides said, including whether its
+# connection is bound to a certificate. A gateway that only passes messages on therefore cannot change that part. Three
+# cases work without the gateway knowing anything: at most one side is encrypted; or the client says that it does not do
+# channel binding; or the gateway shows the very certificate that the server shows, so that the binding fits both.
+#
+# Otherwise a client of libpq says "I could bind, and you do not offer it" (the flag y), and the server, which does offer
+# it, must take that for an attack and refuse. Only who knows the server's stored secret of the user can mend this, as
+# other poolers do: with the secret, and what the client proves, the same proof is made once more for the flag n. The
+# password stays unknown, and whoever does not know it is still refused by the server.
+PLUS = b"SCRAM-SHA-256-PLUS"
+_UNBOUND, _DOUBTING = b"n,,", b"y,,"
+
+
+@dataclass(frozen=True)
+class Secret:
+    """What a server stores about a password: enough to check it, not enough to log in."""
+
+    stored_key: bytes
+    server_key: bytes
+
+    def __repr__(self) -> str:
+        return "Secret()"
+
+
+def read_secrets(path: Path) -> dict[str, Secret]:
+    """The secrets of users from a file with lines "user" "SCRAM-SHA-256$...", as poolers have it."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise UsageError("The file of SCRAM secrets cannot be read.", remedy="Check --scram-secrets.") from None
+    secrets = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.lstrip().startswith(("#", ";")):
+            continue
+        user, found = _line(line)
+        if found is None:
+            raise UsageError(
+                f"Line {number} of the file of SCRAM secrets is not understood.",
+                remedy='Write "user" "SCRAM-SHA-256$iterations:salt$key:key", as in pg_authid.rolpassword.',
+            )
+        secrets[user] = found
+    return secrets
+
+
+def _line(line: str) -> tuple[str, Secret | None]:
+    parts = line.strip().split('"')
+    if len(parts) != 5 or parts[0] or parts[2].strip() or parts[4]:
+        return "", None
+    return parts[1], secret(parts[3])
+
+
+def secret(text: str) -> Secret | None:
+    """The two keys of a stored secret; None if it is none.
+
+    >>> secret("md5abc") is None
+    True
+    """
+    head, _, keys = text.rpartition("$")
+    stored, _, server = keys.partition(":")
+    if not head.startswith("SCRAM-SHA-256$"):
+        return None
+    try:
+        found = Secret(base64.b64decode(stored, validate=True), base64.b64decode(server, validate=True))
+    except binascii.Error:
+        return None
+    return found if len(found.stored_key) == len(found.server_key) == 32 else None
+
+
+def doubts(first: bytes) -> bool:
+    """Whether a client-first-message says: I could bind, and you do not offer it."""
+    return first.startswith(b"y,")
+
+
+class Rebinding:
+    """Makes the proof of a client that doubts into one of a client that does not bind, and the answer back again."""
+
+    def __init__(self, known: Secret) -> None:
+        self._secret = known
+        self._bare = b""
+        self._server_first = b""
+        self._final = b""
+
+    def client_first(self, message: bytes) -> bytes:
+        """The client's first message, as the server shall see it."""
+        self._bare = message[len(_DOUBTING) :]
+        return _UNBOUND + self._bare
+
+    def server_first(self, message: bytes) -> bytes:
+        """The server's first message: passes as it is."""
+        self._server_first = message
+        return message
+
+    def client_final(self, message: bytes) -> bytes:
+        """The client's proof, made anew for the server."""
+        self._final, _, proof = message.rpartition(b",p=")
+        header = b"c=" + base64.b64encode(_DOUBTING)
+        if not self._final.startswith(header + b","):
+            return message
+        other = b"c=" + base64.b64encode(_UNBOUND) + self._final[len(header) :]
+        try:
+            given = base64.b64decode(proof, validate=True)
+        except binascii.Error:
+            return message
+        key = _xor(given, self._sign(self._secret.stored_key, self._final))
+        if hashlib.sha256(key).digest() != self._secret.stored_key:
+            return other + b",p=" + proof  # a wrong password: the server will say so
+        renewed = _xor(key, self._sign(self._secret.stored_key, other))
+        return other + b",p=" + base64.b64encode(renewed)
+
+    def server_final(self, message: bytes) -> bytes:
+        """The server's signature, made anew for the client."""
+        if not message.startswith(b"v="):
+            return message
+        return b"v=" + base64.b64encode(self._sign(self._secret.server_key, self._final))
+
+    def _sign(self, key: bytes, final: bytes) -> bytes:
+        spoken = b",".join((self._bare, self._server_first, final))
+        return hmac.new(key, spoken, hashlib.sha256).digest()
+
+
+def _xor(one: bytes, other: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(one, other, strict=False))
+
 
 _OK, _SASL, _CONTINUE, _FINAL = 0, 10, 11, 12
 _PASSWORD = ord("p")

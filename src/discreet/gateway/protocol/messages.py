@@ -1,4 +1,4 @@
-"""What stands in the messages of the PostgreSQL protocol: reading those that are judged, writing those that are ours.
+"""Messages of the PostgreSQL protocol: read those that are judged, write ours.
 
 >>> raw = error(sqlstate="42501", message="No.")
 >>> raw[:1], fields(raw[5:])["C"], fields(raw[5:])["M"]

@@ -1,4 +1,4 @@
-"""Rows that wait for a decision: kept as they came, within a bound, and seen as columns without being copied.
+"""Held rows awaiting a decision: bounded, seen as columns without copying.
 
 Everything the server says between the first held row and the end of the result is kept in order, so that what is
 released is byte for byte what a direct connection would have received.

@@ -1,4 +1,4 @@
-"""One session of a governed user, without any I/O: bytes of both sides in, bytes for both sides and questions out.
+"""Session of a governed user, without I/O: bytes and questions in and out.
 
 The order of a pipeline is kept as the server would keep it. A refusal waits until everything before it is answered. An
 Execute whose rows are held is a barrier: what follows it in the same pipeline waits for the decision, since after an
@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from discreet.gateway import expected as owed
-from discreet.gateway.asking import UNREADABLE, bind_of
 from discreet.gateway.enforcement.interface import Allow, Call, Execute, Hold, Parse, Query, Verdict, Watch
-from discreet.gateway.expected import Entry, Portal, Statement
 from discreet.gateway.protocol.framing import Frame, Malformed
 from discreet.gateway.protocol.messages import (
     bind_names,
@@ -24,8 +21,9 @@ from discreet.gateway.protocol.messages import (
     query_text,
     target,
 )
-from discreet.gateway.session.client_half import Straight
-from discreet.gateway.session.state import IDLE, Limits, Question
+from discreet.gateway.session import state as owed
+from discreet.gateway.session.client_half import UNREADABLE, Straight, bind_of
+from discreet.gateway.session.state import IDLE, Entry, Limits, Portal, Question, Statement
 from discreet.sql.statement_kinds import Refuse
 
 _SYNC, _TERMINATE, _FLUSH, _DATA, _DONE, _FAIL = (ord(letter) for letter in "SXHdcf")
