@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from discreet.attacker import unreproduced
 from discreet.cli.main import cli
 from discreet.releases.power import strategies
-from discreet.report.linked.findings import TRIED as LINKED
-from discreet.report.linked.page import REMAINS as ABOUT_PAIRS
-from discreet.report.project.page import REMAINS as ABOUT_PROJECTS
-from discreet.report.traced.page import REMAINS as ABOUT_TRACES
+from discreet.report.linkage.findings import TRIED as LINKED
+from discreet.report.linkage.report import REMAINS as ABOUT_PAIRS
+from discreet.report.project.report import REMAINS as ABOUT_PROJECTS
+from discreet.report.trace.report import REMAINS as ABOUT_TRACES
 from discreet.web.render import FOLDER
 from tests.docs.pages import DOCS, PAGES, ROOT
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from discreet.report.document import stylesheet
+from discreet.report.toolkit.page import stylesheet
 from discreet.web.render import FOLDER, assets
-from tests.report.test_style import contrast
+from tests.report.toolkit.test_style import contrast
 
 SHEET = (FOLDER / "static" / "app.css").read_text(encoding="utf-8")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from discreet.report.charts.bars import spark
 from discreet.report.components import Table, shown_on_demand, table
-from discreet.report.markup import Markup, join
-from discreet.report.svg import spark
+from discreet.report.toolkit.html import Markup, join
 from discreet.risk import ColumnProfile, Profile
 from discreet.wording import brief_percent
 

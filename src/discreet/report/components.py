@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from discreet.report.charts.bars import Drawing, Group, bar_chart, picture
 from discreet.report.findings import Finding
-from discreet.report.markup import Child, Markup, element, join
-from discreet.report.svg import Drawing, Group, bar_chart, picture
+from discreet.report.toolkit.html import Child, Markup, element, join
 
 Cell = str | Markup
 

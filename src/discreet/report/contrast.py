@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.report.document import stylesheet
-from discreet.report.markup import Markup, element, join
-from discreet.report.svg import THINNEST, number, picture, rect, stripes, text
+from discreet.report.charts.bars import THINNEST, number, picture, rect, stripes, text
+from discreet.report.toolkit.html import Markup, element, join
+from discreet.report.toolkit.page import stylesheet
 
 WIDTH, MARGIN, TOP, ROW, FOOT = 880, 28, 92, 84, 40
 LONGEST = 560

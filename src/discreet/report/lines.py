@@ -9,9 +9,9 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from discreet.report.markup import Markup, element, join
-from discreet.report.plot import FOOT, Frame, Scale, anchor, foot, upright
-from discreet.report.svg import Drawing, number, text
+from discreet.report.charts.axes import FOOT, Frame, Scale, anchor, foot, upright
+from discreet.report.charts.bars import Drawing, number, text
+from discreet.report.toolkit.html import Markup, element, join
 
 HEIGHT = 240
 LEGEND, MARK, AXIS = 22, 19, 32

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from discreet.policy import Policy
+from discreet.report.assessment.findings import allowed
 from discreet.report.components import Table
-from discreet.report.findings.reidentification import allowed
-from discreet.report.markup import Markup, element, join
-from discreet.report.words import amount, decimal, listed, one_in, people
+from discreet.report.toolkit.html import Markup, element, join
+from discreet.report.toolkit.words import amount, decimal, listed, one_in, people
 from discreet.risk import Assessment, Payoffs, Presence
 from discreet.wording import brief_percent
 

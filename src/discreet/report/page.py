@@ -5,10 +5,14 @@ from __future__ import annotations
 import datetime
 
 from discreet.policy import Policy
+from discreet.report.assessment.report import method, references, remains
 from discreet.report.charts import pictures
 from discreet.report.columns import columns_table
 from discreet.report.components import card, cards, section, table
-from discreet.report.document import (
+from discreet.report.findings import by_topic, profile_findings
+from discreet.report.measures import measured, parameters
+from discreet.report.toolkit.html import element
+from discreet.report.toolkit.page import (
     Part,
     document,
     evidence_part,
@@ -18,11 +22,7 @@ from discreet.report.document import (
     reproduce_part,
     verdict,
 )
-from discreet.report.findings import by_topic, profile_findings
-from discreet.report.markup import element
-from discreet.report.measures import measured, parameters
-from discreet.report.method import method, references, remains
-from discreet.report.words import people
+from discreet.report.toolkit.words import people
 from discreet.risk import Assessment, Profile
 
 ELSEWHERE = {"economics": ("measured", "See the measures"), "population": ("remains", "See what remains")}

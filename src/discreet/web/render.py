@@ -12,8 +12,8 @@ import jinja2
 import markupsafe
 
 from discreet import __version__
-from discreet.report.document import stylesheet
-from discreet.report.markup import Markup
+from discreet.report.toolkit.html import Markup
+from discreet.report.toolkit.page import stylesheet
 from discreet.web import words
 
 FOLDER = Path(__file__).parent

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.ledger.entry import timestamp
 from discreet.report.components import prose
-from discreet.report.words import MONTHS, plural
+from discreet.report.toolkit.words import MONTHS, plural
 from discreet.wording import percent
 
 MOST_DIGITS = 6

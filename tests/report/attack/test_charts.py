@@ -8,9 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from discreet.report.attack.deterrence import by_fine, by_price
+from discreet.report.attack.charts import bins_of, fates_by_size
 from discreet.report.attack.page import pictures
-from discreet.report.attack.strip import bins_of, fates_by_size
+from discreet.report.attack.report import by_fine, by_price
 from discreet.report.components import Figure, figure
 from tests.report.attack.samples import KINDS, case_of
 from tests.report.samples import Outline

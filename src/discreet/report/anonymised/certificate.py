@@ -8,10 +8,10 @@ from itertools import accumulate
 from typing import Literal
 
 from discreet.anonymity import Certificate
+from discreet.report.charts.bars import THINNEST, Drawing, percentage, rect, stripes, text
 from discreet.report.components import Figure, Table
-from discreet.report.markup import Markup, element, join
-from discreet.report.svg import THINNEST, Drawing, percentage, rect, stripes, text
-from discreet.report.words import agree
+from discreet.report.toolkit.html import Markup, element, join
+from discreet.report.toolkit.words import agree
 from discreet.wording import brief_percent, measure
 
 Fill = Literal["counted", "ruled", "open"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from discreet.report.anonymised.case import Case
-from discreet.report.charts.reidentification import alike, inhabited, standing
+from discreet.report.assessment.charts import alike, inhabited, standing
+from discreet.report.charts.bars import Bar, Fill, Group
 from discreet.report.components import Figure, Table
-from discreet.report.svg import Bar, Fill, Group
-from discreet.report.words import one_in, people
+from discreet.report.toolkit.words import one_in, people
 from discreet.risk import Assessment, Band
 from discreet.wording import brief_percent, fine_percent
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from discreet.report.anonymised.case import Case, Kept
+from discreet.report.charts.bars import Bar, Group
 from discreet.report.components import Figure, Table
-from discreet.report.markup import join
-from discreet.report.svg import Bar, Group
-from discreet.report.words import listed, plural
+from discreet.report.toolkit.html import join
+from discreet.report.toolkit.words import listed, plural
 from discreet.wording import brief_percent, percent
 
 

@@ -8,9 +8,9 @@ from discreet.policy import Policy
 from discreet.report.anonymised.case import Case
 from discreet.report.anonymised.losses import LOSSES
 from discreet.report.components import Table
-from discreet.report.markup import Markup, element, join
 from discreet.report.measures import measures, parameters
-from discreet.report.words import listed, people
+from discreet.report.toolkit.html import Markup, element, join
+from discreet.report.toolkit.words import listed, people
 from discreet.wording import percent
 
 SEARCHES = {

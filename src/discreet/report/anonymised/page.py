@@ -7,19 +7,20 @@ from collections.abc import Iterator, Sequence
 
 from discreet.anonymity import Anonymised, Point, Seen
 from discreet.policy import Policy
+from discreet.report.anonymisation.charts import drawable
+from discreet.report.anonymisation.charts import frontier as frontier_figure
+from discreet.report.anonymisation.findings import by_topic
+from discreet.report.anonymisation.lattice import lattice as lattice_figure
+from discreet.report.anonymisation.report import method, references, remains
 from discreet.report.anonymised.case import Case
 from discreet.report.anonymised.certificate import certificate
 from discreet.report.anonymised.change import crowds, risks
 from discreet.report.anonymised.columns import kept
-from discreet.report.anonymised.findings import by_topic
-from discreet.report.anonymised.frontier import drawable
-from discreet.report.anonymised.frontier import frontier as frontier_figure
-from discreet.report.anonymised.lattice import lattice as lattice_figure
 from discreet.report.anonymised.measures import chosen, compared, left_out, published
-from discreet.report.anonymised.method import method, references, remains
 from discreet.report.charts.inference import sensitive
 from discreet.report.components import Figure, bullets, prose, section, table
-from discreet.report.document import (
+from discreet.report.toolkit.html import element, join
+from discreet.report.toolkit.page import (
     Part,
     Pill,
     document,
@@ -30,8 +31,7 @@ from discreet.report.document import (
     reproduce_part,
     verdict,
 )
-from discreet.report.markup import element, join
-from discreet.report.words import people
+from discreet.report.toolkit.words import people
 from discreet.risk import Assessment
 
 ELSEWHERE = {"certificate": ("method", "See the method")}

@@ -9,10 +9,10 @@ import numpy as np
 from discreet.attacker import Attack
 from discreet.kernel.arrays import Ints
 from discreet.report.attack.case import Case
-from discreet.report.attack.strip import thresholds
+from discreet.report.attack.charts import thresholds
+from discreet.report.charts.axes import linear
 from discreet.report.components import Figure, Table
 from discreet.report.lines import Axes, Line, line_chart
-from discreet.report.plot import linear
 from discreet.wording import fine_percent, percent
 
 FEWEST, MOST = 20, 1000

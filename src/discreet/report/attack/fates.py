@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from discreet.attacker import Outcome
 from discreet.report.attack.case import Case
 from discreet.report.attack.words import expected
+from discreet.report.charts.bars import Bar, Fill, Group
 from discreet.report.components import Figure, Table
-from discreet.report.svg import Bar, Fill, Group
 from discreet.wording import brief_percent
 
 KNOWN, UNKNOWN, GUESS = "He knows the groups", "He buys the list unseen", "One guess each"

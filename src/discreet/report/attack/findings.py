@@ -8,7 +8,7 @@ from discreet.attacker import Attacked
 from discreet.report.attack.case import Case
 from discreet.report.attack.words import either, expected, stakes, ways
 from discreet.report.findings import Finding
-from discreet.report.words import agree, amount, lowered, one_in, part, people
+from discreet.report.toolkit.words import agree, amount, lowered, one_in, part, people
 from discreet.wording import measure, percent
 
 Teller = Callable[[Case, str], tuple[Finding, ...]]

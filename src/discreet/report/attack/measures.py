@@ -9,8 +9,8 @@ import numpy as np
 from discreet.policy import Policy
 from discreet.report.attack.case import Case
 from discreet.report.components import Table
-from discreet.report.markup import Markup, element, join
-from discreet.report.words import amount, decimal, listed, one_in, people
+from discreet.report.toolkit.html import Markup, element, join
+from discreet.report.toolkit.words import amount, decimal, listed, one_in, people
 from discreet.wording import brief_percent, measure, percent
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from discreet.report.assessment.report import REFERENCES as MEASURES
 from discreet.report.attack.case import Case
-from discreet.report.method import REFERENCES as MEASURES
 
 XIA = (
     "Xia, W., Kantarcioglu, M., Wan, Z., Heatherly, R., Vorobeychik, Y. & Malin, B. (2015). Process-driven data privacy. "

@@ -9,14 +9,15 @@ from discreet.attacker import Attacked
 from discreet.policy import Policy
 from discreet.report.attack.case import Case
 from discreet.report.attack.chance import chance
-from discreet.report.attack.deterrence import by_fine, by_price
+from discreet.report.attack.charts import strip
 from discreet.report.attack.fates import fates
 from discreet.report.attack.findings import by_topic
 from discreet.report.attack.measures import measured, parameters
 from discreet.report.attack.method import REFERENCES, method, remains
-from discreet.report.attack.strip import strip
+from discreet.report.attack.report import by_fine, by_price
 from discreet.report.components import Figure, section, table
-from discreet.report.document import (
+from discreet.report.toolkit.html import element
+from discreet.report.toolkit.page import (
     Part,
     document,
     evidence_part,
@@ -26,8 +27,7 @@ from discreet.report.document import (
     reproduce_part,
     verdict,
 )
-from discreet.report.markup import element
-from discreet.report.words import people
+from discreet.report.toolkit.words import people
 
 ELSEWHERE = {"harmed": ("measured", "See the measures"), "loss": ("measured", "See the measures")}
 """Where a finding without a picture leads."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from discreet.report.attack.case import Case, Deterrents
-from discreet.report.words import about, amount
+from discreet.report.toolkit.words import about, amount
 
 
 def at_least(number: float) -> str:

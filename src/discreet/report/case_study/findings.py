@@ -9,7 +9,7 @@ from discreet.attacker.case_study import CaseStudy, Claim
 from discreet.report.attack.words import at_least
 from discreet.report.case_study.words import ends
 from discreet.report.findings import Finding
-from discreet.report.words import about
+from discreet.report.toolkit.words import about
 
 Numbers = Mapping[str, Any]
 Teller = Callable[[Numbers], tuple[str, str]]

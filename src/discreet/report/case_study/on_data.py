@@ -12,11 +12,11 @@ from discreet.attacker.case_study import SETTINGS, CaseStudy
 from discreet.attacker.population import Staircase
 from discreet.report.attack.words import at_least, expected
 from discreet.report.case_study.words import NAMES
+from discreet.report.charts.axes import linear, logarithmic
+from discreet.report.charts.bars import Bar, Fill, Group
 from discreet.report.components import Figure, Table
 from discreet.report.lines import Axes, Line, Mark, line_chart, stacked
-from discreet.report.plot import linear, logarithmic
-from discreet.report.svg import Bar, Fill, Group
-from discreet.report.words import amount
+from discreet.report.toolkit.words import amount
 from discreet.wording import brief_percent, measure
 
 PENALTIES = np.unique(np.round(np.geomspace(1000, 700_000, 56)))

@@ -16,7 +16,8 @@ from discreet.report.case_study.misses import misses_part
 from discreet.report.case_study.on_data import penalties, people, prices
 from discreet.report.case_study.words import OWN
 from discreet.report.components import Figure, bullets, section, table
-from discreet.report.document import (
+from discreet.report.toolkit.html import element
+from discreet.report.toolkit.page import (
     Part,
     Pill,
     document,
@@ -26,9 +27,8 @@ from discreet.report.document import (
     remains_part,
     reproduce_part,
 )
-from discreet.report.markup import element
-from discreet.report.words import listed
-from discreet.report.words import people as so_many
+from discreet.report.toolkit.words import listed
+from discreet.report.toolkit.words import people as so_many
 
 THRESHOLD = 0.2
 

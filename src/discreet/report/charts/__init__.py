@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from discreet.report.assessment.charts import adversaries, crowds
 from discreet.report.charts.combinations import combinations
 from discreet.report.charts.inference import sensitive
 from discreet.report.charts.population import population
-from discreet.report.charts.reidentification import adversaries, crowds
 from discreet.report.components import Figure
 from discreet.risk import Assessment, Profile
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from discreet.report.charts.bars import Bar, Group
 from discreet.report.components import Figure, Table
-from discreet.report.svg import Bar, Group
-from discreet.report.words import plural
+from discreet.report.toolkit.words import plural
 from discreet.risk import Profile
 from discreet.wording import brief_percent, percent
 

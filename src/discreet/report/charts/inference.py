@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from discreet.report.charts.bars import Bar, Fill, Group
 from discreet.report.components import Figure, Table
-from discreet.report.svg import Bar, Fill, Group
-from discreet.report.words import decimal, plural
+from discreet.report.toolkit.words import decimal, plural
 from discreet.risk import Assessment, Inference
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from discreet.report.charts.bars import Group
 from discreet.report.charts.shares import share_bar
 from discreet.report.components import Figure, Table
 from discreet.report.findings.population import MODELS
-from discreet.report.svg import Group
 from discreet.risk import Assessment, PopulationUniqueness
 from discreet.wording import brief_percent, percent
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.report.svg import Bar, Fill
+from discreet.report.charts.bars import Bar, Fill
 from discreet.wording import brief_percent
 
 

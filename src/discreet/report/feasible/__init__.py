@@ -1,6 +1,1 @@
 """The report on whether decoys can be put into a table."""
-
-from discreet.report.feasible.findings import feasibility_findings
-from discreet.report.feasible.page import feasibility_page
-
-__all__ = ["feasibility_findings", "feasibility_page"]

@@ -8,7 +8,11 @@ from collections.abc import Iterator
 from discreet.policy import Policy
 from discreet.releases import Feasibility, FeasibilityGrid
 from discreet.report.components import Figure, section, table
-from discreet.report.document import (
+from discreet.report.feasibility.charts import candidates, factors, largest
+from discreet.report.feasibility.report import by_topic
+from discreet.report.feasible.measures import anonymised, decoys, measured, parameters
+from discreet.report.feasible.method import REFERENCES, method, remains
+from discreet.report.toolkit.page import (
     Part,
     Pill,
     document,
@@ -18,11 +22,7 @@ from discreet.report.document import (
     remains_part,
     reproduce_part,
 )
-from discreet.report.feasible.charts import candidates, factors, largest
-from discreet.report.feasible.findings import by_topic
-from discreet.report.feasible.measures import anonymised, decoys, measured, parameters
-from discreet.report.feasible.method import REFERENCES, method, remains
-from discreet.report.words import people
+from discreet.report.toolkit.words import people
 
 ELSEWHERE = {"measured": ("measured", "See the measures"), "factors": ("measured", "See the measures")}
 """Where a finding without a picture leads."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from discreet.report.assessment.findings import above_threshold, singled_out
 from discreet.report.findings.economics import attacked
 from discreet.report.findings.finding import Finding
 from discreet.report.findings.inference import inferred
 from discreet.report.findings.population import in_population
 from discreet.report.findings.profile import profile_findings
-from discreet.report.findings.reidentification import above_threshold, singled_out
 from discreet.risk import Assessment
 
 __all__ = ["TOPICS", "Finding", "by_topic", "findings", "profile_findings"]

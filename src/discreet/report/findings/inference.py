@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.report.findings.finding import Finding
-from discreet.report.words import agree, decimal, lowered, part
+from discreet.report.toolkit.words import agree, decimal, lowered, part
 from discreet.risk import Assessment, Inference
 
 

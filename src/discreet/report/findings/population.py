@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.report.findings.finding import Finding
-from discreet.report.words import about, agree, part, people
+from discreet.report.toolkit.words import about, agree, part, people
 from discreet.risk import Assessment, PopulationUniqueness
 from discreet.wording import percent
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from discreet.report.findings.finding import Finding
-from discreet.report.words import listed, lowered, part, people, plural
+from discreet.report.toolkit.words import listed, lowered, part, people, plural
 from discreet.risk import Combination, Profile
 
 

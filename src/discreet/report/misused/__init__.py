@@ -1,6 +1,1 @@
 """Reports about logs of scored results: unusual days, and incidents."""
-
-from discreet.report.misused.anomalies import anomalies_page, anomaly_findings
-from discreet.report.misused.incidents import incident_findings, incidents_page
-
-__all__ = ["anomalies_page", "anomaly_findings", "incident_findings", "incidents_page"]

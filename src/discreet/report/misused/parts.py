@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 
+from discreet.report.charts.axes import Scale
 from discreet.report.components import section
-from discreet.report.document import Part, without_password
-from discreet.report.markup import element
-from discreet.report.plot import Scale
-from discreet.report.words import MONTHS
+from discreet.report.toolkit.html import element
+from discreet.report.toolkit.page import Part, without_password
+from discreet.report.toolkit.words import MONTHS
 
 HAREL = (
     "Harel, A., Shabtai, A., Rokach, L. & Elovici, Y. (2012). M-score: a misuseability weight measure. IEEE Transactions "

@@ -1,9 +1,9 @@
 """A whole data-sharing project in one report: data set, risk, adversary, recipients, linkage, queries, ledger."""
 
-from discreet.report.project.page import project_page
-from discreet.report.project.projectfile import ProjectFile, draft_project
+from discreet.report.project.measurement import ProjectFile, draft_project
+from discreet.report.project.report import project_page
+from discreet.report.project.statements import Statement, project_findings, statements
 from discreet.report.project.story import Story, tell
-from discreet.report.project.told import Statement, project_findings, statements
 
 __all__ = [
     "ProjectFile",

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import IntegrityError, UsageError
-from discreet.report.project.projectfile import ProjectFile
+from discreet.report.project.ledger_facts import Released, known_releases, read_release
+from discreet.report.project.measurement import ProjectFile
 from discreet.report.project.queries import GatewayUser, Tally
-from discreet.report.project.recipients import Released, known_releases, read_release
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Select

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from discreet.report.assessment.charts import adversaries, crowds
+from discreet.report.assessment.findings import allowed, at_risk
 from discreet.report.attack.case import Case
-from discreet.report.attack.strip import strip
+from discreet.report.attack.charts import strip
 from discreet.report.charts.combinations import combinations
 from discreet.report.charts.inference import sensitive
-from discreet.report.charts.reidentification import adversaries, crowds
 from discreet.report.components import Figure, Table, paragraphs, table
-from discreet.report.findings.reidentification import allowed, at_risk
-from discreet.report.markup import Child, Markup, element, join
 from discreet.report.project.measuring import Measured
 from discreet.report.project.published import Published
-from discreet.report.words import crowd, decimal, listed, one_in, people, plural
+from discreet.report.toolkit.html import Child, Markup, element, join
+from discreet.report.toolkit.words import crowd, decimal, listed, one_in, people, plural
 from discreet.risk import Assessment, Profile
 from discreet.wording import brief_percent
 

@@ -10,7 +10,7 @@ from discreet.attacker import Attack, Attacked
 from discreet.attacker.parameters import read_attack
 from discreet.kernel import Classes
 from discreet.policy import Policy
-from discreet.report.project.projectfile import ProjectFile
+from discreet.report.project.measurement import ProjectFile
 from discreet.report.project.published import Published, place, published_policy
 from discreet.risk import Assessment, assess, singling_out
 from discreet.risk.combinations import SinglingOut

@@ -8,8 +8,8 @@ from typing import Any
 
 from discreet.kernel.notebook import card
 from discreet.report.project.disclosed import Disclosed, disclosed
+from discreet.report.project.measurement import ProjectFile
 from discreet.report.project.measuring import Measured, measure
-from discreet.report.project.projectfile import ProjectFile
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +35,14 @@ class Story:
         return f"Story({self.project.title}, {'above a limit' if self.exceeded else 'within limits'})"
 
     def _repr_html_(self) -> str:
-        from discreet.report.project.told import STANDINGS, statements
+        from discreet.report.project.statements import STANDINGS, statements
 
         rows = [(STANDINGS[one.standing][0], one.finding.headline) for one in statements(self)]
         return card(self.project.title, rows, head=("standing", "finding"))
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; the keys are stable."""
-        from discreet.report.project.told import statements
+        from discreet.report.project.statements import statements
 
         nothing = {"releases": None, "linkage": None, "queries": None, "ledger": None}
         return {

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from discreet.report.charts.axes import Scale, linear
 from discreet.report.components import Figure, Table
 from discreet.report.lines import Axes, Line, line_chart
-from discreet.report.plot import Scale, linear
-from discreet.report.words import MONTHS, plural
+from discreet.report.toolkit.words import MONTHS, plural
 from discreet.store.gateway_limits import PARTS
 from discreet.web.gateway.told import Told, limit_words, outcome_words, points
 from discreet.web.gateway.users import User

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from discreet.report.words import plural
+from discreet.report.toolkit.words import plural
 from discreet.store import gateway_limits
 from discreet.web.gateway.told import Told, agreed_number, limit_words, points, reason_words, rule_words
 

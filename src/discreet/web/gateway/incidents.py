@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, select
 from discreet.misuse.anomalies import Day as Judged
 from discreet.misuse.anomalies import find_anomalies
 from discreet.misuse.log import Scored
-from discreet.report.words import plural
+from discreet.report.toolkit.words import plural
 from discreet.store.gateway_limits import PARTS
 from discreet.store.tables.gateway import READ
 from discreet.web.gateway import users

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.ledger import Entry
-from discreet.report.words import plural
+from discreet.report.toolkit.words import plural
 from discreet.store.gateway_limits import PARTS
 
 ANSWERED = "gateway.answered"

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from discreet.ledger import Ledger
 from discreet.ledger.entry import Detail
 from discreet.policy import Policy
-from discreet.report.document import Part
+from discreet.report.toolkit.page import Part
 from discreet.sources import Table
 from discreet.web.datasets.dataset import Dataset
 from discreet.web.datasets.opening import Places

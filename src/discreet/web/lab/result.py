@@ -11,13 +11,13 @@ import numpy as np
 from discreet.attacker import Attack
 from discreet.report.attack.case import Case, Deterrents
 from discreet.report.attack.chance import chance
+from discreet.report.attack.charts import strip
 from discreet.report.attack.fates import fates
 from discreet.report.attack.findings import by_topic
-from discreet.report.attack.strip import strip
 from discreet.report.components import figure
 from discreet.report.findings import Finding
-from discreet.report.markup import Markup
-from discreet.report.words import amount, people
+from discreet.report.toolkit.html import Markup
+from discreet.report.toolkit.words import amount, people
 from discreet.web.lab.controls import CONTROLS, Control, shown
 from discreet.web.lab.groups import Groups
 from discreet.web.lab.query import Query, against, toml

@@ -12,9 +12,9 @@ from starlette.responses import Response
 from discreet.ledger import queries
 from discreet.ledger.tree import Tree
 from discreet.report import Finding
-from discreet.report.markup import Markup
-from discreet.report.svg import spark
-from discreet.report.words import plural
+from discreet.report.charts.bars import spark
+from discreet.report.toolkit.html import Markup
+from discreet.report.toolkit.words import plural
 from discreet.store import gateway_limits
 from discreet.web import accounts, recent, words
 from discreet.web.context import Context, Here

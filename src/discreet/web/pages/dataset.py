@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from discreet.anonymity import LOSSES, SEARCHES
 from discreet.errors import PolicyError
-from discreet.report.markup import Markup
-from discreet.report.svg import spark
+from discreet.report.charts.bars import spark
+from discreet.report.toolkit.html import Markup
 from discreet.web.context import Context, Here
 from discreet.web.datasets import dataset as datasets
 from discreet.web.datasets import policies

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from discreet.report.components import Figure, figure
-from discreet.report.markup import Markup
+from discreet.report.toolkit.html import Markup
 from discreet.store import gateway_limits
 from discreet.web.context import Context, Here
 from discreet.web.gateway import chart, incidents, refusals, users

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError
-from discreet.report.project.recipients import known_releases
+from discreet.report.project.ledger_facts import known_releases
 from discreet.web.context import Context, Here, go
 from discreet.web.datasets import dataset as datasets
 from discreet.web.datasets.dataset import Dataset

@@ -10,7 +10,7 @@ from discreet.releases.decoys.detectability import WARN, either_way
 from discreet.releases.marks.pairing import FEWEST_MARKS
 from discreet.releases.power import ALPHA
 from discreet.releases.preflight import ESCAPES, RECOGNISED
-from discreet.report.words import plural
+from discreet.report.toolkit.words import plural
 from discreet.wording import percent
 
 

@@ -11,7 +11,7 @@ from discreet.errors import DataError
 from discreet.misuse import Sensitivity
 from discreet.misuse.elicitation import Panel, combine, sections, toml
 from discreet.misuse.elicitation.comparisons import TOLERABLE
-from discreet.report.words import plural
+from discreet.report.toolkit.words import plural
 from discreet.web.problems import Problem
 from discreet.web.sensitivity.study import Kept
 

@@ -14,7 +14,7 @@ from discreet.errors import DataError
 from discreet.report.project import ProjectFile, Story, project_page
 from discreet.report.project.disclosed import disclosed_in
 from discreet.report.project.measuring import Measured, measure_tables
-from discreet.report.project.page import project_parts
+from discreet.report.project.report import project_parts
 from discreet.web.jobs import job as jobs
 from discreet.web.jobs.task import Outcome, Task
 from discreet.web.jobs.work.assess import facts

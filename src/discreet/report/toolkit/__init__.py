@@ -1,0 +1,1 @@
+"""Parts of every report: markup, page, components, words."""
