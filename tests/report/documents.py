@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from discreet.report.components import Figure, figure
+from discreet.report.toolkit.page import Figure, figure
 from tests.report.samples import Outline
 
 LOADS_OR_RUNS = {"script", "link", "img", "iframe", "object", "embed", "base", "form", "foreignobject", "use"}

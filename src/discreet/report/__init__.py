@@ -1,13 +1,14 @@
 """Results in words, pictures and one HTML file that can be mailed and printed."""
 
 from discreet.report.anonymisation import anonymised_findings, anonymised_page
+from discreet.report.assessment.findings import findings, profile_findings
+from discreet.report.assessment.report import assessment_page
 from discreet.report.attack import attack_findings, attack_page
 from discreet.report.case_study import case_study_findings, case_study_page
 from discreet.report.feasibility import feasibility_findings, feasibility_page
-from discreet.report.findings import Finding, findings, profile_findings
 from discreet.report.linkage import pairs_findings, pairs_page
 from discreet.report.misuse import anomalies_page, anomaly_findings, incident_findings, incidents_page
-from discreet.report.page import assessment_page
+from discreet.report.toolkit.page import Finding
 from discreet.report.trace import traced_findings, traced_page
 
 __all__ = [

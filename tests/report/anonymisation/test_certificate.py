@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.anonymity import Certificate
-from discreet.report.anonymised.certificate import certificate, fates_of
+from discreet.report.anonymisation.lattice import certificate, fates_of
 from tests.report.anonymisation.samples import KINDS
 
 FOUND = {kind: case.result.certificate for kind, case in KINDS.items() if case.result.certificate is not None}

@@ -6,11 +6,10 @@ import re
 
 import pytest
 
-from discreet.report.anonymised.change import crowds, risks
-from discreet.report.anonymised.columns import kept
-from discreet.report.anonymised.page import pictures
+from discreet.report.anonymisation.charts import crowds, kept, risks
+from discreet.report.anonymisation.report import pictures
 from discreet.report.charts.bars import Bar, Group, bar_chart
-from discreet.report.components import Figure
+from discreet.report.toolkit.page import Figure
 from tests.report.anonymisation.samples import KINDS, made, nodes, points, town
 from tests.report.documents import drawn
 from tests.report.samples import Outline

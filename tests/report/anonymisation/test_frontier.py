@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from discreet.anonymity import Point
 from discreet.report.anonymisation.charts import frontier
-from discreet.report.anonymised.case import Case
-from discreet.report.components import Figure
+from discreet.report.anonymisation.findings import Case
+from discreet.report.toolkit.page import Figure
 from tests.report.anonymisation.samples import KINDS, made, points, town
 from tests.report.samples import Outline, crowds
 

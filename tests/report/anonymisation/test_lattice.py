@@ -9,7 +9,7 @@ import pytest
 
 from discreet.anonymity import Seen
 from discreet.report.anonymisation.lattice import lattice, steps_of
-from discreet.report.components import Figure, figure
+from discreet.report.toolkit.page import Figure, figure
 from tests.report.anonymisation.samples import KINDS, made, nodes, synthetic, town
 from tests.report.samples import Outline
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from discreet.report.attack.charts import bins_of, fates_by_size
-from discreet.report.attack.page import pictures
-from discreet.report.attack.report import by_fine, by_price
-from discreet.report.components import Figure, figure
+from discreet.report.attack.report import by_fine, by_price, pictures
+from discreet.report.toolkit.page import Figure, figure
 from tests.report.attack.samples import KINDS, case_of
 from tests.report.samples import Outline
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.report import attack_findings
-from discreet.report.attack.case import Case
-from discreet.report.attack.words import at_least
+from discreet.report.attack.findings import Case, at_least
 from tests.report.attack.samples import HIS, KINDS, case_of, crowds, town
 
 

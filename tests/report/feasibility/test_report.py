@@ -6,8 +6,8 @@ import html
 
 import pytest
 
-from discreet.report.components import figure
 from discreet.report.feasibility.charts import candidates, factors, largest
+from discreet.report.toolkit.page import figure
 from tests.report.documents import (
     check_landmarks_and_headings,
     check_that_names_and_links_meet,

@@ -16,7 +16,7 @@ from discreet.errors import IntegrityError, StoreUnreachable, UsageError
 from discreet.ledger import Ledger
 from discreet.policy import Policy
 from discreet.report.project import ProjectFile, Story
-from discreet.report.project.disclosed import Disclosed, disclosed
+from discreet.report.project.ledger_facts import Disclosed, disclosed
 from tests.report.project.world import asks
 
 

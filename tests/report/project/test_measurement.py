@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.anonymity import anonymise
 from discreet.policy import Policy
-from discreet.report.project.measurement import ProjectFile
-from discreet.report.project.measuring import Measured, measure
+from discreet.report.project.measurement import Measured, ProjectFile, measure
 from discreet.sources import read
 from tests.examples import examples
 

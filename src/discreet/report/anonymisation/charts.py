@@ -1,4 +1,4 @@
-"""What more protection would cost: risk against loss, one point for each k."""
+"""Charts of anonymising: risk before and after, columns kept, the frontier."""
 
 from __future__ import annotations
 
@@ -7,13 +7,205 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from discreet.anonymity import Point
-from discreet.report.anonymised.case import Case
+from discreet.report.anonymisation.findings import Case, Kept
+from discreet.report.assessment.charts import alike, inhabited, standing
 from discreet.report.charts.axes import FOOT, Box, Frame, Scale, anchor, dot, fitting, foot, logarithmic, upright
-from discreet.report.charts.bars import Drawing, text
-from discreet.report.components import Figure, Table
+from discreet.report.charts.bars import Bar, Drawing, Fill, Group, text
 from discreet.report.toolkit.html import Markup, join
-from discreet.report.toolkit.words import people, plural
-from discreet.wording import fine_percent, measure
+from discreet.report.toolkit.page import Figure, Table
+from discreet.report.toolkit.words import listed, one_in, people, plural
+from discreet.risk import Assessment, Band
+from discreet.wording import brief_percent, fine_percent, measure, percent
+
+# The crowds that people hide in and the risks they run, before and after.
+ARROW = " → "
+THIN = "Thin grey bars: before. Thick bars: as published."
+Pair = tuple[Band, int]
+"""A band as it was, and the people who are in it now."""
+
+
+def crowds(case: Case) -> Figure:
+    """People by the size of their class, before and after."""
+    pairs = _pairs(case)
+    bars = [_crowd(pair, case) for pair in pairs]
+    return Figure(
+        key="crowd",
+        title="The crowd each person hides in",
+        about=f"{people(case.before.uniques).capitalize()} alone before, {_alone_now(case)} after.",
+        reading=tuple(_crowd_reading(case, striped=any(bar.fill != "plain" for bar in bars))),
+        groups=(Group((*bars, _bar("left out", 0, case.suppressed, case))),),
+        table=_crowd_table(case, pairs),
+    )
+
+
+def _alone_now(case: Case) -> str:
+    return people(case.after.uniques if case.after else 0)
+
+
+def _crowd_reading(case: Case, *, striped: bool) -> Iterator[str]:
+    yield "A class is a set of people who look alike. The smaller it is, the surer a guess."
+    yield THIN
+    yield "The full width of a bar stands for everybody in the data."
+    if striped and case.after is not None:
+        yield f"Striped bars are people above the threshold of {one_in(case.after.threshold)} still."
+
+
+def _pairs(case: Case) -> tuple[Pair, ...]:
+    """Bands up to the largest class on either side."""
+    before, after = case.before.bands, case.after.bands if case.after else ()
+    now = {band.smallest: band.records for band in after}
+    most = max(len(inhabited(before)), len(inhabited(after)))
+    return tuple((band, now.get(band.smallest, 0)) for band in before[:most])
+
+
+def _crowd(pair: Pair, case: Case) -> Bar:
+    band, now = pair
+    return _bar(alike(band), band.records, now, case, fill=_at_risk(band, case) if now else "plain")
+
+
+def _at_risk(band: Band, case: Case) -> Fill:
+    """By the prosecutor; to the journalist the size of a class in the data says nothing."""
+    if case.after is None or _adversary(case) != "prosecutor":
+        return "plain"
+    return standing(band, case.after.threshold)
+
+
+def _bar(label: str, before: int, now: int, case: Case, *, fill: Fill = "plain") -> Bar:
+    value = f"{before:,}{ARROW}{now:,}"
+    return Bar(label, value, now / case.records, fill=fill, before=before / case.records)
+
+
+def _crowd_table(case: Case, pairs: tuple[Pair, ...]) -> Table:
+    rows = [_row_change(alike(band), band.records, now, case.records) for band, now in pairs]
+    gone = _row_change("left out", 0, case.suppressed, case.records)
+    head = ("Class size", "People before", "Share", "People after", "Share")
+    return Table("People by the size of their class, before and after", head, (*rows, gone), (1, 2, 3, 4))
+
+
+def _row_change(label: str, before: int, now: int, everybody: int) -> tuple[str, ...]:
+    return label, f"{before:,}", brief_percent(before / everybody), f"{now:,}", brief_percent(now / everybody)
+
+
+def risks(case: Case, after: Assessment) -> Figure:
+    """The highest and the average risk, and the people above the threshold, before and after."""
+    bars = tuple(_risks(case, after))
+    return Figure(
+        key="risk",
+        title="The risk that remains",
+        about=f"{'; '.join(f'{bar.label}: {bar.value}' for bar in bars)}.",
+        reading=_risk_reading(case, after),
+        groups=(Group(bars, f"For the {_adversary(case)}"),),
+        table=_risk_table(bars),
+    )
+
+
+def _adversary(case: Case) -> str:
+    return case.views[0] if case.views else "prosecutor"
+
+
+def _risk_reading(case: Case, after: Assessment) -> tuple[str, ...]:
+    knows = {
+        "prosecutor": "The prosecutor knows that his target is in the data, and guesses once among those who look alike.",
+        "journalist": "The journalist knows that his target is in the population, and guesses once among those who look "
+        "alike there.",
+    }
+    marks = f"Ticks mark the threshold of {one_in(after.threshold)}, and the share of people who may be above it"
+    return (knows[_adversary(case)], THIN, f"{marks}; striped bars go beyond them.")
+
+
+def _risks(case: Case, after: Assessment) -> Iterator[Bar]:
+    _, then, now = case.views or ("", case.before.prosecutor, after.prosecutor)
+    yield _risk("Highest risk of anybody", then.highest, now.highest, mark=after.threshold)
+    yield _risk("Average risk", then.success, now.success)
+    if case.same_threshold:
+        yield _risk("People above the threshold", then.at_risk, now.at_risk, mark=case.before.allowed_at_risk)
+
+
+def _risk(label: str, before: float, after: float, *, mark: float | None = None) -> Bar:
+    fill: Fill = "risk" if mark is not None and after > mark else "plain"
+    value = f"{fine_percent(before)}{ARROW}{fine_percent(after)}"
+    return Bar(label, value, after, fill=fill, mark=mark, before=before)
+
+
+def _risk_table(bars: tuple[Bar, ...]) -> Table:
+    rows = tuple((bar.label, *bar.value.split(ARROW), _limit(bar)) for bar in bars)
+    return Table("Risk before and after", ("Risk", "Before", "After", "Limit"), rows, (1, 2, 3))
+
+
+def _limit(bar: Bar) -> str:
+    return "none set" if bar.mark is None else brief_percent(bar.mark)
+
+
+# What is kept of each column, and at which level it is published.
+def kept(case: Case) -> Figure:
+    """Per column, the share of its information that is kept, with its level."""
+    return Figure(
+        key="kept",
+        title="What is kept of each column",
+        about=_about_columns(case),
+        reading=_reading_columns(case),
+        groups=(Group(tuple(_bar_columns(column, case) for column in case.columns)),),
+        table=_table_columns(case),
+    )
+
+
+def _about_columns(case: Case) -> str:
+    shares = [f"{column.name} {brief_percent(column.share)}" for column in case.columns]
+    return f"Kept of {plural(len(shares), 'column', 'columns')}: {listed(shares, most=12)}."
+
+
+def _reading_columns(case: Case) -> tuple[str, ...]:
+    full = "A full bar is a column as it was; an empty one says nothing any more."
+    levels = (
+        "Values were recoded class by class, so that a column has no single level."
+        if case.by_class
+        else "The chips are the steps that its hierarchy offers, filled as far as they were taken: level 0 is the value itself."
+    )
+    return (full, levels, *_left_out(case))
+
+
+def _left_out(case: Case) -> tuple[str, ...]:
+    if not case.suppressed:
+        return ()
+    share = percent(1 - case.suppressed / case.records)
+    return (f"Ticks mark the {share} of people who are published: more can be kept of no column.",)
+
+
+def _bar_columns(column: Kept, case: Case) -> Bar:
+    return Bar(
+        column.name,
+        brief_percent(column.share),
+        column.share,
+        note=_standing(column),
+        mark=1 - case.suppressed / case.records if case.suppressed else None,
+        steps=None if column.level is None else (column.level, column.top),
+    )
+
+
+def _standing(column: Kept) -> str:
+    if column.untouched:
+        return f"{_level(column)}, as it was"
+    return f"{_level(column)}, one value for all" if column.after == 1 else _level(column)
+
+
+def _level(column: Kept) -> str:
+    return "by class" if column.level is None else f"level {column.level} of {column.top}"
+
+
+def _table_columns(case: Case) -> Table:
+    head = ("Column", "Level", "Kept", "Values before", "Values published")
+    rows = tuple(
+        (
+            join(column.name),
+            _standing(column),
+            brief_percent(column.share),
+            f"{column.before:,}",
+            f"{column.after:,}",
+        )
+        for column in case.columns
+    )
+    return Table("What is kept of each column", head, rows, (2, 3, 4))
+
 
 TOP, HEIGHT = 52, 240
 PHONE, DESK, LETTER = 240, 400, 7.5

@@ -1,18 +1,219 @@
-"""What anonymising achieved: who remains, what it cost, which risk is left, and whether anything better exists."""
+"""Findings of anonymising: who remains, loss, remaining risk, optimality."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from discreet.anonymity import Anonymised, Certificate
-from discreet.report.anonymised.case import SAME, Case, Kept
-from discreet.report.anonymised.losses import loss_in_words
-from discreet.report.assessment.findings import at_risk
-from discreet.report.findings import Finding
-from discreet.report.findings.inference import inferred
+from discreet.anonymity.criteria import Requirement, Size
+from discreet.kernel.arrays import Ints
+from discreet.report.assessment.findings import at_risk, inferred
+from discreet.report.toolkit.page import Finding
 from discreet.report.toolkit.words import agree, columns, crowd, lowered, one_in, part, people, plural
-from discreet.risk import Assessment
+from discreet.risk import Assessment, Reidentification
 from discreet.wording import fine_percent, measure, percent
+
+# What a loss means in words: per person where it is a sum.
+SCALE = "on a scale from 0 (the data as they were) to 1 (nothing left)"
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One way of measuring loss."""
+
+    name: str
+    meaning: str
+    said: Callable[[float, int], str]
+    """The sentence for a loss among so many people, without a full stop."""
+    source: str
+    """Key of the reference."""
+
+
+def _sized(loss: float, people: int) -> str:
+    return f"On average {measure(loss)} people look alike, all who are left out counted as one class"
+
+
+def _discerned(loss: float, people: int) -> str:
+    return (
+        f"A person looks like {measure(loss / people)} people on average; whoever is left out counts as like everybody"
+    )
+
+
+def _squared(loss: float, people: int) -> str:
+    return f"A person looks like {measure(loss / people)} people on average, those left out included"
+
+
+def _guessed(loss: float, people: int) -> str:
+    return f"It takes {measure(loss / people)} bits (yes-no questions) per person to guess the values back"
+
+
+LOSSES = {
+    loss.name: loss
+    for loss in (
+        Loss(
+            "loss",
+            "how much of its hierarchy each published value covers; somebody who is left out counts as all of it",
+            lambda loss, _: f"The loss is {measure(loss)} {SCALE}",
+            "iyengar",
+        ),
+        Loss("aecs", "the average size of a class", _sized, "lefevre"),
+        Loss(
+            "discernibility",
+            "the size of each person's class, and of the whole table for somebody who is left out, added up",
+            _discerned,
+            "bayardo",
+        ),
+        Loss("dm_star", "the size of each person's class, added up, also for those who are left out", _squared, "ola"),
+        Loss(
+            "precision",
+            "how far up its hierarchy each column is published, averaged over columns",
+            lambda loss, _: f"The loss of precision is {measure(loss)} {SCALE}",
+            "precision",
+        ),
+        Loss("entropy", "the bits it takes to guess the values back", _guessed, "gionis"),
+    )
+}
+
+
+def loss_in_words(name: str, loss: float, people: int) -> str:
+    """What was lost, as a sentence without its full stop.
+
+    >>> loss_in_words("loss", 0.241932, 30162)
+    'The loss is 0.242 on a scale from 0 (the data as they were) to 1 (nothing left)'
+    """
+    return LOSSES[name].said(loss, people) if name in LOSSES else f"The loss ({name}) is {measure(loss)}"
+
+
+# One anonymised table with the risk before and after: the facts that words and pictures share.
+SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What became of one column."""
+
+    name: str
+    level: int | None
+    """None where values were recoded class by class."""
+    top: int
+    """Its coarsest level."""
+    share: float
+    """How much of its information is kept."""
+    untouched: bool
+    before: int
+    """Values that occurred."""
+    after: int
+    """Values that are published."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether nothing is left of it."""
+        return self.share < SAME and self.after <= 1
+
+
+@dataclass(frozen=True)
+class Case:
+    """The result, and what it is compared with."""
+
+    result: Anonymised
+    before: Assessment
+    after: Assessment | None
+    """None where nobody is left."""
+
+    @classmethod
+    def of(cls, result: Anonymised, before: Assessment, after: Assessment | None) -> Case:
+        """With what is measured on nobody left out."""
+        return cls(result, before, after if after is not None and after.records and result.classes else None)
+
+    @property
+    def records(self) -> int:
+        """People in the data."""
+        return self.result.records
+
+    @property
+    def suppressed(self) -> int:
+        """People who are left out."""
+        return self.result.suppressed
+
+    @property
+    def published(self) -> int:
+        """People who are published."""
+        return self.records - self.suppressed
+
+    @property
+    def by_class(self) -> bool:
+        """Whether values were recoded class by class, not to one level per column."""
+        return not self.result.levels
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What was required, where the result says so in more than words."""
+        return () if self.result.limits is None else tuple(self.result.limits.requirements)
+
+    @property
+    def k(self) -> int | None:
+        """The k that was asked for."""
+        return max((one.k for one in self.requirements if isinstance(one, Size)), default=None)
+
+    @property
+    def suppressible(self) -> int | None:
+        """How many people might be left out, where the result says so."""
+        return None if self.result.limits is None else int(self.result.limits.suppressible)
+
+    @cached_property
+    def columns(self) -> tuple[Kept, ...]:
+        """What became of each column."""
+        return tuple(self._columns())
+
+    def _columns(self) -> Iterator[Kept]:
+        recoding, levels, utility = self.result.recoding, self.result.levels, self.result.utility()
+        untouched = 1 - self.suppressed / self.records
+        for column, codes, published in zip(
+            recoding.classes.columns, recoding.classes.codes, recoding.codes, strict=True
+        ):
+            share, level = min(1.0, max(0.0, utility[column.name])), levels.get(column.name)
+            same = level == column.level if level is not None else share > untouched - SAME
+            yield Kept(
+                column.name,
+                level,
+                column.hierarchy.height - 1,
+                share,
+                same and self.published > 0,
+                _distinct(codes),
+                _distinct(published[recoding.kept]),
+            )
+
+    @property
+    def views(self) -> tuple[str, Reidentification, Reidentification] | None:
+        """The adversary that both sides know, before and after."""
+        if self.after is None:
+            return None
+        if self.before.presence is not None and self.after.presence is not None:
+            return "journalist", self.before.journalist, self.after.journalist
+        return "prosecutor", self.before.prosecutor, self.after.prosecutor
+
+    @property
+    def same_threshold(self) -> bool:
+        """Whether people at risk can be compared."""
+        return self.after is not None and math.isclose(self.after.threshold, self.before.threshold)
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether more people are at risk than the limits of the data allow."""
+        if self.after is None:
+            return False
+        # Published classes know no policy, so that their own limit may be the default.
+        return self.after.binding.at_risk > self.before.allowed_at_risk if self.same_threshold else self.after.exceeded
+
+
+def _distinct(codes: Ints) -> int:
+    return len(np.unique(codes))
+
 
 Teller = Callable[[Case, str], tuple[Finding, ...]]
 KNOWS = {

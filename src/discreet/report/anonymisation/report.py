@@ -1,13 +1,202 @@
-"""How the table was anonymised, what that does not protect from, and whose work it rests on."""
+"""Anonymisation report as one HTML file: measures, choices, method."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import datetime
+from collections.abc import Iterator, Sequence
 
+from discreet.anonymity import Anonymised, Point, Seen
 from discreet.anonymity.criteria import AverageRisk, Closeness, Crowd, Diversity, Presence, Requirement
-from discreet.report.anonymised.case import Case
-from discreet.report.anonymised.losses import LOSSES
+from discreet.policy import Policy
+from discreet.report.anonymisation.charts import crowds, drawable, kept, risks
+from discreet.report.anonymisation.charts import frontier as frontier_figure
+from discreet.report.anonymisation.findings import LOSSES, Case, by_topic
+from discreet.report.anonymisation.lattice import certificate
+from discreet.report.anonymisation.lattice import lattice as lattice_figure
+from discreet.report.assessment.charts import sensitive
 from discreet.report.assessment.report import REFERENCES as MEASURES
+from discreet.report.assessment.report import measures, parameters
+from discreet.report.toolkit.html import Markup, element, join
+from discreet.report.toolkit.page import (
+    Figure,
+    Part,
+    Pill,
+    Table,
+    bullets,
+    document,
+    evidence_part,
+    findings_part,
+    method_part,
+    prose,
+    remains_part,
+    reproduce_part,
+    section,
+    table,
+    verdict,
+)
+from discreet.report.toolkit.words import listed, people
+from discreet.risk import Assessment
+from discreet.wording import percent
+
+# An anonymised table as one HTML file: what it achieved, what it cost, and why nothing better exists.
+ELSEWHERE = {"certificate": ("method", "See the method")}
+"""Where a finding without a picture leads."""
+
+
+def anonymised_page(
+    result: Anonymised,
+    *,
+    before: Assessment,
+    after: Assessment | None,
+    title: str,
+    source: str,
+    created: datetime.datetime,
+    command: str,
+    version: str,
+    policy: Policy | None = None,
+    frontier: Sequence[Point] = (),
+    lattice: Sequence[Seen] = (),
+) -> str:
+    """The report: findings, the picture behind each, what was done, what remains, parameters, method, command.
+
+    `after` is None where nobody is left; without a frontier or a lattice their pictures are left out.
+    """
+    case = Case.of(result, before, after)
+    parts = anonymised_parts(case, source=source, command=command, policy=policy, frontier=frontier, lattice=lattice)
+    return document(
+        parts,
+        kicker="Anonymised table",
+        title=title,
+        about=[source, f"{case.published:,} of {people(case.records)} published"],
+        pills=_pills(case),
+        created=created,
+        version=version,
+    )
+
+
+def anonymised_parts(
+    case: Case,
+    *,
+    source: str,
+    command: str,
+    policy: Policy | None = None,
+    frontier: Sequence[Point] = (),
+    lattice: Sequence[Seen] = (),
+) -> list[Part]:
+    """The sections of the report, for pages that have a frame of their own."""
+    figures = tuple(pictures(case, frontier, lattice))
+    return [
+        findings_part(by_topic(case, source), figures, elsewhere=ELSEWHERE),
+        evidence_part(figures),
+        _done(case),
+        remains_part("This table does not protect from everything:", remains(case)),
+        Part("parameters", "Parameters", section("parameters", "Parameters", table(chosen(case, policy=policy)))),
+        method_part(method(case), references(case)),
+        reproduce_part(command, policy),
+    ]
+
+
+def pictures(case: Case, frontier: Sequence[Point], lattice: Sequence[Seen]) -> Iterator[Figure]:
+    """Every figure that there are numbers for, in the order of the findings."""
+    yield crowds(case)
+    yield kept(case)
+    if case.after is not None:
+        yield risks(case, case.after)
+    if any(map(drawable, frontier)):
+        yield frontier_figure(case, frontier)
+    if lattice:
+        yield lattice_figure(case, lattice)
+    if case.result.certificate is not None:
+        yield certificate(case.result.certificate)
+    if case.after is not None and case.after.inference:
+        yield sensitive(case.after)
+
+
+def _pills(case: Case) -> list[Pill]:
+    found = case.result.certificate
+    if case.after is None:
+        return [Pill("▲", "Nobody is published", "danger")]
+    if found is None:
+        proof = Pill("≈", "Recoded class by class", "plain")
+    elif found.optimal:
+        proof = Pill("✓", "Nothing better exists", "good")
+    else:
+        proof = Pill("≈", "Best found, not proven", "plain")
+    return [verdict(exceeded=case.exceeded), proof]
+
+
+def _done(case: Case) -> Part:
+    lead = element("p", "This was required of every published class (people who look alike):")
+    wanted = bullets([join(words) for words in case.result.requirements])
+    rest = element("p", prose(left_out(case)))
+    tables = table(published(case)), table(compared(case))
+    return Part("done", "What was done", section("done", "What was done", lead, wanted, rest, *tables))
+
+
+# The tables of the page: every measure before and after, and what was chosen.
+SEARCHES = {
+    "optimal": "until nothing better is left",
+    "best": "the best in the time given, with a bound",
+    "ola": "the best of the minimal combinations",
+}
+
+
+def compared(case: Case) -> Table:
+    """Every measure before and after, with its meaning."""
+    head = ("Measure", "Before", "After", "Meaning")
+    return Table("Each measure before and after", head, tuple(_compared(case)), (1, 2))
+
+
+def _compared(case: Case) -> Iterator[tuple[str, ...]]:
+    now = {} if case.after is None else {name: value for name, value, _ in measures(case.after)}
+    for name, before, meaning in measures(case.before):
+        yield name, before, now.get(name, "0" if name == "People" else "not measured"), meaning
+
+
+def published(case: Case) -> Table:
+    """Every column that leaves, its role, and what was done to it."""
+    rows = tuple((name, about["role"], about["treatment"]) for name, about in case.result.columns.items())
+    return Table("Every column that is published", ("Column", "Role", "Published"), rows)
+
+
+def chosen(case: Case, *, policy: Policy | None) -> Table:
+    """What was chosen before anything was searched."""
+    rows = (*_chosen(case), *parameters(case.before, policy=policy).rows[1:])
+    return Table("What was chosen before searching", ("Parameter", "Value"), rows)
+
+
+def _chosen(case: Case) -> Iterator[tuple[str, str | Markup]]:
+    names = case.before.columns
+    yield "Columns", join(listed(names, most=len(names) + 1) or "none")
+    if case.suppressible is not None:
+        share = f" ({percent(case.suppressible / case.records)})" if case.suppressible else ""
+        yield "May be left out", f"{people(case.suppressible)}{share}"
+    yield "Loss", _loss(case)
+    yield "Search", _search_measures(case)
+
+
+def _loss(case: Case) -> Markup:
+    name = case.result.loss_name
+    meaning = f": {LOSSES[name].meaning}" if name in LOSSES else ""
+    return join(element("code", name), meaning)
+
+
+def _search_measures(case: Case) -> str | Markup:
+    if case.result.certificate is None:
+        return "class by class"
+    name = case.result.certificate.search
+    return join(element("code", name), f": {SEARCHES[name]}" if name in SEARCHES else "")
+
+
+def left_out(case: Case) -> str:
+    """How many people were let go, and how many might have been."""
+    number = f"{people(case.suppressed)} {'are' if case.suppressed > 1 else 'is'} left out"
+    if not case.suppressible:
+        return f"{number[:1].upper()}{number[1:]}."
+    return (
+        f"At most {people(case.suppressible)} ({percent(case.suppressible / case.records)}) may be left out; {number}."
+    )
+
 
 REFERENCES = {
     **MEASURES,

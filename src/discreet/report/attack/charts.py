@@ -1,4 +1,4 @@
-"""Group sizes and what the adversary makes of them, with the people of the data on the same axis."""
+"""Charts of an attack: outcomes, probability and decision by group size."""
 
 from __future__ import annotations
 
@@ -9,16 +9,164 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.attacker import Attack
-from discreet.report.attack.case import Case
-from discreet.report.attack.findings import none_listed
-from discreet.report.charts.axes import FOOT, Frame, Scale, foot
-from discreet.report.charts.bars import Drawing, percentage, rect, stripes, text
-from discreet.report.components import Figure, Table
-from discreet.report.lines import LEGEND, MARGIN, MARK, Mark, marked
+from discreet.attacker import Attack, Outcome
+from discreet.kernel.arrays import Ints
+from discreet.report.attack.findings import Case, expected, none_listed
+from discreet.report.charts.axes import (
+    FOOT,
+    LEGEND,
+    MARGIN,
+    MARK,
+    Axes,
+    Frame,
+    Line,
+    Mark,
+    Scale,
+    foot,
+    line_chart,
+    linear,
+    marked,
+)
+from discreet.report.charts.bars import Bar, Drawing, Fill, Group, percentage, rect, stripes, text
 from discreet.report.toolkit.html import Markup, element, join
+from discreet.report.toolkit.page import Figure, Table
 from discreet.report.toolkit.words import plural
-from discreet.wording import brief_percent
+from discreet.wording import brief_percent, fine_percent, percent
+
+# People attacked in full, in part or not at all, by what the adversary knows.
+KNOWN, UNKNOWN, GUESS = "He knows the groups", "He buys the list unseen", "One guess each"
+
+
+def fates(case: Case) -> Figure:
+    """Three adversaries and what becomes of the people."""
+    known, unknown = case.struck.known, case.struck.unknown
+    return Figure(
+        key="fates",
+        title="Whom he attacks, by what he knows",
+        about=f"Attacked: {known.attacked:,} with known groups, {unknown.attacked:,} unseen, {case.guessed_at:,} by one guess.",
+        reading=(
+            (
+                "He may know how many people look alike before he buys the list, for instance from a census; or he learns it only "
+                "from the list and expects them to be as frequent there as everywhere."
+            ),
+            "One guess each is the single-shot model: one random candidate, where that pays.",
+            "The full width of a bar stands for everybody in the data.",
+        ),
+        groups=tuple(_groups(case)),
+        table=_table_fates(case),
+    )
+
+
+def _groups(case: Case) -> Iterator[Group]:
+    for name, outcome in ((KNOWN, case.struck.known), (UNKNOWN, case.struck.unknown)):
+        yield Group(tuple(_bars_fates(outcome, case.records)), name, f"re-identified: {_brief(outcome.reidentified)}")
+    single = (
+        _bar("tries one candidate", case.guessed_at, case.records, "partly"),
+        _bar("leaves alone", case.records - case.guessed_at, case.records, "plain"),
+    )
+    yield Group(single, GUESS, f"re-identified: {_brief(case.guessed)}")
+
+
+def _brief(number: float) -> str:
+    return expected(number).removeprefix("about ")
+
+
+def _bars_fates(outcome: Outcome, records: int) -> Iterator[Bar]:
+    yield _bar("tries every candidate", outcome.in_full, records, "risk")
+    yield _bar("tries some candidates", outcome.in_part, records, "partly")
+    yield _bar("leaves alone", outcome.not_at_all, records, "plain")
+
+
+def _bar(label: str, people: int, records: int, fill: Fill) -> Bar:
+    return Bar(label, f"{people:,} · {brief_percent(people / records)}", people / records, fill=fill)
+
+
+def _table_fates(case: Case) -> Table:
+    rows = [_row(KNOWN, case.struck.known), _row(UNKNOWN, case.struck.unknown)]
+    left = case.records - case.guessed_at
+    rows.append((GUESS, "not told apart", f"{case.guessed_at:,}", f"{left:,}", _brief(case.guessed), "not told apart"))
+    head = (
+        "Adversary",
+        "Every candidate",
+        "Some candidates",
+        "Left alone",
+        "Re-identified",
+        "Innocent people exploited",
+    )
+    return Table(f"What becomes of {case.records:,} people", head, tuple(rows), (1, 2, 3, 4, 5))
+
+
+def _row(name: str, outcome: Outcome) -> tuple[str, ...]:
+    numbers = (outcome.in_full, outcome.in_part, outcome.not_at_all)
+    return (name, *(f"{number:,}" for number in numbers), _brief(outcome.reidentified), _brief(outcome.harmed))
+
+
+# The probability of a re-identification by group size: planning against one guess.
+FEWEST, MOST = 20, 1000
+"""The axis ends between these sizes."""
+PLANNED, GUESSED = "Planning, knowing the group", "One random guess, where it pays"
+ROUND = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
+
+
+def chance(case: Case) -> Figure:
+    """What planning adds to one guess, and takes from it."""
+    sizes = _sizes(case)
+    attack = case.attack
+    planned, guessed = attack.known(sizes).reidentification, attack.baseline(sizes).risk
+    marks = [mark for mark in thresholds(case) if mark.at <= sizes[-1]]
+    lines = [stepped(PLANNED, sizes, planned.tolist()), stepped(GUESSED, sizes, guessed.tolist())]
+    axes = Axes(
+        linear([0, float(sizes[-1])]),
+        linear([0, attack.prior], zero=True),
+        "People in the list who look alike",
+        "Probability that he re-identifies the target",
+        percent,
+    )
+    return Figure(
+        key="chance",
+        title="What planning adds to one guess",
+        about=f"In a group of 1 planning finds {fine_percent(float(planned[0]))}, one guess {fine_percent(float(guessed[0]))}.",
+        reading=(
+            f"The target is in the list with probability {percent(attack.prior)}: nobody can do better.",
+            (
+                "One guess is right with that probability divided by the size of the group. Who plans goes on to the next "
+                "candidate as long as it pays, and does not begin where it does not."
+            ),
+        ),
+        groups=(),
+        table=_table_chance(attack, sizes),
+        drawing=line_chart(lines, axes, marks=marks),
+    )
+
+
+def stepped(label: str, sizes: Ints, values: Sequence[float]) -> Line:
+    """A line with a level for each size, half a person to either side."""
+    points = [(float(size) - 0.5, value) for size, value in zip(sizes.tolist(), values, strict=True)]
+    return Line(label, (*points, (float(sizes[-1]) + 0.5, values[-1])))
+
+
+def _sizes(case: Case) -> Ints:
+    found = case.struck.thresholds
+    last = max(size or 0 for size in (found.stops_early, found.no_access))
+    most = last * 1.4 if last else float(case.struck.groups.max(initial=1))
+    return np.arange(1, round(min(max(most, FEWEST), MOST)) + 1)
+
+
+def _table_chance(attack: Attack, sizes: Ints) -> Table:
+    found = attack.thresholds()
+    turns = {size - back for size in (found.stops_early, found.no_access) if size for back in (0, 1)}
+    shown = np.array(sorted({*ROUND, *turns} & set(sizes.tolist())))
+    plan, single = attack.known(shown), attack.baseline(shown)
+    exploits = plan.exploits * plan.accesses
+    rows = tuple(
+        (f"{size:,}", f"{tries:,}", fine_percent(planned), fine_percent(guessed))
+        for size, tries, planned, guessed in zip(
+            shown.tolist(), exploits.tolist(), plan.reidentification.tolist(), single.risk.tolist(), strict=True
+        )
+    )
+    head = ("Group size", "Candidates he would try", "Planning", "One guess")
+    return Table("Probability of re-identification by group size", head, rows, (1, 2, 3))
+
 
 Fate = Literal["risk", "partly", "plain"]
 FATES: dict[Fate, str] = {

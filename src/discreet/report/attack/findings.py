@@ -1,15 +1,163 @@
-"""What the adversary would do, in sentences with a number, a comparison and a next step."""
+"""Findings of an attack: what the attacker does, and what would deter it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
-from discreet.attacker import Attacked
-from discreet.report.attack.case import Case
-from discreet.report.attack.words import either, expected, stakes, ways
-from discreet.report.findings import Finding
-from discreet.report.toolkit.words import agree, amount, lowered, one_in, part, people
+from discreet.attacker import Attack, Attacked
+from discreet.attacker.population import Targets
+from discreet.report.toolkit.page import Finding
+from discreet.report.toolkit.words import about, agree, amount, lowered, one_in, part, people
 from discreet.wording import measure, percent
+
+
+# Amounts that are bounds: rounded so that the sentence stays true.
+def at_least(number: float) -> str:
+    """An amount from which something holds, rounded up to three digits.
+
+    >>> at_least(16_442.3), at_least(3592.79), at_least(0.0), at_least(12.0)
+    ('16,500', '3,600', '0', '12')
+    """
+    if number <= 0:
+        return "0"
+    unit = 10.0 ** (math.floor(math.log10(number)) - 2)
+    up = math.ceil(number / unit - 1e-9) * unit
+    return amount(float(f"{up:.12g}"))
+
+
+def expected(number: float) -> str:
+    """An expected number of people.
+
+    >>> expected(384.9), expected(0.31), expected(0.0), expected(2.34)
+    ('about 385', '0.31', 'nobody', '2.3')
+    """
+    if number < 1e-9:
+        return "nobody"
+    return about(number) if number >= 10 else f"{number:.2g}"
+
+
+def stakes(case: Case) -> str:
+    """Who he is, by what he gains and risks."""
+    attack = case.attack
+    risks = f"risks a fine of {amount(attack.penalty)}" if attack.penalty and _fined(case) else "risks no fine"
+    return f"An adversary who can gain {amount(attack.gain)} and {risks}"
+
+
+def _fined(case: Case) -> bool:
+    return case.attack.max_penalties is None or case.attack.max_penalties > 0
+
+
+def ways(case: Case, found: Deterrents) -> list[str]:
+    """What deters him from everybody, each as a phrase."""
+    attack, phrases = case.attack, []
+    if found.penalty is not None and found.penalty > attack.penalty:
+        phrases.append(f"a fine of {at_least(found.penalty)}")
+    if found.price is not None and found.price > attack.access_cost:
+        phrases.append(f"a list that costs {at_least(found.price)}")
+    if found.size is not None and found.size > 1:
+        phrases.append(f"groups of at least {found.size:,} people who look alike")
+    return phrases
+
+
+def either(phrases: list[str]) -> str:
+    """One of several.
+
+    >>> either(["a"]), either(["a", "b", "c"])
+    ('a', 'a, or b, or c')
+    """
+    return ", or ".join(phrases)
+
+
+# One table under attack, with what would deter the adversary: the facts that words and pictures share.
+UNHEARD = 1e15
+"""No amount from here on deters anybody: it cannot be paid."""
+
+
+@dataclass(frozen=True)
+class Deterrents:
+    """The least amounts that deter the adversary from everybody; None where none does."""
+
+    attack: Attack
+    smallest: int
+    """The smallest group, which is the most attractive."""
+
+    @cached_property
+    def penalty(self) -> float | None:
+        """The fine."""
+        return _finite(self.attack.deterring_penalty(self.smallest))
+
+    @cached_property
+    def price(self) -> float | None:
+        """What the list must cost."""
+        return _finite(self.attack.deterring_price(self.smallest))
+
+    @cached_property
+    def size(self) -> int | None:
+        """The fewest people who must look alike."""
+        return self.attack.least_size()
+
+
+def _finite(amount: float) -> float | None:
+    return amount if amount < UNHEARD else None
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """The table under attack."""
+
+    struck: Attacked
+    threshold: float
+
+    @property
+    def attack(self) -> Attack:
+        """The adversary."""
+        return self.struck.attack
+
+    @cached_property
+    def records(self) -> int:
+        """People in the data."""
+        return int(self.struck.people.sum())
+
+    @cached_property
+    def targets(self) -> Targets:
+        """The people by what he sees of them."""
+        return Targets.of(self.struck)
+
+    @cached_property
+    def deterrents(self) -> Deterrents | None:
+        """What deters him; None where nobody of the data is in the list."""
+        smallest = self.targets.smallest
+        return None if smallest is None else Deterrents(self.attack, smallest)
+
+    @property
+    def guessed(self) -> float:
+        """People re-identified by one random guess each, where that pays."""
+        return float(self.struck.people @ self.struck.baseline.risk)
+
+    @property
+    def guessed_at(self) -> int:
+        """People for whom one random guess pays."""
+        return int(self.struck.people[self.struck.baseline.attacks].sum())
+
+    @property
+    def unlisted(self) -> int:
+        """People of the data whom nobody in the list looks like."""
+        return int(self.struck.people[self.struck.groups == 0].sum())
+
+    @property
+    def above(self) -> int:
+        """People whom he re-identifies with a probability above the threshold."""
+        return round(self.struck.known.at_risk(self.threshold) * self.records)
+
+    @property
+    def has_losses(self) -> bool:
+        """Whether the publisher said what a re-identification costs."""
+        losses = self.struck.known.losses
+        return losses.column is not None or bool((losses.highest != 1).any())
+
 
 Teller = Callable[[Case, str], tuple[Finding, ...]]
 SAME = 0.005

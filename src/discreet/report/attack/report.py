@@ -1,21 +1,99 @@
-"""What deters the adversary: people re-identified against the fine, and against the price of the list."""
+"""Attack report as one HTML file: outcomes, deterrence, method."""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from discreet.attacker import Attacked
 from discreet.attacker.population import Expected, Staircase
-from discreet.report.attack.case import Case
-from discreet.report.attack.fates import KNOWN, UNKNOWN
-from discreet.report.attack.words import at_least
-from discreet.report.charts.axes import Scale, linear, logarithmic
+from discreet.policy import Policy
+from discreet.report.assessment.report import REFERENCES as MEASURES
+from discreet.report.attack.charts import KNOWN, UNKNOWN, chance, fates, strip
+from discreet.report.attack.findings import Case, at_least, by_topic
+from discreet.report.charts.axes import Axes, Line, Mark, Scale, line_chart, linear, logarithmic
 from discreet.report.charts.bars import Drawing
-from discreet.report.components import Figure, Table
-from discreet.report.lines import Axes, Line, Mark, line_chart
-from discreet.report.toolkit.words import amount
-from discreet.wording import measure
+from discreet.report.toolkit.html import Markup, element, join
+from discreet.report.toolkit.page import (
+    Figure,
+    Part,
+    Table,
+    document,
+    evidence_part,
+    findings_part,
+    method_part,
+    remains_part,
+    reproduce_part,
+    section,
+    table,
+    verdict,
+)
+from discreet.report.toolkit.words import amount, decimal, listed, one_in, people
+from discreet.wording import brief_percent, measure, percent
+
+# A table under attack as one HTML file: whom the adversary attacks, how far he goes, and what deters him.
+ELSEWHERE = {"harmed": ("measured", "See the measures"), "loss": ("measured", "See the measures")}
+"""Where a finding without a picture leads."""
+
+
+def attack_page(
+    struck: Attacked,
+    *,
+    title: str,
+    source: str,
+    threshold: float,
+    exceeded: bool,
+    created: datetime.datetime,
+    command: str,
+    version: str,
+    policy: Policy | None = None,
+) -> str:
+    """The report: findings, the picture behind each, measures, what remains, parameters, method, command."""
+    case = Case(struck, threshold)
+    parts = attack_parts(case, source=source, command=command, policy=policy)
+    return document(
+        parts,
+        kicker="Planning adversary",
+        title=title,
+        about=[source, people(case.records), f"against a list of {people(struck.external_size)}"],
+        pills=[verdict(exceeded=exceeded)],
+        created=created,
+        version=version,
+    )
+
+
+def attack_parts(case: Case, *, source: str, command: str, policy: Policy | None = None) -> list[Part]:
+    """The sections of the report, for pages that have a frame of their own."""
+    figures = tuple(pictures(case))
+    return [
+        findings_part(by_topic(case, source), figures, elsewhere=ELSEWHERE),
+        evidence_part(figures),
+        _measured(case),
+        remains_part("This adversary is a model:", remains(case)),
+        Part("parameters", "Parameters", section("parameters", "Parameters", table(parameters(case, policy=policy)))),
+        method_part(method(case), REFERENCES),
+        reproduce_part(command, policy),
+    ]
+
+
+def pictures(case: Case) -> Iterator[Figure]:
+    """Every figure that there are numbers for, in the order of the findings."""
+    yield strip(case)
+    yield chance(case)
+    yield fates(case)
+    fine = by_fine(case)
+    if fine is not None:
+        yield fine
+    yield by_price(case)
+
+
+def _measured(case: Case) -> Part:
+    lead = "Amounts and numbers of people are expected values over his plan; people who look alike run the same risk."
+    content = section("measured", "What was measured", element("p", lead), table(measured(case)))
+    return Part("measured", "Measures", content)
+
 
 STEPS, FEW = 48, 8
 """Fines that are tried, and where each takes its time."""
@@ -147,3 +225,156 @@ def _chart(lines: Sequence[Line], x: Scale, across: str, marks: Sequence[Mark]) 
     people = [height for line in lines for _, height in line.points]
     axes = Axes(x, linear([0.0, *people], zero=True), across, "People re-identified, expected")
     return line_chart(lines, axes, marks=[mark for mark in marks if mark.at > 0 or not x.log])
+
+
+# The tables of the page: what the attack comes to, and who the adversary is.
+def measured(case: Case) -> Table:
+    """Every number for both adversaries, with its meaning."""
+    head = ("Measure", "Knows the groups", "Does not", "Meaning")
+    return Table("What the attack comes to", head, tuple(_measured_measures(case)), (1, 2))
+
+
+def _measured_measures(case: Case) -> Iterator[tuple[str, ...]]:
+    found = [one.to_dict(case.threshold) for one in (case.struck.known, case.struck.unknown)]
+
+    def row(name: str, key: str, meaning: str) -> tuple[str, ...]:
+        return name, *(_number(one[key]) for one in found), meaning
+
+    yield row("Attacked", "attacked", "people for whom he tries anybody")
+    yield row("In full", "in_full", "of them, to the last candidate")
+    yield row("In part", "in_part", "of them, until it no longer pays")
+    yield row("Left alone", "not_at_all", "people for whom he tries nobody")
+    shares = tuple(brief_percent(one["at_risk"]) for one in found)
+    yield "Above the threshold", *shares, f"people re-identified with a probability above {one_in(case.threshold)}"
+    yield "Highest risk", *(brief_percent(one["highest"]) for one in found), "probability of the most exposed person"
+    yield row("Re-identified", "reidentified", "people, expected")
+    yield row("Innocent people exploited", "people_harmed", "people of the list taken for somebody else, expected")
+    yield row("Exploits", "exploits", "candidates tried, expected")
+    yield row("Penalties", "penalties", "times that he pays, expected")
+    yield row("Adversary's value", "adversary_value", "what all attacks are worth to him, discounted")
+    yield row("Expected loss", "expected_loss", "what they cost the publisher")
+    yield row("Highest loss", "highest_loss", "what the most expensive person costs, expected")
+
+
+def _number(value: float) -> str:
+    if isinstance(value, int) or value >= 1000:
+        return f"{value:,.0f}"
+    return measure(value) if value else "0"
+
+
+def parameters(case: Case, *, policy: Policy | None) -> Table:
+    """Who the adversary is, and what he is let loose on."""
+    return Table("What was assumed before planning", ("Parameter", "Value"), tuple(_parameters(case, policy)))
+
+
+def _parameters(case: Case, policy: Policy | None) -> Iterator[tuple[str, str | Markup]]:
+    attack = case.attack
+    yield "In the list", f"{percent(attack.prior)}: how likely the target is in the list of named people at all"
+    yield "Gain", f"{amount(attack.gain)} for a re-identification"
+    yield "Price of the list", amount(attack.access_cost)
+    yield "Cost of linking", amount(attack.link_cost)
+    yield "Cost of an attempt", f"{amount(attack.exploit_cost)} for each candidate"
+    yield "Fine", _fine(case)
+    yield "Detection", _detection(case)
+    yield "Discount", f"{attack.discount:g}: what a step later is worth"
+    yield "Loss", _loss(case)
+    names = case.struck.sample.names
+    yield "Columns he knows", join(listed(names, most=len(names) + 1) or "none")
+    yield "List of named people", people(case.struck.external_size)
+    yield "Threshold", f"{case.threshold:g}: a probability above {one_in(case.threshold)} counts as at risk"
+    if policy is not None and policy.file:
+        yield "Policy", element("code", policy.file)
+
+
+def _fine(case: Case) -> str:
+    most = case.attack.max_penalties
+    often = (
+        "each time that he is detected" if most is None else f"{most:,} times at most" if most != 1 else "once at most"
+    )
+    return f"{amount(case.attack.penalty)}, {often}" if most != 0 else "never paid"
+
+
+def _detection(case: Case) -> str:
+    attack = case.attack
+    first, tenth = (float(chance) for chance in attack.detection(np.array([0, 9])))
+    if attack.detection_slope == 0:
+        return f"{percent(first, below='less than ')} of attempts, whichever it is"
+    return f"{decimal(first)} of first attempts, {decimal(tenth)} of tenth ones"
+
+
+def _loss(case: Case) -> str | Markup:
+    losses = case.struck.known.losses
+    if losses.column is not None:
+        return join("what column ", element("code", losses.column), " says of each person")
+    return f"{amount(float(losses.highest.max(initial=0.0)))} for each person"
+
+
+# How the adversary plans, what the model leaves out, and whose work it rests on.
+XIA = (
+    "Xia, W., Kantarcioglu, M., Wan, Z., Heatherly, R., Vorobeychik, Y. & Malin, B. (2015). Process-driven data privacy. "
+    "CIKM."
+)
+REFERENCES = (MEASURES["wan"], XIA)
+
+
+def remains(case: Case) -> tuple[str, ...]:
+    """What the model does not see."""
+    return tuple(_remains(case))
+
+
+def _remains(case: Case) -> Iterator[str]:
+    yield (
+        "The adversary is rational: he acts only where it pays. One who acts out of spite, curiosity or for show does not "
+        "count costs, and is not deterred by them."
+    )
+    yield (
+        "His gain, his costs and the chance that he is detected are guesses. Vary them (`discreet attack sweep`) before a "
+        "decision rests on them."
+    )
+    yield (
+        "Each person is attacked on their own, and the list is paid for each time. Who attacks many buys it once: then people "
+        "whom nobody would attack alone can be attacked together."
+    )
+    yield (
+        "An attempt is detected independently of the others and of whether it is right, with a probability that depends only "
+        "on how many came before."
+    )
+    yield "He knows at once whether he was right. Somebody who cannot tell goes on longer, and harms more people."
+    yield (
+        "Only the columns named below count, and the list is taken as coded like the data. Whoever knows more makes groups "
+        "smaller than shown here."
+    )
+    if case.unlisted:
+        yield (
+            "People whom nobody in this list looks like are safe from this list only: another one may hold them under the "
+            "same values."
+        )
+
+
+def method(case: Case) -> tuple[str, ...]:
+    """How it was computed, with authors and years."""
+    return (
+        (
+            "The attack is a sequence of decisions: buy the list of named people, link it, try one candidate after another, stop. "
+            "It is a factored Markov decision process (Xia et al. 2015), solved exactly for every group size by one backward "
+            "recursion; an action is taken only if it is worth more than stopping."
+        ),
+        (
+            "With g candidates and i of them tried in vain, the next is right with probability 1/(g/p - i), where p is the "
+            "probability that the target is in the list, and detected with probability 1/(1 + exp(-(h0 + h1 i))). Gain and fine "
+            "arrive one step after the cost, and later steps are discounted."
+        ),
+        (
+            "Knowing the group, he buys if that is worth more than the price. Not knowing it, he expects binomially many people, by "
+            f"the share of the population that looks alike among {case.struck.external_size:,} people. The probability of a "
+            "re-identification is that of his plan on the real group, not discounted."
+        ),
+        (
+            "One guess each is the single-shot game (Wan et al. 2015): one random candidate where p/g times the gain exceeds all "
+            "costs and the expected fine."
+        ),
+        (
+            "The least fine, price and group size that deter him from everybody are exact, found where what the attack is worth "
+            "reaches nothing for the smallest group in the data."
+        ),
+    )

@@ -7,11 +7,10 @@ import numpy as np
 from discreet.attacker import Plan
 from discreet.attacker.case_study import SETTINGS, CaseStudy
 from discreet.attacker.piecewise import buying, gamble_values
-from discreet.report.attack.chance import stepped
+from discreet.report.attack.charts import stepped
 from discreet.report.case_study.words import NAMES
-from discreet.report.charts.axes import linear, logarithmic
-from discreet.report.components import Figure, Table
-from discreet.report.lines import Axes, Line, Mark, line_chart
+from discreet.report.charts.axes import Axes, Line, Mark, line_chart, linear, logarithmic
+from discreet.report.toolkit.page import Figure, Table
 from discreet.report.toolkit.words import amount
 from discreet.wording import fine_percent, measure, percent
 

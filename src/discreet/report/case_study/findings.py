@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from discreet.attacker.case_study import CaseStudy, Claim
-from discreet.report.attack.words import at_least
+from discreet.report.attack.findings import at_least
 from discreet.report.case_study.words import ends
-from discreet.report.findings import Finding
+from discreet.report.toolkit.page import Finding
 from discreet.report.toolkit.words import about
 
 Numbers = Mapping[str, Any]

@@ -8,9 +8,8 @@ from discreet.attacker import unreproduced
 from discreet.attacker.case_study import ONCE, VARIED
 from discreet.attacker.unreproduced import DISCOUNTS, PRINTED, PRINTED_PAIR, Discounted, Pair
 from discreet.report.case_study.words import BRIEF, NAMES
-from discreet.report.components import Table, bullets, prose, section, table
 from discreet.report.toolkit.html import element
-from discreet.report.toolkit.page import Part
+from discreet.report.toolkit.page import Part, Table, bullets, prose, section, table
 from discreet.report.toolkit.words import amount, listed
 from discreet.wording import percent
 

@@ -10,12 +10,11 @@ import numpy as np
 from discreet.attacker import Attack
 from discreet.attacker.case_study import SETTINGS, CaseStudy
 from discreet.attacker.population import Staircase
-from discreet.report.attack.words import at_least, expected
+from discreet.report.attack.findings import at_least, expected
 from discreet.report.case_study.words import NAMES
-from discreet.report.charts.axes import linear, logarithmic
+from discreet.report.charts.axes import Axes, Line, Mark, line_chart, linear, logarithmic, stacked
 from discreet.report.charts.bars import Bar, Fill, Group
-from discreet.report.components import Figure, Table
-from discreet.report.lines import Axes, Line, Mark, line_chart, stacked
+from discreet.report.toolkit.page import Figure, Table
 from discreet.report.toolkit.words import amount
 from discreet.wording import brief_percent, measure
 

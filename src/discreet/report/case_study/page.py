@@ -7,25 +7,27 @@ from collections.abc import Sequence
 
 from discreet.attacker.case_study import CaseStudy
 from discreet.policy import Policy
-from discreet.report.attack.case import Case
-from discreet.report.attack.measures import parameters
-from discreet.report.attack.method import REFERENCES, method, remains
+from discreet.report.attack.findings import Case
+from discreet.report.attack.report import REFERENCES, method, parameters, remains
 from discreet.report.case_study.by_size import chances, exploits, gambles
 from discreet.report.case_study.findings import by_topic
 from discreet.report.case_study.misses import misses_part
 from discreet.report.case_study.on_data import penalties, people, prices
 from discreet.report.case_study.words import OWN
-from discreet.report.components import Figure, bullets, section, table
 from discreet.report.toolkit.html import element
 from discreet.report.toolkit.page import (
+    Figure,
     Part,
     Pill,
+    bullets,
     document,
     evidence_part,
     findings_part,
     method_part,
     remains_part,
     reproduce_part,
+    section,
+    table,
 )
 from discreet.report.toolkit.words import listed
 from discreet.report.toolkit.words import people as so_many

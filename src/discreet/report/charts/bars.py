@@ -1,4 +1,4 @@
-"""Charts as inline SVG: horizontal positions are percentages, so that text keeps its size on any screen and on paper."""
+"""Bar charts as inline SVG; text keeps its size on screen and paper."""
 
 from __future__ import annotations
 

@@ -1,15 +1,14 @@
-"""Pairs by weight with the three zones, and the errors to be expected at each threshold."""
+"""Charts of candidate pairs: weights with three zones, errors by threshold."""
 
 from __future__ import annotations
 
 import math
 
 from discreet.linkage.matching.thresholds import Distribution
-from discreet.report.charts.axes import FOOT, Frame, Scale, foot, logarithmic
+from discreet.report.charts.axes import FOOT, Axes, Frame, Line, Mark, Scale, foot, line_chart, logarithmic, marked
 from discreet.report.charts.bars import Drawing, number, percentage, stripes, text
-from discreet.report.components import Figure, Table
-from discreet.report.lines import Axes, Line, Mark, line_chart, marked
 from discreet.report.toolkit.html import Markup, element, join
+from discreet.report.toolkit.page import Figure, Table
 from discreet.report.toolkit.words import plural
 
 HEIGHT, TOP = 220, 70

@@ -1,4 +1,4 @@
-"""What there is to know about candidate pairs, in words."""
+"""Findings about candidate pairs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from discreet.linkage.matching.blocking import Blocking
 from discreet.linkage.matching.candidate_pairs import UNCALIBRATED, Candidates
-from discreet.report.findings import Finding
+from discreet.report.toolkit.page import Finding
 from discreet.report.toolkit.words import agree, plural
 from discreet.wording import brief_percent, percent
 

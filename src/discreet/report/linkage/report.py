@@ -1,4 +1,4 @@
-"""Candidate pairs as one HTML file."""
+"""Candidate pairs report as one HTML file."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ import datetime
 from discreet.linkage.matching.blocking import Blocking
 from discreet.linkage.matching.candidate_pairs import Candidates
 from discreet.linkage.matching.thresholds import distribution
-from discreet.report.components import Figure, Table, section, table
 from discreet.report.linkage.charts import errors_figure, zones_figure
 from discreet.report.linkage.findings import TRIED, by_topic
 from discreet.report.toolkit.html import element
 from discreet.report.toolkit.page import (
+    Figure,
     Part,
     Pill,
+    Table,
     document,
     evidence_part,
     findings_part,
     method_part,
     remains_part,
+    section,
+    table,
     without_password,
 )
 from discreet.report.toolkit.words import plural

@@ -1,4 +1,4 @@
-"""Unusual days as one HTML file."""
+"""Anomaly report: unusual days as one HTML file."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ import math
 from collections.abc import Iterator
 
 from discreet.misuse.anomalies import Anomalies
-from discreet.report.components import Figure, section, table
-from discreet.report.findings import Finding
-from discreet.report.misuse.charts import days_table, histories, overview
-from discreet.report.misused.parts import CONFIDENTIAL, HAREL, date, reproduced
-from discreet.report.toolkit.page import Part, Pill, document, evidence_part, findings_part, method_part, remains_part
+from discreet.report.misuse.charts import CONFIDENTIAL, HAREL, date, days_table, histories, overview, reproduced
+from discreet.report.toolkit.page import (
+    Figure,
+    Finding,
+    Part,
+    Pill,
+    document,
+    evidence_part,
+    findings_part,
+    method_part,
+    remains_part,
+    section,
+    table,
+)
 from discreet.report.toolkit.words import agree, listed, plural
 from discreet.wording import measure
 

@@ -1,4 +1,4 @@
-"""Incidents as one HTML file."""
+"""Incident report as one HTML file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ from collections.abc import Iterator, Sequence
 
 from discreet.misuse.incidents import Incident
 from discreet.report.charts.bars import Bar, Group
-from discreet.report.components import Figure, Table, section, table
-from discreet.report.findings import Finding
-from discreet.report.misused.parts import CONFIDENTIAL, HAREL, reproduced
-from discreet.report.toolkit.page import Part, Pill, document, evidence_part, findings_part, method_part, remains_part
+from discreet.report.misuse.charts import CONFIDENTIAL, HAREL, reproduced
+from discreet.report.toolkit.page import (
+    Figure,
+    Finding,
+    Part,
+    Pill,
+    Table,
+    document,
+    evidence_part,
+    findings_part,
+    method_part,
+    remains_part,
+    section,
+    table,
+)
 from discreet.report.toolkit.words import listed, moment, plural
 from discreet.wording import measure
 

@@ -2,8 +2,7 @@
 
 from discreet.report.project.measurement import ProjectFile, draft_project
 from discreet.report.project.report import project_page
-from discreet.report.project.statements import Statement, project_findings, statements
-from discreet.report.project.story import Story, tell
+from discreet.report.project.statements import Statement, Story, project_findings, statements, tell
 
 __all__ = [
     "ProjectFile",

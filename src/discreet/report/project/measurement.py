@@ -1,18 +1,28 @@
-"""The strict file of a data-sharing project: which data, under which policy, given to whom through which store."""
+"""Measurement of a project: its project file, risk of data, publication and attacks."""
 
 from __future__ import annotations
 
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, cast
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from discreet.attacker import Attack, Attacked
+from discreet.attacker.parameters import read_attack
 from discreet.errors import PolicyError
+from discreet.kernel import Classes
+from discreet.kernel.classes import Column
+from discreet.policy import Policy
 from discreet.policy.diagnostics import shape_error, syntax_error
+from discreet.risk import Assessment, assess, singling_out
+from discreet.risk.combinations import SinglingOut
+from discreet.sources import Table, read
 
 NAME = "project.toml"
 DESCRIBED = "docs/reference/project-file.md describes every key."
@@ -156,3 +166,205 @@ def draft_project(*, title: str, data: str, policy: str, **given: str | int | No
 
 def _written(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+# A published table beside the data that it came from: at which level of its hierarchy each column stands.
+@dataclass(frozen=True, eq=False)
+class Published:
+    """A table that was generalised, seen through the policy of the data."""
+
+    name: str
+    policy: Policy
+    counted: Classes
+    levels: dict[str, int] | None
+    """The level of each column; None where values were recoded class by class."""
+    dropped: tuple[str, ...]
+    """Quasi-identifiers of the data that it does not have."""
+    identifiers: tuple[str, ...]
+    """Identifiers that it still has."""
+
+    @property
+    def records(self) -> int:
+        """People in it."""
+        return self.counted.records
+
+    def classes(self, by: Sequence[str] | None = None, *, sensitive: Sequence[str] = ()) -> Classes:
+        """The people counted, at the levels of the data's hierarchies where these are known."""
+        return self.counted if by is None else self.counted.project(by)
+
+
+def published_policy(policy: Policy, columns: Sequence[str]) -> Policy:
+    """The policy for a table that was generalised: the roles of the columns it still has, labels as they are."""
+    kept = {name: role for name, role in policy.roles.items() if name in columns}
+    rules = {name: rule for name, rule in policy.rules.items() if policy.roles.get(name) == "sensitive"}
+    count = policy.count if policy.count in columns else None
+    return replace(
+        policy,
+        roles=MappingProxyType(kept),
+        rules=MappingProxyType({name: rule for name, rule in rules.items() if name in kept}),
+        delimiter=None,
+        encoding=None,
+        count=count,
+    )
+
+
+def place(table: Table, data: Classes, policy: Policy) -> Published:
+    """The published table with the hierarchies of the data; `table` was read with `published_policy`."""
+    columns = set(table.columns)
+    names = tuple(name for name in policy.quasi if name in columns)
+    sensitive = tuple(name for name in policy.sensitive if name in columns)
+    counted = table.classes(names, sensitive=sensitive)
+    found = _levels(counted, data)
+    return Published(
+        name=table.name,
+        policy=policy,
+        counted=counted if found is None else _lifted(counted, data, found),
+        levels=found,
+        dropped=tuple(name for name in policy.quasi if name not in columns),
+        identifiers=tuple(name for name in policy.identifiers if name in columns),
+    )
+
+
+def _levels(counted: Classes, data: Classes) -> dict[str, int] | None:
+    """The lowest level that has all labels of each column; None if some column has no such level."""
+    found = {}
+    for column in counted.columns:
+        hierarchy = data.columns[data.names.index(column.name)].hierarchy
+        labels = set(column.labels)
+        fitting = [level for level in range(hierarchy.height) if labels <= hierarchy.index[level].keys()]
+        if not fitting:
+            return None
+        found[column.name] = fitting[0]
+    return found
+
+
+def _lifted(counted: Classes, data: Classes, levels: dict[str, int]) -> Classes:
+    """The same people, each label as a code of the data's hierarchy at that level."""
+    columns, codes = [], []
+    for column, mine in zip(counted.columns, counted.codes, strict=True):
+        hierarchy = data.columns[data.names.index(column.name)].hierarchy
+        index = hierarchy.index[levels[column.name]]
+        known = np.array([index[label] for label in column.labels], dtype=np.int64)
+        columns.append(Column(column.name, hierarchy, levels[column.name]))
+        codes.append(known[mine])
+    return replace(counted, columns=tuple(columns), codes=tuple(codes))
+
+
+# What can be measured now: the risk of the data, of what is published, and what an adversary would do to each.
+MOST_COLUMNS = 3
+"""Combinations of up to so many quasi-identifiers are looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The data, what is published of them, and what both risk."""
+
+    source: str
+    columns: int
+    policy: Policy
+    singling_out: SinglingOut
+    """Which few quasi-identifiers single people out."""
+    assessment: Assessment
+    """Of the data as they are."""
+    published: Published | None
+    remaining: Assessment | None
+    """Of what is published."""
+
+    @property
+    def leaving(self) -> Assessment:
+        """Of what leaves the house: the published table, or the data where there is none."""
+        return self.assessment if self.remaining is None else self.remaining
+
+    @property
+    def leaving_name(self) -> str:
+        """What to call it."""
+        return self.source if self.published is None else self.published.name
+
+    @property
+    def struck(self) -> Attacked | None:
+        """What an adversary would do to what leaves the house."""
+        return cast("Attacked | None", self.leaving.attack)
+
+    @property
+    def struck_exceeds(self) -> bool:
+        """Whether he re-identifies more people than the limits allow."""
+        found = self.struck
+        return found is not None and found.exceeds(self.leaving.threshold, self.leaving.allowed_at_risk)
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether what leaves the house is above the policy's limits."""
+        names = self.published is not None and bool(self.published.identifiers)
+        return self.leaving.exceeded or self.struck_exceeds or names
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        published = self.published
+        return {
+            "data": {"source": self.source, "columns": self.columns, "risk": self.assessment.to_dict()},
+            "published": None
+            if published is None or self.remaining is None
+            else {
+                "source": published.name,
+                "levels": published.levels,
+                "left_out_columns": list(published.dropped),
+                "identifiers": list(published.identifiers),
+                "risk": self.remaining.to_dict(),
+            },
+        }
+
+
+def measure(project: ProjectFile) -> Measured:
+    """Read the tables that the project names, and measure them."""
+    policy = Policy.load(project.policy)
+    table = read(project.data, policy=policy)
+    attack = None if project.attack is None else Attack.from_dict(read_attack(Path(project.attack)))
+    return measure_tables(
+        table, policy=policy, crowd=_population(project, policy), attack=attack, published=project.published
+    )
+
+
+def measure_tables(
+    table: Table,
+    *,
+    policy: Policy,
+    crowd: Table | int | None = None,
+    attack: Attack | None = None,
+    published: str | Path | None = None,
+    called: str | None = None,
+) -> Measured:
+    """The same for tables that are open already; `called` is what the published one is called, if not like its file."""
+    assessment = assess(table, population=crowd, attack=attack)
+    shown = None if published is None else _published(published, table, policy)
+    shown = shown if shown is None or called is None else replace(shown, name=called)
+    return Measured(
+        source=table.name,
+        columns=len(table.columns),
+        policy=policy,
+        singling_out=singling_out(table.classes(), largest=MOST_COLUMNS),
+        assessment=assessment,
+        published=shown,
+        remaining=None if shown is None else _remaining(shown, crowd, attack),
+    )
+
+
+def _population(project: ProjectFile, policy: Policy) -> Table | int | None:
+    if isinstance(project.population, str):
+        return read(project.population, policy=policy.for_population())
+    return project.population
+
+
+def _published(source: str | Path, data: Table, policy: Policy) -> Published:
+    columns = read(source).columns
+    return place(read(source, policy=published_policy(policy, columns)), data.classes(), policy)
+
+
+def _remaining(shown: Published, crowd: Table | int | None, attack: Attack | None) -> Assessment:
+    """Against the same population, as far as the published labels stand in its hierarchies."""
+    if not isinstance(crowd, Table):
+        return assess(shown, population=_as_large(crowd, shown.counted), attack=attack)
+    return assess(shown, population=crowd if shown.levels is not None else None, attack=attack)
+
+
+def _as_large(size: int | None, counted: Classes) -> int | None:
+    return None if size is None else max(size, counted.records)

@@ -1,4 +1,4 @@
-"""A whole data-sharing project as one HTML file: in words first, every section with its evidence, and the ledger's head."""
+"""Project report as one HTML file: findings first, evidence per section, ledger last."""
 
 from __future__ import annotations
 
@@ -8,15 +8,35 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from discreet.report.components import Figure, Table, figure, paragraphs, prose, section, table
-from discreet.report.project.disclosed import Disclosed, LedgerState
-from discreet.report.project.facts import Content, the_anonymisation, the_attacker, the_data, the_risk
-from discreet.report.project.measuring import Measured
-from discreet.report.project.sections import listed_events, the_linkage, the_queries, the_recipients
-from discreet.report.project.statements import SIGNS, STANDINGS, Statement, statements
-from discreet.report.project.story import Story
+from discreet.report.project.ledger_facts import Disclosed, LedgerState
+from discreet.report.project.measurement import Measured
+from discreet.report.project.sections import (
+    Content,
+    listed_events,
+    the_anonymisation,
+    the_attacker,
+    the_data,
+    the_linkage,
+    the_queries,
+    the_recipients,
+    the_risk,
+)
+from discreet.report.project.statements import SIGNS, STANDINGS, Statement, Story, statements
 from discreet.report.toolkit.html import Child, Markup, element
-from discreet.report.toolkit.page import Part, Pill, document, remains_part, without_password
+from discreet.report.toolkit.page import (
+    Figure,
+    Part,
+    Pill,
+    Table,
+    document,
+    figure,
+    paragraphs,
+    prose,
+    remains_part,
+    section,
+    table,
+    without_password,
+)
 from discreet.report.toolkit.words import agree, moment, people, plural
 
 KINDS = {"above": "danger", "attention": "plain", "unmeasured": "plain", "within": "good"}

@@ -1,4 +1,4 @@
-"""Markup that escapes everything unless it was built here."""
+"""HTML markup that escapes everything unless it was built here."""
 
 from __future__ import annotations
 

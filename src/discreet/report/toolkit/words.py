@@ -1,4 +1,4 @@
-"""Numbers as people read them: separators, plurals, people, risks, moments. Shares are in `discreet.wording`."""
+"""Numbers in words: separators, plurals, people, risks, moments."""
 
 from __future__ import annotations
 

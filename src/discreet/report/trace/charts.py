@@ -1,4 +1,4 @@
-"""Pictures of a trace: the evidence against every recipient with the line from which on one is accused, and the decoys."""
+"""Charts of a trace: evidence per recipient, and the accusation threshold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from discreet.releases.tracing.result import Standing, Trace, power, share
 from discreet.report.charts.bars import Bar, Group
-from discreet.report.components import Figure, Table
+from discreet.report.toolkit.page import Figure, Table
 from discreet.report.toolkit.words import plural
 from discreet.wording import measure
 

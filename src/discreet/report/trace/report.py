@@ -1,21 +1,23 @@
-"""A trace as one HTML file: who is accused on what evidence, with which error rate, and what else could explain it."""
+"""Trace report as one HTML file: accused, evidence, error rate, other explanations."""
 
 from __future__ import annotations
 
 import datetime
 
 from discreet.releases.tracing.result import Said, Trace, told
-from discreet.report.components import bullets, section, table
-from discreet.report.findings import Finding
 from discreet.report.toolkit.html import element
 from discreet.report.toolkit.page import (
+    Finding,
     Part,
     Pill,
+    bullets,
     document,
     evidence_part,
     findings_part,
     method_part,
     remains_part,
+    section,
+    table,
     without_password,
 )
 from discreet.report.toolkit.words import plural

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from discreet.attacker import Attack
 from discreet.attacker.population import Targets
-from discreet.report.attack.case import Deterrents
+from discreet.report.attack.findings import Deterrents
 from discreet.web.api.models import Strict
 from discreet.web.context import Here
 from discreet.web.lab.query import against

@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from discreet.report.charts.axes import Scale, linear
-from discreet.report.components import Figure, Table
-from discreet.report.lines import Axes, Line, line_chart
+from discreet.report.charts.axes import Axes, Line, Scale, line_chart, linear
+from discreet.report.toolkit.page import Figure, Table
 from discreet.report.toolkit.words import MONTHS, plural
 from discreet.store.gateway_limits import PARTS
 from discreet.web.gateway.told import Told, limit_words, outcome_words, points

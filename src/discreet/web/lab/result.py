@@ -9,14 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.attacker import Attack
-from discreet.report.attack.case import Case, Deterrents
-from discreet.report.attack.chance import chance
-from discreet.report.attack.charts import strip
-from discreet.report.attack.fates import fates
-from discreet.report.attack.findings import by_topic
-from discreet.report.components import figure
-from discreet.report.findings import Finding
+from discreet.report.attack.charts import chance, fates, strip
+from discreet.report.attack.findings import Case, Deterrents, by_topic
 from discreet.report.toolkit.html import Markup
+from discreet.report.toolkit.page import Finding, figure
 from discreet.report.toolkit.words import amount, people
 from discreet.web.lab.controls import CONTROLS, Control, shown
 from discreet.web.lab.groups import Groups

@@ -8,8 +8,8 @@ from fastapi import Query
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from discreet.report.components import Figure, figure
 from discreet.report.toolkit.html import Markup
+from discreet.report.toolkit.page import Figure, figure
 from discreet.store import gateway_limits
 from discreet.web.context import Context, Here
 from discreet.web.gateway import chart, incidents, refusals, users

@@ -20,9 +20,9 @@ from discreet.linkage.records.folder import ProjectFolder
 from discreet.linkage.review import assignments
 from discreet.linkage.review.assignments import Limits
 from discreet.linkage.review.decisions import adjudicate, answers_of, labels_of
-from discreet.report.components import figure
 from discreet.report.linkage import pairs_findings
 from discreet.report.linkage.charts import errors_figure, zones_figure
+from discreet.report.toolkit.page import figure
 from discreet.web.context import Context, Here, go
 from discreet.web.forms import Form
 from discreet.web.linkage import work as works

@@ -12,8 +12,8 @@ from discreet import __version__
 from discreet.anonymity import Anonymised, Point, Progress, Seen, anonymise, frontier, sweep
 from discreet.ledger.entry import listing
 from discreet.report import anonymised_findings, anonymised_page
-from discreet.report.anonymised.case import Case
-from discreet.report.anonymised.page import anonymised_parts
+from discreet.report.anonymisation.findings import Case
+from discreet.report.anonymisation.report import anonymised_parts
 from discreet.risk import Assessment, assess
 from discreet.sources import Table
 from discreet.web.jobs.task import Outcome, Task

@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet import __version__
 from discreet.report import assessment_page, findings
-from discreet.report.page import assessment_parts
+from discreet.report.assessment.report import assessment_parts
 from discreet.risk import Assessment, Profile, assess, profile
 from discreet.sources import Table
 from discreet.web.jobs.task import Outcome, Task

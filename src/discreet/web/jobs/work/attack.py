@@ -11,8 +11,8 @@ from discreet.attacker import Attack, Attacked
 from discreet.attacker.case_study import PUBLISHED
 from discreet.attacker.population import Targets
 from discreet.report import attack_findings, attack_page
-from discreet.report.attack.case import Case
-from discreet.report.attack.page import attack_parts
+from discreet.report.attack.findings import Case
+from discreet.report.attack.report import attack_parts
 from discreet.risk import assess
 from discreet.web.jobs.task import Outcome, Task
 

@@ -12,8 +12,8 @@ from discreet.attacker import Attack
 from discreet.attacker.case_study import PUBLISHED
 from discreet.errors import DataError
 from discreet.report.project import ProjectFile, Story, project_page
-from discreet.report.project.disclosed import disclosed_in
-from discreet.report.project.measuring import Measured, measure_tables
+from discreet.report.project.ledger_facts import disclosed_in
+from discreet.report.project.measurement import Measured, measure_tables
 from discreet.report.project.report import project_parts
 from discreet.web.jobs import job as jobs
 from discreet.web.jobs.task import Outcome, Task

@@ -1,1 +1,0 @@
-"""What came of anonymising a table: in words, in pictures, on one page."""

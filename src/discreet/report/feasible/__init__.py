@@ -1,1 +1,0 @@
-"""The report on whether decoys can be put into a table."""

@@ -1,1 +1,0 @@
-"""Reports about logs of scored results: unusual days, and incidents."""
