@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.demo.release import LEAKER
+from discreet.demo.release import LEAKER
 from tests.cli.test_commands import run
 
 ROOT = Path(__file__).parents[2]

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from discreet.cli.examining import PURPOSES, Check, examine, requirements
+from discreet.cli.doctor_checks import PURPOSES, Check, examine, requirements
 from discreet.cli.help import EXIT_CODES
-from discreet.cli.lacking import PACKAGES
 from discreet.cli.main import BUG, VERBS, cli
+from discreet.cli.missing_extra import PACKAGES
 from discreet.errors import DiscreetError, UsageError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from discreet.cli import console
-from discreet.cli.examining import Check, examine
+from discreet.cli.doctor_checks import Check, examine
 
 MARKS = {"ok": ("ok", "green"), "missing": ("missing", "yellow"), "broken": ("BROKEN", "red")}
 

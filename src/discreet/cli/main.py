@@ -15,7 +15,7 @@ from typing import NoReturn
 import click
 
 from discreet import __version__
-from discreet.cli.stopping import end_tidily
+from discreet.cli.signals import end_tidily
 from discreet.cli.verbs import Verbs
 from discreet.errors import DiscreetError
 
@@ -80,7 +80,7 @@ def _run() -> int:
     except DiscreetError as error:
         return _say(error)
     except ModuleNotFoundError as error:
-        from discreet.cli.lacking import lacking
+        from discreet.cli.missing_extra import lacking
 
         extra = lacking(error, sys.argv[1:])
         return _say(extra) if extra else _bug(error)

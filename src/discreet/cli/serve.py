@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.cli import console
-from discreet.cli.stopping import in_good_order
+from discreet.cli.signals import in_good_order
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:

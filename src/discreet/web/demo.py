@@ -6,10 +6,10 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from discreet.demo.web import bring_gateway, write_past
 from discreet.web import accounts
 from discreet.web.accounts import Act
 from discreet.web.datasets.demo import bring_hospital
-from discreet.web.gateway.demo import bring_gateway, write_past
 from discreet.web.linkage.demo import bring_linkage
 from discreet.web.permissions import ROLES
 from discreet.web.releasing.demo import bring_releases

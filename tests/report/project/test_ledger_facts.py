@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.demo.linkage import CLERK, NAME
-from discreet.cli.demo.release import RECIPIENTS
 from discreet.cli.demo.store import open_ledger
+from discreet.demo.linkage import CLERK, NAME
+from discreet.demo.release import RECIPIENTS
 from discreet.errors import IntegrityError, StoreUnreachable, UsageError
 from discreet.ledger import Ledger
 from discreet.policy import Policy

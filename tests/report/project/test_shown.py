@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from discreet.attacker import Attack
-from discreet.cli.demo.release import RECIPIENTS
 from discreet.cli.demo.store import open_ledger
+from discreet.demo.release import RECIPIENTS
 from discreet.errors import Refused
 from discreet.linkage import Display
 from discreet.misuse import Exposure, Sensitivity

@@ -324,8 +324,8 @@ def test_the_form_knows_whom_one_came_from(app: FastAPI) -> None:
 
 
 def test_a_demonstration_has_a_past_and_a_limit_that_waits(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.demo.web import bring_gateway
     from discreet.web import Settings, create_app, demo
-    from discreet.web.gateway.demo import bring_gateway
     from discreet.web.gateway.following import follow
     from discreet.web.gateway.incidents import incidents
     from tests.web.client import CHEAP, ORIGIN

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from discreet.cli import console
-from discreet.cli.demo.chapters import CHAPTERS, Stage
 from discreet.cli.demo.store import fresh_store
+from discreet.demo.chapters import CHAPTERS, Stage
+from discreet.demo.contrast import Contrast, contrast_picture
 from discreet.people import write_demo
-from discreet.report.contrast import Contrast, contrast_picture
 
 TITLE = "A hospital shares its records: what that risks"
 SOURCE = "Measured by discreet demo on people who do not exist."

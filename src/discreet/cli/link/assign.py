@@ -9,7 +9,7 @@ import click
 
 from discreet.cli import console
 from discreet.cli.ledger import store_option
-from discreet.cli.link.known import actor_of, actor_option, opened, project_called
+from discreet.cli.link.lookup import actor_of, actor_option, opened, project_called
 from discreet.errors import NotThere, UsageError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import click
 
 from discreet.cli import console
 from discreet.cli.ledger import store_option
-from discreet.cli.link.known import actor_of, actor_option, opened, project_called
+from discreet.cli.link.lookup import actor_of, actor_option, opened, project_called
 
 
 @click.command(name="export", short_help="Write the linked, de-identified table and the disclosure log.")

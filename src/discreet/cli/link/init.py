@@ -8,7 +8,7 @@ import click
 
 from discreet.cli import console
 from discreet.cli.ledger import store_option
-from discreet.cli.link.known import actor_of, actor_option, opened
+from discreet.cli.link.lookup import actor_of, actor_option, opened
 
 
 @click.command(name="init", short_help="Import tables into a linkage project.")

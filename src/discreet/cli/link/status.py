@@ -9,7 +9,7 @@ import click
 
 from discreet.cli import console
 from discreet.cli.ledger import store_option
-from discreet.cli.link.known import opened, project_called
+from discreet.cli.link.lookup import opened, project_called
 from discreet.wording import brief_percent
 
 if TYPE_CHECKING:

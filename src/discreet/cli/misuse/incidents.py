@@ -9,7 +9,7 @@ import click
 
 from discreet import __version__
 from discreet.cli import console
-from discreet.cli.misuse.period import between
+from discreet.cli.misuse.options import between
 from discreet.misuse.incidents import Incident, triage
 from discreet.misuse.log import read_log
 

@@ -8,8 +8,8 @@ import click
 
 from discreet.cli import console
 from discreet.cli.ledger import store_option
-from discreet.cli.release.asked import delivery_options
-from discreet.cli.release.telling import tell_delivered
+from discreet.cli.release.options import delivery_options
+from discreet.cli.release.output import tell_delivered
 from discreet.policy import Policy
 from discreet.sources import read
 

@@ -8,7 +8,7 @@ import click
 
 from discreet.anonymity import anonymise
 from discreet.cli import console
-from discreet.cli.release.asked import search_options
+from discreet.cli.release.options import search_options
 from discreet.policy import Policy
 from discreet.sources import read
 from discreet.wording import brief_percent

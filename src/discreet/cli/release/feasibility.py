@@ -9,7 +9,7 @@ import click
 
 from discreet import __version__
 from discreet.cli import console
-from discreet.cli.release.asked import search_options
+from discreet.cli.release.options import search_options
 from discreet.policy import Policy
 from discreet.releases import Cell, Feasibility, FeasibilityGrid, feasibility, feasibility_grid
 from discreet.sources import Table, read

@@ -9,8 +9,8 @@ import click
 
 from discreet.cli import console
 from discreet.cli.ledger import store_option
-from discreet.cli.release.asked import Tables, delivery_options, node_options
-from discreet.cli.release.telling import tell_delivered
+from discreet.cli.release.options import Tables, delivery_options, node_options
+from discreet.cli.release.output import tell_delivered
 from discreet.errors import UsageError
 
 

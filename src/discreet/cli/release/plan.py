@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from discreet.cli import console
-from discreet.cli.release.asked import Tables, node_options
+from discreet.cli.release.options import Tables, node_options
 from discreet.errors import UsageError
 
 

@@ -6,7 +6,7 @@ import click
 
 from discreet.cli import console
 from discreet.cli.ledger import store_option
-from discreet.cli.release.telling import tell_kept
+from discreet.cli.release.output import tell_kept
 
 
 @click.command(name="show", short_help="See how a release and its copies stand.")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from discreet.cli import console
-from discreet.cli.trace.asked import tell, trace_options
+from discreet.cli.trace.options import tell, trace_options
 
 
 @click.command(name="claims", short_help="Trace claims that people were re-identified.")

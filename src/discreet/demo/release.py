@@ -12,10 +12,10 @@ import click
 
 from discreet.cli import console
 from discreet.cli.demo.store import open_ledger
+from discreet.demo.contrast import Contrast, Side
 from discreet.errors import MissingExtra, Refused
 from discreet.people import DemoFiles
 from discreet.policy import Policy
-from discreet.report.contrast import Contrast, Side
 from discreet.sources import Table, read
 from discreet.sources.rows import fetch
 from discreet.wording import brief_percent

@@ -17,10 +17,10 @@ from typing import Any
 import click
 
 from discreet.cli import console
-from discreet.cli.stopping import in_good_order
+from discreet.cli.signals import in_good_order
+from discreet.demo.contrast import Contrast, Side
 from discreet.errors import MissingExtra
 from discreet.people import DemoFiles
-from discreet.report.contrast import Contrast, Side
 
 ANALYST, HOARDER = "ann", "eve"
 STATISTICS = (

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from discreet.cli.demo.store import open_ledger
+from discreet.demo.contrast import Contrast, Side
 from discreet.errors import MissingExtra, Refused
 from discreet.people import write_extracts
-from discreet.report.contrast import Contrast, Side
 from discreet.wording import brief_percent
 
 if TYPE_CHECKING:

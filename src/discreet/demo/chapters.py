@@ -16,10 +16,10 @@ from discreet import __version__
 from discreet.anonymity import Anonymised, anonymise
 from discreet.attacker.case_study import HIS
 from discreet.cli import console
+from discreet.demo.contrast import Contrast, Side
 from discreet.misuse import Sensitivity, prepare, reduce_rows, score
 from discreet.people import DemoFiles
 from discreet.policy import Policy
-from discreet.report.contrast import Contrast, Side
 from discreet.risk import assess, profile, singling_out
 from discreet.sources import Table, read
 from discreet.wording import brief_percent
@@ -164,7 +164,7 @@ def what_a_query_gives_away(stage: Stage) -> Told:
 
 def who_leaked_it(stage: Stage) -> Told:
     """Who leaked it"""
-    from discreet.cli.demo.release import play
+    from discreet.demo.release import play
 
     told = play(stage.folder, stage.files, stage.store)
     _yours("discreet release plan YOUR.csv --policy policy.toml --population REGISTER --recipients 20")
@@ -173,7 +173,7 @@ def who_leaked_it(stage: Stage) -> Told:
 
 def what_it_costs_to_link(stage: Stage) -> Told:
     """What it costs to link"""
-    from discreet.cli.demo.linkage import play
+    from discreet.demo.linkage import play
 
     told = play(stage.folder, stage.store, seed=stage.seed)
     _yours("discreet link init A.csv B.csv --spec link.toml --out project")
@@ -182,7 +182,7 @@ def what_it_costs_to_link(stage: Stage) -> Told:
 
 def who_may_ask(stage: Stage) -> Told:
     """Who may ask"""
-    from discreet.cli.demo.gateway import play
+    from discreet.demo.gateway import play
 
     told = play(stage.files, stage.store)
     _yours("discreet gateway --upstream postgresql://USER@HOST/DATABASE --policy policy.toml --mode shadow")

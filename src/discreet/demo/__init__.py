@@ -1,0 +1,1 @@
+"""Demonstrations on generated people: the chapters of `discreet demo`, and the web application's data."""
