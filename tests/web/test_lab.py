@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 
 from discreet.attacker import Attack
 from discreet.attacker.population import Targets
+from discreet.demo import web
+from discreet.demo.web import bring_study
 from discreet.errors import UsageError
 from discreet.web import Settings, create_app
-from discreet.web.datasets import demo
 from discreet.web.jobs import job as jobs
 from discreet.web.lab import groups as kept
 from discreet.web.lab.controls import CONTROLS, Choice, Control
 from discreet.web.lab.groups import example
 from discreet.web.lab.query import against, read, toml
 from discreet.web.lab.result import result
-from discreet.web.sensitivity.demo import bring_study
 from tests.examples import examples
 from tests.web.client import CHEAP, ORIGIN, Browser, make_accounts, signed_in
 from tests.web.lab_data import keep_dataset
@@ -280,11 +280,11 @@ def test_the_module_is_our_own(app: FastAPI) -> None:
 
 def test_a_demonstration_can_be_looked_at_in_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From a file over the job that attacks it to the lab: the counts are those that the job found."""
-    monkeypatch.setattr(demo, "PEOPLE", 60_000)
+    monkeypatch.setattr(web, "PEOPLE", 60_000)
     app = create_app(Settings(store=str(tmp_path / "store.db"), data=tmp_path / "data", origin=ORIGIN, hashing=CHEAP))
     make_accounts(app)
     site = app.state.site
-    demo.bring_hospital(site)
+    web.bring_hospital(site)
     bring_study(site)
     with site.store.reading() as connection:
         ((number, name),) = kept.datasets(connection)

@@ -1,4 +1,4 @@
-"""What `discreet doctor` looks at: the installation, the extras, the programs beside it, the store, the folders."""
+"""Checks of `discreet doctor`: installation, extras, programs, store, folders."""
 
 from __future__ import annotations
 

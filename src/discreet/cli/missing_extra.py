@@ -1,4 +1,4 @@
-"""A package that is not there is no bug: it belongs to an extra, and whoever lacks it is told which."""
+"""Missing extra: which one brings the package that is not installed."""
 
 from __future__ import annotations
 

@@ -117,23 +117,25 @@ def _settings(address: str | None, data: Path | None, origin: str, **more: Any) 
 
 
 def _run(settings: Settings, ear: socket.socket, proxy: str | None) -> None:
-    from discreet.web import create_app, demo
+    from discreet.demo import web
+    from discreet.web import create_app
     from discreet.web.serving import serve
 
     if settings.demo:
-        demo.begin(settings)
+        web.begin(settings)
     app = create_app(settings)
     site: Site = app.state.site
     serve(app, ear, proxy=proxy, ready=lambda: _tell(site))
 
 
 def _tell(site: Site) -> None:
-    from discreet.web import demo, links
+    from discreet.demo import web
+    from discreet.web import links
 
     console.say(f"Discreet runs at {site.settings.origin}  (store {site.store.address}; stop with Ctrl-C)")
     if site.settings.demo:
         console.say("Preparing people who do not exist; who can sign in follows in a moment.")
-        for visitor in demo.furnish(site):
+        for visitor in web.furnish(site):
             console.say(f"  sign in as {visitor.name:<10} password {visitor.password}")
     elif link := links.first_link(site):
         console.say("There is no account yet. This link makes the first one, a custodian's; it works once, for a day:")

@@ -1,4 +1,4 @@
-"""The chapters of the demo, one per capability; each tells its part and gives what goes into the picture."""
+"""Chapters of the demo, one per capability, on one shared store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -16,13 +16,19 @@ from discreet import __version__
 from discreet.anonymity import Anonymised, anonymise
 from discreet.attacker.case_study import HIS
 from discreet.cli import console
+from discreet.cli.attack.init import DRAFT
 from discreet.demo.contrast import Contrast, Side
+from discreet.errors import UsageError
 from discreet.misuse import Sensitivity, prepare, reduce_rows, score
 from discreet.people import DemoFiles
 from discreet.policy import Policy
+from discreet.report.project import ProjectFile, draft_project, project_page, statements, tell
 from discreet.risk import assess, profile, singling_out
 from discreet.sources import Table, read
 from discreet.wording import brief_percent
+
+if TYPE_CHECKING:
+    from discreet.ledger import Ledger
 
 ASKED = 200
 """Patients that a clerk asks for."""
@@ -191,7 +197,6 @@ def who_may_ask(stage: Stage) -> Told:
 
 def the_whole_story(stage: Stage) -> Told:
     """The whole story in one report"""
-    from discreet.cli.demo.project import play
 
     report = play(stage.folder, stage.files, stage.store)
     _wrote(stage.folder / "project.toml", report)
@@ -239,3 +244,68 @@ def _wrote(*paths: Path) -> None:
 
 def _yours(command: str) -> None:
     click.secho(f"  yours    {command}", dim=True)
+
+
+# The last chapter of the demo: everything that the others measured and disclosed, in one report.
+TITLE = "A hospital shares its extract"
+SHOWN = 3
+
+
+def play(folder: Path, files: DemoFiles, store: Path) -> Path:
+    """Write the project file, tell the project, write the report; gives its place."""
+    console.write_text(folder / "attack.toml", DRAFT)
+    file, report = folder / "project.toml", folder / "project.html"
+    console.write_text(file, _project(folder, files, store))
+    with console.working("Reading the ledger and measuring the data"):
+        story = tell(ProjectFile.load(file))
+    console.findings([one.finding for one in statements(story)][:SHOWN])
+    click.echo()
+    command = f"discreet report {file} --out {report}"
+    page = project_page(story, created=datetime.datetime.now(datetime.UTC), command=command, version=__version__)
+    console.write_text(report, page)
+    return report
+
+
+def _project(folder: Path, files: DemoFiles, store: Path) -> str:
+    def seen(path: Path) -> str | None:
+        return path.relative_to(folder).as_posix() if path.exists() else None
+
+    return draft_project(
+        title=TITLE,
+        data=files.hospital.name,
+        policy=files.policy.name,
+        population=seen(files.population),
+        attack="attack.toml",
+        published=seen(folder / "safe.csv"),
+        store=seen(store),
+    )
+
+
+# The one store of the demo, which its last chapters share: its ledger has all that they disclose.
+MARK = "store.db.demo"
+"""Beside a store that a demo made, and that the next one may replace."""
+
+
+def fresh_store(folder: Path) -> Path:
+    """Where the store of the demo is; what an earlier demo left there is gone, and nobody else's store is touched."""
+    store = folder / "store.db"
+    if store.exists() and not (folder / MARK).exists():
+        raise UsageError(
+            f"{store} was not made by a demo, which would replace it.", remedy="Name another folder with --out."
+        )
+    for old in folder.glob("store.db*"):
+        old.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARK).write_text(
+        "The store beside this file is of discreet demo; the next one replaces it.\n", encoding="utf-8"
+    )
+    return store
+
+
+def open_ledger(store: Path) -> Ledger:
+    """Its ledger, with keys beside it, never the user's own; the first chapter that asks makes both."""
+    from discreet.ledger import Keys, Ledger
+    from discreet.store import Store  # first: says in words if the extra is missing
+
+    place = store.with_name(f"{store.name}.keys")
+    return Ledger(Store.open(store), keys=Keys.load(place) if place.exists() else Keys.make(place))

@@ -1,4 +1,4 @@
-"""What a disclosure risks as it is and with Discreet, in one picture that stands alone: for a README, a slide, a mail."""
+"""Contrast picture: what a disclosure risks as it is, and with Discreet."""
 
 from __future__ import annotations
 

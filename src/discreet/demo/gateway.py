@@ -1,4 +1,4 @@
-"""The chapter of the demo about the gateway: a database server, an honest analyst, and somebody who hoards."""
+"""Gateway chapter of the demo: an analyst and a hoarder on a database server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chapter of the demo about linkage: a clerk who opens what differs, cell by cell, and decides."""
+"""Linkage chapter of the demo: a clerk opens what differs, and decides."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.demo.store import open_ledger
+from discreet.demo.chapters import open_ledger
 from discreet.demo.contrast import Contrast, Side
 from discreet.errors import MissingExtra, Refused
 from discreet.people import write_extracts

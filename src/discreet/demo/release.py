@@ -1,4 +1,4 @@
-"""The chapter of the demo about releases: three recipients, one leak, and whose copy it came from."""
+"""Release chapter of the demo: three recipients, one leak, and its source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from discreet.cli import console
-from discreet.cli.demo.store import open_ledger
+from discreet.demo.chapters import open_ledger
 from discreet.demo.contrast import Contrast, Side
 from discreet.errors import MissingExtra, Refused
 from discreet.people import DemoFiles

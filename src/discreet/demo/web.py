@@ -1,4 +1,4 @@
-"""The demonstration has two weeks behind it: an analyst, a hoarder who was stopped, and a database in shadow mode.
+"""Demonstration data of the web application: accounts, data sets, gateway, linkage, releases.
 
 What users know is worked out by the misuse room from results about people who do not exist, and written down in the order
 and the words of a gateway: the exposure and its entry in one transaction, then that the rows were handed over.
@@ -6,29 +6,130 @@ and the words of a gateway: the exposure and its entry in one transaction, then 
 
 from __future__ import annotations
 
+import io
 import os
+import secrets
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from fastapi import Request
+from sqlalchemy import Connection
 
+from discreet.errors import Refused
 from discreet.ledger import Ledger
 from discreet.ledger.entry import Detail
+from discreet.linkage import LinkageSpec, start_project
+from discreet.linkage.matching.candidate_pairs import likely_pairs
+from discreet.linkage.project import register_project
+from discreet.linkage.review import reveal as door
+from discreet.linkage.review.assignments import Limits, assign, bring_pairs
 from discreet.misuse import Exposure, Sensitivity
+from discreet.people import DemoFiles, write_demo, write_extracts
+from discreet.releases.delivery.repository import Kept
+from discreet.releases.delivery.service import Opened, Registry
+from discreet.releases.preconditions import AGREEMENT
+from discreet.releases.tracing.case import Given
+from discreet.releases.tracing.leaks import trace_leak
+from discreet.sources import read
 from discreet.store.exposures import write
 from discreet.store.gateway_limits import PARTS
 from discreet.web import accounts
+from discreet.web.accounts import Act
 from discreet.web.context import Context
+from discreet.web.datasets import dataset as datasets
 from discreet.web.gateway import limiting
 from discreet.web.gateway.limiting import NewLimit
 from discreet.web.gateway.told import ANSWERED, subject_of
-from discreet.web.permissions import GRANTED
+from discreet.web.jobs import process, queue
+from discreet.web.jobs.job import Job
+from discreet.web.jobs.work import work_of
+from discreet.web.permissions import GRANTED, ROLES
+from discreet.web.releasing import deciding, parcels, tracing
+from discreet.web.releasing.content import NewPlan
 from discreet.web.route import Route
+from discreet.web.sensitivity import study as studies
+from discreet.web.sensitivity.typed import EXAMPLE, items_of
+from discreet.web.settings import Settings
 from discreet.web.site import Site
+
+# The data of the demonstration: a hospital's extract of generated people, the register they are in, an assessment.
+PEOPLE = 300_000
+SEED = 1
+LEASE = 600_000
+
+
+def bring_hospital(site: Site) -> None:
+    """Two data sets, one the population of the other, with a policy, an assessment and a planned attack that are done."""
+    with tempfile.TemporaryDirectory(prefix="discreet-demo-") as folder:
+        files = write_demo(folder, people=PEOPLE, seed=SEED)
+        register = _bring(site, files.population, "register.parquet", {})
+        text = files.policy.read_text(encoding="utf-8")
+        hospital = _bring(site, files.hospital, "hospital.csv", {"policy": text, "population": register}, files)
+    among: dict[str, Any] = {"policy": text, "population": {"dataset": register}}
+    for kind, asked in (("profile", {}), ("assess", among), ("attack", among)):
+        _done(site, kind, hospital, asked)
+
+
+def _bring(site: Site, path: Path, name: str, about: dict[str, Any], files: DemoFiles | None = None) -> int:
+    number, kept = datasets.new_number(), site.places.folder.new("upload", name.partition(".")[2])
+    shutil.copyfile(path, kept)
+    kept.chmod(0o600)
+    columns = read(kept).columns
+    facts: dict[str, Any] = {"kind": "upload", "place": kept.name, "size": kept.stat().st_size}
+
+    def along(connection: Connection) -> None:
+        account = _custodian(connection)
+        more = {**facts, **about}
+        datasets.add(connection, number, name=name, columns=columns, account=account, now=site.stamp(), **more)
+        if files is not None:
+            content = files.diagnosis.read_text(encoding="utf-8")
+            datasets.set_hierarchy(connection, number, files.diagnosis.name, content)
+
+    details = {"act": "registered", "name": name, "bytes": facts["size"], "columns": len(columns)}
+    site.ledger.record(
+        actor="custodian", event="web.dataset", subject=f"dataset:{number}", details=details, along=along
+    )
+    return number
+
+
+def _custodian(connection: Connection) -> int:
+    found = accounts.by_name(connection, "custodian")
+    if found is None:
+        raise LookupError("custodian")
+    return found[0].id
+
+
+def _done(site: Site, kind: str, dataset: int, asked: dict[str, Any]) -> None:
+    """A job, done here and now instead of in a process of its own."""
+    with site.store.writing() as connection:
+        queue.enqueue(connection, kind=kind, dataset=dataset, account=_custodian(connection), asked=asked)
+    work_off(site)
+
+
+def work_off(site: Site) -> None:
+    """Every job that waits, done here and now; one that is refused says why, as it would in a process of its own."""
+    while (job := _next(site)) is not None:
+        try:
+            task = process.prepared(site.ledger, job, site.places, lambda step, share: None)
+            process.store(site.ledger, job, job.claim or "", task, work_of(job.kind)(task))
+        except Refused as error:
+            with site.store.writing() as connection:
+                queue.fail(connection, job.id, job.claim or "", problem=error.problem, remedy=error.remedy)
+
+
+def _next(site: Site) -> Job | None:
+    with site.store.writing() as connection:
+        return queue.claim(connection, at_once=10**6, lease=LEASE)
+
 
 DAYS = 14
 COLUMN = "public.patients.diagnosis"
@@ -182,3 +283,156 @@ def bring_gateway(site: Site) -> None:
         database="clinic", name=ANALYST, limit="3", action="subset", until=until.isoformat(), reason=reason
     )
     limiting.propose(context, wanted)
+
+
+# The demonstration has a linkage project waiting: two extracts of generated people, and pairs that only people can decide.
+PROJECT = "Clinic and registry"
+LINKED_PEOPLE, LINKED_SEED = 400, 7
+FOR_PEOPLE = 36
+"""Pairs that go to the reviewer: as many as people had in the study of 2018."""
+
+
+def bring_linkage(site: Site) -> None:
+    """A project with pairs for the demonstration's worker."""
+    home = site.places.folder.path / "link-demo"
+    with tempfile.TemporaryDirectory(prefix="discreet-demo-") as place:
+        files = write_extracts(place, people=LINKED_PEOPLE, seed=LINKED_SEED)
+        folder = start_project(home, files.first, files.second, spec=LinkageSpec.load(files.link))
+    likely_pairs(folder, review=FOR_PEOPLE).save(folder)
+    project = register_project(site.ledger, home, actor="manager", name=PROJECT, risk_limit="0.2")
+    bring_pairs(site.ledger, project)
+    assign(site.ledger, project, ["worker"], actor="manager", limits=Limits.of("0.12", "0.3"))
+    door.prepare(project)
+
+
+# The demonstration has one release that is handed over and traced, and one plan that waits for a second pair of eyes.
+DATA, REGISTER = "hospital.csv", "register.parquet"
+LEAKER = "ministry"
+SPRING = ("university", LEAKER, "insurer")
+AUTUMN = ("university", "registry", "institute")
+LEAKED = 0.5
+"""The share of rows of a copy that turns up."""
+KS = (3, 2)
+"""Tried in this order: the first with enough marks is taken."""
+
+
+def bring_releases(site: Site) -> None:
+    """What one custodian planned, the other approved, somebody leaked; and what still waits."""
+    first, second = (_as(site, name) for name in ("custodian", "deputy"))
+    number = _planned(first, "spring-2026", SPRING)
+    if number is None:
+        return
+    plan = deciding.found(second, number)
+    deciding.approve(second, plan, seen=plan.seen)
+    deciding.make(first, deciding.found(first, number))
+    work_off(site)
+    kept = Registry(site.ledger).find("spring-2026")
+    if kept is not None and deciding.found(first, number).state == "made":
+        _handed_over_and_leaked(first, kept)
+    _planned(second, "autumn-2026", AUTUMN)
+
+
+def _as(site: Site, name: str) -> Context:
+    """What a custodian does before anybody is there to ask for it."""
+    with site.store.reading() as connection:
+        found = accounts.by_name(connection, name)
+    if found is None:
+        raise LookupError(name)
+    route = Route("POST", "/releases/new", "releases.change", bring_releases)
+    return Context(cast(Request, None), site, route, account=found[0], permissions=GRANTED["custodian"])
+
+
+def _planned(context: Context, name: str, recipients: tuple[str, ...]) -> int | None:
+    """A plan that can be approved; None if the table has too few marks for any."""
+    with context.site.store.reading() as connection:
+        numbers = {one.name: one.id for one in datasets.everything(connection)}
+    for k in KS:
+        wanted: dict[str, Any] = {"name": name, "dataset": numbers[DATA], "population": numbers[REGISTER], "k": k}
+        wanted |= {"recipients": list(recipients), "format": "csv", "counts_only": True, "agreement": AGREEMENT}
+        wanted |= {"population_source": "Register of a state that does not exist", "population_licence": "generated"}
+        number = deciding.begin(context, NewPlan(**wanted, sign_off="DPO-2026-17"))
+        work_off(context.site)
+        if deciding.found(context, number).ready:
+            return number
+        deciding.withdraw(context, deciding.found(context, number))
+    return None
+
+
+def _handed_over_and_leaked(context: Context, kept: Kept) -> None:
+    for recipient in SPRING[:2]:
+        path = parcels.hand_over(context, kept, recipient)
+        if recipient == LEAKER:
+            leaked = path.read_bytes()
+    opened = Opened(kept, Registry(context.site.ledger).open(kept))
+    with context.site.places.folder.workshop() as aside, zipfile.ZipFile(io.BytesIO(leaked)) as archive:
+        lines = archive.read("data.csv").splitlines(keepends=True)
+        file = aside / "found-on-a-forum.csv"
+        file.write_bytes(b"".join(lines[: 1 + round(LEAKED * (len(lines) - 1))]))
+        given = Given.of(read(file))
+        found = trace_leak(opened.traceable, Given(file.name, given.columns, given.counted))
+    tracing.keep(context, opened, found)
+
+
+# The demonstration asks everybody how sensitive the values of its hospital are.
+STUDY = "What a hospital knows"
+RATINGS = 6
+"""Few, so that one can get through."""
+
+
+def bring_study(site: Site) -> None:
+    """A study to which all accounts are invited."""
+    items = items_of(EXAMPLE)
+
+    def along(connection: Connection) -> None:
+        people, now = accounts.everybody(connection), site.stamp()
+        owner = next(one for one in people if one.role == "custodian")
+        study = studies.add(connection, name=STUDY, items=items, ratings=RATINGS, account=owner.id, now=now)
+        for one in people:
+            studies.invite(connection, study, one.id, now)
+
+    details = {"values": len(items)}
+    site.ledger.record(actor="custodian", event="misuse.asked", subject=f"study:{STUDY}", details=details, along=along)
+
+
+# A demonstration: an account per role and a second custodian, with random passwords, and whatever the places bring along.
+NAMES = {**{role: role for role in ROLES}, "deputy": "custodian"}
+"""Who can sign in, and in which role: a release needs a second custodian."""
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody who can sign in to the demonstration."""
+
+    name: str
+    role: str
+    password: str
+
+
+def begin(settings: Settings) -> None:
+    """Write what happened before anybody opened the store: the ledger takes entries in the order of time."""
+    write_past(settings.store, settings.clock())
+
+
+def furnish(site: Site) -> list[Visitor]:
+    """Fill an empty store; gives who can sign in."""
+    visitors = [_visitor(site, name, role) for name, role in NAMES.items()]
+    for bring in STEPS:
+        bring(site)
+    return visitors
+
+
+def _visitor(site: Site, name: str, role: str) -> Visitor:
+    password = "-".join(secrets.token_hex(2) for _ in range(4))
+    hashed = site.hasher.hash(password)
+    site.ledger.record(
+        actor="demo",
+        event="web.account",
+        subject=f"account:{name}",
+        details={"act": Act.MADE.value, "role": role},
+        along=lambda connection: accounts.add(connection, name=name, role=role, now=site.stamp(), password=hashed),
+    )
+    return Visitor(name, role, password)
+
+
+STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital, bring_study, bring_releases, bring_linkage, bring_gateway)
+"""What further places bring: data sets, projects, recipients."""

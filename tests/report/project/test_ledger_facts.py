@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.demo.store import open_ledger
+from discreet.demo.chapters import open_ledger
 from discreet.demo.linkage import CLERK, NAME
 from discreet.demo.release import RECIPIENTS
 from discreet.errors import IntegrityError, StoreUnreachable, UsageError

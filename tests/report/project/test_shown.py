@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from discreet.attacker import Attack
-from discreet.cli.demo.store import open_ledger
+from discreet.demo.chapters import open_ledger
 from discreet.demo.release import RECIPIENTS
 from discreet.errors import Refused
 from discreet.linkage import Display

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from discreet.anonymity import anonymise
 from discreet.cli.attack.init import DRAFT
-from discreet.cli.demo.store import fresh_store, open_ledger
 from discreet.demo import linkage as demo_linkage
 from discreet.demo import release as demo_release
+from discreet.demo.chapters import fresh_store, open_ledger
 from discreet.gateway.enforcement.exposure_accounts import Account, Books, with_seen
 from discreet.ledger import Ledger
 from discreet.people import write_demo

@@ -324,20 +324,21 @@ def test_the_form_knows_whom_one_came_from(app: FastAPI) -> None:
 
 
 def test_a_demonstration_has_a_past_and_a_limit_that_waits(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.demo import web
     from discreet.demo.web import bring_gateway
-    from discreet.web import Settings, create_app, demo
+    from discreet.web import Settings, create_app
     from discreet.web.gateway.following import follow
     from discreet.web.gateway.incidents import incidents
     from tests.web.client import CHEAP, ORIGIN
 
     monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
     settings = Settings(store=str(tmp_path / "s.db"), data=tmp_path / "data", origin=ORIGIN, hashing=CHEAP, demo=True)
-    demo.begin(settings)
+    web.begin(settings)
     app = create_app(settings)
     site = app.state.site
     try:
         for name in ("custodian", "deputy"):
-            demo._visitor(site, name, "custodian")
+            web._visitor(site, name, "custodian")
         bring_gateway(site)
         assert site.ledger.verify().problems == ()
         assert follow(site.store)

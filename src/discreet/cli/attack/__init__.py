@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from discreet.cli.verbs import Verbs
+from discreet.cli.main import Verbs
 
 VERBS = {
     "case-study": "Play a case study after a paper, on your people or ours.",

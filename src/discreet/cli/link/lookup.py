@@ -1,4 +1,4 @@
-"""Which project is meant, in which store, and who does something."""
+"""Lookup of the project, its store, and the person acting."""
 
 from __future__ import annotations
 

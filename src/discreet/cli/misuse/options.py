@@ -1,4 +1,4 @@
-"""A period of a log."""
+"""Options shared by the commands on logs: a period."""
 
 from __future__ import annotations
 

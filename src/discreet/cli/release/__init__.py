@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from discreet.cli.verbs import Verbs
+from discreet.cli.main import Verbs
 
 VERBS = {
     "add-recipient": "Give somebody who comes later a copy of a release.",

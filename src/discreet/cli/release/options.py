@@ -1,4 +1,4 @@
-"""What the commands of `discreet release` are asked in the same words."""
+"""Options shared by the commands of `discreet release`."""
 
 from __future__ import annotations
 

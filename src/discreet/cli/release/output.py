@@ -1,4 +1,4 @@
-"""Releases and copies on the terminal."""
+"""Releases and copies as terminal output."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from discreet.cli.verbs import Verbs
+from discreet.cli.main import Verbs
 
 VERBS = {"init": "Draft a project file.", "project": "Tell a whole project (the default)."}
 

@@ -1,4 +1,4 @@
-"""What both ways of tracing are asked and tell in the same words."""
+"""Options and output shared by both ways of tracing."""
 
 from __future__ import annotations
 

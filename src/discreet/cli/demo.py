@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from discreet.cli import console
-from discreet.cli.demo.store import fresh_store
-from discreet.demo.chapters import CHAPTERS, Stage
+from discreet.demo.chapters import CHAPTERS, Stage, fresh_store
 from discreet.demo.contrast import Contrast, contrast_picture
 from discreet.people import write_demo
 
