@@ -114,8 +114,9 @@ async def crowd(origin: str, tokens: list[str], made: Any, pairs: list[list[int]
 
 def sessions(store: Path, data: Path) -> list[str]:
     """An account and a session for everybody."""
-    from discreet.web import Settings, accounts, create_app
-    from discreet.web import sessions as kept
+    from discreet.web import Settings, create_app
+    from discreet.web.accounts import accounts
+    from discreet.web.accounts import sessions as kept
 
     app = create_app(Settings(store=str(store), data=data))
     site = app.state.site

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import expect
 
-from discreet.web import links, sessions
+from discreet.web.accounts import one_time_links, sessions
 from discreet.web.permissions import GRANTED, ROLES
 from discreet.web.routes import ROUTES
 from tests.browser.walking import (
@@ -42,7 +42,7 @@ def furnish(place: Place) -> None:
     ledger.spend("ann", 5, actor="ann", event="gateway.answered", key="g2", subject="statement:9c11")
     ledger.record(actor="custodian", event="releases.delivered", subject="release:1/recipient:institute")
     with site.store.writing() as connection:
-        from discreet.web import accounts
+        from discreet.web.accounts import accounts
 
         accounts.add(connection, name="eve.invited", role="worker", now=site.stamp(ago=timedelta(days=2)))
     SAMPLES["token"](place.app, "custodian")
@@ -72,7 +72,7 @@ def test_pages_before_signing_in(place: Place, visit: Visit, look: Look) -> None
     page = visit(**look.window)
     site = place.app.state.site
     with site.store.writing() as connection:
-        secret = links.make(connection, site.settings, account_number(place.app, "worker"))
+        secret = one_time_links.make(connection, site.settings, account_number(place.app, "worker"))
     for name, address in (("sign-in", "/sign-in"), ("welcome", f"/welcome/{secret}"), ("gone", "/welcome/x")):
         page.goto(address)
         photograph(page, f"{look.name}-{name}")

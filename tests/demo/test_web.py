@@ -8,7 +8,7 @@ import httpx
 from fastapi import FastAPI
 
 from discreet.demo.web import bring_hospital
-from discreet.web.jobs import job as jobs
+from discreet.web.jobs import store as jobs
 from tests.web.client import signed_in
 from tests.web.jobs.visiting import Visitor
 from tests.web.running import discreet_serve

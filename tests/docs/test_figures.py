@@ -28,7 +28,7 @@ from discreet.releases.tracing import evidence, leaks, observed_marks, result
 from discreet.risk import combinations
 from discreet.sources import engine
 from discreet.web import Settings
-from discreet.web.datasets import inspecting
+from discreet.web.datasets import inspection
 from discreet.web.gateway import incidents, users
 from tests.docs.pages import DOCS, PAGES, ROOT, name
 
@@ -89,7 +89,7 @@ def stated() -> Iterator[tuple[str, str]]:
         f"{MOST_ZIPS:,} × {len(state.years)} × 2 × {len(state.races)} = {tuples / 1e6:.0f} million tuples",
     )
     yield "explain/seeing-almost-nothing.md", f"a distance of at most {compare.MOST_EDITS}"
-    yield "explain/threat-model.md", f"a file up to {inspecting.COUNTED // MEBIBYTE} MB"
+    yield "explain/threat-model.md", f"a file up to {inspection.COUNTED // MEBIBYTE} MB"
     yield "how-to/find-unusual-users.md", f"From z = {anomalies.THRESHOLD} on"
     yield "how-to/find-unusual-users.md", f"less than {anomalies.SMALLEST}"
     yield "how-to/find-candidate-pairs.md", f"at most {percent(thresholds.FALSE_SAME)} of the pairs called the same"

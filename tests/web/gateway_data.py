@@ -8,8 +8,8 @@ from fastapi import FastAPI
 
 from discreet.ledger import Entry, Ledger
 from discreet.store import gateway_limits
-from discreet.web import four_eyes
-from discreet.web.gateway.following import follow
+from discreet.web.accounts import second_approver
+from discreet.web.gateway.totals import follow
 from tests.web.samples import account_number
 
 MILLION = 1_000_000
@@ -81,7 +81,7 @@ def proposed(app: FastAPI, owner: str, *, name: str = "eve", database: str = "cl
     values: dict[str, Any] = {"allowed": 3 * MILLION, "action": "deny", "until": None, "reason": "for a study", **more}
     with site.store.writing() as connection:
         account = account_number(app, owner)
-        values |= {"account": account, "entry": four_eyes.moment(connection)}
+        values |= {"account": account, "entry": second_approver.moment(connection)}
         return gateway_limits.propose(connection, database=database, name=name, now=site.stamp(), **values)
 
 

@@ -16,11 +16,11 @@ from sqlalchemy import update
 
 from discreet.store.tables.web import ACCOUNT
 from discreet.web import operating
-from discreet.web.releasing import plan as plans
+from discreet.web.releases import store as plans
+from tests.web.accounts.test_accounts import link_on
 from tests.web.client import ORIGIN, PASSWORD, Browser, signed_in
 from tests.web.histories import OPERATOR, History, Step, may_approve, usable
 from tests.web.samples import account_number, make_plan
-from tests.web.test_accounts import link_on
 
 LIMIT = {"database": "clinic", "limit": "2.5", "action": "deny", "until": "", "reason": "a report"}
 

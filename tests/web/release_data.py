@@ -14,11 +14,11 @@ import httpx
 import numpy as np
 from fastapi import FastAPI
 
-from discreet.web.datasets import dataset as datasets
-from discreet.web.jobs import job as jobs
+from discreet.web.datasets import store as datasets
 from discreet.web.jobs import process, queue
+from discreet.web.jobs import store as jobs
 from discreet.web.jobs.work import work_of
-from discreet.web.releasing import plan as plans
+from discreet.web.releases import store as plans
 from tests.releases.world import rows_of
 from tests.web.client import Browser, signed_in
 from tests.web.samples import account_number

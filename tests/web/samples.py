@@ -20,16 +20,16 @@ from sqlalchemy import insert
 from discreet.linkage.project import Project, register_project
 from discreet.linkage.review.assignments import assign, bring_pairs
 from discreet.store.tables.releases import TRACE
-from discreet.web import accounts, four_eyes, links, tokens
-from discreet.web.datasets import dataset as datasets
+from discreet.web.accounts import accounts, one_time_links, second_approver, tokens
+from discreet.web.datasets import store as datasets
 from discreet.web.jobs import queue
-from discreet.web.jobs.job import Result
-from discreet.web.linkage import projects
-from discreet.web.linkage import work as works
+from discreet.web.jobs.store import Result
+from discreet.web.linkage import jobs as works
+from discreet.web.linkage import store as linkage_store
 from discreet.web.permissions import scopes_of
-from discreet.web.releasing import plan as plans
-from discreet.web.sensitivity import study as studies
-from discreet.web.sensitivity.typed import EXAMPLE, items_of
+from discreet.web.releases import store as plans
+from discreet.web.sensitivity import store as studies
+from discreet.web.sensitivity.view import EXAMPLE, items_of
 from tests.linkage.worlds import folder_of
 
 Maker = Callable[[FastAPI, str], dict[str, str]]
@@ -51,7 +51,7 @@ def _asset(app: FastAPI, owner: str) -> dict[str, str]:
 def _link(app: FastAPI, owner: str) -> dict[str, str]:
     site = app.state.site
     with site.store.writing() as connection:
-        return {"secret": links.make(connection, site.settings, account_number(app, owner))}
+        return {"secret": one_time_links.make(connection, site.settings, account_number(app, owner))}
 
 
 def _account(app: FastAPI, owner: str) -> dict[str, str]:
@@ -167,7 +167,7 @@ def make_plan(app: FastAPI, owner: str, *, state: str = "planned") -> tuple[int,
     }  # fmt: skip
     with site.store.writing() as connection:
         account = account_number(app, owner)
-        by = {"account": account, "now": site.stamp(), "entry": four_eyes.moment(connection)}
+        by = {"account": account, "now": site.stamp(), "entry": second_approver.moment(connection)}
         number = plans.add(connection, kind="new", content=content, **by)
         found = plans.find(connection, number)
         assert found is not None
@@ -224,7 +224,7 @@ def make_linkage(app: FastAPI, owner: str) -> Project:
     site, known = app.state.site, _linked.setdefault(app, {})
     if owner in known:
         with site.store.reading() as connection:
-            found = projects.find(connection, known[owner].id)
+            found = linkage_store.find(connection, known[owner].id)
         if found is not None and found.state == "open":
             return found
     name = f"link {secrets.token_hex(4)}"

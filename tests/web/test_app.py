@@ -9,10 +9,10 @@ from fastapi import FastAPI
 
 from discreet.errors import UsageError
 from discreet.web import Settings, create_app
-from discreet.web.app import refuse_undeclared
-from discreet.web.pages import about
+from discreet.web.dashboard import about
+from discreet.web.framework.app import refuse_undeclared
+from discreet.web.framework.route import Route, Undeclared
 from discreet.web.permissions import GRANTED, PERMISSIONS, ROLES
-from discreet.web.route import Route, Undeclared
 from discreet.web.routes import ROUTES
 
 GOOD = Route("GET", "/x", "ledger.read", about.about_page)

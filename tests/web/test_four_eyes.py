@@ -15,11 +15,11 @@ from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from discreet.web import Settings, create_app
+from tests.web.accounts.test_accounts import link_on
 from tests.web.client import BOTH_STORES, CHEAP, ORIGIN, PASSWORD, Browser, Clock, make_accounts, signed_in
 from tests.web.puppeteers import Asked, House
 from tests.web.release_data import approve, plan, seen_on, state_of, work_off
 from tests.web.samples import account_number
-from tests.web.test_accounts import link_on
 
 NEW = {"password": PASSWORD, "again": PASSWORD}
 LIMIT = {"database": "clinic", "name": "eve", "limit": "2.5", "action": "deny", "until": "", "reason": "a report"}

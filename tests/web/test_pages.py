@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from discreet.ledger import merkle
 from discreet.ledger.verifier import verify_export
-from discreet.web import recent
+from discreet.web.dashboard import activity
 from tests.web.client import Browser, Clock, make_accounts, signed_in
 from tests.web.samples import SAMPLES, make_linkage
 from tests.web.snapshot import entries
@@ -55,14 +55,14 @@ def test_rooms_are_counted_by_day_and_old_entries_left_out(app: FastAPI, clock: 
     disclose(app, clock)
     site = app.state.site
     with site.store.reading() as connection:
-        linkage, releases = sorted(recent.rooms(connection, clock()), key=lambda room: room.name)
+        linkage, releases = sorted(activity.rooms(connection, clock()), key=lambda room: room.name)
         assert (linkage.total, linkage.refused, releases.total) == (9, 1, 1)
         for moment in ("2026-05-04", "2026-05-07T12", "2099"):
             expected = sum(entry["time"] < moment for entry in entries(app))
-            assert recent.first_since(connection, moment) == expected
+            assert activity.first_since(connection, moment) == expected
     clock.wait(days=30)
     with site.store.reading() as connection:
-        assert recent.rooms(connection, clock()) == []
+        assert activity.rooms(connection, clock()) == []
 
 
 def test_verifying_is_remembered_and_grows_old(app: FastAPI, clock: Clock) -> None:

@@ -7,15 +7,15 @@ from typing import Any, cast
 import pytest
 from fastapi import FastAPI, Request
 
-from discreet.web import accounts, sessions, tokens
-from discreet.web.context import Context
+from discreet.web.accounts import accounts, sessions, tokens
+from discreet.web.framework.context import Context
+from discreet.web.framework.problems import Problem
+from discreet.web.framework.settings import Settings
 from discreet.web.issuing import issue
 from discreet.web.permissions import GRANTED
-from discreet.web.problems import Problem
-from discreet.web.settings import Settings
+from tests.web.accounts.test_accounts import link_on
 from tests.web.client import BOTH_STORES, PASSWORD, Browser, signed_in
 from tests.web.samples import account_number
-from tests.web.test_accounts import link_on
 from tests.web.test_matrix import make_token
 
 NEW = {"password": "another sentence for tests", "again": "another sentence for tests"}

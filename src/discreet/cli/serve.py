@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import socket
 
     from discreet.web import Settings
-    from discreet.web.site import Site
+    from discreet.web.framework.site import Site
 
 LOOPBACK = "127.0.0.1"
 
@@ -93,7 +93,7 @@ def command(
 
 
 def _refuse_with_demo(address: str | None, host: str, origin: str | None) -> None:
-    from discreet.web.settings import is_loopback
+    from discreet.web.framework.settings import is_loopback
 
     if address is not None:
         raise UsageError("The demonstration has a store of its own.", remedy="Leave out --store, or --demo.")
@@ -130,14 +130,14 @@ def _run(settings: Settings, ear: socket.socket, proxy: str | None) -> None:
 
 def _tell(site: Site) -> None:
     from discreet.demo import web
-    from discreet.web import links
+    from discreet.web.accounts import one_time_links
 
     console.say(f"Discreet runs at {site.settings.origin}  (store {site.store.address}; stop with Ctrl-C)")
     if site.settings.demo:
         console.say("Preparing people who do not exist; who can sign in follows in a moment.")
         for visitor in web.furnish(site):
             console.say(f"  sign in as {visitor.name:<10} password {visitor.password}")
-    elif link := links.first_link(site):
+    elif link := one_time_links.first_link(site):
         console.say("There is no account yet. This link makes the first one, a custodian's; it works once, for a day:")
         console.say(f"  {link}")
         console.say("For a second custodian, who can approve what the first one plans: discreet account add NAME")

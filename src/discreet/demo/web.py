@@ -42,24 +42,24 @@ from discreet.releases.tracing.leaks import trace_leak
 from discreet.sources import read
 from discreet.store.exposures import write
 from discreet.store.gateway_limits import PARTS
-from discreet.web import accounts
-from discreet.web.accounts import Act
-from discreet.web.context import Context
-from discreet.web.datasets import dataset as datasets
-from discreet.web.gateway import limiting
-from discreet.web.gateway.limiting import NewLimit
-from discreet.web.gateway.told import ANSWERED, subject_of
+from discreet.web.accounts import accounts
+from discreet.web.accounts.accounts import Act
+from discreet.web.datasets import store as datasets
+from discreet.web.framework.context import Context
+from discreet.web.framework.route import Route
+from discreet.web.framework.settings import Settings
+from discreet.web.framework.site import Site
+from discreet.web.gateway import limits
+from discreet.web.gateway.entry_view import ANSWERED, subject_of
+from discreet.web.gateway.limits import NewLimit
 from discreet.web.jobs import process, queue
-from discreet.web.jobs.job import Job
+from discreet.web.jobs.store import Job
 from discreet.web.jobs.work import work_of
 from discreet.web.permissions import GRANTED, ROLES
-from discreet.web.releasing import deciding, parcels, tracing
+from discreet.web.releases import decisions, delivery, tracing
 from discreet.web.releasing.content import NewPlan
-from discreet.web.route import Route
-from discreet.web.sensitivity import study as studies
-from discreet.web.sensitivity.typed import EXAMPLE, items_of
-from discreet.web.settings import Settings
-from discreet.web.site import Site
+from discreet.web.sensitivity import store as studies
+from discreet.web.sensitivity.view import EXAMPLE, items_of
 
 # The data of the demonstration: a hospital's extract of generated people, the register they are in, an assessment.
 PEOPLE = 300_000
@@ -282,7 +282,7 @@ def bring_gateway(site: Site) -> None:
     wanted = NewLimit(
         database="clinic", name=ANALYST, limit="3", action="subset", until=until.isoformat(), reason=reason
     )
-    limiting.propose(context, wanted)
+    limits.propose(context, wanted)
 
 
 # The demonstration has a linkage project waiting: two extracts of generated people, and pairs that only people can decide.
@@ -322,12 +322,12 @@ def bring_releases(site: Site) -> None:
     number = _planned(first, "spring-2026", SPRING)
     if number is None:
         return
-    plan = deciding.found(second, number)
-    deciding.approve(second, plan, seen=plan.seen)
-    deciding.make(first, deciding.found(first, number))
+    plan = decisions.found(second, number)
+    decisions.approve(second, plan, seen=plan.seen)
+    decisions.make(first, decisions.found(first, number))
     work_off(site)
     kept = Registry(site.ledger).find("spring-2026")
-    if kept is not None and deciding.found(first, number).state == "made":
+    if kept is not None and decisions.found(first, number).state == "made":
         _handed_over_and_leaked(first, kept)
     _planned(second, "autumn-2026", AUTUMN)
 
@@ -350,17 +350,17 @@ def _planned(context: Context, name: str, recipients: tuple[str, ...]) -> int | 
         wanted: dict[str, Any] = {"name": name, "dataset": numbers[DATA], "population": numbers[REGISTER], "k": k}
         wanted |= {"recipients": list(recipients), "format": "csv", "counts_only": True, "agreement": AGREEMENT}
         wanted |= {"population_source": "Register of a state that does not exist", "population_licence": "generated"}
-        number = deciding.begin(context, NewPlan(**wanted, sign_off="DPO-2026-17"))
+        number = decisions.begin(context, NewPlan(**wanted, sign_off="DPO-2026-17"))
         work_off(context.site)
-        if deciding.found(context, number).ready:
+        if decisions.found(context, number).ready:
             return number
-        deciding.withdraw(context, deciding.found(context, number))
+        decisions.withdraw(context, decisions.found(context, number))
     return None
 
 
 def _handed_over_and_leaked(context: Context, kept: Kept) -> None:
     for recipient in SPRING[:2]:
-        path = parcels.hand_over(context, kept, recipient)
+        path = delivery.hand_over(context, kept, recipient)
         if recipient == LEAKER:
             leaked = path.read_bytes()
     opened = Opened(kept, Registry(context.site.ledger).open(kept))

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from discreet.web.app import create_app
-    from discreet.web.settings import Settings
+    from discreet.web.framework.app import create_app
+    from discreet.web.framework.settings import Settings
 
 __all__ = ["Settings", "create_app"]
 
-_PLACES = {"Settings": "discreet.web.settings", "create_app": "discreet.web.app"}
+_PLACES = {"Settings": "discreet.web.framework.settings", "create_app": "discreet.web.framework.app"}
 _NEEDED = ("argon2", "fastapi", "jinja2", "python_multipart", "uvicorn")
 
 

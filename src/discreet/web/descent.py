@@ -17,8 +17,8 @@ from sqlalchemy import Connection, literal, select
 from discreet.ledger import Entry
 from discreet.store.tables.ledger import ENTRY
 from discreet.store.tables.web import ACCOUNT
-from discreet.web.accounts import Act
-from discreet.web.entries import entry_of
+from discreet.web.accounts.accounts import Act
+from discreet.web.ledger.store import entry_of
 
 HARMLESS = frozenset({Act.SIGNED_OUT, Act.PASSWORD_CHANGED, Act.TOKEN_MADE, Act.TOKEN_REVOKED})
 """Acts that put an account into nobody's hands and leave it as it was; what is not known to be harmless counts."""

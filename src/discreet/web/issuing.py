@@ -6,11 +6,11 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from discreet.web import sessions, tokens
-from discreet.web.accounts import Act
-from discreet.web.context import Context
-from discreet.web.problems import Problem
-from discreet.web.tokens import Token
+from discreet.web.accounts import sessions, tokens
+from discreet.web.accounts.accounts import Act
+from discreet.web.accounts.tokens import Token
+from discreet.web.framework.context import Context
+from discreet.web.framework.problems import Problem
 
 
 def issue(context: Context, *, name: str, scopes: tuple[str, ...], life: timedelta) -> tuple[Token, str]:

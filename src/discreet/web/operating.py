@@ -13,9 +13,9 @@ from sqlalchemy import Connection
 from discreet.errors import UsageError
 from discreet.ledger import Ledger
 from discreet.ledger.entry import timestamp
-from discreet.web import accounts, links
-from discreet.web.accounts import Act
-from discreet.web.settings import Settings
+from discreet.web.accounts import accounts, one_time_links
+from discreet.web.accounts.accounts import Act
+from discreet.web.framework.settings import Settings
 
 
 def add(ledger: Ledger, settings: Settings, *, name: str, role: str, actor: str) -> str:
@@ -31,10 +31,10 @@ def add(ledger: Ledger, settings: Settings, *, name: str, role: str, actor: str)
                 remedy="Choose another name; or give this one a new link with: discreet account link NAME",
             )
         number = accounts.add(connection, name=name, role=role, now=timestamp(settings.clock()))
-        made.append(links.make(connection, settings, number))
+        made.append(one_time_links.make(connection, settings, number))
 
     _record(ledger, Act.OPERATOR_INVITED, name, role, actor, along)
-    return links.address(settings, made[-1])
+    return one_time_links.address(settings, made[-1])
 
 
 def new_link(ledger: Ledger, settings: Settings, *, name: str, actor: str) -> str:
@@ -49,10 +49,10 @@ def new_link(ledger: Ledger, settings: Settings, *, name: str, actor: str) -> st
     number, role = found[0].id, found[0].role
 
     def along(connection: Connection) -> None:
-        made.append(links.make(connection, settings, number))
+        made.append(one_time_links.make(connection, settings, number))
 
     _record(ledger, Act.OPERATOR_LINKED, name, role, actor, along)
-    return links.address(settings, made[-1])
+    return one_time_links.address(settings, made[-1])
 
 
 def _record(ledger: Ledger, act: Act, name: str, role: str, actor: str, along: Callable[[Connection], object]) -> None:

@@ -23,7 +23,7 @@ from discreet.ledger.entry import timestamp
 from discreet.misuse import Exposure, Sensitivity
 from discreet.store import Store, gateway_limits
 from discreet.store.gateway_limits import PARTS, Agreed
-from discreet.web import accounts
+from discreet.web.accounts import accounts
 from tests.gateway.governed import Guarding, connected, policy
 from tests.gateway.running import wait_for
 

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 from discreet.people import write_demo
 from discreet.web import Settings
-from discreet.web.jobs import job as jobs
+from discreet.web.jobs import store as jobs
 from discreet.web.jobs.foreman import Foreman
 from tests.web.client import MOSTLY_SQLITE, Browser, signed_in
 from tests.web.jobs.working import enqueue, look, until

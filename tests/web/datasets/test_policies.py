@@ -9,10 +9,10 @@ from fastapi import FastAPI
 
 from discreet.errors import PolicyError
 from discreet.policy import Policy
-from discreet.web.datasets import dataset as datasets
 from discreet.web.datasets import policies
-from discreet.web.datasets.dataset import Dataset
-from discreet.web.jobs import job as jobs
+from discreet.web.datasets import store as datasets
+from discreet.web.datasets.store import Dataset
+from discreet.web.jobs import store as jobs
 from tests.web.client import signed_in
 from tests.web.samples import POLICY, make_dataset
 from tests.web.snapshot import entries

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
+from tests.web.accounts.test_accounts import link_on
 from tests.web.client import PASSWORD, Browser, Clock, make_accounts, signed_in
 from tests.web.gateway_data import answered, not_run, proposed, refused, somebody
-from tests.web.test_accounts import link_on
 from tests.web.test_matrix import make_token
 
 WANTED = {

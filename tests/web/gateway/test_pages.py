@@ -12,8 +12,8 @@ from sqlalchemy import insert
 
 from discreet.store.tables.gateway import DAY, USER, WATCHED
 from discreet.web.gateway import users
-from discreet.web.gateway.following import follow
 from discreet.web.gateway.incidents import incidents
+from discreet.web.gateway.totals import follow
 from tests.web.client import BOTH_STORES, Clock, signed_in
 from tests.web.gateway_data import MILLION, answered, not_run, proposed, refused, repeated, somebody, started
 

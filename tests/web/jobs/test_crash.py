@@ -11,7 +11,7 @@ from sqlalchemy import update
 
 from discreet.ledger import Ledger
 from discreet.store.tables.datasets import JOB
-from discreet.web.jobs import job as jobs
+from discreet.web.jobs import store as jobs
 from tests.swift import REAL
 from tests.web.client import MOSTLY_SQLITE
 from tests.web.jobs.visiting import Visitor, all_done, assert_once, expire, job_processes, states

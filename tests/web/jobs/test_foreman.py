@@ -15,8 +15,9 @@ from sqlalchemy import update
 
 from discreet.store.tables.datasets import JOB
 from discreet.web import Settings, create_app
-from discreet.web.jobs import asking, queue
-from discreet.web.jobs import job as jobs
+from discreet.web.jobs import queue
+from discreet.web.jobs import requests as job_requests
+from discreet.web.jobs import store as jobs
 from discreet.web.jobs.foreman import Foreman
 from tests.web.client import MOSTLY_SQLITE, signed_in
 from tests.web.jobs.working import alive, enqueue, freeze, kill, look, made, thaw, until, work
@@ -150,7 +151,7 @@ def test_bad_data_fail_in_words_without_a_value(app: FastAPI, foreman: Foreman) 
     number = enqueue(app)
     dataset = look(app, number).dataset
     with app.state.site.store.reading() as connection:
-        from discreet.web.datasets import dataset as datasets
+        from discreet.web.datasets import store as datasets
 
         one = datasets.find(connection, dataset)
     assert one is not None
@@ -208,7 +209,7 @@ def test_what_a_crash_left_behind_is_swept_out(app: FastAPI, foreman: Foreman) -
 
 
 def test_too_many_that_wait_are_refused(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "MOST_WAITING", 2)
+    monkeypatch.setattr(job_requests, "MOST_WAITING", 2)
     dataset = make_dataset(app, "custodian")
     browser = signed_in(app, "custodian")
     address = f"/api/v1/datasets/{dataset}/assess"

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from discreet.ledger import Ledger
 from discreet.store.tables.datasets import JOB, RESULT
 from discreet.store.tables.ledger import ENTRY
-from discreet.web.jobs import job as jobs
+from discreet.web.jobs import store as jobs
 from tests.web.client import PASSWORD
 from tests.web.jobs.working import alive, children
 from tests.web.running import Running

@@ -15,10 +15,10 @@ from sqlalchemy import func, select
 
 from discreet.store.tables.datasets import RESULT
 from discreet.store.tables.ledger import ENTRY
-from discreet.web.jobs import job as jobs
 from discreet.web.jobs import queue
+from discreet.web.jobs import store as jobs
 from discreet.web.jobs.foreman import Foreman
-from discreet.web.jobs.job import Job
+from discreet.web.jobs.store import Job
 from tests.web.samples import POLICY, account_number, make_dataset
 
 SECONDS = 90

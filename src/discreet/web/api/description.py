@@ -9,9 +9,9 @@ from fastapi.openapi.utils import get_openapi
 from starlette.responses import JSONResponse, Response
 
 from discreet import __version__
-from discreet.web.context import Here
+from discreet.web.framework.context import Here
+from discreet.web.framework.problems import not_found
 from discreet.web.permissions import PERMISSIONS
-from discreet.web.problems import not_found
 
 ABOUT = (
     "Send `Authorization: Bearer TOKEN`. Every operation names the permission that its token needs (`x-permission`)."

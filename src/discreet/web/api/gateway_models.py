@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from discreet.store.gateway_limits import Action
-from discreet.web.api.models import Strict
-from discreet.web.gateway.limiting import LONGEST_REASON
+from discreet.web.framework.models import Strict
+from discreet.web.gateway.limits import LONGEST_REASON
 
 
 class UserModel(Strict):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.web.api.models import Me
-from discreet.web.context import Here
+from discreet.web.framework.context import Here
+from discreet.web.framework.models import Me
 
 
 def me(context: Here) -> Me:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from discreet.web.api.models import Strict
-from discreet.web.releasing.desk import CopyState
+from discreet.web.framework.models import Strict
+from discreet.web.releases.view import CopyState
 
 PlanState = Literal["planned", "approved", "rejected", "withdrawn", "making", "made"]
 

@@ -1,1 +1,1 @@
-"""Data sets: tables of people that custodians brought here, their policies, and where they are."""
+"""Data sets: tables, their policies and files."""

@@ -11,8 +11,8 @@ from urllib.parse import quote, urlencode
 
 from discreet.errors import DiscreetError
 from discreet.sources.postgres.engine import SCHEMES, address, driver
-from discreet.web.datasets.inspecting import ENDINGS
-from discreet.web.problems import Problem
+from discreet.web.datasets.inspection import ENDINGS
+from discreet.web.framework.problems import Problem
 
 MOST_LISTED = 300
 MOST_SEEN = 20_000

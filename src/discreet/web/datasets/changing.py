@@ -6,11 +6,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from discreet.web.context import Context
-from discreet.web.datasets import dataset as datasets
 from discreet.web.datasets import policies
-from discreet.web.datasets.dataset import Dataset
-from discreet.web.problems import Problem, not_found
+from discreet.web.datasets import store as datasets
+from discreet.web.datasets.store import Dataset
+from discreet.web.framework.context import Context
+from discreet.web.framework.problems import Problem, not_found
 
 LONGEST_POLICY = 60_000
 

@@ -16,8 +16,8 @@ from discreet.policy import Policy
 from discreet.policy.diagnostics import line_of
 from discreet.policy.draft import value
 from discreet.store import Store
-from discreet.web.datasets.dataset import Dataset, hierarchies
-from discreet.web.problems import Problem
+from discreet.web.datasets.store import Dataset, hierarchies
+from discreet.web.framework.problems import Problem
 
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}\.(csv|txt)")
 LARGEST_HIERARCHY = 4 * 1024 * 1024

@@ -10,9 +10,9 @@ from discreet.report.charts.axes import Axes, Line, Scale, line_chart, linear
 from discreet.report.toolkit.page import Figure, Table
 from discreet.report.toolkit.words import MONTHS, plural
 from discreet.store.gateway_limits import PARTS
-from discreet.web.gateway.told import Told, limit_words, outcome_words, points
+from discreet.web.framework.format import moment, short_moment
+from discreet.web.gateway.entry_view import Told, limit_words, outcome_words, points
 from discreet.web.gateway.users import User
-from discreet.web.words import moment, short_moment
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 STEPS = (MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, DAY, 2 * DAY, 5 * DAY, 10 * DAY, 30 * DAY, 90 * DAY)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from discreet.report.toolkit.words import plural
 from discreet.store import gateway_limits
-from discreet.web.gateway.told import Told, agreed_number, limit_words, points, reason_words, rule_words
+from discreet.web.gateway.entry_view import Told, agreed_number, limit_words, points, reason_words, rule_words
 
 
 @dataclass(frozen=True)

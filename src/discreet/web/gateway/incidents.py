@@ -21,7 +21,7 @@ from discreet.report.toolkit.words import plural
 from discreet.store.gateway_limits import PARTS
 from discreet.store.tables.gateway import READ
 from discreet.web.gateway import users
-from discreet.web.gateway.told import points
+from discreet.web.gateway.entry_view import points
 from discreet.web.gateway.users import Day
 
 FRAME = 30

@@ -10,9 +10,9 @@ from sqlalchemy import Connection, Select, select
 
 from discreet.store.tables.gateway import REFUSAL, USER
 from discreet.store.tables.ledger import ENTRY
-from discreet.web import entries
-from discreet.web.gateway.told import ANSWERED, Told, subject_of, told_of
+from discreet.web.gateway.entry_view import ANSWERED, Told, subject_of, told_of
 from discreet.web.gateway.users import User
+from discreet.web.ledger import store as ledger_store
 
 PAGE = 50
 LONGEST_REFERENCE = 15
@@ -58,7 +58,7 @@ def newest(
 
 
 def _refusal(row: Any) -> Refusal | None:
-    told = told_of(entries.entry_of(row.sequence, row.body))
+    told = told_of(ledger_store.entry_of(row.sequence, row.body))
     return None if told is None else Refusal(told, row.user)
 
 
@@ -77,7 +77,7 @@ def number_of(reference: str) -> int | None:
 def by_reference(connection: Connection, reference: str) -> Told | None:
     """What was refused, or would have been; None if the reference leads to no refusal."""
     number = number_of(reference)
-    entry = entries.find(connection, number) if number is not None else None
+    entry = ledger_store.find(connection, number) if number is not None else None
     told = told_of(entry) if entry is not None else None
     return told if told is not None and told.is_refusal else None
 
@@ -87,7 +87,7 @@ def history(connection: Connection, user: User, *, most: int) -> Sequence[Told]:
     mine = (ENTRY.c.subject == subject_of(user.database, user.name), ENTRY.c.event == ANSWERED)
     told = ENTRY.c.outcome.in_(("reserved", "refused", "done", "released"))
     wanted = select(ENTRY.c.sequence, ENTRY.c.body).where(*mine, told).order_by(ENTRY.c.sequence.desc()).limit(most)
-    read = [entries.entry_of(row.sequence, row.body) for row in connection.execute(wanted)]
+    read = [ledger_store.entry_of(row.sequence, row.body) for row in connection.execute(wanted)]
     taken_back = {one.budget.reservation for one in read if one.outcome == "released" and one.budget is not None}
     found = [told_of(one) for one in read if one.sequence not in taken_back]
     return [one for one in found if one is not None]

@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Connection, Row, Select, and_, case, cast, fu
 
 from discreet.store.gateway_limits import EVERYBODY
 from discreet.store.tables.gateway import DAY, LIMIT, USER, WATCHED
-from discreet.web.gateway.told import limit_words, points, rule_words, subject_of
+from discreet.web.gateway.entry_view import limit_words, points, rule_words, subject_of
 
 PAGE = 50
 NEARLY = 80

@@ -20,11 +20,11 @@ from discreet.errors import DiscreetError
 from discreet.store.tables.datasets import DATASET, JOB, RESULT
 from discreet.store.tables.linkage import WORK
 from discreet.store.tables.releases import PARCEL
+from discreet.web.framework.middleware import place_of
+from discreet.web.framework.site import Site
 from discreet.web.jobs import queue
 from discreet.web.jobs.queue import Taken
-from discreet.web.linkage.work import kept_files
-from discreet.web.middleware import place_of
-from discreet.web.site import Site
+from discreet.web.linkage.jobs import kept_files
 
 log = logging.getLogger("discreet.web")
 

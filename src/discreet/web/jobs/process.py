@@ -24,16 +24,16 @@ from discreet.errors import DiscreetError, StoreError
 from discreet.ledger import Ledger
 from discreet.policy import Policy
 from discreet.store.tables.datasets import JOB
-from discreet.web.datasets import dataset as datasets
 from discreet.web.datasets import policies
+from discreet.web.datasets import store as datasets
+from discreet.web.datasets.files import Places
 from discreet.web.datasets.folder import Folder
-from discreet.web.datasets.inspecting import renamed
-from discreet.web.datasets.opening import Places
+from discreet.web.datasets.inspection import renamed
+from discreet.web.framework.middleware import place_of
 from discreet.web.jobs import queue
-from discreet.web.jobs.job import Job, Result, find
+from discreet.web.jobs.store import Job, Result, find
 from discreet.web.jobs.task import Outcome, Task
 from discreet.web.jobs.work import work_of
-from discreet.web.middleware import place_of
 
 log = logging.getLogger("discreet.web")
 

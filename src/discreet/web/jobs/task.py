@@ -16,9 +16,9 @@ from discreet.ledger.entry import Detail
 from discreet.policy import Policy
 from discreet.report.toolkit.page import Part
 from discreet.sources import Table
-from discreet.web.datasets.dataset import Dataset
-from discreet.web.datasets.opening import Places
-from discreet.web.jobs.job import Job
+from discreet.web.datasets.files import Places
+from discreet.web.datasets.store import Dataset
+from discreet.web.jobs.store import Job
 
 Tell = Callable[[str, float | None], None]
 """Told where the work stands: in words, and as a share of the whole if that is known."""

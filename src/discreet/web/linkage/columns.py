@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.linkage import LinkageSpec
-from discreet.web.forms import Form
-from discreet.web.problems import Problem
+from discreet.web.framework.forms import Form
+from discreet.web.framework.problems import Problem
 
 USES = {
     "out": "leave it out",

@@ -25,15 +25,15 @@ from discreet.linkage.review import reveal
 from discreet.linkage.review.decisions import answers_of, labels_of
 from discreet.sources import Table, read
 from discreet.store.tables.linkage import PROJECT, WORK
-from discreet.web.datasets import dataset as datasets
+from discreet.web.datasets import store as datasets
+from discreet.web.datasets.files import Places
 from discreet.web.datasets.folder import Folder
-from discreet.web.datasets.inspecting import renamed
-from discreet.web.datasets.opening import Places
+from discreet.web.datasets.inspection import renamed
+from discreet.web.framework.middleware import place_of
 from discreet.web.jobs import queue
 from discreet.web.jobs.process import LOST, Pulse, main
-from discreet.web.linkage import work as works
-from discreet.web.linkage.work import Work
-from discreet.web.middleware import place_of
+from discreet.web.linkage import jobs as works
+from discreet.web.linkage.jobs import Work
 
 log = logging.getLogger("discreet.web")
 Tell = Callable[[str, float | None], None]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from discreet.web.context import Here
-from discreet.web.pages.dataset import frame
-from discreet.web.releasing import desk
-from discreet.web.releasing import plan as plans
+from discreet.web.datasets.dataset_page import frame
+from discreet.web.framework.context import Here
+from discreet.web.releases import store as plans
+from discreet.web.releases import view as release_view
 
 
 def releases_tab(context: Here) -> Response:
@@ -15,5 +15,5 @@ def releases_tab(context: Here) -> Response:
     with context.site.store.reading() as connection:
         around = frame(context, connection, "releases")
         names = dict.fromkeys(plan.release for plan in plans.everything(connection, dataset=context.loaded.id))
-        boards = [board for name in names if (board := desk.board(connection, name)) is not None]
-    return context.page("dataset_releases.html", boards=boards, steps=desk.STEPS, **around)
+        boards = [board for name in names if (board := release_view.board(connection, name)) is not None]
+    return context.page("dataset_releases.html", boards=boards, steps=release_view.STEPS, **around)

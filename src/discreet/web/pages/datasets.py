@@ -8,15 +8,16 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from discreet.web.context import Context, Here, go
-from discreet.web.datasets import bringing, dataset
+from discreet.web.datasets import ingest
+from discreet.web.datasets import store as dataset_store
 from discreet.web.datasets.allowed import files_below
-from discreet.web.datasets.dataset import Dataset
-from discreet.web.datasets.inspecting import ENCODINGS
-from discreet.web.jobs import job as jobs
-from discreet.web.jobs.job import Job
+from discreet.web.datasets.inspection import ENCODINGS
+from discreet.web.datasets.store import Dataset
+from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.problems import Problem, problem_of
+from discreet.web.jobs import store as jobs
 from discreet.web.jobs.queued import ACTIVE
-from discreet.web.problems import Problem, problem_of
+from discreet.web.jobs.store import Job
 from discreet.web.remarks import remark
 
 
@@ -33,7 +34,7 @@ class Listed:
 def datasets_page(context: Here, said: str = "") -> Response:
     """All data sets, each with its last assessment."""
     with context.site.store.reading() as connection:
-        listed = [_listed(connection, one) for one in dataset.everything(connection)]
+        listed = [_listed(connection, one) for one in dataset_store.everything(connection)]
     return context.page("datasets.html", listed=listed, said=remark(said))
 
 
@@ -89,15 +90,15 @@ def _bring(context: Context, kind: str) -> Response:
 
 def _brought(context: Context, kind: str) -> int:
     form = context.form
-    name = bringing.chosen_name(form.text("name", most=500))
+    name = ingest.chosen_name(form.text("name", most=500))
     if kind == "postgres":
         given, table = form.text("address", most=1_000), form.text("table", most=500)
         password = form.verbatim("password", most=1_000)
-        return bringing.bring_table(context, given, table=table, password=password, name=name)
+        return ingest.bring_table(context, given, table=table, password=password, name=name)
     encoding = form.choice("encoding", ENCODINGS)
     if kind == "path":
-        return bringing.bring_file(context, form.text("path", most=2_000), name=name, encoding=encoding)
-    return bringing.bring_upload(context, form.files.get("file"), name=name, encoding=encoding)
+        return ingest.bring_file(context, form.text("path", most=2_000), name=name, encoding=encoding)
+    return ingest.bring_upload(context, form.files.get("file"), name=name, encoding=encoding)
 
 
 def _form(context: Context, *, problem: Problem | None = None, kind: str = "") -> Response:

@@ -11,14 +11,14 @@ from starlette.responses import Response
 from discreet.report.toolkit.html import Markup
 from discreet.report.toolkit.page import Figure, figure
 from discreet.store import gateway_limits
-from discreet.web.context import Context, Here
+from discreet.web.framework.context import Context, Here
+from discreet.web.framework.route import Loads, numbered
 from discreet.web.gateway import chart, incidents, refusals, users
+from discreet.web.gateway.entry_view import Told, agreed_number, limit_words, outcome_words, reason_words
 from discreet.web.gateway.explaining import explained
-from discreet.web.gateway.following import follow
-from discreet.web.gateway.told import Told, agreed_number, limit_words, outcome_words, reason_words
+from discreet.web.gateway.totals import follow
 from discreet.web.gateway.users import User
 from discreet.web.remarks import remark
-from discreet.web.route import Loads, numbered
 
 NEWEST = 5
 """Refusals and incidents on the first page."""

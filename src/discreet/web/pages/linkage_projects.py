@@ -12,22 +12,22 @@ from discreet.linkage.progress import Progress, progress
 from discreet.linkage.project import INITIAL, Project
 from discreet.linkage.records.folder import ProjectFolder
 from discreet.linkage.review.decisions import disputes
-from discreet.web import accounts
-from discreet.web.accounts import Account
-from discreet.web.context import Context, Here
-from discreet.web.linkage import projects
-from discreet.web.linkage import work as works
-from discreet.web.linkage.shown import ShownMeter, label_of, written
-from discreet.web.problems import Problem, problem_of
+from discreet.web.accounts import accounts
+from discreet.web.accounts.accounts import Account
+from discreet.web.framework.context import Context, Here
+from discreet.web.framework.problems import Problem, problem_of
+from discreet.web.framework.route import Loads, numbered
+from discreet.web.linkage import jobs as works
+from discreet.web.linkage import store as linkage_store
+from discreet.web.linkage.pair_view import ShownMeter, label_of, written
 from discreet.web.remarks import remark
-from discreet.web.route import Loads, numbered
 
 ENOUGH_LABELS = 20
 
 
 def _find(context: Context, path: dict[str, str]) -> Project | None:
     with context.site.store.reading() as connection:
-        return projects.find(connection, numbered(path["number"]))
+        return linkage_store.find(connection, numbered(path["number"]))
 
 
 PROJECT = Loads("linkage project", find=_find, may=lambda context, project: context.may(context.route.permission))
@@ -38,8 +38,8 @@ def linkage_page(context: Here, said: str = "") -> Response:
     """What waits for one's own eyes, and, for managers, all projects."""
     manages = context.may("linkage.manage")
     with context.site.store.reading() as connection:
-        tasks = projects.tasks_of(connection, context.owner.name) if context.may("linkage.review") else []
-        every = projects.everything(connection) if manages else []
+        tasks = linkage_store.tasks_of(connection, context.owner.name) if context.may("linkage.review") else []
+        every = linkage_store.everything(connection) if manages else []
         making = works.unfinished(connection) if manages else []
     listed = [progress(context.site.ledger, one) for one in every]
     shown: dict[str, Any] = {"tasks": tasks, "listed": listed, "making": making}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from discreet.web import accounts, limits, passwords
-from discreet.web.accounts import Act
-from discreet.web.context import Context, Here, go
-from discreet.web.pages.sign_in import begin_session
+from discreet.web.accounts import accounts, passwords
+from discreet.web.accounts.accounts import Act
+from discreet.web.accounts.sign_in import begin_session
+from discreet.web.framework import rate_limits
+from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.problems import Problem
 from discreet.web.permissions import GRANTED, PERMISSIONS, ROLES
-from discreet.web.problems import Problem
 from discreet.web.remarks import remark
 
 
@@ -25,9 +26,9 @@ def change_password(context: Here) -> Response:
     password, again = (context.form.verbatim(field, most=1_000) for field in ("password", "again"))
     if wrong := passwords.complaint(password, again, name=account.name):
         return _page(context, problem=Problem(422, wrong, remedy="Correct it and send the form again."))
-    allowances = limits.sign_in_allowances(site, account.name, context.address)
+    allowances = rate_limits.sign_in_allowances(site, account.name, context.address)
     try:
-        limits.take(site, allowances)
+        rate_limits.take(site, allowances)
     except Problem as too_many:
         return _page(context, problem=too_many)
     with site.store.reading() as connection:
@@ -35,7 +36,7 @@ def change_password(context: Here) -> Response:
     if found is None or not site.hasher.fits(old, found[1]):
         problem = Problem(403, "The old password is not right.", remedy="Try again.", title="That did not work")
         return _page(context, problem=problem)
-    limits.forgive(site, allowances)
+    rate_limits.forgive(site, allowances)
     hashed = site.hasher.hash(password)
     context.act(
         "web.account",

@@ -6,14 +6,14 @@ from datetime import timedelta
 
 from starlette.responses import Response
 
-from discreet.web import tokens
-from discreet.web.context import Context, Here, go
+from discreet.web.accounts import tokens
+from discreet.web.accounts.tokens import Token
+from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.problems import Problem
+from discreet.web.framework.route import Loads, numbered
 from discreet.web.issuing import issue, revoke_token
 from discreet.web.permissions import PERMISSIONS, scopes_of
-from discreet.web.problems import Problem
 from discreet.web.remarks import remark
-from discreet.web.route import Loads, numbered
-from discreet.web.tokens import Token
 
 DAYS = 90
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from discreet.misuse.elicitation import Interview
-from discreet.web.context import Context, Here, go
-from discreet.web.problems import Problem
+from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.problems import Problem
+from discreet.web.framework.route import Loads, numbered
 from discreet.web.remarks import remark
-from discreet.web.route import Loads, numbered
-from discreet.web.sensitivity import study as studies
+from discreet.web.sensitivity import store as studies
 from discreet.web.sensitivity.panel import contradiction
 from discreet.web.sensitivity.questions import named, shown, value_of
-from discreet.web.sensitivity.study import Kept, Study
+from discreet.web.sensitivity.store import Kept, Study
 
 
 @dataclass(frozen=True)

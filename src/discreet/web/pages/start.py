@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from discreet.web.context import Here, go
-from discreet.web.guide import guide_of, put_away
+from discreet.web.accounts.onboarding import guide_of, put_away
+from discreet.web.framework.context import Here, go
 from discreet.web.remarks import remark
 
 

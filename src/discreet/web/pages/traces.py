@@ -7,14 +7,14 @@ from urllib.parse import quote
 from starlette.responses import HTMLResponse, Response
 
 from discreet.releases.tracing.result import ALPHA
-from discreet.web.context import Context, Here, go
-from discreet.web.pages.releases import release_again, sealed
-from discreet.web.problems import Problem, problem_of
-from discreet.web.releasing import tracing
-from discreet.web.releasing.tracing import Asked, Evidence
+from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.problems import Problem, problem_of
+from discreet.web.framework.route import Loads, numbered
+from discreet.web.releases import tracing
+from discreet.web.releases.pages import release_again, sealed
+from discreet.web.releases.tracing import Asked, Evidence
 from discreet.web.releasing.typed import renamed_in
 from discreet.web.remarks import remark
-from discreet.web.route import Loads, numbered
 
 ALPHAS = ("0.001", "0.01", "0.0001")
 

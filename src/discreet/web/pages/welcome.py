@@ -5,20 +5,20 @@ from __future__ import annotations
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from discreet.web import accounts, links, passwords
-from discreet.web.accounts import Act
-from discreet.web.context import Context, Here, go
-from discreet.web.links import Link
-from discreet.web.pages.sign_in import begin_session
-from discreet.web.problems import Problem
-from discreet.web.route import Loads
+from discreet.web.accounts import accounts, one_time_links, passwords
+from discreet.web.accounts.accounts import Act
+from discreet.web.accounts.one_time_links import Link
+from discreet.web.accounts.sign_in import begin_session
+from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.problems import Problem
+from discreet.web.framework.route import Loads
 
 
 def _find(context: Context, path: dict[str, str]) -> Link | None:
     with context.site.store.reading() as connection:
-        found = links.find(connection, context.site, path["secret"])
+        found = one_time_links.find(connection, context.site, path["secret"])
     if found is None:
-        raise links.gone()
+        raise one_time_links.gone()
     return found
 
 
@@ -60,18 +60,18 @@ def _signed_in(context: Context, name: str) -> Response:
     with context.site.store.reading() as connection:
         found = accounts.by_name(connection, name)
     if found is None:
-        raise links.gone()
+        raise one_time_links.gone()
     return begin_session(context, found[0].id, go("/", said="welcome"))
 
 
 def _take_up(connection: Connection, context: Context, link: Link, name: str, hashed: str) -> None:
     site = context.site
-    links.use(connection, site, link)
+    one_time_links.use(connection, site, link)
     if link.account is not None:
         accounts.set_password(connection, link.account.id, hashed, now=site.stamp())
         return
     if accounts.exist(connection):
-        raise links.gone()
+        raise one_time_links.gone()
     accounts.add(connection, name=name, role="custodian", now=site.stamp(), password=hashed)
 
 

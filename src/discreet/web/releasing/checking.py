@@ -6,8 +6,8 @@ from discreet.errors import Refused
 from discreet.releases.manifest.manifest import fingerprint
 from discreet.sources import Table
 from discreet.web.jobs.task import Task
-from discreet.web.releasing import plan as plans
-from discreet.web.releasing.plan import Plan
+from discreet.web.releases import store as plans
+from discreet.web.releases.store import Plan
 
 
 def current(task: Task) -> Plan:

@@ -11,12 +11,12 @@ from pydantic import Field
 from discreet.errors import DiscreetError
 from discreet.releases.marks.codebook import Law
 from discreet.releases.preconditions import AGREEMENT, Gates, check_names
-from discreet.web.api.models import Strict
-from discreet.web.context import Context
-from discreet.web.datasets import dataset as datasets
 from discreet.web.datasets import policies
-from discreet.web.datasets.dataset import Dataset
-from discreet.web.problems import Problem
+from discreet.web.datasets import store as datasets
+from discreet.web.datasets.store import Dataset
+from discreet.web.framework.context import Context
+from discreet.web.framework.models import Strict
+from discreet.web.framework.problems import Problem
 
 MOST_RECIPIENTS = 500
 LONGEST_AGREEMENT = 20_000

@@ -7,9 +7,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from discreet.releases.preconditions import AGREEMENT
-from discreet.web.datasets.dataset import Dataset
-from discreet.web.forms import Form
-from discreet.web.problems import Problem
+from discreet.web.datasets.store import Dataset
+from discreet.web.framework.forms import Form
+from discreet.web.framework.problems import Problem
 from discreet.web.releasing.content import LONGEST_AGREEMENT, NewPlan
 
 LAWS = (

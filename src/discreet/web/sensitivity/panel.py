@@ -12,8 +12,8 @@ from discreet.misuse import Sensitivity
 from discreet.misuse.elicitation import Panel, combine, sections, toml
 from discreet.misuse.elicitation.comparisons import TOLERABLE
 from discreet.report.toolkit.words import plural
-from discreet.web.problems import Problem
-from discreet.web.sensitivity.study import Kept
+from discreet.web.framework.problems import Problem
+from discreet.web.sensitivity.store import Kept
 
 CLOSE = 0.6
 """From which tau on experts mostly agree about the order."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.misuse.elicitation import Compare, Interview, Question
-from discreet.web.problems import Problem
+from discreet.web.framework.problems import Problem
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from discreet.releases.power import claims_until_traced, coalition_supported, ma
 from discreet.releases.preflight import Preflight
 from discreet.sources import Table
 from discreet.web.jobs.task import Outcome, Task
-from discreet.web.releasing import plan as plans
+from discreet.web.releases import store as plans
 from discreet.web.releasing.checking import current
 
 PEOPLE = ("levels", "k", "requirements", "published", "records", "released", "suppressed", "classes", "population")

@@ -15,7 +15,7 @@ from discreet.report.project import ProjectFile, Story, project_page
 from discreet.report.project.ledger_facts import disclosed_in
 from discreet.report.project.measurement import Measured, measure_tables
 from discreet.report.project.report import project_parts
-from discreet.web.jobs import job as jobs
+from discreet.web.jobs import store as jobs
 from discreet.web.jobs.task import Outcome, Task
 from discreet.web.jobs.work.assess import facts
 

@@ -20,10 +20,10 @@ from discreet.releases.preconditions import Gates
 from discreet.sources import Table
 from discreet.web.jobs.task import Outcome, Task
 from discreet.web.jobs.work.preflight import tables
-from discreet.web.releasing import parcels
-from discreet.web.releasing import plan as plans
+from discreet.web.releases import delivery
+from discreet.web.releases import store as plans
+from discreet.web.releases.delivery import Parcel
 from discreet.web.releasing.checking import approved, refuse_other_data
-from discreet.web.releasing.parcels import Parcel
 
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The moment that packed files carry: it tells nothing."""
@@ -42,7 +42,7 @@ def make_copies(task: Task) -> Outcome:
         now = timestamp(task.now())
         keep_shelved(connection, kept, copies, now=now)
         for one in packed:
-            parcels.keep(connection, one, plan=plan.id, now=now)
+            delivery.keep(connection, one, plan=plan.id, now=now)
         plans.move(connection, plan, "made", was=("making",))
 
     return Outcome(

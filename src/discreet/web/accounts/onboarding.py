@@ -1,0 +1,152 @@
+"""Getting started: the steps from the first account to a report that was read, each ticked off by what the store says.
+
+All that is kept is that somebody has put the steps away. Whether one is done follows from the data sets, the jobs and the
+ledger, so that nothing can be ticked that was not done, and a data set that is removed takes its ticks with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, select, update
+
+from discreet.store.tables.datasets import DATASET, JOB
+from discreet.store.tables.ledger import ENTRY
+from discreet.store.tables.web import ACCOUNT
+from discreet.web.accounts.accounts import Account
+from discreet.web.datasets.policies import rules
+from discreet.web.jobs.queued import ACTIVE
+
+LOOKED_AT = 50
+"""So many of the newest assessments are asked whether somebody has read their report."""
+ALONG = ("datasets", "jobs", "reports")
+"""Where the next step stands above the page, by the first word of the path."""
+BROUGHT = 2
+"""The step that brings a data set; up to there the pages themselves say what to do."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do: what, how, where, and whether it is done."""
+
+    name: str
+    words: str
+    link: str
+    path: str
+    done: bool
+
+
+@dataclass(frozen=True)
+class Guide:
+    """The steps in their order."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def done(self) -> int:
+        """How many are done."""
+        return sum(step.done for step in self.steps)
+
+    @property
+    def complete(self) -> bool:
+        """Are all done?"""
+        return self.done == len(self.steps)
+
+    @property
+    def following(self) -> Step | None:
+        """The first that is not."""
+        return next((step for step in self.steps if not step.done), None)
+
+    @property
+    def number(self) -> int:
+        """Which one that is, from 1 on."""
+        return next((place for place, step in enumerate(self.steps, start=1) if not step.done), len(self.steps))
+
+
+@dataclass(frozen=True)
+class Found:
+    """How far the data set has come that has come furthest."""
+
+    dataset: int | None = None
+    name: str = ""
+    confirmed: bool = False
+    measuring: bool = False
+    report: int | None = None
+    """The assessment whose report can be read."""
+    read: bool = False
+
+
+def guide_of(connection: Connection, account: Account) -> Guide:
+    """The steps of somebody who looks after data sets."""
+    found = _found(connection, account.name)
+    here = "/datasets/new" if found.dataset is None else f"/datasets/{found.dataset}"
+    name = found.name or "the data set"
+    return Guide(
+        (
+            Step("Make an account", f"You are {account.name}, a {account.role}.", "Your account", "/account", True),
+            Step(
+                "Bring a data set",
+                "A CSV or Parquet file with one row per person. Only custodians see it, and nothing leaves.",
+                "Add a data set",
+                "/datasets/new",
+                found.dataset is not None,
+            ),
+            Step(
+                "Say what the columns are",
+                f"Roles are suggested for {name}: what an adversary may know, what he would like to learn. "
+                "Correct them, then choose “Save the roles and measure the risk”.",
+                f"To the columns of {name}",
+                here,
+                found.confirmed,
+            ),
+            Step(
+                "Measure the risk",
+                "It is being measured now." if found.measuring else "How many people can be singled out, and by whom.",
+                f"To the risk of {name}",
+                here if found.dataset is None else f"{here}/risk",
+                found.report is not None,
+            ),
+            Step(
+                "Read the report",
+                "Findings in words, with the pictures that prove them. Print it, or download it as one file.",
+                "Read the report",
+                "/reports" if found.report is None else f"/reports/{found.report}",
+                found.read,
+            ),
+        )
+    )
+
+
+def _found(connection: Connection, reader: str) -> Found:
+    """Where an assessment is done, else where one was asked for, else where roles were saved, else the newest data set."""
+    assessed = connection.execute(_assessments("done").limit(LOOKED_AT)).all()
+    if assessed:
+        newest = assessed[0]
+        read = _has_read(connection, reader, [f"dataset:{row.dataset}/job:{row.id}" for row in assessed])
+        return Found(newest.dataset, newest.name, confirmed=True, report=newest.id, read=read)
+    asked = connection.execute(_assessments(*ACTIVE, "failed").limit(1)).first()
+    if asked is not None:
+        return Found(asked.dataset, asked.name, confirmed=True, measuring=asked.state in ACTIVE)
+    named = select(DATASET.c.id, DATASET.c.name, DATASET.c.policy)
+    last = connection.execute(named.order_by(DATASET.c.made.desc()).limit(1)).first()
+    if last is None:
+        return Found()
+    saved = select(ENTRY.c.sequence).where(ENTRY.c.subject == f"dataset:{last.id}", ENTRY.c.event == "web.policy")
+    measurable = any(role == "quasi" for role, _ in rules(last.policy).values())
+    return Found(last.id, last.name, confirmed=measurable and connection.execute(saved.limit(1)).first() is not None)
+
+
+def _assessments(*states: str) -> Select[Any]:
+    named = select(JOB.c.id, JOB.c.dataset, JOB.c.state, DATASET.c.name).join(DATASET, DATASET.c.id == JOB.c.dataset)
+    return named.where(JOB.c.kind == "assess", JOB.c.state.in_(states)).order_by(JOB.c.id.desc())
+
+
+def _has_read(connection: Connection, reader: str, subjects: list[str]) -> bool:
+    shown = (ENTRY.c.subject.in_(subjects), ENTRY.c.event == "web.shown", ENTRY.c.actor == reader)
+    return connection.execute(select(ENTRY.c.sequence).where(*shown).limit(1)).first() is not None
+
+
+def put_away(connection: Connection, account: int, now: str | None) -> None:
+    """Show the steps no longer (with the moment), or again (None)."""
+    connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account).values(guide_left=now))

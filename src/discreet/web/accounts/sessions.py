@@ -1,0 +1,94 @@
+"""Sessions: an opaque token in a cookie, its hash in the store, an end after idling and an end in any case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, delete, insert, or_, select, update
+from starlette.requests import Request
+from starlette.responses import Response
+
+from discreet.store.tables.web import ACCOUNT, SESSION
+from discreet.web import opaque
+from discreet.web.accounts.accounts import Account, account_of
+
+if TYPE_CHECKING:
+    from discreet.web.framework.site import Site
+
+COOKIE = "__Host-discreet"
+"""The prefix makes browsers refuse it from other hosts, other paths, and without Secure."""
+
+TOUCH = timedelta(seconds=10)
+"""How exactly the last use is written down: not with every picture of a page."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """Somebody who is signed in."""
+
+    hash: str
+    made: str
+
+
+def find(site: Site, token: str) -> tuple[Session, Account] | None:
+    """Whose session it is, unless it has ended or the account was closed. Being asked for counts as being used."""
+    oldest, idle = site.stamp(ago=site.settings.absolute), site.stamp(ago=site.settings.idle)
+    hashed = opaque.digest(token)
+    with site.store.reading() as connection:
+        row = connection.execute(
+            select(SESSION.c.made.label("begun"), SESSION.c.seen.label("used"), ACCOUNT)
+            .join(ACCOUNT, ACCOUNT.c.id == SESSION.c.account)
+            .where(
+                SESSION.c.hash == hashed, SESSION.c.made > oldest, SESSION.c.seen > idle, ACCOUNT.c.disabled.is_(False)
+            )
+        ).one_or_none()
+    if row is None:
+        return None
+    if row.used <= site.stamp(ago=TOUCH):
+        _touch(site, hashed)
+    return Session(hashed, row.begun), account_of(row)
+
+
+def _touch(site: Site, hashed: str) -> None:
+    now = site.stamp()
+    with site.store.writing() as connection:
+        connection.execute(update(SESSION).where(SESSION.c.hash == hashed, SESSION.c.seen < now).values(seen=now))
+
+
+def begin(connection: Connection, site: Site, account: int) -> str:
+    """A new session; gives its token. What has ended is swept out on the way."""
+    token, now = opaque.make(), site.stamp()
+    ended = or_(
+        SESSION.c.made <= site.stamp(ago=site.settings.absolute), SESSION.c.seen <= site.stamp(ago=site.settings.idle)
+    )
+    connection.execute(delete(SESSION).where(ended))
+    connection.execute(insert(SESSION).values(hash=opaque.digest(token), account=account, made=now, seen=now))
+    connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account).values(seen=now))
+    return token
+
+
+def is_open(connection: Connection, session: Session) -> bool:
+    """Has nobody ended it since it was found?"""
+    return connection.execute(select(SESSION.c.hash).where(SESSION.c.hash == session.hash)).scalar() is not None
+
+
+def end(connection: Connection, session: Session) -> None:
+    """Sign out."""
+    connection.execute(delete(SESSION).where(SESSION.c.hash == session.hash))
+
+
+def token_of(request: Request) -> str | None:
+    """The token that a browser sent."""
+    return request.cookies.get(COOKIE)
+
+
+def give(response: Response, token: str) -> None:
+    """Put the token into the browser."""
+    response.set_cookie(COOKIE, token, path="/", secure=True, httponly=True, samesite="lax")
+
+
+def take_back(response: Response) -> None:
+    """Have the browser forget it."""
+    response.delete_cookie(COOKIE, path="/", secure=True, httponly=True, samesite="lax")

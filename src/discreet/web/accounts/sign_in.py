@@ -1,0 +1,106 @@
+"""Signing in and out."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from starlette.responses import Response
+
+from discreet.web.accounts import accounts, sessions
+from discreet.web.framework import rate_limits
+from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.problems import Problem
+from discreet.web.remarks import remark
+
+REFUSED = "That name and password do not go together, or the account is closed."
+
+
+def sign_in_page(context: Here, next: str = "/", said: str = "") -> Response:  # noqa: A002 - the name in the address
+    """The form; whoever is signed in already goes on."""
+    if context.account is not None:
+        return go("/")
+    return _form(context, wanted=next, said=remark(said))
+
+
+def sign_in(context: Here) -> Response:
+    """Check name and password; the answer and its time are the same for whoever does not exist."""
+    name = context.form.text("name", most=200).lower()
+    password = context.form.verbatim("password", most=1_000)
+    wanted = context.form.text("next", most=500)
+    allowances = rate_limits.sign_in_allowances(context.site, name, context.address)
+    try:
+        rate_limits.take(context.site, allowances)
+    except Problem as too_many:
+        return _form(context, wanted=wanted, name=name, problem=too_many)
+    number = _checked(context, name, password)
+    if number is None:
+        remedy = "Try again. A custodian can give you a link to set a new password."
+        problem = Problem(403, REFUSED, remedy=remedy, title="That did not work")
+        return _form(context, wanted=wanted, name=name, problem=problem)
+    rate_limits.forgive(context.site, allowances)
+    return begin_session(context, number, go(safe_path(context, wanted)))
+
+
+def _checked(context: Context, name: str, password: str) -> int | None:
+    """The number of the account if the password fits and the account is open."""
+    with context.site.store.reading() as connection:
+        found = accounts.by_name(connection, name)
+    account, stored = found if found is not None else (None, None)
+    fits = context.site.hasher.fits(password, stored)
+    return account.id if fits and account is not None and not account.disabled else None
+
+
+def begin_session(context: Context, account: int, response: Response) -> Response:
+    """A new session with a new token; the one that the browser had ends."""
+    with context.site.store.writing() as connection:
+        if context.session is not None:
+            sessions.end(connection, context.session)
+        token = sessions.begin(connection, context.site, account)
+    sessions.give(response, token)
+    return response
+
+
+def sign_out(context: Here) -> Response:
+    """End the session."""
+    with context.site.store.writing() as connection:
+        if context.session is not None:
+            sessions.end(connection, context.session)
+    response = go("/sign-in", said="signed-out")
+    sessions.take_back(response)
+    return response
+
+
+def safe_path(context: Context, wanted: str) -> str:
+    """Where to go after signing in: a page of ours without parameters, or the dashboard."""
+    route = context.site.table.get(("GET", wanted))
+    if route is not None and route.kind == "page":
+        return wanted
+    known = any(_matches(served, context.request, wanted) for served in _pages(context))
+    return wanted if known else "/"
+
+
+def _pages(context: Context) -> list[object]:
+    routes = context.site.app.router.routes if context.site.app is not None else []
+    return [served for served in routes if getattr(getattr(served, "declared", None), "kind", "") == "page"]
+
+
+def _matches(served: object, request: Request, path: str) -> bool:
+    from starlette.routing import Match
+
+    match, _ = served.matches({**request.scope, "method": "GET", "path": path})  # type: ignore[attr-defined]
+    return bool(match == Match.FULL)
+
+
+def _form(context: Context, *, wanted: str, said: str = "", name: str = "", problem: Problem | None = None) -> Response:
+    with context.site.store.reading() as connection:
+        nobody = not accounts.exist(connection)
+    response = context.page(
+        "sign_in.html",
+        status=problem.status if problem else 200,
+        wanted=safe_path(context, wanted),
+        said=said,
+        name=name,
+        problem=problem,
+        nobody=nobody,
+    )
+    response.headers.update(problem.headers if problem else {})
+    return response

@@ -1,0 +1,140 @@
+"""Bringing data sets: a file that is sent, a file that is there, a table of a server. Pages and the API share this."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection
+from starlette.datastructures import UploadFile
+
+from discreet.sources import read
+from discreet.web.datasets import allowed, inspection, sealing, store
+from discreet.web.datasets.folder import unwritable
+from discreet.web.framework.context import Context
+from discreet.web.framework.problems import Problem
+from discreet.web.jobs import queue
+
+CHUNK = 1024 * 1024
+
+
+def bring_upload(context: Context, upload: UploadFile | None, *, name: str = "", encoding: str = "utf-8") -> int:
+    """Keep what was sent, if it is a table; gives the number of the data set."""
+    if upload is None or not upload.filename:
+        raise Problem(422, "No file was chosen.", remedy="Choose a .csv, .csv.gz or .parquet file and send it again.")
+    called = plain_name(upload.filename)
+    ending = inspection.ending_of(called)
+    path = context.site.places.folder.new("upload", ending)
+    try:
+        size, digest = keep(context, upload, path)
+        found = inspected(context, path, called, ending, encoding)
+        about = {"kind": "upload", "place": path.name, "size": size, "hash": digest}
+        more = {"encoding": None if ending == "parquet" else encoding}
+        return _bring(context, name, called, found.columns, {**about, **more})
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def bring_file(context: Context, given: str, *, name: str = "", encoding: str = "utf-8") -> int:
+    """Register a file where it is."""
+    path = allowed.allowed_file(given, context.site.settings.folders)
+    ending = inspection.ending_of(path.name)
+    found = inspected(context, path, path.name, ending, encoding)
+    about = {"kind": "path", "place": str(path), "size": path.stat().st_size, "hash": _hash(path)}
+    return _bring(
+        context,
+        name,
+        plain_name(path.name),
+        found.columns,
+        {**about, "encoding": None if ending == "parquet" else encoding},
+    )
+
+
+def bring_table(context: Context, given: str, *, table: str, password: str = "", name: str = "") -> int:
+    """Register a table of a PostgreSQL server; the password is kept encrypted and never shown again."""
+    settings = context.site.settings
+    found = allowed.server_table(given, table, password, settings.servers)
+    columns = read(found.url()).columns
+    inspection.refuse_columns(columns, table, settings)
+    secret = None if found.password is None else sealing.seal(context.site.ledger.keys, found.password)
+    return _bring(
+        context, name, plain_name(table), columns, {"kind": "postgres", "place": found.place, "secret": secret}
+    )
+
+
+def keep(context: Context, upload: UploadFile, path: Path) -> tuple[int, str]:
+    """Copy it into our folder, byte by byte accounted for, and onto the disk."""
+    size, digest = 0, hashlib.sha256()
+    with context.site.places.folder.create(path) as file:
+        try:
+            while piece := upload.file.read(CHUNK):
+                size += len(piece)
+                digest.update(piece)
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError as error:
+            raise unwritable(error) from None
+    return size, digest.hexdigest()
+
+
+def inspected(context: Context, path: Path, name: str, ending: str, encoding: str) -> inspection.Inspected:
+    """Its columns, if it is a table within the limits."""
+    try:
+        return inspection.inspect(path, name=name, ending=ending, settings=context.site.settings, encoding=encoding)
+    except OSError as error:
+        raise Problem(
+            422, f"{name} cannot be read ({type(error).__name__}).", remedy="Is it complete, and may it be read?"
+        ) from None
+
+
+def _hash(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(CHUNK):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _bring(context: Context, name: str, called: str, columns: tuple[str, ...], about: dict[str, Any]) -> int:
+    """The data set, the entry about it, and the first look at its columns: all, or nothing."""
+    site, number = context.site, store.new_number()
+    with site.store.reading() as connection:
+        chosen = name or store.free_name(connection, called)
+
+    def along(connection: Connection) -> None:
+        account = context.owner.id
+        store.add(connection, number, name=chosen, columns=columns, account=account, now=site.stamp(), **about)
+        queue.enqueue(connection, kind="profile", dataset=number, account=account, asked={})
+
+    facts = {"kind": about["kind"], "bytes": about.get("size"), "sha256": about.get("hash"), "columns": len(columns)}
+    context.act("web.dataset", f"dataset:{number}", along=along, act="registered", name=chosen, **facts)
+    if site.foreman is not None:
+        site.foreman.wake()
+    return number
+
+
+def plain_name(given: str) -> str:
+    """The last part of a path, without what cannot be printed.
+
+    >>> plain_name("C:\\\\data\\\\people.csv"), plain_name("../../etc/passwd.csv")
+    ('people.csv', 'passwd.csv')
+    """
+    last = given.replace("\\", "/").rpartition("/")[2]
+    clean = "".join(letter for letter in last if letter.isprintable()).strip()
+    keep = store.LONGEST_NAME
+    return clean if len(clean) <= keep else clean[: keep - 20] + clean[-20:]
+
+
+def chosen_name(given: str) -> str:
+    """A name that somebody typed."""
+    if len(given) > store.LONGEST_NAME or not given.isprintable():
+        raise Problem(
+            422,
+            f"A name is one line of at most {store.LONGEST_NAME} characters.",
+            remedy="Choose a shorter one, or leave it out.",
+        )
+    return given.strip()

@@ -1,0 +1,1 @@
+"""Framework of the application: routes, guard, context, rendering."""

@@ -1,0 +1,118 @@
+"""What a handler is given: who asks, what they may, what they sent, and the only ways to act and to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import Depends, Request
+from sqlalchemy import Connection
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from discreet.ledger import Receipt
+from discreet.ledger.entry import Detail
+from discreet.web.accounts.accounts import Account
+from discreet.web.accounts.onboarding import ALONG, BROUGHT, Guide, guide_of
+from discreet.web.accounts.sessions import Session
+from discreet.web.accounts.tokens import Token
+from discreet.web.framework.forms import Form
+from discreet.web.framework.permissions import menu
+from discreet.web.framework.problems import Problem
+from discreet.web.framework.route import Route
+from discreet.web.framework.site import Site
+
+AT_THE_DOOR = ("/sign-in", "/welcome/{secret}")
+"""Pages that need no link to the sign-in page."""
+
+
+@dataclass
+class Context:
+    """One request."""
+
+    request: Request
+    site: Site
+    route: Route
+    account: Account | None = None
+    permissions: frozenset[str] = frozenset()
+    session: Session | None = None
+    token: Token | None = None
+    form: Form = field(default_factory=Form)
+    loaded: Any = None
+    """The object that the path names; its ownership is checked."""
+    stale: bool = False
+    """Did the browser send a session that has ended?"""
+
+    def may(self, permission: str) -> bool:
+        """Is this permitted?"""
+        return permission in self.permissions
+
+    @property
+    def owner(self) -> Account:
+        """The account, where the permission of the route makes sure that there is one."""
+        if self.account is None:
+            raise Problem(401, "This needs an account.", remedy="Sign in.")
+        return self.account
+
+    @property
+    def address(self) -> str:
+        """Where the request came from."""
+        return self.request.client.host if self.request.client else "unknown"
+
+    def act(
+        self,
+        event: str,
+        subject: str,
+        *,
+        along: Callable[[Connection], object] | None = None,
+        actor: str | None = None,
+        key: str | None = None,
+        **details: Detail,
+    ) -> Receipt:
+        """Write down what is done, and do it (`along`) in the same transaction: both happen, or neither."""
+        who = actor if actor is not None else self.owner.name
+        if self.token is not None:
+            details["token"] = self.token.id
+        return self.site.ledger.record(actor=who, event=event, subject=subject, key=key, along=along, details=details)
+
+    def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
+        """A page of ours."""
+        return HTMLResponse(self.site.templates.page(template, {**self._frame(), **values}), status_code=status)
+
+    def _frame(self) -> Mapping[str, Any]:
+        return {
+            "account": self.account,
+            "may": self.may,
+            "menu": menu(self.permissions, self.request.url.path),
+            "now": self.site.now(),
+            "demo": self.site.settings.demo,
+            "problem": None,
+            "at_the_door": self.route.path in AT_THE_DOOR,
+            "next_step": self._next_step(),
+            "path": self.request.url.path,
+        }
+
+    def _next_step(self) -> Guide | None:
+        """What stands above the pages that lead from a data set to its report, until that is read or the steps put away."""
+        along = self.route.path.split("/")[1] in ALONG and self.may("datasets.change")
+        if self.account is None or not self.account.guided or not along:
+            return None
+        with self.site.store.reading() as connection:
+            guide = guide_of(connection, self.account)
+        return None if guide.complete or guide.number <= BROUGHT else guide
+
+
+def go(path: str, *, said: str = "") -> Response:
+    """To another page, after a POST; `said` names a remark that the page makes (see `remarks.py`)."""
+    return RedirectResponse(path + (f"?said={quote(said)}" if said else ""), status_code=303)
+
+
+def current(request: Request) -> Context:
+    """The context that the guard made."""
+    context: Context = request.state.context
+    return context
+
+
+Here = Annotated[Context, Depends(current)]
+"""How a handler asks for its context: `def page(context: Here) -> Response`."""

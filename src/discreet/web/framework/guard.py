@@ -1,0 +1,166 @@
+"""The door in front of every route: who is it, may they, did their own page send it, is it theirs? In this order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from discreet.web.accounts import sessions, tokens
+from discreet.web.framework.bodies import read_body
+from discreet.web.framework.context import Context
+from discreet.web.framework.middleware import CONTENT_POLICY, LIVE
+from discreet.web.framework.problems import Problem, not_allowed, not_found
+from discreet.web.framework.route import Route
+from discreet.web.permissions import ANYONE, GRANTED
+
+Answer = Callable[[Request], Coroutine[Any, Any, Response]]
+OTHER_SITES = ("cross-site", "same-site")
+"""What a browser says of a request that a page elsewhere caused (`Sec-Fetch-Site`)."""
+
+
+class GuardedRoute(APIRoute):
+    """A route of the table, as FastAPI serves it: nothing of the request is looked at before the guard has agreed."""
+
+    def __init__(self, declared: Route, **options: Any) -> None:
+        self.declared = declared
+        super().__init__(declared.path, declared.handler, methods=[declared.method], **options)
+
+    def get_route_handler(self) -> Answer:
+        """The handler behind the guard."""
+        answer = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            context = Context(request, request.app.state.site, self.declared)
+            request.state.context = context
+            await run_in_threadpool(enter, context)
+            try:
+                context.form = await read_body(context)
+                return _with_policy(await answer(request), self.declared)
+            finally:
+                await request.close()  # and with it the files of an upload
+
+        return guarded
+
+
+def _with_policy(response: Response, route: Route) -> Response:
+    if route.live:
+        response.headers["Content-Security-Policy"] = CONTENT_POLICY + LIVE
+    return response
+
+
+def enter(context: Context) -> None:
+    """Both steps in one thread: who may not come in learns nothing about what there is."""
+    admit(context)
+    load(context)
+
+
+def admit(context: Context) -> None:
+    """Who is it, may they, and did a page of ours send it?"""
+    identify(context)
+    stranger = context.account is None and context.route.permission != ANYONE
+    if stranger and context.route.kind == "api":
+        raise _please_sign_in(context)  # a program that forgot its token is told so first
+    if context.route.method == "POST" and context.token is None:
+        require_own_page(context)
+    if context.token is not None:
+        require_no_other_page(context)
+    if stranger:
+        raise _please_sign_in(context)
+    if context.route.permission != ANYONE and not context.may(context.route.permission):
+        raise not_allowed()
+    if context.route.records:
+        require_own_link(context)
+
+
+def identify(context: Context) -> None:
+    """By the token of a program at the API, else by the cookie of a session; a wrong token is not a matter of cookies."""
+    given = context.request.headers.get("authorization")
+    if given is not None and context.route.kind == "api":
+        _by_token(context, given)
+    elif (token := sessions.token_of(context.request)) is not None:
+        _by_session(context, token)
+
+
+def _by_token(context: Context, given: str) -> None:
+    kind, _, secret = given.partition(" ")
+    found = tokens.recognise(context.site, secret.strip()) if kind.lower() == "bearer" else None
+    if found is None:
+        raise Problem(
+            401,
+            "The token is unknown, has expired or was revoked.",
+            remedy="Send 'Authorization: Bearer TOKEN' with a token from the page Tokens.",
+            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
+        )
+    context.token, context.account = found
+    context.permissions = tokens.permissions(*found)
+
+
+def _by_session(context: Context, token: str) -> None:
+    found = sessions.find(context.site, token)
+    context.stale = found is None
+    if found is not None:
+        context.session, context.account = found
+        context.permissions = GRANTED[context.account.role]
+
+
+def require_own_page(context: Context) -> None:
+    """Against requests that other sites have a browser send (CSRF): the browser says where it comes from."""
+    headers = context.request.headers
+    site = headers.get("sec-fetch-site")
+    if site == "same-origin" or (site is None and headers.get("origin") in _own_origins(context)):
+        return
+    raise Problem(
+        403,
+        "This did not come from a page of this server.",
+        remedy="Open the page here and send it again. Programs send a token instead of a cookie.",
+    )
+
+
+def require_no_other_page(context: Context) -> None:
+    """A token is for programs; a page of somebody else has no business with it."""
+    if context.request.headers.get("sec-fetch-site") in OTHER_SITES:
+        raise Problem(403, "A page of another site sent this.", remedy="Use tokens in programs, not in pages.")
+
+
+def require_own_link(context: Context) -> None:
+    """A link on another site must not make the ledger say that a person looked at this; a link of ours may."""
+    if context.request.headers.get("sec-fetch-site") in OTHER_SITES:
+        raise Problem(
+            403,
+            "A link on another site led here, and who reads this page is written down.",
+            remedy="Open the page from here if you want to read it.",
+            title="Do you want to open this page?",
+            path=context.request.url.path,
+        )
+
+
+def _own_origins(context: Context) -> set[str]:
+    settings = context.site.settings
+    return {settings.origin, f"{settings.origin.partition(':')[0]}://{context.request.headers.get('host', '')}"}
+
+
+def load(context: Context) -> None:
+    """The object that the path names, if there is one and it is theirs; for all else the same answer."""
+    loads = context.route.loads
+    if loads is None:
+        return
+    try:
+        found = loads.find(context, context.request.path_params)
+    except ValueError:
+        found = None
+    if found is None or not loads.may(context, found):
+        raise not_found()
+    context.loaded = found
+
+
+def _please_sign_in(context: Context) -> Problem:
+    if context.stale:
+        words = f"You were signed out: sessions end after {int(context.site.settings.idle.total_seconds() // 60)} minutes without use, and after a working day."
+    else:
+        words = "This page is for people with an account."
+    return Problem(401, words, remedy="Sign in, then try again.", headers={"WWW-Authenticate": "Bearer"})

@@ -1,0 +1,194 @@
+"""Reviewing: one pair to a page, as far as it was opened; opened step by step, decided, undone. The only page with values.
+
+Nothing about a mode or a price is taken from the form: it names a cell, the click, and the state it was clicked in.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from starlette.responses import HTMLResponse, Response
+
+from discreet.errors import DiscreetError
+from discreet.linkage import MARKS
+from discreet.linkage.progress import summary
+from discreet.linkage.project import Project
+from discreet.linkage.review import decisions, reveal
+from discreet.linkage.review.views import CHOICES, PairView
+from discreet.web.framework import format as formats
+from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.problems import Problem, problem_of
+from discreet.web.framework.route import Loads, numbered
+from discreet.web.linkage import store as linkage_store
+from discreet.web.linkage.pair_view import SHORT_MARKS, ShownPair, shown, written
+from discreet.web.remarks import remark
+
+NONCE = re.compile(r"[0-9a-f]{32}")
+MOST_VERSIONS = 10**6
+
+
+@dataclass(frozen=True)
+class Mine:
+    """A project in which somebody reviews, and, on the page of a pair, which one."""
+
+    project: Project
+    worker: str
+    pair: int = 0
+
+    @property
+    def address(self) -> str:
+        """The page of the pair."""
+        return f"/linkage/{self.project.id}/pairs/{self.pair}"
+
+
+def _find(context: Context, path: dict[str, str]) -> Mine | None:
+    number, worker = numbered(path["number"]), context.owner.name
+    with context.site.store.reading() as connection:
+        project = linkage_store.find(connection, number)
+        taking_part = project is not None and linkage_store.takes_part(connection, number, worker)
+    return Mine(project, worker) if project is not None and taking_part else None
+
+
+def _find_pair(context: Context, path: dict[str, str]) -> Mine | None:
+    number, pair, worker = numbered(path["number"]), numbered(path["pair"]), context.owner.name
+    with context.site.store.reading() as connection:
+        project = linkage_store.find(connection, number)
+        given = project is not None and linkage_store.has_pair(connection, number, worker, pair)
+    return Mine(project, worker, pair) if project is not None and given else None
+
+
+TASK = Loads("linkage task", find=_find, may=lambda context, mine: mine.worker == context.owner.name)
+PAIR = Loads("linkage pair", find=_find_pair, may=lambda context, mine: mine.worker == context.owner.name)
+"""Pairs are there for whoever was given them; for everybody else they do not exist."""
+
+
+def next_pair(context: Here) -> Response:
+    """To the first pair that is not decided, or to the summary."""
+    mine: Mine = context.loaded
+    pair = decisions.next_pair(context.site.store, mine.project, mine.worker)
+    return go(f"/linkage/{mine.project.id}/done" if pair is None else f"/linkage/{mine.project.id}/pairs/{pair}")
+
+
+def pair_page(context: Here, said: str = "") -> Response:
+    """One pair as far as it is open."""
+    return _page(context, said=remark(said))
+
+
+def open_cell(context: Here) -> Response:
+    """Open one cell by one step. What is refused is said on the page, and nothing else on it stops working."""
+    mine: Mine = context.loaded
+    live = context.form.text("live") == "1"
+    try:
+        view, place = _opened(context, mine)
+    except DiscreetError as error:
+        problem = problem_of(error)
+        if problem.status >= 500:
+            raise
+        return _fragment(context, problem=problem) if live else _page(context, problem=problem)
+    if live:
+        return _fragment(context, view=view, place=place)
+    return go(f"{mine.address}#cell-{place}")
+
+
+def _opened(context: Context, mine: Mine) -> tuple[PairView, int]:
+    form, names = context.form, mine.project.attributes
+    place = form.whole("cell", least=0, most=len(names) - 1)
+    nonce, seen = form.text("key", most=32), form.whole("seen", least=0, most=MOST_VERSIONS)
+    if not NONCE.fullmatch(nonce):
+        raise Problem(422, "The form is not one of ours.", remedy="Reload the page and choose the cell again.")
+    ledger, key = context.site.ledger, f"review-{nonce}-{place}"
+    view = reveal.reveal(ledger, mine.project, mine.worker, mine.pair, names[place], key=key, seen=seen)
+    return view, place
+
+
+def decide(context: Here) -> Response:
+    """Save an answer at once, and go on to the next pair that is not decided."""
+    mine: Mine = context.loaded
+    choice = int(context.form.choice("choice", tuple(str(one) for one in CHOICES)))
+    try:
+        decisions.decide(context.site.store, mine.project, mine.worker, mine.pair, choice)
+    except DiscreetError as error:
+        return _page(context, problem=problem_of(error))
+    with context.site.store.reading() as connection:
+        following = linkage_store.next_open(connection, mine.project.id, mine.worker, mine.pair)
+    if following is None:
+        return go(f"/linkage/{mine.project.id}/done")
+    return go(f"/linkage/{mine.project.id}/pairs/{following}")
+
+
+def undo(context: Here) -> Response:
+    """Take a decision back: that of this pair, or else the last one; what was opened stays open, and charged."""
+    mine: Mine = context.loaded
+    store = context.site.store
+    view = reveal.view(context.site.ledger, mine.project, mine.worker, mine.pair)
+    pair: int | None = mine.pair
+    if view.choice is None:
+        pair = decisions.last_decided(store, mine.project, mine.worker)
+    if pair is None:
+        return go(mine.address, said="nothing-to-undo")
+    try:
+        decisions.undo(store, mine.project, mine.worker, pair)
+    except DiscreetError as error:
+        return _page(context, problem=problem_of(error))
+    return go(f"/linkage/{mine.project.id}/pairs/{pair}", said="decision-undone")
+
+
+def done_page(context: Here, said: str = "") -> Response:
+    """What one has decided, what it took, and thanks."""
+    mine: Mine = context.loaded
+    found = summary(context.site.ledger, mine.project, mine.worker)
+    with context.site.store.reading() as connection:
+        first = linkage_store.first_pair(connection, mine.project.id, mine.worker)
+    return context.page(
+        "review_done.html",
+        project=mine.project,
+        mine=found,
+        first=first,
+        written=written,
+        time=formats.span(timedelta(seconds=found.seconds)),
+        said=remark(said),
+    )
+
+
+def _page(context: Context, *, said: str = "", problem: Problem | None = None) -> Response:
+    mine: Mine = context.loaded
+    view = reveal.view(context.site.ledger, mine.project, mine.worker, mine.pair)
+    undoable = decisions.last_decided(context.site.store, mine.project, mine.worker) is not None
+    status = problem.status if problem else 200
+    around = {"said": said, "undoable": undoable, "marks": MARKS}
+    return context.page("review.html", status=status, **around, **_parts(mine, shown(view), problem))
+
+
+def _fragment(
+    context: Context, *, view: PairView | None = None, place: int = 0, problem: Problem | None = None
+) -> Response:
+    """Only what changes, for the page's own script."""
+    mine: Mine = context.loaded
+    seen = view or reveal.view(context.site.ledger, mine.project, mine.worker, mine.pair)
+    pair = shown(seen)
+    announce = problem.problem if problem else _announced(pair, place)
+    values = _parts(mine, pair, problem, announce=announce)
+    markup = context.site.templates.page("review_pair.html", values)
+    return HTMLResponse(markup, status_code=problem.status if problem else 200)
+
+
+def _announced(pair: ShownPair, place: int) -> str:
+    meters = ", ".join(f"{meter.label.lower()} {meter.used}" for meter in pair.meters)
+    opened = [pair.cells[place], *(one for one in pair.cells if one.view.together == pair.cells[place].view.attribute)]
+    return f"{'. '.join(cell.announced for cell in opened)}. {meters}."
+
+
+def _parts(mine: Mine, pair: ShownPair, problem: Problem | None, *, announce: str = "") -> dict[str, Any]:
+    return {
+        "project": mine.project,
+        "pair": pair,
+        "nonce": secrets.token_hex(16),
+        "problem": problem,
+        "announce": announce,
+        "short": SHORT_MARKS,
+        "written": written,
+    }

@@ -1,0 +1,1 @@
+"""Releases: plans, approval, copies, traces."""

@@ -1,0 +1,79 @@
+"""The part of the table of routes that is about releases and traces."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from discreet.web.api import release_models as models
+from discreet.web.datasets.dataset_page import DATASET
+from discreet.web.framework.route import Route
+from discreet.web.pages import dataset_releases, traces
+from discreet.web.releases import api, pages
+from discreet.web.releases import plan_pages as plans
+
+Read = partial(Route, "GET")
+Send = partial(Route, "POST", body="form")
+Ask = partial(Route, "GET", kind="api")
+Tell = partial(Route, "POST", kind="api")
+
+_PLAN: dict[str, Any] = {"loads": plans.PLAN}
+_RELEASE: dict[str, Any] = {"loads": pages.RELEASE}
+_TRACE: dict[str, Any] = {"loads": traces.TRACE}
+_AT = "/releases/plans/{number}"
+_NAMED = "/releases/named/{name}"
+
+RELEASE_ROUTES: tuple[Route, ...] = (
+    Read("/releases", "releases.read", pages.releases_page),
+    Read("/releases/new", "releases.change", plans.new_page),
+    Send("/releases/new", "releases.change", plans.begin),
+    Read(_AT, "releases.read", plans.plan_page, live=True, **_PLAN),
+    Read(f"{_AT}/change", "releases.change", plans.change_page, **_PLAN),
+    Send(f"{_AT}/change", "releases.change", plans.change, **_PLAN),
+    Send(f"{_AT}/look", "releases.change", plans.look, **_PLAN),
+    Send(f"{_AT}/approve", "releases.approve", plans.approve, **_PLAN),
+    Send(f"{_AT}/reject", "releases.approve", plans.reject, **_PLAN),
+    Send(f"{_AT}/withdraw", "releases.change", plans.withdraw, **_PLAN),
+    Send(f"{_AT}/make", "releases.change", plans.make, **_PLAN),
+    Read(_NAMED, "releases.read", pages.release_page, **_RELEASE),
+    Send(f"{_NAMED}/recipients", "releases.change", pages.add_recipients, **_RELEASE),
+    Send(f"{_NAMED}/retire", "releases.change", pages.retire, **_RELEASE),
+    Send(f"{_NAMED}/deliver", "releases.take", pages.deliver, **_RELEASE),
+    Route("POST", f"{_NAMED}/claims", "releases.trace", traces.trace_claims, body="upload", **_RELEASE),
+    Route("POST", f"{_NAMED}/leak", "releases.trace", traces.trace_leak, body="upload", **_RELEASE),
+    Read("/releases/traces/{number}", "releases.read", traces.trace_page, records=True, **_TRACE),
+    Send("/releases/traces/{number}/file", "releases.read", traces.take_report, **_TRACE),
+    Read("/datasets/{number}/releases", "datasets.read", dataset_releases.releases_tab, live=True, loads=DATASET),
+    Ask("/api/v1/releases", "releases.read", api.release_list, returns=models.Releases),
+    Tell("/api/v1/releases", "releases.change", api.begin, body="json", returns=models.PlanModel, status=201),
+    Ask("/api/v1/releases/{name}", "releases.read", api.release, returns=models.ReleaseModel, **_RELEASE),
+    Tell(
+        "/api/v1/releases/{name}/recipients",
+        "releases.change",
+        api.more,
+        body="json",
+        returns=models.PlanModel,
+        status=201,
+        **_RELEASE,
+    ),
+    Tell(
+        "/api/v1/releases/{name}/claims",
+        "releases.trace",
+        api.trace_claims,
+        body="upload",
+        returns=models.TraceModel,
+        status=201,
+        **_RELEASE,
+    ),
+    Tell(
+        "/api/v1/releases/{name}/leak",
+        "releases.trace",
+        api.trace_leak,
+        body="upload",
+        returns=models.TraceModel,
+        status=201,
+        **_RELEASE,
+    ),
+    Ask("/api/v1/plans/{number}", "releases.read", api.plan, returns=models.PlanModel, **_PLAN),
+    Tell("/api/v1/traces/{number}", "releases.read", api.trace, returns=models.TraceModel, **_TRACE),
+)

@@ -1,0 +1,65 @@
+"""Passwords: the stated cost, the same time for whoever does not exist, and few rules."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+
+import pytest
+
+from discreet.web import Settings, create_app
+from discreet.web.accounts.passwords import Hasher, complaint
+from discreet.web.framework.settings import Hashing
+from tests.web.client import CHEAP, Browser, make_accounts
+
+
+def test_the_time_does_not_tell_who_exists(tmp_path: Path) -> None:
+    """With the real cost of argon2id, which outweighs everything else."""
+    app = create_app(Settings(store=str(tmp_path / "s.db"), data=tmp_path, hashing=Hashing()))
+    make_accounts(app, "auditor")
+    browser = Browser(app)
+
+    def took(name: str) -> float:
+        begin = time.process_time()
+        browser.sign_in(name, "not the password")
+        return time.process_time() - begin
+
+    pairs = [(took("auditor"), took("stranger")) for _ in range(4)]
+    known, unknown = (statistics.median(column) for column in zip(*pairs, strict=True))
+    assert min(known, unknown) > 0.02
+    assert 0.6 < known / unknown < 1.6
+    app.state.site.close()
+
+
+def test_the_cost_of_a_password_is_the_stated_one(tmp_path: Path) -> None:
+    app = create_app(Settings(store=str(tmp_path / "s.db"), data=tmp_path))
+    assert app.state.site.hasher.hash("x").startswith("$argon2id$v=19$m=65536,t=3,p=4$")
+    app.state.site.close()
+
+
+def test_what_looks_the_same_is_the_same() -> None:
+    hasher = Hasher(CHEAP)
+    assert hasher.fits("Cafe\u0301 du coin", hasher.hash("Café du coin"))
+    assert not hasher.fits("Cafe du coin", hasher.hash("Café du coin"))
+
+
+@pytest.mark.parametrize("stored", [None, "", "plain text", "$argon2id$broken"])
+def test_without_a_hash_nothing_fits(stored: str | None) -> None:
+    assert not Hasher(CHEAP).fits("anything", stored)
+
+
+@pytest.mark.parametrize(
+    ("password", "words"),
+    [
+        ("short", "at least 15"),
+        ("x" * 300, "at most 256"),
+        ("ann.lee is my name", "name of the account"),
+        ("ababababababababab", "five different"),
+        ("correct horse battery", ""),
+    ],
+)
+def test_rules_are_few_and_said_in_words(password: str, words: str) -> None:
+    found = complaint(password, password, name="ann.lee")
+    assert (words in found) if words else found == ""
+    assert complaint(password, password + "x", name="ann.lee") == "The two passwords are not the same."

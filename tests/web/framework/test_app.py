@@ -1,0 +1,129 @@
+"""`discreet serve` as it is met: links that are printed, two processes on one store, a demonstration, wrong calls."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from discreet.cli.serve import command
+from discreet.errors import UsageError
+from discreet.web.accounts import sessions
+from discreet.web.serving import listen
+from tests.web.client import PASSWORD
+from tests.web.running import Running, discreet_serve
+
+OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
+ALL = "0.0.0.0"  # noqa: S104 - asked for only to be refused
+
+
+def sign_in(origin: str, name: str, password: str = PASSWORD) -> httpx.Response:
+    form = {"name": name, "password": password, "next": "/"}
+    return httpx.post(f"{origin}/sign-in", data=form, headers=OWN_PAGE, trust_env=False)
+
+
+def cookie_of(answer: httpx.Response) -> dict[str, str]:
+    return {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
+
+
+def get(address: str, headers: dict[str, str]) -> httpx.Response:
+    return httpx.get(address, headers=headers, trust_env=False)
+
+
+def make_first(running: Running) -> None:
+    link = running.wait_for(r"(http://127\.0\.0\.1:\d+/welcome/\S+)")
+    form = {"name": "ann", "password": PASSWORD, "again": PASSWORD}
+    assert httpx.post(link, data=form, headers=OWN_PAGE, trust_env=False).status_code == 303
+
+
+@pytest.mark.postgres
+def test_two_processes_work_on_one_store(postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.servers import fresh_schema
+
+    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
+    store = fresh_schema(postgres_url)
+    with discreet_serve("--store", store) as one, discreet_serve("--store", store) as other:
+        make_first(one)
+        session = cookie_of(sign_in(one.origin, "ann"))
+        assert get(f"{one.origin}/accounts", session).status_code == 200
+        assert get(f"{other.origin}/accounts", session).status_code == 200
+        # a link that one made works at the other, once
+        page = httpx.post(f"{one.origin}/accounts", data={"name": "eve", "role": "auditor"}, headers={**OWN_PAGE, **session}, trust_env=False)  # fmt: skip
+        link = re.search(r"/welcome/[\w-]+", page.text)
+        assert link is not None
+        form = {"password": PASSWORD, "again": PASSWORD}
+        answers = [httpx.post(f"{place}{link[0]}", data=form, headers=OWN_PAGE, trust_env=False).status_code for place in (other.origin, one.origin)]  # fmt: skip
+        assert answers == [303, 404]
+        # wrong passwords count at both together
+        places = [one.origin, other.origin] * 3
+        assert [sign_in(place, "eve", "wrong").status_code for place in places] == [403] * 5 + [429]
+        assert sign_in(other.origin, "eve").status_code == 429
+        # what one signs out is signed out at the other
+        httpx.post(f"{other.origin}/sign-out", headers={**OWN_PAGE, **session}, trust_env=False)
+        assert get(f"{one.origin}/accounts", session).status_code == 303
+        verified = cookie_of(sign_in(one.origin, "ann"))
+        answer = httpx.post(f"{other.origin}/ledger/verify", headers={**OWN_PAGE, **verified}, trust_env=False)
+        assert answer.headers["location"] == "/ledger?said=verified"
+
+
+@pytest.mark.slow  # a lesson in docs/start starts one in every run
+def test_the_demonstration_prints_who_can_sign_in(tmp_path: Path) -> None:
+    with discreet_serve("--demo", env={"XDG_DATA_HOME": str(tmp_path)}) as running:
+        password = running.wait_for(r"sign in as auditor\s+password (\S+)")
+        session = cookie_of(sign_in(running.origin, "auditor", password))
+        page = get(f"{running.origin}/ledger", session)
+        assert page.status_code == 200
+        assert "people who do not exist" in page.text
+        answer = get(f"{running.origin}/nothing", {})
+        assert "server" not in answer.headers
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_session_survives_a_restart(tmp_path: Path) -> None:
+    store = str(tmp_path / "store.db")
+    with discreet_serve("--store", store) as running:
+        make_first(running)
+        session = cookie_of(sign_in(running.origin, "ann"))
+        assert sessions.COOKIE in session["Cookie"]
+    with discreet_serve("--store", store) as again:
+        assert get(f"{again.origin}/accounts", session).status_code == 200
+        assert not any("welcome" in line for line in again.said)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--demo", "--host", ALL], "stays on this machine"),
+        (["--demo", "--store", "x.db"], "store of its own"),
+        (["--demo", "--origin", "https://discreet.example"], "stays on this machine"),
+        (["--host", ALL], "in the clear"),
+        (["--origin", "http://discreet.example"], "in the clear"),
+        (["--origin", "discreet"], "not a web address"),
+        (["--host", "203.0.113.7"], "Nothing can listen"),
+    ],
+)
+def test_what_would_be_unsafe_is_refused_in_words(
+    options: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISCREET_STORE", str(tmp_path / "s.db"))
+    with pytest.raises(UsageError, match=words) as caught:
+        command.main(["--port", "0", *options], standalone_mode=False)
+    assert caught.value.remedy
+    assert not (tmp_path / "s.db").exists()
+
+
+def test_without_its_extra_it_says_what_to_install() -> None:
+    hidden = "import sys; sys.modules['fastapi'] = None; from discreet.cli import main; sys.argv = ['discreet', 'serve']; main()"
+    done = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False)
+    assert (done.returncode, "discreet[web]" in done.stderr) == (2, True)
+
+
+def test_answers_are_sent_at_once() -> None:
+    """Where a socket does not name its protocol, asyncio leaves Nagle's algorithm on, which costs 40 ms an answer."""
+    with listen("127.0.0.1", 0) as ear:
+        assert ear.proto == socket.IPPROTO_TCP

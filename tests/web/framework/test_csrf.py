@@ -1,0 +1,54 @@
+"""What other sites have a browser send is refused, at every POST."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi import FastAPI
+
+from discreet.web.framework.route import Route
+from discreet.web.routes import ROUTES
+from tests.web.client import ORIGIN, Browser, signed_in
+from tests.web.samples import SAMPLES
+from tests.web.snapshot import snapshot
+
+POSTS = [route for route in ROUTES if route.method == "POST"]
+
+FOREIGN: list[dict[str, str | None]] = [
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+    {"Sec-Fetch-Site": "none"},
+    {"Sec-Fetch-Site": "cross-site", "Origin": ORIGIN},
+    {"Sec-Fetch-Site": None, "Origin": "https://evil.example"},
+    {"Sec-Fetch-Site": None, "Origin": "http://127.0.0.1:9999"},
+    {"Sec-Fetch-Site": None, "Origin": "null"},
+    {"Sec-Fetch-Site": None},
+]
+
+
+@pytest.mark.parametrize("route", POSTS, ids=lambda route: route.path)
+def test_a_post_from_elsewhere_is_refused_and_changes_nothing(app: FastAPI, route: Route) -> None:
+    browser = signed_in(app, "custodian")
+    path = SAMPLES[route.loads.name](app, "custodian") if route.loads else {}
+    before = snapshot(app)
+    for headers in FOREIGN:
+        answer = browser.post(route.path.format(**path), headers=headers)
+        assert answer.status_code == 403, headers
+        assert "did not come from a page of this server" in answer.text
+    assert snapshot(app) == before
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": None, "Origin": ORIGIN}], ids=["fetch", "origin"]
+)
+def test_a_post_from_our_own_page_goes_through(app: FastAPI, headers: dict[str, str | None]) -> None:
+    assert signed_in(app, "custodian").post("/sign-out", headers=headers).status_code == 303
+
+
+def test_a_page_elsewhere_cannot_use_a_token(app: FastAPI) -> None:
+    headers = {"Authorization": "Bearer x"}
+    assert Browser(app).get("/api/v1/me", headers=headers).status_code == 401
+    from tests.web.test_matrix import make_token
+
+    headers = {"Authorization": f"Bearer {make_token(app, 'auditor', 'dashboard.read')}"}
+    assert Browser(app).get("/api/v1/me", headers=headers).status_code == 200
+    assert Browser(app).get("/api/v1/me", headers={**headers, "Sec-Fetch-Site": "cross-site"}).status_code == 403
