@@ -38,7 +38,7 @@ def counted() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def steps() -> Iterator[tuple[str, str]]:
     """Every slider from its first stop to its last, all else as it stands; what he is fined also with one fine."""
-    from discreet.web.lab.controls import CONTROLS, Control
+    from discreet.web.lab.query import CONTROLS, Control
 
     for control in CONTROLS.values():
         if isinstance(control, Control):

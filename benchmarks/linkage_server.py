@@ -132,12 +132,13 @@ def sessions(store: Path, data: Path) -> list[str]:
 
 def serve(store: str, data: str) -> None:
     """The server's own process: says where it listens, and serves until it is ended."""
-    from discreet.web import Settings, create_app, serving
+    from discreet.web import Settings, create_app
+    from discreet.web.framework import app as framework_app
 
-    ear = serving.listen("127.0.0.1", 0)
+    ear = framework_app.listen("127.0.0.1", 0)
     origin = f"http://127.0.0.1:{ear.getsockname()[1]}"
     app = create_app(Settings(store=store, data=Path(data), origin=origin))
-    serving.serve(app, ear, ready=lambda: print(origin, flush=True))
+    framework_app.serve(app, ear, ready=lambda: print(origin, flush=True))
 
 
 def differing(ledger: Any, made: Any, workers: list[str]) -> int:

@@ -40,7 +40,7 @@ ROOMS = (
     "discreet.linkage",
     "discreet.releases",
     "discreet.report",
-    "discreet.web.serving",
+    "discreet.web.framework.app",
     "discreet.web.jobs.process",
     "discreet.web.linkage.process",
 )

@@ -11,7 +11,7 @@ from playwright.sync_api import TimeoutError as TooLate
 from discreet.demo.web import bring_hospital
 from discreet.people import write_demo
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.queued import ACTIVE
+from discreet.web.jobs.store import ACTIVE
 from tests.browser.walking import Look, Place, Visit, barriers, every_look, flaws, photograph, press, tab_to
 from tests.web.jobs.working import until
 from tests.web.samples import make_dataset

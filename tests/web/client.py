@@ -15,8 +15,8 @@ from fastapi import FastAPI
 
 from discreet.web.accounts import accounts, sessions
 from discreet.web.accounts.accounts import Act
+from discreet.web.framework.permissions import ROLES
 from discreet.web.framework.settings import Hashing
-from discreet.web.permissions import ROLES
 
 ORIGIN = "http://127.0.0.1:8000"
 CHEAP = Hashing(passes=1, memory_kib=8, lanes=1)

@@ -1,6 +1,6 @@
 """Histories of accounts, and the plainest way to tell from one who could be behind an account: going back, step by step.
 
-Independent of `discreet.web.descent`, which goes forward once and keeps sets.
+Independent of `discreet.web.accounts.second_approver`, which goes forward once and keeps sets.
 """
 
 from __future__ import annotations

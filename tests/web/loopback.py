@@ -10,7 +10,7 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from discreet.web import Settings, create_app
-from discreet.web.serving import Server, configuration, listen
+from discreet.web.framework.app import Server, configuration, listen
 from tests.web.client import CHEAP, make_accounts
 
 

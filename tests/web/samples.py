@@ -22,11 +22,11 @@ from discreet.linkage.review.assignments import assign, bring_pairs
 from discreet.store.tables.releases import TRACE
 from discreet.web.accounts import accounts, one_time_links, second_approver, tokens
 from discreet.web.datasets import store as datasets
+from discreet.web.framework.permissions import scopes_of
 from discreet.web.jobs import queue
 from discreet.web.jobs.store import Result
 from discreet.web.linkage import jobs as works
 from discreet.web.linkage import store as linkage_store
-from discreet.web.permissions import scopes_of
 from discreet.web.releases import store as plans
 from discreet.web.sensitivity import store as studies
 from discreet.web.sensitivity.view import EXAMPLE, items_of

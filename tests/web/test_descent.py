@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from discreet.ledger import Entry
 from discreet.web.accounts.accounts import Act
-from discreet.web.accounts.second_approver import Asked
+from discreet.web.accounts.second_approver import Asked, replay
 from discreet.web.accounts.second_approver import History as Known
-from discreet.web.descent import replay
 from tests.examples import examples
 from tests.web.histories import OPERATOR, History, Step, behind, may_approve, older, usable
 

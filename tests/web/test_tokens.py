@@ -8,11 +8,11 @@ import pytest
 from fastapi import FastAPI, Request
 
 from discreet.web.accounts import accounts, sessions, tokens
+from discreet.web.accounts.pages import issue
 from discreet.web.framework.context import Context
+from discreet.web.framework.permissions import GRANTED
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.settings import Settings
-from discreet.web.issuing import issue
-from discreet.web.permissions import GRANTED
 from tests.web.accounts.test_accounts import link_on
 from tests.web.client import BOTH_STORES, PASSWORD, Browser, signed_in
 from tests.web.samples import account_number

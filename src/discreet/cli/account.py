@@ -11,7 +11,7 @@ import click
 from discreet.cli import console
 from discreet.cli.ledger import store_option
 from discreet.cli.link.lookup import actor_of, actor_option
-from discreet.web.permissions import ROLES
+from discreet.web.framework.permissions import ROLES
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger

@@ -77,7 +77,7 @@ def command(
     from discreet.web import require_extra
 
     require_extra()
-    from discreet.web.serving import listen
+    from discreet.web.framework.app import listen
 
     if demo:
         _refuse_with_demo(address, host, origin)
@@ -119,7 +119,7 @@ def _settings(address: str | None, data: Path | None, origin: str, **more: Any) 
 def _run(settings: Settings, ear: socket.socket, proxy: str | None) -> None:
     from discreet.demo import web
     from discreet.web import create_app
-    from discreet.web.serving import serve
+    from discreet.web.framework.app import serve
 
     if settings.demo:
         web.begin(settings)

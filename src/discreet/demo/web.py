@@ -46,6 +46,7 @@ from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Act
 from discreet.web.datasets import store as datasets
 from discreet.web.framework.context import Context
+from discreet.web.framework.permissions import GRANTED, ROLES
 from discreet.web.framework.route import Route
 from discreet.web.framework.settings import Settings
 from discreet.web.framework.site import Site
@@ -55,9 +56,8 @@ from discreet.web.gateway.limits import NewLimit
 from discreet.web.jobs import process, queue
 from discreet.web.jobs.store import Job
 from discreet.web.jobs.work import work_of
-from discreet.web.permissions import GRANTED, ROLES
 from discreet.web.releases import decisions, delivery, tracing
-from discreet.web.releasing.content import NewPlan
+from discreet.web.releases.store import NewPlan
 from discreet.web.sensitivity import store as studies
 from discreet.web.sensitivity.view import EXAMPLE, items_of
 

@@ -30,7 +30,8 @@ def ledger() -> Items:
 def roles() -> Items:
     """Roles, permissions, and which role has which permission."""
     permissions, granted, names, sessions_only = (
-        resolved(f"discreet.web.permissions.{name}") for name in ("PERMISSIONS", "GRANTED", "ROLES", "SESSIONS_ONLY")
+        resolved(f"discreet.web.framework.permissions.{name}")
+        for name in ("PERMISSIONS", "GRANTED", "ROLES", "SESSIONS_ONLY")
     )
     items: Items = {f"role {role}": meaning for role, meaning in names.items()}
     for permission, meaning in permissions.items():

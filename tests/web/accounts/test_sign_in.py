@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from sqlalchemy import select, update
 
 from discreet.store.tables.web import ACCOUNT, LIMIT, SESSION
-from discreet.web import Settings, create_app, opaque
-from discreet.web.accounts import sessions
+from discreet.web import Settings, create_app
+from discreet.web.accounts import passwords, sessions
 from discreet.web.framework import rate_limits
 from discreet.web.framework.problems import Problem
 from tests.web.client import BOTH_STORES, ORIGIN, PASSWORD, Browser, Clock, make_accounts, signed_in
@@ -39,7 +39,7 @@ def test_signing_in_gives_a_host_cookie_and_stores_only_its_hash(browser: Browse
     (row,) = rows(browser.app, SESSION)
     secret = browser.cookies[sessions.COOKIE]
     assert len(secret) == 43  # 256 bits in base64
-    assert row["hash"] == opaque.digest(secret)
+    assert row["hash"] == passwords.digest_secret(secret)
     assert secret not in str(row)
     assert token == secret.lower()
 

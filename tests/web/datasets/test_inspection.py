@@ -12,9 +12,9 @@ import pytest
 from fastapi import FastAPI
 
 from discreet.web import Settings
-from discreet.web.datasets import allowed
+from discreet.web.datasets import inspection
 from discreet.web.datasets import store as datasets
-from discreet.web.datasets.sealing import unseal
+from discreet.web.datasets.files import unseal
 from discreet.web.framework.problems import Problem
 from discreet.web.jobs.foreman import Foreman
 from tests.web.client import signed_in
@@ -39,10 +39,10 @@ def open_folder(tmp_path: Path) -> Path:
 
 
 def test_files_below_a_folder_are_found(open_folder: Path) -> None:
-    found = allowed.files_below([open_folder])
+    found = inspection.files_below([open_folder])
     assert found == [str(open_folder / "inner/more.csv"), str(open_folder / "people.csv")]
-    assert allowed.allowed_file("inner/more.csv", [open_folder]) == open_folder / "inner/more.csv"
-    assert allowed.allowed_file(str(open_folder / "people.csv"), [open_folder]) == open_folder / "people.csv"
+    assert inspection.allowed_file("inner/more.csv", [open_folder]) == open_folder / "inner/more.csv"
+    assert inspection.allowed_file(str(open_folder / "people.csv"), [open_folder]) == open_folder / "people.csv"
 
 
 DETOURS: dict[str, Callable[[Path], str]] = {
@@ -71,12 +71,12 @@ def test_every_detour_gets_the_same_answer(open_folder: Path, case: str) -> None
     (open_folder.parent / "opener").mkdir()
     (open_folder.parent / "opener/people.csv").write_text(GOOD, encoding="utf-8")
     with pytest.raises(Problem, match="no such file in the folders"):
-        allowed.allowed_file(DETOURS[case](open_folder), [open_folder])
+        inspection.allowed_file(DETOURS[case](open_folder), [open_folder])
 
 
 def test_without_a_folder_nothing_is_open(open_folder: Path) -> None:
     with pytest.raises(Problem):
-        allowed.allowed_file(str(open_folder / "people.csv"), [])
+        inspection.allowed_file(str(open_folder / "people.csv"), [])
 
 
 @pytest.fixture
@@ -164,11 +164,11 @@ def test_a_table_of_a_server_is_registered_without_showing_its_password(app: Fas
 def test_what_names_other_servers_or_files_is_refused(address: str) -> None:
     servers = ["open.example:5432"] if "5433" in address else ["open.example"]
     with pytest.raises(Problem):
-        allowed.server_table(address, "people", "", servers)
+        inspection.server_table(address, "people", "", servers)
 
 
 def test_the_password_is_taken_out_of_the_address() -> None:
-    found = allowed.server_table("postgresql://ann:s%40crt@open.example/db", "public.people", "", ["open.example"])
+    found = inspection.server_table("postgresql://ann:s%40crt@open.example/db", "public.people", "", ["open.example"])
     assert found.place == "postgresql://ann@open.example/db?table=public.people"
     assert found.password == "s@crt"
     assert "s%40crt" in found.url()

@@ -14,8 +14,7 @@ from sqlalchemy import update
 from discreet.store.tables.datasets import JOB
 from discreet.web.jobs import queue
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.queued import ACTIVE
-from discreet.web.jobs.store import Job, Result
+from discreet.web.jobs.store import ACTIVE, Job, Result
 from tests.examples import examples
 from tests.web.client import BOTH_STORES
 from tests.web.jobs.working import enqueue, look, made

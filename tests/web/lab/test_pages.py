@@ -23,11 +23,9 @@ from discreet.demo.web import bring_study
 from discreet.errors import UsageError
 from discreet.web import Settings, create_app
 from discreet.web.jobs import store as jobs
-from discreet.web.lab import groups as kept
-from discreet.web.lab.controls import CONTROLS, Choice, Control
-from discreet.web.lab.groups import example
-from discreet.web.lab.query import against, read, toml
-from discreet.web.lab.view import result
+from discreet.web.lab import view as kept
+from discreet.web.lab.query import CONTROLS, Choice, Control, against, read, toml
+from discreet.web.lab.view import example, result
 from tests.examples import examples
 from tests.web.client import CHEAP, ORIGIN, Browser, make_accounts, signed_in
 from tests.web.lab_data import keep_dataset

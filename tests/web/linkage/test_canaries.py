@@ -25,11 +25,11 @@ from discreet.linkage import ProjectFolder
 from discreet.linkage.export import disclosures
 from discreet.store.tables.linkage import PAIR
 from discreet.web import Settings
+from discreet.web.framework.permissions import ROLES
 from discreet.web.jobs.foreman import Foreman
 from discreet.web.linkage import jobs as works
 from discreet.web.linkage import store as linkage_store
 from discreet.web.linkage.jobs import Work
-from discreet.web.permissions import ROLES
 from discreet.web.routes import ROUTES
 from tests.web.client import Browser, make_accounts
 from tests.web.jobs.working import until

@@ -12,8 +12,8 @@ from sqlalchemy import text
 
 from discreet.releases.delivery.service import Registry
 from discreet.store.tables.releases import PARCEL
+from discreet.web.releases import plan_pages as releasing
 from discreet.web.releases import store as plans
-from discreet.web.releasing import words as releasing
 from tests.web.client import BOTH_STORES, Browser, make_accounts, signed_in
 from tests.web.release_data import (
     CANARY,

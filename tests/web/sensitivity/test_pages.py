@@ -17,8 +17,7 @@ from discreet.misuse import Sensitivity
 from discreet.misuse.elicitation import Compare, Interview, Item, Rate, combine, sections
 from discreet.web.framework.problems import Problem
 from discreet.web.sensitivity import store as studies
-from discreet.web.sensitivity.questions import RATIOS, comparing, named, rating, value_of
-from discreet.web.sensitivity.view import EXAMPLE, MOST, items_of, written
+from discreet.web.sensitivity.view import EXAMPLE, MOST, RATIOS, comparing, items_of, named, rating, value_of, written
 from tests.examples import examples
 from tests.web.client import Browser, signed_in
 from tests.web.samples import account_number

@@ -1,4 +1,4 @@
-"""People who may come in. Every change stands or falls with its entry in the ledger, whose lock makes them take turns."""
+"""Accounts, each change with its ledger entry."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Tokens for programs that look after their own: list, make a lesser one, revoke."""
+"""API of tokens, and of who is asking."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
 from discreet.web.accounts import tokens
+from discreet.web.accounts.pages import issue, revoke_token
 from discreet.web.accounts.tokens import Token
 from discreet.web.framework.context import Context, Here
-from discreet.web.framework.models import SCOPES, MadeToken, NewToken, TokenModel, Tokens
-from discreet.web.issuing import issue, revoke_token
+from discreet.web.framework.models import SCOPES, MadeToken, Me, NewToken, TokenModel, Tokens
 
 
 def token_list(context: Here) -> Tokens:
@@ -43,3 +43,11 @@ def _model(context: Context, token: Token) -> TokenModel:
         state=token.state(context.site.stamp()),
         maker=token.maker,
     )
+
+
+# Who is asking.
+def me(context: Here) -> Me:
+    """The account behind the token or session, and what it may do."""
+    account = context.owner
+    token = context.token.id if context.token else None
+    return Me(name=account.name, role=account.role, permissions=sorted(context.permissions), token=token)

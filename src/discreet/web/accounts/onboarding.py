@@ -1,4 +1,4 @@
-"""Getting started: the steps from the first account to a report that was read, each ticked off by what the store says.
+"""Onboarding: steps from the first account to a report, ticked off by the store.
 
 All that is kept is that somebody has put the steps away. Whether one is done follows from the data sets, the jobs and the
 ledger, so that nothing can be ticked that was not done, and a data set that is removed takes its ticks with it.
@@ -16,7 +16,7 @@ from discreet.store.tables.ledger import ENTRY
 from discreet.store.tables.web import ACCOUNT
 from discreet.web.accounts.accounts import Account
 from discreet.web.datasets.policies import rules
-from discreet.web.jobs.queued import ACTIVE
+from discreet.web.jobs.store import ACTIVE
 
 LOOKED_AT = 50
 """So many of the newest assessments are asked whether somebody has read their report."""

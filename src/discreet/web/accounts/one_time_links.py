@@ -1,4 +1,4 @@
-"""Links that work once: to make the first account, and to set the password of an account."""
+"""One-time links: the first account, and setting a password."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from discreet.ledger.entry import timestamp
 from discreet.store.tables.web import LINK
-from discreet.web import opaque
-from discreet.web.accounts import accounts
+from discreet.web.accounts import accounts, passwords
 from discreet.web.accounts.accounts import Account
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.settings import Settings
@@ -31,14 +30,14 @@ class Link:
 
 def make(connection: Connection, settings: Settings, account: int | None) -> str:
     """A new link; gives the secret in it. Earlier links of the account are taken back, and old ones are swept out."""
-    secret, moment = opaque.make(), settings.clock()
+    secret, moment = passwords.make_secret(), settings.clock()
     now = timestamp(moment)
     connection.execute(delete(LINK).where(LINK.c.expires <= now))
     if account is not None:
         accounts.take_back_links(connection, account)
     expires = timestamp(moment + settings.link_life)
     connection.execute(
-        insert(LINK).values(hash=opaque.digest(secret), account=account, made=now, expires=expires, used=None)
+        insert(LINK).values(hash=passwords.digest_secret(secret), account=account, made=now, expires=expires, used=None)
     )
     return secret
 
@@ -46,7 +45,7 @@ def make(connection: Connection, settings: Settings, account: int | None) -> str
 def find(connection: Connection, site: Site, secret: str) -> Link | None:
     """The link, if it can be used: looking at it does not use it up."""
     query = select(LINK).where(
-        LINK.c.hash == opaque.digest(secret), LINK.c.used.is_(None), LINK.c.expires > site.stamp()
+        LINK.c.hash == passwords.digest_secret(secret), LINK.c.used.is_(None), LINK.c.expires > site.stamp()
     )
     row = connection.execute(query).one_or_none()
     if row is None:

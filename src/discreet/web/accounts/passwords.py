@@ -1,7 +1,8 @@
-"""Passwords: argon2id, the same time for those who exist and those who do not, and few at once."""
+"""Passwords (argon2id, few at once), and opaque secrets stored as hashes."""
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import threading
 import unicodedata
@@ -66,3 +67,18 @@ def complaint(password: str, again: str, *, name: str) -> str:
 def _normal(password: str) -> str:
     """One spelling for what looks the same, so that another keyboard gives the same password."""
     return unicodedata.normalize("NFKC", password)
+
+
+# Opaque secrets: 256 random bits for whoever carries them, their hash for the store.
+def make_secret() -> str:
+    """A new secret, in letters that may stand in an address or a cookie."""
+    return secrets.token_urlsafe(32)
+
+
+def digest_secret(secret: str) -> str:
+    """What is stored. No salt and no cost are needed: 256 random bits cannot be guessed.
+
+    >>> digest("a")[:8]
+    'ca978112'
+    """
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""Sessions: an opaque token in a cookie, its hash in the store, an end after idling and an end in any case."""
+"""Sessions: an opaque token in a cookie, its hash in the store, two ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.store.tables.web import ACCOUNT, SESSION
-from discreet.web import opaque
+from discreet.web.accounts import passwords
 from discreet.web.accounts.accounts import Account, account_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Session:
 def find(site: Site, token: str) -> tuple[Session, Account] | None:
     """Whose session it is, unless it has ended or the account was closed. Being asked for counts as being used."""
     oldest, idle = site.stamp(ago=site.settings.absolute), site.stamp(ago=site.settings.idle)
-    hashed = opaque.digest(token)
+    hashed = passwords.digest_secret(token)
     with site.store.reading() as connection:
         row = connection.execute(
             select(SESSION.c.made.label("begun"), SESSION.c.seen.label("used"), ACCOUNT)
@@ -59,12 +59,12 @@ def _touch(site: Site, hashed: str) -> None:
 
 def begin(connection: Connection, site: Site, account: int) -> str:
     """A new session; gives its token. What has ended is swept out on the way."""
-    token, now = opaque.make(), site.stamp()
+    token, now = passwords.make_secret(), site.stamp()
     ended = or_(
         SESSION.c.made <= site.stamp(ago=site.settings.absolute), SESSION.c.seen <= site.stamp(ago=site.settings.idle)
     )
     connection.execute(delete(SESSION).where(ended))
-    connection.execute(insert(SESSION).values(hash=opaque.digest(token), account=account, made=now, seen=now))
+    connection.execute(insert(SESSION).values(hash=passwords.digest_secret(token), account=account, made=now, seen=now))
     connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account).values(seen=now))
     return token
 

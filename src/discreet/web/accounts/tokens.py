@@ -1,4 +1,4 @@
-"""Tokens for programs: some permissions of an account, for a while."""
+"""API tokens: some permissions of an account, for a while."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, insert, select, update
 
 from discreet.store.tables.web import ACCOUNT, TOKEN
-from discreet.web import opaque
+from discreet.web.accounts import passwords
 from discreet.web.accounts.accounts import Account, account_of
-from discreet.web.permissions import GRANTED, SESSIONS_ONLY
+from discreet.web.framework.permissions import GRANTED, SESSIONS_ONLY
 
 if TYPE_CHECKING:
     from discreet.web.framework.site import Site
@@ -70,9 +70,13 @@ def add(
     maker: int | None = None,
 ) -> tuple[Token, str]:
     """A new token, and its secret, which is never seen again."""
-    secret = PREFIX + opaque.make()
+    secret = PREFIX + passwords.make_secret()
     values: dict[str, Any] = {"account": account, "name": name, "made": now, "expires": expires, "maker": maker}
-    made = insert(TOKEN).values(**values, scopes=" ".join(scopes), hash=opaque.digest(secret)).returning(TOKEN.c.id)
+    made = (
+        insert(TOKEN)
+        .values(**values, scopes=" ".join(scopes), hash=passwords.digest_secret(secret))
+        .returning(TOKEN.c.id)
+    )
     number = int(connection.execute(made).scalar_one())
     return Token(number, account, name, scopes, now, expires, None, maker), secret
 
@@ -87,7 +91,7 @@ def revoke(connection: Connection, number: int, now: str) -> None:
 
 def recognise(site: Site, secret: str) -> tuple[Token, Account] | None:
     """Whose token it is, unless it has expired, was revoked, or the account was closed."""
-    valid = (TOKEN.c.hash == opaque.digest(secret), TOKEN.c.revoked.is_(None), TOKEN.c.expires > site.stamp())
+    valid = (TOKEN.c.hash == passwords.digest_secret(secret), TOKEN.c.revoked.is_(None), TOKEN.c.expires > site.stamp())
     with site.store.reading() as connection:
         row = connection.execute(select(TOKEN).where(*valid)).one_or_none()
         if row is None:

@@ -1,14 +1,13 @@
-"""What this is, and files that pages load."""
+"""About page, and static files."""
 
 from __future__ import annotations
 
 from starlette.responses import Response
 
 from discreet.web.framework.context import Context, Here
-from discreet.web.framework.permissions import GROUPS
+from discreet.web.framework.permissions import GROUPS, ROLES
 from discreet.web.framework.render import assets
 from discreet.web.framework.route import Loads
-from discreet.web.permissions import ROLES
 
 KEPT = "public, max-age=31536000, immutable"
 """Nothing personal, and every version has an address of its own."""

@@ -1,4 +1,4 @@
-"""What happened lately, counted in the store: disclosures and refusals by room and day, budgets that run low."""
+"""Recent activity: disclosures and refusals by room and day, low budgets."""
 
 from __future__ import annotations
 

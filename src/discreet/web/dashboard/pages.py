@@ -1,4 +1,4 @@
-"""The dashboard: what needs attention, what was disclosed, and whether the ledger is whole."""
+"""Dashboard: attention, disclosures, integrity of the ledger."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from discreet.web.accounts.second_approver import History
 from discreet.web.dashboard import activity
 from discreet.web.framework import format as formats
 from discreet.web.framework.context import Context, Here
+from discreet.web.framework.format import remark
 from discreet.web.gateway import users
 from discreet.web.gateway.limits import asked_of
 from discreet.web.gateway.totals import follow
@@ -29,7 +30,6 @@ from discreet.web.linkage import store as linkage_store
 from discreet.web.releases import decisions
 from discreet.web.releases import store as plans
 from discreet.web.releases.store import Plan
-from discreet.web.remarks import remark
 from discreet.web.sensitivity import store as studies
 
 OLD = timedelta(days=7)

@@ -1,4 +1,4 @@
-"""Data sets for programs: bring, look, change, remove, start jobs."""
+"""API of data sets: upload, read, change, remove, start jobs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import File, Form, UploadFile
 
-from discreet.web.datasets import changing, ingest
+from discreet.web.datasets import ingest
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.models import (
     DatasetModel,
@@ -69,7 +69,7 @@ def policy(context: Here, number: str) -> PolicyModel:
 
 def change_policy(context: Here, number: str, wanted: NewPolicy) -> PolicyModel:
     """Put a policy in force."""
-    changed = changing.change_policy(context, context.loaded, wanted.policy, version=wanted.version)
+    changed = ingest.change_policy(context, context.loaded, wanted.policy, version=wanted.version)
     return PolicyModel(policy=changed.policy, version=changed.version)
 
 
@@ -77,12 +77,12 @@ def population(context: Here, number: str, wanted: NewPopulation) -> DatasetMode
     """Say among whom an adversary looks."""
     if wanted.dataset is not None and wanted.size is not None:
         raise Problem(422, "A population is a data set or a number of people, not both.", remedy="Leave out one.")
-    return _model(changing.set_population(context, context.loaded, population=wanted.dataset, size=wanted.size))
+    return _model(ingest.set_population(context, context.loaded, population=wanted.dataset, size=wanted.size))
 
 
 def remove(context: Here, number: str) -> Removed:
     """Remove it with its results and files; its entries in the ledger stay."""
-    changing.remove_dataset(context, context.loaded)
+    ingest.remove_dataset(context, context.loaded)
     return Removed(removed=context.loaded.id)
 
 

@@ -1,4 +1,4 @@
-"""One data set: what is in it, what it risks, what an adversary would do, how to protect it, and its policy."""
+"""Page of one data set: content, risk, attacker, protection, policy."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from discreet.web.datasets import policies
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.store import KINDS, Dataset
 from discreet.web.framework.context import Context, Here
+from discreet.web.framework.format import remark
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.route import Loads, numbered
 from discreet.web.jobs import queue
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.pages import progress_of
-from discreet.web.jobs.queued import ACTIVE
 from discreet.web.jobs.requests import FORMATS
-from discreet.web.jobs.store import Job, Result
+from discreet.web.jobs.store import ACTIVE, Job, Result
 from discreet.web.linkage.store import is_lent
-from discreet.web.remarks import remark
 from discreet.wording import brief_percent
 
 ROLES = {

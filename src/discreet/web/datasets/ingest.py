@@ -1,4 +1,4 @@
-"""Bringing data sets: a file that is sent, a file that is there, a table of a server. Pages and the API share this."""
+"""Ingestion of data sets: uploads, files and tables in place; changes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from sqlalchemy import Connection
 from starlette.datastructures import UploadFile
 
 from discreet.sources import read
-from discreet.web.datasets import allowed, inspection, sealing, store
-from discreet.web.datasets.folder import unwritable
+from discreet.web.datasets import files, inspection, policies, store
+from discreet.web.datasets import store as datasets
+from discreet.web.datasets.files import unwritable
+from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context
-from discreet.web.framework.problems import Problem
+from discreet.web.framework.problems import Problem, not_found
 from discreet.web.jobs import queue
 
 CHUNK = 1024 * 1024
@@ -40,7 +42,7 @@ def bring_upload(context: Context, upload: UploadFile | None, *, name: str = "",
 
 def bring_file(context: Context, given: str, *, name: str = "", encoding: str = "utf-8") -> int:
     """Register a file where it is."""
-    path = allowed.allowed_file(given, context.site.settings.folders)
+    path = inspection.allowed_file(given, context.site.settings.folders)
     ending = inspection.ending_of(path.name)
     found = inspected(context, path, path.name, ending, encoding)
     about = {"kind": "path", "place": str(path), "size": path.stat().st_size, "hash": _hash(path)}
@@ -56,10 +58,10 @@ def bring_file(context: Context, given: str, *, name: str = "", encoding: str = 
 def bring_table(context: Context, given: str, *, table: str, password: str = "", name: str = "") -> int:
     """Register a table of a PostgreSQL server; the password is kept encrypted and never shown again."""
     settings = context.site.settings
-    found = allowed.server_table(given, table, password, settings.servers)
+    found = inspection.server_table(given, table, password, settings.servers)
     columns = read(found.url()).columns
     inspection.refuse_columns(columns, table, settings)
-    secret = None if found.password is None else sealing.seal(context.site.ledger.keys, found.password)
+    secret = None if found.password is None else files.seal(context.site.ledger.keys, found.password)
     return _bring(
         context, name, plain_name(table), columns, {"kind": "postgres", "place": found.place, "secret": secret}
     )
@@ -138,3 +140,60 @@ def chosen_name(given: str) -> str:
             remedy="Choose a shorter one, or leave it out.",
         )
     return given.strip()
+
+
+# Changes of a data set, each with its entry in the ledger. Pages and the API share this.
+LONGEST_POLICY = 60_000
+
+
+def change_policy(context: Context, dataset: Dataset, text: str, *, version: int) -> Dataset:
+    """Put a policy in force in place of the one of this version; gives the data set as it is then."""
+    if len(text) > LONGEST_POLICY:
+        raise Problem(
+            413, f"A policy has at most {LONGEST_POLICY:,} characters here.", remedy="Leave out what it can do without."
+        )
+    policy = policies.checked(context.site.store, dataset, text)
+
+    def along(connection: Connection) -> None:
+        datasets.set_policy(connection, dataset.id, text, version=version)
+
+    facts: dict[str, Any] = {"version": version + 1, "quasi": len(policy.quasi), "sensitive": len(policy.sensitive)}
+    context.act("web.policy", dataset.subject, along=along, act="changed", digest=policy.digest, **facts)
+    return _again(context, dataset)
+
+
+def set_population(context: Context, dataset: Dataset, *, population: int | None, size: int | None) -> Dataset:
+    """Among whom an adversary looks: the people of another data set, so many people, or nobody knows."""
+    with context.site.store.reading() as connection:
+        other = None if population is None else datasets.find(connection, population)
+    if population is not None and (other is None or population == dataset.id):
+        raise Problem(422, "The population is another data set.", remedy="Choose one of the list.")
+
+    def along(connection: Connection) -> None:
+        datasets.set_population(connection, dataset.id, population=population, size=size)
+
+    context.act("web.dataset", dataset.subject, along=along, act="population", of=population, people=size)
+    return _again(context, dataset)
+
+
+def remove_dataset(context: Context, dataset: Dataset) -> None:
+    """Everything about it but the ledger: its jobs end, its results and our files go."""
+    useless: list[str] = []
+    context.act(
+        "web.dataset",
+        dataset.subject,
+        along=lambda connection: useless.extend(datasets.remove(connection, dataset.id)),
+        act="removed",
+        name=dataset.name,
+    )
+    context.site.places.folder.forget(useless)
+    if context.site.foreman is not None:
+        context.site.foreman.wake()
+
+
+def _again(context: Context, dataset: Dataset) -> Dataset:
+    with context.site.store.reading() as connection:
+        found = datasets.find(connection, dataset.id)
+    if found is None:
+        raise not_found()
+    return found

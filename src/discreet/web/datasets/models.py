@@ -1,4 +1,4 @@
-"""What the API takes and gives about data sets and jobs."""
+"""Models of the API of data sets and jobs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.web.datasets.changing import LONGEST_POLICY
+from discreet.web.datasets.ingest import LONGEST_POLICY
 from discreet.web.framework.models import Line, Strict
 from discreet.web.jobs.store import State
 

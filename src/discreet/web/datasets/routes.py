@@ -1,15 +1,14 @@
-"""The part of the table of routes that is about data sets, jobs and reports."""
+"""Routes of data sets, jobs and reports."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from discreet.web.datasets import api, dataset_page, models
+from discreet.web.datasets import api, dataset_page, models, pages
 from discreet.web.datasets import pages as changes
 from discreet.web.framework.route import Route
 from discreet.web.jobs import api as jobs_api
 from discreet.web.jobs import pages as job_pages
-from discreet.web.pages import datasets
 from discreet.web.reports import pages as report_pages
 from discreet.web.reports import project as projects
 
@@ -27,11 +26,11 @@ def _send(path: str, permission: str, handler: Any, **more: Any) -> Route:
 
 
 PAGES: tuple[Route, ...] = (
-    _read("/datasets", "datasets.read", datasets.datasets_page),
-    _read("/datasets/new", "datasets.change", datasets.new_page),
-    _send("/datasets/upload", "datasets.change", datasets.upload, body="upload"),
-    _send("/datasets/register", "datasets.change", datasets.register, body="form"),
-    _send("/datasets/connect", "datasets.change", datasets.connect, body="form"),
+    _read("/datasets", "datasets.read", pages.datasets_page),
+    _read("/datasets/new", "datasets.change", pages.new_page),
+    _send("/datasets/upload", "datasets.change", pages.upload, body="upload"),
+    _send("/datasets/register", "datasets.change", pages.register, body="form"),
+    _send("/datasets/connect", "datasets.change", pages.connect, body="form"),
     _read("/datasets/{number}", "datasets.read", dataset_page.profile_page, live=True, **_DATASET),
     _read("/datasets/{number}/risk", "datasets.read", dataset_page.risk_page, live=True, **_DATASET),
     _read("/datasets/{number}/attacker", "datasets.read", dataset_page.attacker_page, live=True, **_DATASET),

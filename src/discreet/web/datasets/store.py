@@ -1,4 +1,4 @@
-"""One data set as the store keeps it."""
+"""Data sets in the store."""
 
 from __future__ import annotations
 

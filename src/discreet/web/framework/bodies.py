@@ -1,4 +1,4 @@
-"""Reading what a request brings, within limits that are checked before and while it is read."""
+"""Request bodies, read within limits that are checked while reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a handler is given: who asks, what they may, what they sent, and the only ways to act and to answer."""
+"""Context of a handler: who asks, what they may, what they sent, how to answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problems as answers: a page with a next step for people, `application/problem+json` for programs."""
+"""Error handlers: a page for people, `application/problem+json` for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a form brings: texts by name, once each, without control characters."""
+"""Form fields: texts by name, once each, without control characters."""
 
 from __future__ import annotations
 

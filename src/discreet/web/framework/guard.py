@@ -1,4 +1,4 @@
-"""The door in front of every route: who is it, may they, did their own page send it, is it theirs? In this order."""
+"""Guard of every route: identity, permission, same origin, ownership, in this order."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from discreet.web.accounts import sessions, tokens
 from discreet.web.framework.bodies import read_body
 from discreet.web.framework.context import Context
 from discreet.web.framework.middleware import CONTENT_POLICY, LIVE
+from discreet.web.framework.permissions import ANYONE, GRANTED
 from discreet.web.framework.problems import Problem, not_allowed, not_found
 from discreet.web.framework.route import Route
-from discreet.web.permissions import ANYONE, GRANTED
 
 Answer = Callable[[Request], Coroutine[Any, Any, Response]]
 OTHER_SITES = ("cross-site", "same-site")

@@ -1,4 +1,4 @@
-"""Around every answer: the headers that tell browsers what not to do, the check of the Host, and the last resort."""
+"""Middleware around every response: security headers, Host check, last resort."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API takes and gives: strict, and nothing that is not named here."""
+"""Models of the API: strict, nothing that is not named here."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from discreet.web.accounts.tokens import LONGEST_LIFE
+from discreet.web.framework.permissions import PERMISSIONS, SESSIONS_ONLY
 from discreet.web.ledger.store import is_day
-from discreet.web.permissions import PERMISSIONS, SESSIONS_ONLY
 
 
 def _printable(text: str) -> str:

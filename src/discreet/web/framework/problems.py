@@ -1,4 +1,4 @@
-"""What went wrong, as an answer: a status, what happened and what to do next. Never a value that came in."""
+"""Problems as answers: a status, what happened, what to do next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often something may be tried: counted in the store, so that a restart or a second process does not forget."""
+"""Rate limits, counted in the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates: everything is escaped, nothing is silently missing, and one style sheet is shared with the reports."""
+"""Templates: everything escaped, nothing silently missing, one style sheet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One row of the table of routes, and what makes a row complete."""
+"""Route: one row of the route table, and what makes it complete."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import DiscreetError
-from discreet.web.permissions import ANYONE, PERMISSIONS
+from discreet.web.framework.permissions import ANYONE, PERMISSIONS
 
 if TYPE_CHECKING:
     from discreet.web.framework.context import Context

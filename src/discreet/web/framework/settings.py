@@ -1,4 +1,4 @@
-"""What the web application is told when it starts."""
+"""Settings of the web application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all requests of one process share: the ledger with its store, the settings, the templates, the hasher."""
+"""Site: what all requests of one process share."""
 
 from __future__ import annotations
 
@@ -52,8 +52,7 @@ class Site:
     @cached_property
     def places(self) -> Places:
         """Where data sets are."""
-        from discreet.web.datasets.files import Places
-        from discreet.web.datasets.folder import Folder
+        from discreet.web.datasets.files import Folder, Places
 
         folder = Folder.of(self.settings.data, self.ledger.head()["ledger"])
         return Places(folder, self.settings.folders, self.ledger.keys)

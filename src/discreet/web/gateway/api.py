@@ -1,34 +1,23 @@
-"""Database users for programs: who has seen how much, refusals, limits. Approving needs a person who has signed in."""
+"""API of database users: exposure, refusals, limits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from discreet.store import gateway_limits
-from discreet.store.gateway_limits import Agreed, Withdrawal
-from discreet.web.api.gateway_models import (
-    Decline,
-    Explanation,
-    IncidentModel,
-    Incidents,
-    LimitModel,
-    Limits,
-    Refusals,
-    ResultModel,
-    UserHistory,
-    UserModel,
-    Users,
-)
+from discreet.store.gateway_limits import Action, Agreed, Withdrawal
 from discreet.web.framework.context import Context, Here
+from discreet.web.framework.models import Strict
 from discreet.web.framework.problems import not_found
 from discreet.web.gateway import incidents, limits, refusals, users
-from discreet.web.gateway.entry_view import Told, decimal, reason_words
-from discreet.web.gateway.explaining import explained
-from discreet.web.gateway.limits import NewLimit
+from discreet.web.gateway.entry_view import Told, decimal, explained, reason_words
+from discreet.web.gateway.limits import LONGEST_REASON, NewLimit
+from discreet.web.gateway.pages import STEPS, Number, PageNumber, Text, may_see, printable
 from discreet.web.gateway.totals import follow
 from discreet.web.gateway.users import User
-from discreet.web.pages.gateway import STEPS, Number, PageNumber, Text, may_see, printable
 
 
 def user_list(context: Here, database: Text = "", name: Text = "", page: PageNumber = 1) -> Users:
@@ -188,3 +177,131 @@ def _limit(context: Context, found: Agreed, withdrawals: Sequence[Withdrawal]) -
     asker = next((one.proposer for one in withdrawals if one.limit == found.id), None)
     now = context.site.stamp()
     return LimitModel(**values, limit=decimal(found.allowed), holds=found.holds(now), withdrawal_by=asker)
+
+
+# What the API takes and gives about database users behind a gateway. Exposures and limits are exact, as decimal text.
+class UserModel(Strict):
+    """A database user, and what the ledger tells of her."""
+
+    id: int
+    database: str
+    name: str
+    exposure: str
+    """After the last result."""
+    limit: str | None
+    rule: str
+    """What set the limit: `misuse.limit`, `gateway.limits 2`, `agreed 7`; empty where nothing is known."""
+    percent: int | None
+    """How much of the limit is used, rounded up."""
+    answers: int
+    repeated: int
+    """Results that told nothing new."""
+    refused: int
+    would: int
+    """In shadow mode: how often she would have been refused, or a result reduced."""
+    over: int
+    """Results that were let through although they were above the limit."""
+    seen: str
+
+
+class Users(Strict):
+    """Some users, the most exposed first."""
+
+    users: list[UserModel]
+    page: int
+    pages: int
+    total: int
+
+
+class ResultModel(Strict):
+    """A result or a refusal. It holds no value of any person and no text of a statement."""
+
+    reference: str
+    entry: int
+    time: str
+    database: str
+    user: str
+    outcome: Literal["given", "refused", "would"]
+    decision: str
+    rows: int
+    columns: list[str]
+    before: str | None
+    after: str | None
+    limit: str | None
+    rule: str
+    reason: str
+    """In words; empty for what was given out."""
+
+
+class UserHistory(UserModel):
+    """The same, with her newest results and refusals."""
+
+    history: list[ResultModel]
+
+
+class Refusals(Strict):
+    """Some refusals, newest first; `older` is what to ask for next, as `before`."""
+
+    refusals: list[ResultModel]
+    older: int | None
+
+
+class IncidentModel(Strict):
+    """A day of a user that is worth a look."""
+
+    user: int
+    database: str
+    name: str
+    day: str
+    exposure: str
+    reasons: list[str]
+
+
+class Incidents(Strict):
+    """The worst first, of the last 30 days."""
+
+    incidents: list[IncidentModel]
+
+
+class Explanation(Strict):
+    """Why something was refused."""
+
+    headline: str
+    result: ResultModel
+    advice: list[str]
+
+
+class LimitModel(Strict):
+    """A limit. It is approved by another custodian, who has signed in; never by a token."""
+
+    id: int
+    database: str
+    name: str
+    """`*` for everybody of the database."""
+    limit: str
+    action: Action
+    until: str | None
+    """The moment from which on it no longer holds."""
+    reason: str
+    state: Literal["proposed", "approved", "declined", "withdrawn", "replaced"]
+    holds: bool
+    proposer: str
+    made: str
+    decider: str | None
+    decided: str | None
+    answer: str | None
+    """Why it was rejected."""
+    withdrawal_by: str | None
+    """Who has proposed to withdraw it, where that waits for another custodian; it holds until then."""
+
+
+class Limits(Strict):
+    """Limits, the newest first."""
+
+    limits: list[LimitModel]
+
+
+class Decline(Strict):
+    """Why a limit is rejected."""
+
+    reason: Annotated[str, Field(max_length=LONGEST_REASON)] = ""

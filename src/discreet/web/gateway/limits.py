@@ -1,4 +1,4 @@
-"""Limits under four eyes: proposed, approved, rejected (stored as declined), withdrawn by two; each with its entry in the ledger."""
+"""Limits approved by two people, each step with its ledger entry."""
 
 from __future__ import annotations
 

@@ -1,32 +1,31 @@
-"""The part of the table of routes that is about database users behind a gateway."""
+"""Routes of database users behind a gateway."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from discreet.web.api import gateway_models as models
 from discreet.web.framework.route import Route
-from discreet.web.gateway import api
+from discreet.web.gateway import api, pages
+from discreet.web.gateway import api as models
 from discreet.web.gateway import pages as limits
-from discreet.web.pages import gateway
 
 Read = partial(Route, "GET")
 Send = partial(Route, "POST", body="form")
 Ask = partial(Route, "GET", kind="api")
 Tell = partial(Route, "POST", kind="api")
 
-_USER: dict[str, Any] = {"loads": gateway.USER}
+_USER: dict[str, Any] = {"loads": pages.USER}
 _LIMIT: dict[str, Any] = {"loads": limits.LIMIT}
 _AT = "/gateway/limits/{number}"
 _API = "/api/v1/gateway"
 
 GATEWAY_ROUTES: tuple[Route, ...] = (
-    Read("/gateway", "gateway.read", gateway.gateway_page),
-    Read("/gateway/users/{number}", "gateway.read", gateway.user_page, **_USER),
-    Read("/gateway/refusals", "gateway.read", gateway.refusals_page),
-    Read("/gateway/incidents", "gateway.read", gateway.incidents_page),
-    Read("/gateway/why", "gateway.explain", gateway.why_page),
+    Read("/gateway", "gateway.read", pages.gateway_page),
+    Read("/gateway/users/{number}", "gateway.read", pages.user_page, **_USER),
+    Read("/gateway/refusals", "gateway.read", pages.refusals_page),
+    Read("/gateway/incidents", "gateway.read", pages.incidents_page),
+    Read("/gateway/why", "gateway.explain", pages.why_page),
     Read("/gateway/limits", "gateway.read", limits.limits_page),
     Send("/gateway/limits", "gateway.limit", limits.propose),
     Read(_AT, "gateway.read", limits.limit_page, **_LIMIT),

@@ -1,4 +1,4 @@
-"""Sums over what the ledger tells of database users, brought up to date whenever somebody looks.
+"""Running totals per database user, brought up to date when read.
 
 The ledger stays the truth: the sums hold nothing that its entries do not say, and can be made anew from them. Entries are
 numbered in the order in which they are committed, so whoever has read up to a number has missed nothing.

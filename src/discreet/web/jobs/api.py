@@ -1,4 +1,4 @@
-"""Jobs for programs: poll, cancel, fetch."""
+"""API of jobs: poll, cancel, fetch."""
 
 from __future__ import annotations
 

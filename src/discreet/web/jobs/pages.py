@@ -1,4 +1,4 @@
-"""Jobs: what runs, how far it is, how long it will take, and what became of it."""
+"""Pages of jobs: what runs, progress, estimate, outcome."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from urllib.parse import quote
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.format import remark
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.route import Loads, numbered
 from discreet.web.jobs import queue, requests
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.store import Job, Result
-from discreet.web.remarks import remark
 
 TAB = {
     "profile": "",

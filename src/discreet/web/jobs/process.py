@@ -26,8 +26,7 @@ from discreet.policy import Policy
 from discreet.store.tables.datasets import JOB
 from discreet.web.datasets import policies
 from discreet.web.datasets import store as datasets
-from discreet.web.datasets.files import Places
-from discreet.web.datasets.folder import Folder
+from discreet.web.datasets.files import Folder, Places
 from discreet.web.datasets.inspection import renamed
 from discreet.web.framework.middleware import place_of
 from discreet.web.jobs import queue

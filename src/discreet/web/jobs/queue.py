@@ -20,8 +20,7 @@ from sqlalchemy import Connection, Table, and_, func, insert, or_, select, text,
 
 from discreet.errors import DiscreetError
 from discreet.store.tables.datasets import JOB, RESULT
-from discreet.web.jobs.queued import ACTIVE
-from discreet.web.jobs.store import Job, Result, find
+from discreet.web.jobs.store import ACTIVE, Job, Result, find
 
 ADVISORY_LOCK = 0x6469736A6F6273
 """The PostgreSQL advisory lock of whoever looks for work: processes on one store take turns."""

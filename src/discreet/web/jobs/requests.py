@@ -1,4 +1,4 @@
-"""Asking for a job: what may be chosen, and what must be there first. Pages and the API share this."""
+"""Job requests: what may be chosen, and what must exist first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a planning adversary would do, asked by a program: thresholds, the plan for each group size, what deters him."""
+"""API of the attack: thresholds, plans by group size, deterrence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The attacker lab: a form whose address holds everything, and the result beside it."""
+"""Pages of the attacker lab: a form whose address holds everything."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from starlette.responses import HTMLResponse, Response
 from discreet.errors import UsageError
 from discreet.web.framework.context import Context, Here
 from discreet.web.framework.problems import Problem, not_found
-from discreet.web.lab import groups as kept
-from discreet.web.lab.controls import CONTROLS, PRESETS, TOPICS
-from discreet.web.lab.groups import Groups
-from discreet.web.lab.query import STRANGER, Query, read
-from discreet.web.lab.view import Result, detection_words, result
+from discreet.web.lab import view as kept
+from discreet.web.lab.query import CONTROLS, PRESETS, STRANGER, TOPICS, Query, read
+from discreet.web.lab.view import Groups, Result, detection_words, result
 
 TOO_FAR = "Raise what an attempt costs him, or let him be fined each time without detection that rises. The command discreet attack looks further."
 

@@ -1,4 +1,4 @@
-"""The part of the table of routes that is about the attacker lab."""
+"""Routes of the attacker lab."""
 
 from __future__ import annotations
 

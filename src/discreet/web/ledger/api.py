@@ -1,4 +1,4 @@
-"""The ledger for programs."""
+"""API of the ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger for those who audit: find entries, look at one, verify all of it, take it away."""
+"""Pages of the ledger: search, one entry, verify, export."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from discreet.ledger.verifier import canonical, is_head
 from discreet.store.tables.web import CHECK
 from discreet.web.dashboard import activity
 from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.format import remark
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.route import Loads, numbered
 from discreet.web.ledger import store
-from discreet.web.remarks import remark
 
 _VERIFYING = threading.Lock()
 """Verifying reads everything; one at a time is enough."""

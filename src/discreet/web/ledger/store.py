@@ -1,4 +1,4 @@
-"""Entries of the ledger for pages and programs: the newest first, some at a time."""
+"""Ledger entries, newest first, in pages."""
 
 from __future__ import annotations
 

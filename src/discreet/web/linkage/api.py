@@ -1,4 +1,4 @@
-"""Linkage for programs: how far projects are. Numbers only; pairs are for people."""
+"""API of linkage: progress of projects, numbers only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A project in the making, and a model that learns from decisions: jobs of linkage, as the store keeps them."""
+"""Jobs of linkage: projects in the making, models that learn from decisions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, insert, select, update
 from discreet.store.tables.linkage import WORK
 from discreet.store.tables.web import ACCOUNT
 from discreet.web.jobs import queue
-from discreet.web.jobs.queued import ACTIVE, Queued
+from discreet.web.jobs.store import ACTIVE, Queued
 
 WORDS = {"make": "make the project", "retrain": "learn from decisions"}
 ALIVE = ("declared", *ACTIVE, "failed")

@@ -1,4 +1,4 @@
-"""A pair as the page shows it: the cells with their signs and words, the two meters, and the price of every next step.
+"""Pair view: cells with icons and words, meters, price of each step.
 
 Everything comes from a `PairView`, which holds nothing that was not paid for.
 """

@@ -1,4 +1,4 @@
-"""Reviewing: one pair to a page, as far as it was opened; opened step by step, decided, undone. The only page with values.
+"""Review pages: one pair at a time, opened step by step, decided, undone.
 
 Nothing about a mode or a price is taken from the form: it names a cell, the click, and the state it was clicked in.
 """
@@ -21,11 +21,11 @@ from discreet.linkage.review import decisions, reveal
 from discreet.linkage.review.views import CHOICES, PairView
 from discreet.web.framework import format as formats
 from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.format import remark
 from discreet.web.framework.problems import Problem, problem_of
 from discreet.web.framework.route import Loads, numbered
 from discreet.web.linkage import store as linkage_store
 from discreet.web.linkage.pair_view import SHORT_MARKS, ShownPair, shown, written
-from discreet.web.remarks import remark
 
 NONCE = re.compile(r"[0-9a-f]{32}")
 MOST_VERSIONS = 10**6

@@ -1,4 +1,4 @@
-"""The part of the table of routes that is about linkage."""
+"""Routes of linkage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from discreet.web.framework.route import Route
 from discreet.web.linkage import api, review
 from discreet.web.linkage import new_project as making
 from discreet.web.linkage import pages as changes
-from discreet.web.pages import linkage_projects as managing
+from discreet.web.linkage import pages as managing
 
 Read = partial(Route, "GET")
 Send = partial(Route, "POST", body="form")

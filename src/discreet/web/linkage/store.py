@@ -1,4 +1,4 @@
-"""Projects as pages ask for them: by number, with what a reviewer or a manager may know."""
+"""Linkage projects in the store, as pages ask for them."""
 
 from __future__ import annotations
 

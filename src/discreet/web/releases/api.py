@@ -1,21 +1,20 @@
-"""Releases for programs: plan, look, trace. Approving needs a person who has signed in."""
+"""API of releases: plan, read, trace."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from fastapi import File, Form, UploadFile
 
 from discreet.releases.tracing.result import ALPHA
-from discreet.web.api.release_models import CopyModel, PlanModel, ReleaseModel, Releases, TraceModel
 from discreet.web.framework.context import Context, Here
+from discreet.web.framework.models import Strict
 from discreet.web.framework.problems import not_found
-from discreet.web.pages.traces import written_down
 from discreet.web.releases import decisions, tracing, view
-from discreet.web.releases.pages import sealed
+from discreet.web.releases.pages import sealed, written_down
+from discreet.web.releases.store import MoreRecipients, NewPlan
 from discreet.web.releases.tracing import Asked, Evidence
-from discreet.web.releases.view import Board
-from discreet.web.releasing.content import MoreRecipients, NewPlan
+from discreet.web.releases.view import Board, CopyState
 
 Table = Annotated[UploadFile | None, File(description="A .csv, .csv.gz or .parquet file.")]
 Alpha = Annotated[float, Form(gt=0, lt=1)]
@@ -129,3 +128,75 @@ def _plan(context: Context, number: int) -> PlanModel:
 def _evidence(found: Evidence) -> TraceModel:
     plain = ("id", "release", "version", "kind", "source", "tracer", "made", "accused", "numbers")
     return TraceModel(**{name: getattr(found, name) for name in plain})
+
+
+# What the API takes and gives about releases, plans and traces.
+PlanState = Literal["planned", "approved", "rejected", "withdrawn", "making", "made"]
+
+
+class CopyModel(Strict):
+    """One recipient's copy."""
+
+    recipient: str
+    state: CopyState
+    ready: bool
+    """Does it lie ready to be handed over?"""
+    rows: int | None
+    file: str | None
+    """The SHA-256 of its data."""
+
+
+class ReleaseModel(Strict):
+    """A release. What is in its manifest is given to nobody."""
+
+    name: str
+    version: int | None
+    """Null before it is sealed."""
+    manifest: str | None
+    """The SHA-256 of the sealed manifest, as the ledger has it."""
+    copies: list[CopyModel]
+    plans: list[int]
+    """Numbers of its plans, newest first."""
+    traces: list[int]
+    """Numbers of its traces, newest first."""
+
+
+class Releases(Strict):
+    """All releases, what waits for somebody first, then what was touched last."""
+
+    releases: list[ReleaseModel]
+
+
+class PlanModel(Strict):
+    """A plan. It is approved by another custodian, who has signed in; never by a token."""
+
+    id: int
+    release: str
+    kind: Literal["new", "more"]
+    state: PlanState
+    version: int
+    planner: str
+    changed: str
+    decider: str | None
+    decided: str | None
+    reason: str | None
+    recipients: list[str]
+    digest: str
+    preflight: dict[str, Any] | None
+    """What would come of it; null while a job looks, or where it was refused."""
+    job: int | None
+    """The last job that looked at it or made it; poll it under jobs."""
+
+
+class TraceModel(Strict):
+    """The evidence; `numbers` has the keys of the command's JSON. It holds no value of any person."""
+
+    id: int
+    release: str
+    version: int
+    kind: Literal["claims", "leak"]
+    source: str
+    tracer: str
+    made: str
+    accused: list[str]
+    numbers: dict[str, Any]

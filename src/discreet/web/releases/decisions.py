@@ -1,4 +1,4 @@
-"""Planning, changing, approving, rejecting, withdrawing: each with its entry in the ledger, and never by one person alone."""
+"""Decisions on plans: plan, change, approve, reject, withdraw; two people, one entry each."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from discreet.web.jobs import store as jobs
 from discreet.web.jobs.requests import enqueue
 from discreet.web.jobs.store import Job
 from discreet.web.releases import store as plans
-from discreet.web.releases.store import Plan
-from discreet.web.releasing.content import NewPlan, content_of
+from discreet.web.releases.store import NewPlan, Plan, content_of
 
 LONGEST_REASON = 500
 

@@ -1,4 +1,4 @@
-"""Packed copies that lie ready in our folder, and how one leaves the house."""
+"""Delivery of packed copies that wait in our folder."""
 
 from __future__ import annotations
 

@@ -1,26 +1,35 @@
-"""Plans: describe a release, see what would come of it, and have somebody else decide."""
+"""Pages of release plans: forms, preflight in words, decision by a second person."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
+from pydantic import ValidationError
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from discreet.releases.decoys.detectability import WARN, either_way
+from discreet.releases.marks.pairing import FEWEST_MARKS
+from discreet.releases.power import ALPHA
+from discreet.releases.preconditions import AGREEMENT
+from discreet.releases.preflight import ESCAPES, RECOGNISED
+from discreet.report.toolkit.words import plural
 from discreet.web.accounts.second_approver import History, Second
 from discreet.web.datasets import store as datasets
+from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.format import remark
+from discreet.web.framework.forms import Form
 from discreet.web.framework.problems import Problem, problem_of
 from discreet.web.framework.route import Loads, numbered
 from discreet.web.jobs import queue
 from discreet.web.jobs.pages import progress_of
 from discreet.web.releases import decisions
 from discreet.web.releases import store as plans
-from discreet.web.releases.store import Plan
-from discreet.web.releasing.content import FORMATS
-from discreet.web.releasing.typed import LAWS, START, names_in, offered, shown_of, typed_in, wanted_in
-from discreet.web.releasing.words import lines_of
-from discreet.web.remarks import remark
+from discreet.web.releases.store import FORMATS, LONGEST_AGREEMENT, NewPlan, Plan
+from discreet.wording import percent
 
 
 def _find(context: Context, path: dict[str, str]) -> Plan | None:
@@ -177,3 +186,211 @@ def _ours(error: Exception) -> Problem:
     if problem.status >= 500:
         raise error
     return problem
+
+
+# What people type into the forms of the desk.
+LAWS = (
+    ("0.2/0.5", "0.2 and 0.5, the default: few claims name a leaker"),
+    ("0.5", "0.5 for all: simplest"),
+    ("nuida:2", "against two who collude"),
+    ("nuida:3", "against three who collude"),
+)
+START: dict[str, str] = {
+    "name": "",
+    "dataset": "",
+    "population": "",
+    "recipients": "",
+    "k": "5",
+    "suppression": "10",
+    "law": "0.2/0.5",
+    "format": "parquet",
+    "population_source": "",
+    "population_licence": "",
+    "counts_only": "",
+    "sign_off": "",
+    "agreement": AGREEMENT,
+    "force": "",
+}
+"""What the form begins with."""
+LONG = {"recipients": 40_000, "agreement": LONGEST_AGREEMENT}
+
+
+def names_in(text: str) -> list[str]:
+    """One name to a line, or several with commas between.
+
+    >>> names_in("north\\n south, west \\n\\n")
+    ['north', 'south', 'west']
+    """
+    parts = [part.strip() for line in text.splitlines() for part in line.split(",")]
+    return [part for part in parts if part]
+
+
+def typed_in(form: Form) -> dict[str, str]:
+    """Every field as it was sent, to be shown again."""
+    return {name: form.verbatim(name, most=LONG.get(name, 600), lines=name in LONG) for name in START}
+
+
+def wanted_in(form: Form) -> NewPlan:
+    """The plan that a form describes, as the API would be told."""
+    typed = {name: value.strip() for name, value in typed_in(form).items()}
+    given: dict[str, Any] = {**typed, "recipients": names_in(typed["recipients"])}
+    for name, words in (("dataset", "the data"), ("population", "the population")):
+        given[name] = form.whole(name, least=0, most=10**17) if typed[name] else _missing(words)
+    given["k"] = form.whole("k", least=2, most=10**6)
+    given["suppression"] = _percent(typed["suppression"])
+    given["counts_only"], given["force"] = typed["counts_only"] == "yes", typed["force"] == "yes"
+    given["agreement"] = typed["agreement"].replace("\r\n", "\n")
+    try:
+        return NewPlan.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = str(first["loc"][0]).replace("_", " ") if first["loc"] else "form"
+        raise Problem(422, f"{field}: {first['msg']}.", remedy="Correct it and send the form again.") from None
+
+
+def shown_of(content: dict[str, Any]) -> dict[str, str]:
+    """What was planned, as the form shows it."""
+    shown = {name: str(content.get(name, "")) for name in START}
+    shown["name"], shown["recipients"] = content["release"], "\n".join(content["recipients"])
+    if "suppression" in content:
+        shown["suppression"] = f"{100 * content['suppression']:g}"
+    for name in ("counts_only", "force"):
+        shown[name] = "yes" if content.get(name) else ""
+    return shown
+
+
+def offered(everything: list[Dataset]) -> list[tuple[str, str]]:
+    """Data sets to choose from."""
+    return [("", "choose one"), *((str(one.id), one.name) for one in everything)]
+
+
+def renamed_in(text: str) -> dict[str, str]:
+    """Columns that are called otherwise: theirs = ours, one pair to a line.
+
+    >>> renamed_in("plz = zip\\ngeschlecht=sex")
+    {'plz': 'zip', 'geschlecht': 'sex'}
+    """
+    pairs = {}
+    for line in filter(str.strip, text.splitlines()):
+        theirs, sign, ours = line.partition("=")
+        if not sign or not theirs.strip() or not ours.strip():
+            raise Problem(
+                422, "A column that is called otherwise is written as: theirs = ours.", remedy="One to a line."
+            )
+        pairs[theirs.strip()] = ours.strip()
+    return pairs
+
+
+def _percent(text: str) -> float:
+    try:
+        return float(text.replace(",", ".")) / 100
+    except ValueError:
+        raise Problem(422, "left out: that is not a number.", remedy="Write it as 5 or 2.5, in per cent.") from None
+
+
+def _missing(words: str) -> int:
+    raise Problem(422, f"Nobody has chosen {words} yet.", remedy="Choose a data set from the list.")
+
+
+# A pre-flight in words: one figure and one sentence for each thing that somebody decides on.
+@dataclass(frozen=True)
+class Line:
+    """A figure, what it is a figure of, what it means, and whether it asks for a second look."""
+
+    figure: str
+    name: str
+    says: str
+    caution: bool = False
+
+
+def lines_of(found: dict[str, Any]) -> list[Line]:
+    """All that was foreseen, what costs people first and what can be traced last."""
+    return list(_lines(found))
+
+
+def _lines(found: dict[str, Any]) -> Iterator[Line]:
+    if "records" in found:
+        yield _people(found)
+    yield _marks(found)
+    if "rows_lost" in found:
+        yield _lost(found)
+        yield _shift(found)
+        yield _gate(found)
+    yield _claims(found)
+    yield _coalition(found)
+
+
+def _people(found: dict[str, Any]) -> Line:
+    says = (
+        f"{found['released']:,} of {found['records']:,} people can be released, in {found['classes']:,} groups of at least "
+        f"{found['k']} who look alike; {found['suppressed']:,} are left out of all copies."
+    )
+    return Line(percent(found["released"] / found["records"]), "of people released", says)
+
+
+def _marks(found: dict[str, Any]) -> Line:
+    marks, few = found["marks"], found["marks"] < FEWEST_MARKS
+    if "pairs" not in found:
+        says = "The same as in the copies that exist: nobody else's copy changes by a further recipient."
+    else:
+        says = (
+            f"{marks // 2:,} groups of people that a copy may lack, and as many made-up ones that it may hold, out of "
+            f"{plural(found['pairs'], 'pair', 'pairs')} of about the same size and link count."
+        )
+    return Line(
+        f"{marks:,}", "marks", f"{says} Below {FEWEST_MARKS} a leak can hardly be traced." if few else says, few
+    )
+
+
+def _lost(found: dict[str, Any]) -> Line:
+    says = (
+        f"A copy lacks this share of the released rows on average, hardly ever more than {percent(found['most_lost'])}, however "
+        "many recipients there are."
+    )
+    return Line(percent(found["rows_lost"]), "of rows lost", says)
+
+
+def _shift(found: dict[str, Any]) -> Line:
+    return Line(
+        percent(found["largest_shift"]),
+        "largest shift",
+        "No value of any column changes its share of all rows by more in an average copy; a rare one may still lose most of its people.",
+    )
+
+
+def _gate(found: dict[str, Any]) -> Line:
+    told = either_way(found["auc"])
+    warned = told > max(WARN, found["floor"])
+    says = f"How well a classifier tells made-up groups from real ones: 0.5 is guessing, and up to {found['floor']:.2f} may be luck."
+    more = " A recipient who tries may find some of the decoys." if warned else ""
+    return Line(f"{told:.2f}", "classifier (AUC)", f"{says}{more} {RECOGNISED}", warned)
+
+
+def _claims(found: dict[str, Any]) -> Line:
+    if found["claims"] is None:
+        says = (
+            "Half of all single leakers would never be named, however many people they claim: there are too few marks."
+        )
+        return Line("never", "claims until a name", says, caution=True)
+    says = (
+        "So many claims of re-identified people, the riskiest first, until a single leaker is named in half of all cases; "
+        f"anybody innocent is accused in at most {percent(ALPHA)} of releases."
+    )
+    return Line(f"{found['claims']:.0f}", "claims until a name", says)
+
+
+def _coalition(found: dict[str, Any]) -> Line:
+    most, among = found["coalition"], plural(found["recipients"], "recipient", "recipients")
+    needed = found["needed"][most] if most < len(found["needed"]) else None
+    further = f" {needed:,} marks would be needed for {'one' if not most else most + 1}." if needed else ""
+    if not most:
+        says = f"From a leaked copy nobody of {among} can be named with confidence.{further}"
+        return Line("0", "leakers traced", says, caution=True)
+    if most == 1:
+        says = f"From an unaltered copy a leaker who acts alone is found among {among}; two who collude may get away.{further} {ESCAPES}"
+        return Line("1", "leaker at a time", says)
+    says = (
+        f"From copies put together in one of five ways that were played, one of up to {most} is found among {among}.{further} "
+        f"{ESCAPES}"
+    )
+    return Line(f"{most}", "may collude", says)

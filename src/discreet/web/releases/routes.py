@@ -1,15 +1,14 @@
-"""The part of the table of routes that is about releases and traces."""
+"""Routes of releases and traces."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from discreet.web.api import release_models as models
 from discreet.web.datasets.dataset_page import DATASET
 from discreet.web.framework.route import Route
-from discreet.web.pages import dataset_releases, traces
 from discreet.web.releases import api, pages
+from discreet.web.releases import api as models
 from discreet.web.releases import plan_pages as plans
 
 Read = partial(Route, "GET")
@@ -19,7 +18,7 @@ Tell = partial(Route, "POST", kind="api")
 
 _PLAN: dict[str, Any] = {"loads": plans.PLAN}
 _RELEASE: dict[str, Any] = {"loads": pages.RELEASE}
-_TRACE: dict[str, Any] = {"loads": traces.TRACE}
+_TRACE: dict[str, Any] = {"loads": pages.TRACE}
 _AT = "/releases/plans/{number}"
 _NAMED = "/releases/named/{name}"
 
@@ -39,11 +38,11 @@ RELEASE_ROUTES: tuple[Route, ...] = (
     Send(f"{_NAMED}/recipients", "releases.change", pages.add_recipients, **_RELEASE),
     Send(f"{_NAMED}/retire", "releases.change", pages.retire, **_RELEASE),
     Send(f"{_NAMED}/deliver", "releases.take", pages.deliver, **_RELEASE),
-    Route("POST", f"{_NAMED}/claims", "releases.trace", traces.trace_claims, body="upload", **_RELEASE),
-    Route("POST", f"{_NAMED}/leak", "releases.trace", traces.trace_leak, body="upload", **_RELEASE),
-    Read("/releases/traces/{number}", "releases.read", traces.trace_page, records=True, **_TRACE),
-    Send("/releases/traces/{number}/file", "releases.read", traces.take_report, **_TRACE),
-    Read("/datasets/{number}/releases", "datasets.read", dataset_releases.releases_tab, live=True, loads=DATASET),
+    Route("POST", f"{_NAMED}/claims", "releases.trace", pages.trace_claims, body="upload", **_RELEASE),
+    Route("POST", f"{_NAMED}/leak", "releases.trace", pages.trace_leak, body="upload", **_RELEASE),
+    Read("/releases/traces/{number}", "releases.read", pages.trace_page, records=True, **_TRACE),
+    Send("/releases/traces/{number}/file", "releases.read", pages.take_report, **_TRACE),
+    Read("/datasets/{number}/releases", "datasets.read", pages.releases_tab, live=True, loads=DATASET),
     Ask("/api/v1/releases", "releases.read", api.release_list, returns=models.Releases),
     Tell("/api/v1/releases", "releases.change", api.begin, body="json", returns=models.PlanModel, status=201),
     Ask("/api/v1/releases/{name}", "releases.read", api.release, returns=models.ReleaseModel, **_RELEASE),

@@ -1,4 +1,4 @@
-"""Traces: hold claims or a leaked file against every recipient, write that down, and keep the evidence without a value."""
+"""Traces in the web application: recorded first, evidence without values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies on the desk: every release with its recipients, how far the copy of each is, and what the ledger says."""
+"""Release desk: every release, its recipients, and the state of each copy."""
 
 from __future__ import annotations
 

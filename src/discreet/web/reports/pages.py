@@ -1,4 +1,4 @@
-"""Reports: what was measured, for those who may see numbers of people but no values."""
+"""Pages of reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report on a whole project: choose what belongs to it; the store knows the rest."""
+"""Page of a project report: choose what belongs to it."""
 
 from __future__ import annotations
 

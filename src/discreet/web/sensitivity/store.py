@@ -1,4 +1,4 @@
-"""Studies and interviews as the store keeps them."""
+"""Studies and interviews in the store."""
 
 from __future__ import annotations
 

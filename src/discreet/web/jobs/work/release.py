@@ -19,11 +19,10 @@ from discreet.releases.delivery.service import Registry
 from discreet.releases.preconditions import Gates
 from discreet.sources import Table
 from discreet.web.jobs.task import Outcome, Task
-from discreet.web.jobs.work.preflight import tables
+from discreet.web.jobs.work.preflight import approved, refuse_other_data, tables
 from discreet.web.releases import delivery
 from discreet.web.releases import store as plans
 from discreet.web.releases.delivery import Parcel
-from discreet.web.releasing.checking import approved, refuse_other_data
 
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The moment that packed files carry: it tells nothing."""
