@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.people import People
-from discreet.people.names import MEN, STRIDE, WOMEN, _combine, given_labels, surname_labels
+from discreet.people.names import LEFT, MEN, RIGHT, STRIDE, WOMEN, _combine, given_labels, scatter, surname_labels
+from tests.examples import examples
 
 
 def test_eighty_common_given_names_of_each_sex() -> None:
@@ -52,3 +53,22 @@ def test_given_names_have_their_era(people: People) -> None:
     names, years = people.column("given_name"), people.column("birth_year")
     assert years[names == "Dorothy"].mean() + 30 < years[names == "Brittany"].mean()
     assert years[names == "Harold"].mean() + 30 < years[names == "Hunter"].mean()
+
+
+def test_all_ten_digit_numbers_can_occur() -> None:
+    assert LEFT * RIGHT == 10**10 - 10**9
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(st.integers(1, 250_000), st.integers(0, 2**32))
+def test_identifiers_are_distinct_and_have_ten_digits(people: int, seed: int) -> None:
+    found = scatter(people, np.random.default_rng(seed))
+    assert len(np.unique(found)) == people
+    assert found.min() >= 10**9
+    assert found.max() < 10**10
+
+
+def test_identifiers_do_not_tell_the_row() -> None:
+    found = scatter(200_000, np.random.default_rng(1))
+    assert abs(np.corrcoef(found, np.arange(len(found)))[0, 1]) < 0.02
+    assert len(np.unique(np.diff(found))) > 199_000

@@ -1,4 +1,4 @@
-"""Given names and surnames: lists of common ones, and a long tail made of syllables."""
+"""Names of synthetic people, and identifiers that never repeat."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.people.draws import Array
 
-__all__ = ["given_labels", "given_weights", "surname_labels", "surname_weights"]
+__all__ = ["given_labels", "given_weights", "scatter", "surname_labels", "surname_weights"]
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -119,3 +119,23 @@ def _combine(parts: Sequence[Sequence[str]], wanted: int) -> Array:
     ways = prod(len(part) for part in parts)
     places = np.unravel_index(np.arange(min(wanted, ways)) * STRIDE % ways, [len(part) for part in parts])
     return reduce(np.strings.add, [np.array(part)[place] for part, place in zip(parts, places, strict=True)])
+
+
+# Person identifiers: ten digits that look random and never repeat.
+LEFT, RIGHT = 90_000, 100_000  # LEFT * RIGHT is the number of ten-digit numbers
+ROUNDS = 3
+
+
+def scatter(people: int, rng: np.random.Generator) -> Array:
+    """One identifier per row: the row number sent through a Feistel network, hence no two alike.
+
+    Each round adds to one half something that depends on the other half only, which can be taken back.
+
+    >>> len(set(scatter(5_000, np.random.default_rng(1)).tolist()))
+    5000
+    """
+    left, right = np.divmod(np.arange(people, dtype=np.int64), RIGHT)
+    for _ in range(ROUNDS):
+        left = (left + rng.integers(LEFT, size=RIGHT)[right]) % LEFT
+        right = (right + rng.integers(RIGHT, size=LEFT)[left]) % RIGHT
+    return np.asarray((left + LEFT // 9) * RIGHT + right)

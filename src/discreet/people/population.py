@@ -1,18 +1,26 @@
-"""The people of a state as a table: pick columns, draw a sample, write a file."""
+"""Population of a state as a table: columns, samples, counts, files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
+
+import duckdb
+import numpy as np
+from duckdb import ColumnExpression, ConstantExpression, FunctionExpression
 
 from discreet.errors import UsageError
-from discreet.people.columns import Column, decoded, frozen, rows_of
-from discreet.people.draws import Array, stream
-from discreet.people.writing import write_columns
+from discreet.kernel import Classes, Histogram, Rule
+from discreet.kernel import Coded as KernelCoded
+from discreet.kernel.hierarchy import text
+from discreet.people.draws import Array, Coded, Column, decoded, frozen, rows_of, stream, trimmed
+from discreet.people.draws import Coded as Words
 
-__all__ = ["People"]
+__all__ = ["People", "counted", "write_columns"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -82,3 +90,73 @@ class People:
             f"A sample of {size} cannot be drawn from {len(self):,} people.",
             remedy=f"Give a whole number from 1 to {len(self):,}, or a share above 0 and up to 1.0.",
         )
+
+
+# Columns of people into Parquet or CSV, through DuckDB and without a Python object per cell.
+FORMATS = (".parquet", ".csv", ".csv.gz")
+
+
+def write_columns(columns: Mapping[str, Column], path: Path) -> Path:
+    """Write the columns to the path, rows in their order; return the path."""
+    ending = _ending(path)
+    lean = {name: trimmed(column) for name, column in columns.items()}
+    with duckdb.connect() as connection:
+        connection.register("people", {name: _scannable(column) for name, column in lean.items()})
+        rows = connection.view("people").select(*(_expression(name, column) for name, column in lean.items()))
+        _copy(rows, path, ending)
+    return path
+
+
+def _ending(path: Path) -> str:
+    if not path.parent.is_dir():
+        raise UsageError(f"There is no folder '{path.parent}'.", remedy="Make it first.")
+    for ending in FORMATS:
+        if path.name.endswith(ending):
+            return ending
+    raise UsageError(f"No format is known for '{path.name}'.", remedy=f"End the name in {' or '.join(FORMATS)}.")
+
+
+def _scannable(column: Column) -> Array:
+    if isinstance(column, Coded):
+        return column.codes
+    # DuckDB scans numbers, but no arrays of days.
+    return column.astype(np.int32) if column.dtype.kind == "M" else column
+
+
+def _expression(name: str, column: Column) -> Any:
+    cells = ColumnExpression(name)
+    if isinstance(column, Coded):
+        # A look-up in a constant list keeps the rows in order, which a join would not; lists count from one,
+        # and a code of eight bits has no room for one more.
+        places = cells.cast("BIGINT") + ConstantExpression(1)
+        cells = FunctionExpression("list_extract", ConstantExpression(column.labels.tolist()), places)
+    elif column.dtype.kind == "M":
+        cells = ConstantExpression(date(1970, 1, 1)) + cells
+    return cells.alias(name)
+
+
+def _copy(rows: Any, path: Path, ending: str) -> None:
+    if ending == ".parquet":
+        rows.write_parquet(str(path), compression="zstd")
+    else:
+        rows.write_csv(str(path), header=True, compression="gzip" if ending == ".csv.gz" else "none")
+
+
+# Counting generated people where they are: in memory, by their codes.
+def counted(people: People, *names: str, rules: Mapping[str, Rule] | None = None) -> Classes:
+    """Who looks alike on these columns, or on all; `rules` say how their values generalise.
+
+    >>> from discreet.people import State, generate
+    >>> counted(generate(State.of(1_000), seed=1, columns=("sex",)))
+    Classes(1000 people in 2 classes by sex)
+    """
+    chosen = people.select(*names) if names else people
+    columns = {name: _coded(column) for name, column in chosen.columns.items()}
+    return Classes.from_histogram(Histogram(columns, np.ones(len(people), dtype=np.int64)), rules=rules)
+
+
+def _coded(column: Column) -> KernelCoded:
+    if isinstance(column, Words):
+        return KernelCoded(tuple(text(label) for label in column.labels.tolist()), column.codes.astype(np.int64))
+    values, codes = np.unique(column, return_inverse=True)
+    return KernelCoded(tuple(text(value) for value in values.tolist()), codes.reshape(-1))

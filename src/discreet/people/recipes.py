@@ -8,14 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.people.columns import Coded, Column
 from discreet.people.diagnoses import DIAGNOSES, diagnosis_weights
-from discreet.people.draws import Array, Odds, stream
-from discreet.people.identifiers import scatter
-from discreet.people.names import given_labels, given_weights, surname_labels, surname_weights
-from discreet.people.places import Places, female_share, settle, year_weights
+from discreet.people.draws import Array, Coded, Column, Odds, stream
+from discreet.people.names import given_labels, given_weights, scatter, surname_labels, surname_weights
 from discreet.people.population import People
-from discreet.people.state import State
+from discreet.people.state import Places, State, female_share, settle, year_weights
 
 __all__ = ["COLUMNS", "generate"]
 
