@@ -58,7 +58,7 @@ def table(records: int, people: int) -> Cost:
 
 def programme(name: str, people: int) -> Cost:
     """One of the linear programmes on a few records, scaled to all."""
-    from discreet.attacker.solvers import TwoLevels, lp
+    from discreet.reference.process import TwoLevels, lp
 
     density, _ = targets(RECORDS, people)
     beliefs = [belief(share, people) for share in density[: SAMPLE[name]].tolist()]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from discreet.attacker import Attack
 from discreet.attacker.process import Process, State
-from discreet.attacker.solvers import SOLVERS
 from discreet.errors import UsageError
+from discreet.reference.process import SOLVERS
 from tests.attacker.strategies import PUBLISHED, attacks
 from tests.examples import examples
 

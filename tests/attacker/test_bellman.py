@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from discreet.attacker import Attack, bellman
 from discreet.attacker.bellman import ADDED, Horizon, PlanTable, detections, discounted
-from discreet.attacker.case_study import PUBLISHED as CASE_STUDY_PUBLISHED
 from discreet.errors import UsageError
+from discreet.reference.case_study import PUBLISHED as CASE_STUDY_PUBLISHED
 from tests.attacker.strategies import PUBLISHED, attacks, wavering
 from tests.examples import examples
 

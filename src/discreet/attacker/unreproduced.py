@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from discreet.attacker.attack import Attack
-from discreet.attacker.case_study import CONSTANT, ONCE, RISING, SETTINGS, VARIED_SETTINGS
 from discreet.attacker.plan import Thresholds
+from discreet.reference.case_study import CONSTANT, ONCE, RISING, SETTINGS, VARIED_SETTINGS
 
 PRINTED_SUNK = 51
 """Printed for one penalty: from so many candidates on he does not start even if he has the list."""

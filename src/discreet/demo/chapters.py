@@ -14,7 +14,6 @@ import click
 
 from discreet import __version__
 from discreet.anonymity import Anonymised, anonymise
-from discreet.attacker.case_study import HIS
 from discreet.cli import console
 from discreet.cli.attack.init import DRAFT
 from discreet.demo.contrast import Contrast, Side
@@ -22,6 +21,7 @@ from discreet.errors import UsageError
 from discreet.misuse import Sensitivity, prepare, reduce_rows, score
 from discreet.people import DemoFiles
 from discreet.policy import Policy
+from discreet.reference.case_study import HIS
 from discreet.report.project import ProjectFile, draft_project, project_page, statements, tell
 from discreet.risk import assess, profile, singling_out
 from discreet.sources import Table, read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from discreet.attacker import Attack
-from discreet.attacker.solvers import SOLVERS
+from discreet.reference.process import SOLVERS
 
 attack = Attack(prior=0.63, gain=8000, access_cost=100, link_cost=0, exploit_cost=10, penalty=10_000)
 belief = dict.fromkeys(range(1, 13), 1 / 12)

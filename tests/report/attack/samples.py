@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from discreet.attacker import Attacked
-from discreet.attacker.case_study import CONSTANT, ONCE, RISING, SETTINGS
 from discreet.kernel import Classes
+from discreet.reference.case_study import CONSTANT, ONCE, RISING, SETTINGS
 from discreet.report import attack_page
 from discreet.report.attack.findings import Case
 from tests.report.samples import HOSTILE, ILL, WHEN, with_illness

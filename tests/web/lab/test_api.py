@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.attacker import Attack
-from discreet.attacker.case_study import PUBLISHED
+from discreet.reference.case_study import PUBLISHED
 from tests.examples import examples
 from tests.web.client import OWN_PAGE, Browser, signed_in
 from tests.web.lab.test_pages import app  # noqa: F401 - the fixture

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import click
 
 from discreet.attacker import Attack
-from discreet.attacker.case_study import PUBLISHED
 from discreet.attacker.parameters import read_attack
 from discreet.cli import console
 from discreet.errors import UsageError
+from discreet.reference.case_study import PUBLISHED
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from discreet import __version__
-from discreet.attacker.case_study import REGISTRY, CaseStudy
 from discreet.cli import console
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.policy import Policy
+from discreet.reference.case_study import REGISTRY, CaseStudy
 from discreet.sources import read
 
 NEARBY = Path("..") / "shared" / "data" / "adult"
@@ -136,8 +136,8 @@ def _generated(people: int, seed: int) -> Stage:
 
 def _tell(study: CaseStudy, stage: Stage) -> None:
     from discreet.attacker import unreproduced
+    from discreet.reference.report import TITLE, discount_words, pair_words, sunk_words
     from discreet.report import case_study_findings
-    from discreet.report.case_study.misses import TITLE, discount_words, pair_words, sunk_words
     from discreet.report.case_study.words import OWN
 
     console.heading(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.attacker import Plan
-from discreet.attacker.case_study import SETTINGS, CaseStudy
 from discreet.attacker.piecewise import buying, gamble_values
+from discreet.reference.case_study import SETTINGS, CaseStudy
 from discreet.report.attack.charts import stepped
 from discreet.report.case_study.words import NAMES
 from discreet.report.charts.axes import Axes, Line, Mark, line_chart, linear, logarithmic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from discreet.attacker.case_study import CaseStudy, Claim
+from discreet.reference.case_study import CaseStudy, Claim
 from discreet.report.attack.findings import at_least
 from discreet.report.case_study.words import ends
 from discreet.report.toolkit.page import Finding

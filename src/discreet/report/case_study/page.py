@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 
-from discreet.attacker.case_study import CaseStudy
 from discreet.policy import Policy
+from discreet.reference.case_study import CaseStudy
+from discreet.reference.charts import penalties, people, prices
+from discreet.reference.report import misses_part
 from discreet.report.attack.findings import Case
 from discreet.report.attack.report import REFERENCES, method, parameters, remains
 from discreet.report.case_study.by_size import chances, exploits, gambles
 from discreet.report.case_study.findings import by_topic
-from discreet.report.case_study.misses import misses_part
-from discreet.report.case_study.on_data import penalties, people, prices
 from discreet.report.case_study.words import OWN
 from discreet.report.toolkit.html import element
 from discreet.report.toolkit.page import (

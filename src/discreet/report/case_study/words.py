@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.attacker.case_study import CONSTANT, ONCE, RISING
+from discreet.reference.case_study import CONSTANT, ONCE, RISING
 
 NAMES = {
     CONSTANT: "Constant detection, unlimited penalties",

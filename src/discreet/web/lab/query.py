@@ -157,7 +157,7 @@ def _plain(number: float) -> float | int:
 def toml(attack: Attack) -> str:
     """The file.
 
-    >>> from discreet.attacker.case_study import HIS
+    >>> from discreet.reference.case_study import HIS
     >>> print(toml(HIS).splitlines()[0], toml(HIS).splitlines()[7])
     [attack] max_penalties = "unlimited"
     """

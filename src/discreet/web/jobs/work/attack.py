@@ -8,8 +8,8 @@ from typing import cast
 
 from discreet import __version__
 from discreet.attacker import Attack, Attacked
-from discreet.attacker.case_study import PUBLISHED
 from discreet.attacker.population import Targets
+from discreet.reference.case_study import PUBLISHED
 from discreet.report import attack_findings, attack_page
 from discreet.report.attack.findings import Case
 from discreet.report.attack.report import attack_parts

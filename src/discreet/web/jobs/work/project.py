@@ -9,8 +9,8 @@ from typing import Any
 
 from discreet import __version__
 from discreet.attacker import Attack
-from discreet.attacker.case_study import PUBLISHED
 from discreet.errors import DataError
+from discreet.reference.case_study import PUBLISHED
 from discreet.report.project import ProjectFile, Story, project_page
 from discreet.report.project.ledger_facts import disclosed_in
 from discreet.report.project.measurement import Measured, measure_tables

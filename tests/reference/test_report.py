@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from discreet.attacker.case_study import CaseStudy
 from discreet.kernel import Classes
 from discreet.people import State, counted, generate
+from discreet.reference.case_study import CaseStudy
 from discreet.report import case_study_findings, case_study_page
 from discreet.report.case_study.page import pictures
 from discreet.report.toolkit.page import figure

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from discreet.attacker import unreproduced
-from discreet.attacker.case_study import ONCE, VARIED
 from discreet.attacker.unreproduced import DISCOUNTS, PRINTED, PRINTED_PAIR, Discounted, Pair
+from discreet.reference.case_study import ONCE, VARIED
 from discreet.report.case_study.words import BRIEF, NAMES
 from discreet.report.toolkit.html import element
 from discreet.report.toolkit.page import Part, Table, bullets, prose, section, table

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.linkage import Pairs
-from discreet.linkage.simulated import STUDY, Adjudicated, Careless, Review, quality
+from discreet.reference.reviewers import STUDY, Adjudicated, Careless, Review, quality
 
 MANY = 20_000
 PAIRS = Pairs.of(np.arange(MANY), np.arange(MANY) + MANY, np.zeros(MANY))

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.attacker import Attack
-from discreet.attacker.case_study import SETTINGS, CaseStudy
 from discreet.attacker.population import Staircase
+from discreet.reference.case_study import SETTINGS, CaseStudy
 from discreet.report.attack.findings import at_least, expected
 from discreet.report.case_study.words import NAMES
 from discreet.report.charts.axes import Axes, Line, Mark, line_chart, linear, logarithmic, stacked

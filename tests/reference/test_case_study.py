@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from discreet.attacker import Attack, unreproduced
-from discreet.attacker.case_study import CONSTANT, ONCE, RISING, SETTINGS, CaseStudy
 from discreet.kernel import Classes
 from discreet.people import State, counted, generate
+from discreet.reference.case_study import CONSTANT, ONCE, RISING, SETTINGS, CaseStudy
 from tests.attacker.strategies import PUBLISHED
 
 

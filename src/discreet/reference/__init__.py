@@ -1,0 +1,1 @@
+"""Reference: published models written out, case studies, simulated people; for comparison only."""
