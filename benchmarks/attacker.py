@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "src"))  # the peers' interpreter does not have th
 
 from benchmarks.measure import Cost, alone, best_of, report  # noqa: E402
 from discreet.attacker import Attack  # noqa: E402
-from discreet.attacker.process import Process  # noqa: E402
+from discreet.reference.process import Process  # noqa: E402
 
 PEERS = ROOT / ".peers" / "bin" / "python"
 ADVERSARY = Attack(prior=0.63, gain=8000, access_cost=100, link_cost=0, exploit_cost=10, penalty=10000, max_penalties=1)

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.attacker import Attack
-from discreet.attacker.process import Process, State
 from discreet.errors import UsageError
-from discreet.reference.process import SOLVERS
+from discreet.reference.process import SOLVERS, Process, State
 from tests.attacker.strategies import PUBLISHED, attacks
 from tests.examples import examples
 

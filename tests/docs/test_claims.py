@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from discreet.attacker import unreproduced
 from discreet.cli.main import cli
+from discreet.reference import case_study
 from discreet.releases.power import strategies
 from discreet.report.linkage.findings import TRIED as LINKED
 from discreet.report.linkage.report import REMAINS as ABOUT_PAIRS
@@ -170,7 +170,7 @@ def test_how_search_compares_is_said_as_the_table_of_times_has_it() -> None:
 
 
 def test_group_sizes_of_figure_10_are_those_of_the_engine() -> None:
-    found = unreproduced.by_setting()
+    found = case_study.by_setting()
     for path in ("explain/limitations.md", "explain/case-study-attacker.md"):
         for key, words in (("constant", "constant detection"), ("once", "one penalty"), ("rising", "rising detection")):
             assert f"{found[key][0]} and {found[key][1]} with {words}" in page(path)

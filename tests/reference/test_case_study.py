@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.attacker import Attack, unreproduced
+from discreet.attacker import Attack
 from discreet.kernel import Classes
 from discreet.people import State, counted, generate
+from discreet.reference import case_study
 from discreet.reference.case_study import CONSTANT, ONCE, RISING, SETTINGS, CaseStudy
 from tests.attacker.strategies import PUBLISHED
 
@@ -92,7 +93,7 @@ def test_everything_is_told_in_json(study: CaseStudy) -> None:
 
 
 def test_the_threshold_of_one_penalty_is_54_not_51() -> None:
-    assert unreproduced.sunk() == (54, 51)
+    assert case_study.sunk() == (54, 51)
 
 
 def varied(penalty: float, **other: float) -> Attack:
@@ -120,14 +121,14 @@ def test_the_pair_of_figure_10_is_that_of_the_adversary_of_figure_10() -> None:
     others = {CONSTANT: {}, ONCE: {"max_penalties": 1}, RISING: {"detection_slope": 0.18}}
     played = {key: tuple(first_spared(varied(fine, **more)) for fine in (1e4, 5e4)) for key, more in others.items()}
     assert played == {CONSTANT: (11, 3), ONCE: (12, 3), RISING: (8, 3)}
-    assert unreproduced.by_setting() == played
-    assert unreproduced.pairs()[0].computed == played[CONSTANT]
-    assert unreproduced.to_dict()["pair_by_setting"] == played
+    assert case_study.by_setting() == played
+    assert case_study.pairs()[0].computed == played[CONSTANT]
+    assert case_study.to_dict()["pair_by_setting"] == played
 
 
 def test_the_printed_pair_does_not_come_out() -> None:
-    assert unreproduced.detection() == pytest.approx(0.01005, abs=1e-5)
-    for pair in unreproduced.pairs():
+    assert case_study.detection() == pytest.approx(0.01005, abs=1e-5)
+    for pair in case_study.pairs():
         assert pair.computed != (9, 2)
 
 
@@ -138,7 +139,7 @@ def pair_at(chance: float) -> tuple[int, ...]:
 
 
 def test_which_detection_would_give_the_pair() -> None:
-    common = unreproduced.pairs()[0].common
+    common = case_study.pairs()[0].common
     assert common == (pytest.approx(0.0129, abs=1e-4), pytest.approx(0.0149, abs=1e-4))
     assert common is not None
     low, high = common
@@ -148,7 +149,7 @@ def test_which_detection_would_give_the_pair() -> None:
 
 
 def test_readings_that_no_detection_gives() -> None:
-    found = {pair.reading: pair.common is not None for pair in unreproduced.pairs()}
+    found = {pair.reading: pair.common is not None for pair in case_study.pairs()}
     assert found == {
         "smallest group he does not buy the list for": True,
         "largest group he buys the list for": False,
@@ -158,7 +159,7 @@ def test_readings_that_no_detection_gives() -> None:
 
 
 def test_only_a_discount_of_nine_tenths_gives_the_printed_thresholds() -> None:
-    found = unreproduced.discounts()
+    found = case_study.discounts()
     assert [one.discount for one in found] == pytest.approx(np.arange(0.5, 1.01, 0.05))
     assert [one.discount for one in found if one.agrees] == [0.9]
     by_discount = {one.discount: one.thresholds for one in found}

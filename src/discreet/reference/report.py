@@ -1,17 +1,211 @@
-"""Printed thresholds that do not come out, in words and tables."""
+"""Report of the case study as one HTML file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from discreet.attacker import unreproduced
-from discreet.attacker.unreproduced import DISCOUNTS, PRINTED, PRINTED_PAIR, Discounted, Pair
-from discreet.reference.case_study import ONCE, VARIED
-from discreet.report.case_study.words import BRIEF, NAMES
+from discreet.policy import Policy
+from discreet.reference import case_study
+from discreet.reference.case_study import (
+    DISCOUNTS,
+    ONCE,
+    PRINTED,
+    PRINTED_PAIR,
+    VARIED,
+    CaseStudy,
+    Claim,
+    Discounted,
+    Pair,
+)
+from discreet.reference.charts import BRIEF, NAMES, OWN, chances, ends, exploits, gambles, penalties, people, prices
+from discreet.report.attack.findings import Case, at_least
+from discreet.report.attack.report import REFERENCES, method, parameters, remains
 from discreet.report.toolkit.html import element
-from discreet.report.toolkit.page import Part, Table, bullets, prose, section, table
-from discreet.report.toolkit.words import amount, listed
+from discreet.report.toolkit.page import (
+    Figure,
+    Finding,
+    Part,
+    Pill,
+    Table,
+    bullets,
+    document,
+    evidence_part,
+    findings_part,
+    method_part,
+    prose,
+    remains_part,
+    reproduce_part,
+    section,
+    table,
+)
+from discreet.report.toolkit.words import about, amount, listed
+from discreet.report.toolkit.words import people as so_many
 from discreet.wording import percent
+
+# The case study as one HTML file.
+THRESHOLD = 0.2
+
+
+def case_study_page(
+    study: CaseStudy,
+    *,
+    source: str,
+    registry: str,
+    created: datetime.datetime,
+    command: str,
+    version: str,
+    policy: Policy | None = None,
+) -> str:
+    """Five statements, six figures, printed thresholds that do not come out; `registry` says in words what the list is."""
+    figures = pictures(study)
+    case = Case(study.attacked, THRESHOLD)
+    parts = [
+        findings_part(by_topic(study), figures, elsewhere={}),
+        evidence_part(figures),
+        misses_part(),
+        _done(study, registry),
+        remains_part("The adversaries are models:", remains(case)),
+        Part("parameters", "Parameters", section("parameters", "Parameters", table(parameters(case, policy=policy)))),
+        method_part(method(case), REFERENCES),
+        reproduce_part(command, policy),
+    ]
+    return document(
+        parts,
+        kicker="Case study",
+        title="A planning adversary: a case study after a paper",
+        about=[source, so_many(study.people), f"against a registry of {so_many(study.attacked.external_size)}"],
+        pills=[Pill("○", "Not a reproduction", "plain")],
+        created=created,
+        version=version,
+    )
+
+
+def pictures(study: CaseStudy) -> Sequence[Figure]:
+    """Six figures."""
+    return (exploits(), chances(), gambles(study), people(study), prices(study), penalties(study))
+
+
+def _done(study: CaseStudy, registry: str) -> Part:
+    names = study.attacked.sample.names
+    points = (
+        f"{so_many(study.people)} in {len(study.attacked.sample):,} classes by {listed(names, most=len(names) + 1)}.",
+        registry,
+        (
+            "Three adversaries with the published gain, costs and penalty: detection constant and penalties unlimited; one "
+            "penalty only; detection rising with every exploit (h1 = 0.18)."
+        ),
+        (
+            "One guess here is one random candidate for everybody. The paper's baseline is another: it stops attacking at a "
+            "threshold of its own, so that it is never above the planning adversary."
+        ),
+        "The six figures are our own, and their numbers are not those of the paper's figures.",
+    )
+    lead = element("p", OWN)
+    return Part("done", "What was done", section("done", "What was done", lead, bullets(points)))
+
+
+# The five statements in words, each with the numbers that it rests on.
+Numbers = Mapping[str, Any]
+Teller = Callable[[Numbers], tuple[str, str]]
+"""What a claim says, and what follows from it."""
+
+
+def case_study_findings(study: CaseStudy) -> list[Finding]:
+    """The findings in order."""
+    return [finding for _, finding in by_topic(study)]
+
+
+def by_topic(study: CaseStudy) -> tuple[tuple[str, Finding], ...]:
+    """The findings, each with the figure that shows it."""
+    return tuple(_finding(claim) for claim in study.claims)
+
+
+def _finding(claim: Claim) -> tuple[str, Finding]:
+    topic, tell = TELLERS[claim.key]
+    words, step = tell(claim.numbers)
+    headline = f"{words[:1].upper()}{words[1:]}" if claim.holds else f"Not on these data: {words}"
+    return topic, Finding(headline, step)
+
+
+def _one_guess(found: Numbers) -> tuple[str, str]:
+    return (
+        (
+            f"he tries all candidates, several, one or none. With the list in hand and rising detection: all up to "
+            f"{_size(found['all_up_to'])}, several at {ends(found['several'])}, one at {ends(found['one'])}, none from "
+            f"{_size(found['none_from'])} on. So exactly one guess is wrong both ways: too low for "
+            f"{found['people_underestimated']:,} people of the data, too high for {found['people_overestimated']:,}."
+        ),
+        (
+            f"Do not read one guess as the risk: by one each {about(found['one_guess'])} people are re-identified, by planning with "
+            f"constant detection {about(found['reidentified'])}."
+        ),
+    )
+
+
+def _all_or_nothing(found: Numbers) -> tuple[str, str]:
+    return (
+        (
+            f"with constant detection and unlimited penalties it is all or nothing. {found['adversaries']:,} adversaries with "
+            f"other gains and penalties, groups of 1 to {found['sizes']:,}: {found['attacks_in_part']:,} attacks stop part way. "
+            f"In the data {found['people_in_full']:,} people are attacked in full, {found['people_in_part']:,} in part."
+        ),
+        "Look at one number only in this case: the smallest group that he leaves alone.",
+    )
+
+
+def _part_way(found: Numbers) -> tuple[str, str]:
+    return (
+        (
+            f"with rising detection he stops part way from {_size(found['stops_early'])} candidates on, does not buy the list from "
+            f"{_size(found['no_access'])} on, and does not start from {_size(found['no_exploit'])} on even if he has it. In the data "
+            f"{found['people_in_full']:,} people are attacked in full, {found['people_in_part']:,} in part."
+        ),
+        "Let repeated look-ups cost more or be noticed sooner: a lookup that remembers its user stops him early.",
+    )
+
+
+def _size(size: int | None) -> str:
+    return "no number" if size is None else f"{size:,}"
+
+
+def _embolden(found: Numbers) -> tuple[str, str]:
+    return (
+        (
+            f"limiting the number of penalties emboldens him. Fined once at most he buys the list up to a group of "
+            f"{_largest(found['once'])} instead of {_largest(found['unlimited'])}: {found['attacked_once']:,} people of the data "
+            f"are attacked instead of {found['attacked_unlimited']:,}."
+        ),
+        "Agree on a penalty for each breach, not on one for the whole contract.",
+    )
+
+
+def _largest(first_spared: int | None) -> str:
+    return "any size" if first_spared is None else f"{first_spared - 1:,}"
+
+
+def _deterrence(found: Numbers) -> tuple[str, str]:
+    if not found["reidentified"]:
+        return "nobody is re-identified in the first place.", "Nothing has to deter him: these groups are too large."
+    size = f", or groups of at least {found['size']:,}" if found["size"] is not None else ""
+    return (
+        (
+            f"penalty and price deter. Now {about(found['reidentified'])} people are re-identified in expectation; that falls in "
+            f"steps to nobody at a penalty of {at_least(found['penalty'])}, or a list that costs {at_least(found['price'])} "
+            f"(smallest group: {found['smallest_group']:,}){size}."
+        ),
+        "Ask which of the three is cheapest to have: a contract, a fee, or coarser values.",
+    )
+
+
+TELLERS: dict[str, tuple[str, Teller]] = {
+    "one_guess_is_wrong": ("chance", _one_guess),
+    "all_or_nothing": ("exploits", _all_or_nothing),
+    "stops_part_way": ("exploits", _part_way),
+    "limits_embolden": ("people", _embolden),
+    "deterrence_works": ("penalty", _deterrence),
+}
 
 TITLE = "Printed thresholds that do not come out"
 MEANINGS = {"stops_early": "stops early", "no_access": "does not buy", "no_exploit": "does not start"}
@@ -19,7 +213,7 @@ MEANINGS = {"stops_early": "stops early", "no_access": "does not buy", "no_explo
 
 def misses_part() -> Part:
     """Three things, each with its numbers."""
-    pairs, discounts = unreproduced.pairs(), unreproduced.discounts()
+    pairs, discounts = case_study.pairs(), case_study.discounts()
     content = section(
         "misses",
         TITLE,
@@ -33,7 +227,7 @@ def misses_part() -> Part:
 
 def sunk_words() -> str:
     """The threshold of one penalty."""
-    computed, printed = unreproduced.sunk()
+    computed, printed = case_study.sunk()
     return (
         f"With one penalty the paper prints {printed:,} as the smallest group that he leaves alone even if he has the list. "
         f"The model gives {computed:,}."
@@ -45,12 +239,12 @@ def pair_words(pairs: tuple[Pair, ...]) -> str:
     first, second = PRINTED_PAIR
     found = [pair for pair in pairs if pair.common is not None]
     would = "; ".join(f"{_range(pair.common)} if it is the {pair.reading}" for pair in found)
-    ours = listed([f"{low} and {high} with {BRIEF[key]}" for key, (low, high) in unreproduced.by_setting().items()])
+    ours = listed([f"{low} and {high} with {BRIEF[key]}" for key, (low, high) in case_study.by_setting().items()])
     return (
         f"The paper's Figure 10 has another adversary than its case study: certain that the target is in the list, a gain of "
         f"{amount(VARIED['gain'])}. It prints {first[1]} people at a penalty of {amount(first[0])} and {second[1]} at "
         f"{amount(second[0])} as the smallest group that is left alone. With the printed detection of "
-        f"{percent(unreproduced.detection())} for the first attempt it is {ours}. A constant detection probability that gives "
+        f"{percent(case_study.detection())} for the first attempt it is {ours}. A constant detection probability that gives "
         f"both: {would or 'none'}."
     )
 
@@ -92,10 +286,10 @@ def _printed(thresholds: Iterable[tuple[str, str]]) -> str:
 def _other(found: tuple[Discounted, ...]) -> str:
     """A discount that gives the one threshold above, and what it does not give."""
     for one in found:
-        if one.thresholds[ONCE].no_exploit == unreproduced.PRINTED_SUNK:
+        if one.thresholds[ONCE].no_exploit == case_study.PRINTED_SUNK:
             missed = [key for key, number in PRINTED.items() if getattr(one.thresholds[key[0]], key[1]) != number]
             numbers = listed([str(PRINTED[key]) for key in missed])
-            return f" {one.discount:g} would give the {unreproduced.PRINTED_SUNK} above, but not {numbers}."
+            return f" {one.discount:g} would give the {case_study.PRINTED_SUNK} above, but not {numbers}."
     return ""
 
 

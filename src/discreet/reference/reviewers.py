@@ -1,4 +1,4 @@
-"""Reviewers who do not exist, to see what people would add to the machine.
+"""Simulated reviewers, to see what people add to the machine.
 
 `Reviewer` is the seam: whoever answers pairs is one, also a reviewer who opens cells on demand and says how many
 characters she saw. `Careless` answers right with a fixed probability, whatever the pair; accuracies of the CHI 2018

@@ -16,7 +16,7 @@ from discreet.report.toolkit.page import Finding
 from discreet.report.trace import traced_findings, traced_page
 
 if TYPE_CHECKING:
-    from discreet.report.case_study import case_study_findings, case_study_page
+    from discreet.reference.report import case_study_findings, case_study_page
 
 __all__ = [
     "Finding",
@@ -45,5 +45,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """The report of the case study is a room of its own, imported when it is asked for."""
     if name in ("case_study_findings", "case_study_page"):
-        return getattr(import_module("discreet.report.case_study"), name)
+        return getattr(import_module("discreet.reference.report"), name)
     raise AttributeError(f"module 'discreet.report' has no attribute '{name}'")

@@ -135,10 +135,10 @@ def _generated(people: int, seed: int) -> Stage:
 
 
 def _tell(study: CaseStudy, stage: Stage) -> None:
-    from discreet.attacker import unreproduced
+    from discreet.reference import case_study
+    from discreet.reference.charts import OWN
     from discreet.reference.report import TITLE, discount_words, pair_words, sunk_words
     from discreet.report import case_study_findings
-    from discreet.report.case_study.words import OWN
 
     console.heading(
         f"The case study on {stage.name}: {study.people:,} people against {stage.registry.records:,} in the registry"
@@ -148,15 +148,15 @@ def _tell(study: CaseStudy, stage: Stage) -> None:
     console.findings(case_study_findings(study))
     click.echo()
     console.heading(TITLE)
-    for words in (sunk_words(), pair_words(unreproduced.pairs()), discount_words(unreproduced.discounts())):
+    for words in (sunk_words(), pair_words(case_study.pairs()), discount_words(case_study.discounts())):
         click.echo()
         click.echo(click.wrap_text(words, width=96, initial_indent="• ", subsequent_indent="  "))
 
 
 def _as_json(study: CaseStudy, stage: Stage) -> dict[str, Any]:
-    from discreet.attacker import unreproduced
+    from discreet.reference import case_study
 
-    return {"source": stage.name, **study.to_dict(), "not_reproduced": unreproduced.to_dict()}
+    return {"source": stage.name, **study.to_dict(), "not_reproduced": case_study.to_dict()}
 
 
 def _write(out: Path, study: CaseStudy, stage: Stage) -> None:
