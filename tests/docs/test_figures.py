@@ -57,7 +57,7 @@ def stated() -> Iterator[tuple[str, str]]:
         f"{detectability.EITHER_WAY} standard errors of the Mann-Whitney statistic times {detectability.TOGETHER}",
     )
     yield marks, f"Above {detectability.WARN} and above luck"
-    yield marks, f"above {detectability.REFUSE:.2f} and above luck the release is refused"
+    yield marks, f"above {detectability.REFUSE:.2f} and above luck the marks are chosen"
     yield marks, f"fewer than {mark_pairing.FEWEST_MARKS} marks"
     yield "explain/decoys.md", f"the {bait.NEIGHBOURS} released classes"
     yield "explain/decoys.md", f"above {percent(1 / population_link.MOST_UNCOVERED)} of the released people"

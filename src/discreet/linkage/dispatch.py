@@ -1,5 +1,5 @@
 """The documented name of `discreet.linkage.review.assignments`."""
 
-from discreet.linkage.review.assignments import Assigned, assign, bring_pairs, give, rebalance, withdraw
+from discreet.linkage.review.assignments import Limits, assign, bring_pairs, rebalance, withdraw
 
-__all__ = ["Assigned", "assign", "bring_pairs", "give", "rebalance", "withdraw"]
+__all__ = ["Limits", "assign", "bring_pairs", "rebalance", "withdraw"]

@@ -1,27 +1,5 @@
-"""The documented name of `discreet.linkage.review.decisions`."""
+"""The documented name of what was decided, in `discreet.linkage.review.decisions`."""
 
-from discreet.linkage.review.decisions import (
-    CANNOT_TELL,
-    DIFFERENT,
-    DISPUTED,
-    OPEN,
-    SAME,
-    Answered,
-    Verdict,
-    answers_of,
-    labels_of,
-    read_answers,
-)
+from discreet.linkage.review.decisions import answers_of, labels_of
 
-__all__ = [
-    "CANNOT_TELL",
-    "DIFFERENT",
-    "DISPUTED",
-    "OPEN",
-    "SAME",
-    "Answered",
-    "Verdict",
-    "answers_of",
-    "labels_of",
-    "read_answers",
-]
+__all__ = ["answers_of", "labels_of"]

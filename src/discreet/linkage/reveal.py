@@ -1,5 +1,6 @@
 """The documented name of `discreet.linkage.review.reveal`."""
 
-from discreet.linkage.review.reveal import EVENT, Measured, measure, measure_opened, prepare, refusal, reveal, view
+from discreet.linkage.review.reveal import reveal, view
+from discreet.linkage.review.views import PairView
 
-__all__ = ["EVENT", "Measured", "measure", "measure_opened", "prepare", "refusal", "reveal", "view"]
+__all__ = ["PairView", "reveal", "view"]

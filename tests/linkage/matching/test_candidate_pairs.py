@@ -79,7 +79,6 @@ def test_once_needs_two_tables_and_loading_needs_pairs(sample: Sample, tmp_path:
         load_candidates(folder)
 
 
-pytestmark = pytest.mark.slow
 LEAST = {
     "FEBRL4, name, birth, state": 0.955,
     "FEBRL3, name, birth, state": 0.94,
@@ -88,6 +87,7 @@ LEAST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", tasks(), ids=lambda task: task.name)
 def test_the_machine_alone(task: Task, tmp_path: Path) -> None:
     folder = start_project(tmp_path / "p", *task.tables, spec=task.spec, key=b"tests")

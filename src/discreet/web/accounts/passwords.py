@@ -78,7 +78,7 @@ def make_secret() -> str:
 def digest_secret(secret: str) -> str:
     """What is stored. No salt and no cost are needed: 256 random bits cannot be guessed.
 
-    >>> digest("a")[:8]
+    >>> digest_secret("a")[:8]
     'ca978112'
     """
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
