@@ -88,7 +88,11 @@ class Demands:
             raise UsageError(
                 "Nothing is required of the published table.", remedy="Give k, max_risk, or another limit."
             )
-        return Limits(requirements, _suppressible(self.suppression, classes.records))
+        # floor(s * N), with s read as it is written: 0.29 of 100 is 29.
+        if not 0 <= self.suppression <= 1:
+            raise UsageError("suppression is a share from 0 to 1.", remedy="0.05 means: at most 5 % of the people.")
+        suppressible = math.floor(Fraction(str(self.suppression)) * classes.records)
+        return Limits(requirements, suppressible)
 
 
 def _sizes(wanted: Demands, classes: Classes) -> Iterator[Requirement]:
@@ -109,7 +113,13 @@ def _inferences(wanted: Demands, classes: Classes) -> Iterator[Requirement]:
 
 def _crowds(wanted: Demands) -> Iterator[Requirement]:
     if wanted.presence is not None:
-        yield _presence(wanted.presence, _needed(wanted.population, "presence"))
+        population = _needed(wanted.population, "presence")
+        least, most = wanted.presence
+        if not 0 <= least <= most <= 1:
+            raise UsageError(
+                "presence takes two probabilities, the smaller one first.", remedy="For example presence=(0, 0.5)."
+            )
+        yield Presence(population, least, most)
     if wanted.k_map is not None:
         yield Crowd(_needed(wanted.population, "k_map"), _whole(wanted.k_map, "k_map", None))
 
@@ -118,18 +128,17 @@ def _risks(wanted: Demands) -> Iterator[Requirement]:
     if wanted.average_risk is not None:
         yield AverageRisk(_probability(wanted.average_risk, "average_risk"))
     if wanted.attack is not None:
-        yield _attacked(wanted.attack, wanted.max_risk, wanted.population)
+        limit = wanted.max_risk
+        if limit is None:
+            raise UsageError(
+                "An attack needs a limit.",
+                remedy="Give max_risk (--max-risk), the largest probability of success you accept.",
+            )
+        if not 0 <= limit <= 1:
+            raise UsageError("max_risk lies between 0 and 1.", remedy="0 means that he re-identifies nobody at all.")
+        yield AttackerRisk(wanted.attack, float(limit), wanted.population)
     elif wanted.max_risk is not None:
         yield _risk(wanted.max_risk, wanted.risk_model, wanted.population)
-
-
-def _attacked(attack: Attack, limit: float | None, population: Classes | None) -> Requirement:
-    if limit is None:
-        raise UsageError(
-            "An attack needs a limit.",
-            remedy="Give max_risk (--max-risk), the largest probability of success you accept.",
-        )
-    return AttackerRisk(attack, _limit(limit), population)
 
 
 def _risk(limit: float, model: str, population: Classes | None) -> Requirement:
@@ -141,15 +150,6 @@ def _risk(limit: float, model: str, population: Classes | None) -> Requirement:
         case "marketer":
             return AverageRisk(_probability(limit, "max_risk"), _needed(population, "the marketer's risk"))
     raise UsageError(f"There is no risk model named '{model}'.", remedy="Choose prosecutor, journalist or marketer.")
-
-
-def _presence(bounds: tuple[float, float], population: Classes) -> Presence:
-    least, most = bounds
-    if not 0 <= least <= most <= 1:
-        raise UsageError(
-            "presence takes two probabilities, the smaller one first.", remedy="For example presence=(0, 0.5)."
-        )
-    return Presence(population, least, most)
 
 
 def _needed(population: Classes | None, what: str) -> Classes:
@@ -171,20 +171,7 @@ def _whole(value: Any, what: str, classes: Classes | None) -> int:
     return int(value)
 
 
-def _limit(value: float) -> float:
-    if not 0 <= value <= 1:
-        raise UsageError("max_risk lies between 0 and 1.", remedy="0 means that he re-identifies nobody at all.")
-    return float(value)
-
-
 def _probability(value: float, what: str) -> float:
     if not 0 < value <= 1:
         raise UsageError(f"{what} lies above 0 and up to 1.", remedy="0.2 means: one in five.")
     return float(value)
-
-
-def _suppressible(share: float, people: int) -> int:
-    """floor(s * N), with s read as it is written: 0.29 of 100 is 29."""
-    if not 0 <= share <= 1:
-        raise UsageError("suppression is a share from 0 to 1.", remedy="0.05 means: at most 5 % of the people.")
-    return math.floor(Fraction(str(share)) * people)

@@ -219,7 +219,8 @@ class _Game:
         for first in range(0, len(nodes), many):
             last = min(first + many, len(nodes))
             found = self.board.people(self.sizes, first, last) @ self.risks
-            totals = self._totals(found, first, last)
+            fixed = self.weights["worth"] * self.board.losses[first:last, None]
+            totals = np.asarray(fixed + self.weights["harm"] * found + self.weights["penalty_cost"] * self.penalties)
             offers += [self._offer(first + row, found[row], totals[row]) for row in range(last - first)]
             for row in range(last - first):
                 better = totals[row] < least - _close(least)
@@ -227,11 +228,13 @@ class _Game:
                 harmed = np.where(better, found[row], harmed)
         best = min(offer.total for offer in offers)
         chosen = next(offer for offer in offers if offer.total <= best + _close(best))
-        return self._answered(chosen, self._frontier(least, which, harmed), tuple(offers))
-
-    def _totals(self, found: Floats, first: int, last: int) -> Floats:
-        fixed = self.weights["worth"] * self.board.losses[first:last, None]
-        return np.asarray(fixed + self.weights["harm"] * found + self.weights["penalty_cost"] * self.penalties)
+        # Where the best node, or what he does there, changes.
+        changes = np.flatnonzero((np.diff(which) != 0) | (np.diff(harmed) != 0)) + 1
+        frontier = tuple(
+            self._made(int(which[place]), int(place), float(harmed[place]), float(least[place]))
+            for place in [0, *changes.tolist()]
+        )
+        return self._answered(chosen, frontier, tuple(offers))
 
     def _offer(self, node: int, found: Floats, totals: Floats) -> Offer:
         place = int(np.argmax(totals <= totals.min() + _close(totals.min())))
@@ -242,14 +245,6 @@ class _Game:
         levels = dict(zip(board.names, board.nodes[node], strict=True))
         loss, suppressed = float(board.losses[node]), int(board.suppressed[node])
         return Offer(levels, float(self.penalties[place]), loss, suppressed, reidentified, total)
-
-    def _frontier(self, least: Floats, which: Ints, harmed: Floats) -> tuple[Offer, ...]:
-        """Where the best node, or what he does there, changes."""
-        changes = np.flatnonzero((np.diff(which) != 0) | (np.diff(harmed) != 0)) + 1
-        return tuple(
-            self._made(int(which[place]), int(place), float(harmed[place]), float(least[place]))
-            for place in [0, *changes.tolist()]
-        )
 
     def _answered(self, best: Offer, frontier: tuple[Offer, ...], nodes: tuple[Offer, ...]) -> Commitment:
         sizes, people = self.board.groups[self.board.nodes.index(tuple(best.levels.values()))]

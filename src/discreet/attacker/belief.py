@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -139,7 +139,7 @@ class Explicit:
         if not isinstance(belief, Mapping | Sequence):
             belief = _numbers([*belief] if isinstance(belief, Iterator) else belief)
             belief = belief if belief.ndim else [belief]
-        one = isinstance(belief, Mapping) or not isinstance(_first(belief), Mapping | Sequence | np.ndarray)
+        one = isinstance(belief, Mapping) or not isinstance(next(iter(belief), []), Mapping | Sequence | np.ndarray)
         belief = [belief] * targets if one else belief
         rows = [_distribution(row) for row in belief]
         if len(rows) != targets:
@@ -182,10 +182,6 @@ def _distribution(row: Any) -> tuple[Ints, Floats]:
         )
     held = chances > 0
     return people[held].astype(np.int64), chances[held]
-
-
-def _first(belief: Iterable[Any]) -> Any:
-    return next(iter(belief), [])
 
 
 def _numbers(values: Any) -> Floats:

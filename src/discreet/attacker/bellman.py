@@ -287,7 +287,21 @@ def discounted(discount: float, sizes: Ints) -> tuple[Floats, Floats]:
     plain, rising = (_added(part, sizes) for part in (weights, steps * weights))
     if lost > ADDED:
         for place in np.flatnonzero(sizes > ADDED):
-            plain[place], rising[place] = _of_powers(math.log(discount), float(sizes[place]))
+            # Both sums over i < n, by their closed forms; where these would lose digits, by the series in log gamma.
+            log = math.log(discount)
+            n = float(sizes[place])
+            if -log * n < 1e-4:
+                i, squares, cubes = n * (n - 1) / 2, (n - 1) * n * (2 * n - 1) / 6, (n * (n - 1) / 2) ** 2
+                plain[place], rising[place] = (
+                    n + log * i + log * log * squares / 2,
+                    i + log * squares + log * log * cubes / 2,
+                )
+            else:
+                left, gone = -math.expm1(log * n), -math.expm1(log)
+                plain[place], rising[place] = (
+                    left / gone,
+                    (math.exp(log) * left / gone - n * math.exp(log * n)) / gone,
+                )
     return plain, rising
 
 
@@ -306,15 +320,6 @@ def detections(p: Parameters, sizes: Ints) -> tuple[Floats, Floats]:
 def _added(terms: Floats, sizes: Ints) -> Floats:
     found: Floats = np.concatenate([[0.0], np.cumsum(terms)])[np.minimum(sizes, len(terms))]
     return found
-
-
-def _of_powers(log: float, n: float) -> tuple[float, float]:
-    """Both sums over i < n, by their closed forms; where these would lose digits, by the series in log gamma."""
-    if -log * n < 1e-4:
-        i, squares, cubes = n * (n - 1) / 2, (n - 1) * n * (2 * n - 1) / 6, (n * (n - 1) / 2) ** 2
-        return n + log * i + log * log * squares / 2, i + log * squares + log * log * cubes / 2
-    left, gone = -math.expm1(log * n), -math.expm1(log)
-    return left / gone, (math.exp(log) * left / gone - n * math.exp(log * n)) / gone
 
 
 def _of_detections(p: Parameters, begin: int, end: int) -> tuple[float, float]:

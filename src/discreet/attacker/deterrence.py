@@ -37,7 +37,11 @@ def deterring_penalties(attack: Attack, sizes: Sequence[int] | Ints, max_risk: f
     asked, limit = group_sizes(sizes), _limit(max_risk)
     unpunished = replace(attack, penalty=0.0).horizon
     groups, place = np.unique(unpunished.clipped(asked), return_inverse=True)
-    found = _first_within(attack, groups, limit)
+    # The first step of the risk that lies within the limit.
+    found = np.zeros(len(groups))
+    bad = np.flatnonzero(Pieces.of(replace(attack, penalty=0.0), groups).risk > limit)
+    nobody = _nobody_buys(attack, groups[bad])
+    found[bad] = nobody if limit == 0 else _bracketed(attack, groups[bad], limit, nobody)
 
     def within(places: Ints, penalty: Floats) -> Flags:
         risks = [
@@ -52,15 +56,6 @@ def deterring_penalties(attack: Attack, sizes: Sequence[int] | Ints, max_risk: f
 def deterring_penalty(attack: Attack, size: int, max_risk: float = 0.0) -> float:
     """The same for one size."""
     return float(deterring_penalties(attack, [size], max_risk)[0])
-
-
-def _first_within(attack: Attack, groups: Ints, limit: float) -> Floats:
-    """The first step of the risk that lies within the limit."""
-    answer = np.zeros(len(groups))
-    bad = np.flatnonzero(Pieces.of(replace(attack, penalty=0.0), groups).risk > limit)
-    nobody = _nobody_buys(attack, groups[bad])
-    answer[bad] = nobody if limit == 0 else _bracketed(attack, groups[bad], limit, nobody)
-    return answer
 
 
 def _nobody_buys(attack: Attack, groups: Ints) -> Floats:

@@ -36,19 +36,15 @@ def pack(codes: Sequence[Ints], sizes: Sequence[int], rows: int) -> tuple[Ints, 
 def group(keys: Ints, bound: int) -> tuple[Ints, Ints, int]:
     """The first row of each group, the group of each row, and the number of groups, in order of the keys."""
     if bound <= 4 * len(keys) + 1024:
-        return _group_dense(keys, bound)
+        # Grouping by a table over all possible keys: no sorting.
+        first_of = np.full(bound, -1, dtype=np.int64)
+        first_of[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)
+        present = np.flatnonzero(first_of >= 0)
+        number_of = np.empty(bound, dtype=np.int64)
+        number_of[present] = np.arange(len(present))
+        return first_of[present], number_of[keys], len(present)
     _, first, member = np.unique(keys, return_index=True, return_inverse=True)
     return first, member.reshape(-1), len(first)
-
-
-def _group_dense(keys: Ints, bound: int) -> tuple[Ints, Ints, int]:
-    """Grouping by a table over all possible keys: no sorting."""
-    first_of = np.full(bound, -1, dtype=np.int64)
-    first_of[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)
-    present = np.flatnonzero(first_of >= 0)
-    number_of = np.empty(bound, dtype=np.int64)
-    number_of[present] = np.arange(len(present))
-    return first_of[present], number_of[keys], len(present)
 
 
 def total(member: Ints, counts: Ints, groups: int) -> Ints:

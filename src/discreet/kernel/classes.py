@@ -234,7 +234,15 @@ class Classes:
         histogram = histogram.occupied()
         sensitive = histogram.columns[name].ordered()
         hierarchy = _bound(name, sensitive, histogram.counts, rule or Flat())
-        owners = self._owners(histogram)
+        # The class of each tuple of a histogram, or -1.
+        columns = [(column, histogram.columns[column.name].ordered()) for column in self.columns]
+        codes = [
+            np.array([column.hierarchy.index[column.level].get(value, -1) for value in coded.values], dtype=np.int64)[
+                coded.codes
+            ]
+            for column, coded in columns
+        ]
+        owners = self._find(codes, len(histogram.counts))
         loose = Spread(name, hierarchy, owners, sensitive.codes, histogram.counts)
         if (owners < 0).any() or not np.array_equal(total(owners, histogram.counts, len(self)), self.sizes):
             raise UsageError(
@@ -288,17 +296,6 @@ class Classes:
     def _sizes_of(self, codes: Sequence[Ints], rows: int) -> Ints:
         positions = self._find(codes, rows)
         return np.where(positions >= 0, self.sizes[positions], 0) if len(self) else np.zeros(rows, dtype=np.int64)
-
-    def _owners(self, histogram: Histogram) -> Ints:
-        """The class of each tuple of a histogram, or -1."""
-        columns = [(column, histogram.columns[column.name].ordered()) for column in self.columns]
-        codes = [
-            np.array([column.hierarchy.index[column.level].get(value, -1) for value in coded.values], dtype=np.int64)[
-                coded.codes
-            ]
-            for column, coded in columns
-        ]
-        return self._find(codes, len(histogram.counts))
 
     def _find(self, codes: Sequence[Ints], rows: int) -> Ints:
         """The class of each tuple of codes, or -1; codes below 0 are in no class."""

@@ -204,7 +204,10 @@ def text(value: Any) -> Label:
     if type(value).__name__ in ("NAType", "NaTType"):  # what pandas says for a missing value
         return None
     if isinstance(value, datetime.datetime):
-        return _moment(value)
+        # A moment in UTC where its zone is known; midnight is a day.
+        if value.tzinfo is not None:
+            return value.astimezone(datetime.UTC).isoformat(sep=" ")
+        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(sep=" ")
     if isinstance(value, datetime.date):
         return value.isoformat()
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -222,10 +225,3 @@ def _number_text(written: str) -> Label:
     digits = format(number, "f")
     digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
     return "0" if digits in ("-0", "") else digits
-
-
-def _moment(value: datetime.datetime) -> str:
-    """A moment in UTC where its zone is known; midnight is a day."""
-    if value.tzinfo is not None:
-        return value.astimezone(datetime.UTC).isoformat(sep=" ")
-    return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(sep=" ")

@@ -250,8 +250,17 @@ class Tree:
     def __post_init__(self) -> None:
         if not self.rows:
             raise HierarchyError(f"{self.name} is empty.", remedy="Write one row per value: value;level 1;level 2;...")
-        self._check_lengths()
-        self._check_values()
+        for number, row in enumerate(self.rows, start=1):
+            if len(row) != self.height:
+                raise HierarchyError(
+                    f"row {number} of {self.name} has {len(row)} entries, the first row has {self.height}.",
+                    remedy="Give every value the same number of levels.",
+                )
+        doubled = [value for value, times in Counter(row[0] for row in self.rows).items() if times > 1]
+        if doubled:
+            raise HierarchyError(
+                f"{self.name} lists {len(doubled)} values more than once.", remedy="Keep one row per value."
+            )
         self._check_nesting()
 
     @property
@@ -273,21 +282,6 @@ class Tree:
     @cached_property
     def _index(self) -> dict[str, Path]:
         return {row[0]: row for row in self.rows}
-
-    def _check_lengths(self) -> None:
-        for number, row in enumerate(self.rows, start=1):
-            if len(row) != self.height:
-                raise HierarchyError(
-                    f"row {number} of {self.name} has {len(row)} entries, the first row has {self.height}.",
-                    remedy="Give every value the same number of levels.",
-                )
-
-    def _check_values(self) -> None:
-        doubled = [value for value, times in Counter(row[0] for row in self.rows).items() if times > 1]
-        if doubled:
-            raise HierarchyError(
-                f"{self.name} lists {len(doubled)} values more than once.", remedy="Keep one row per value."
-            )
 
     def _check_nesting(self) -> None:
         for level in range(1, self.height - 1):

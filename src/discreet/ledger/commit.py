@@ -75,17 +75,8 @@ class Batch:
         return None if first is None else Receipt(request.recognise(first.entry), first.leaf, replayed=True)
 
     def _enter(self, request: Request, decision: Decision) -> Receipt:
-        entry = self._entry(request, decision)
-        body = entry.body()
-        receipt = Receipt(entry, self.tree.append(body))
-        self.tree.time = entry.time
-        self.rows.append(row_of(entry, body, receipt.leaf))
-        self.known[request.actor, request.key] = receipt
-        return receipt
-
-    def _entry(self, request: Request, decision: Decision) -> Entry:
         late = self.now < self.tree.time
-        return Entry(
+        entry = Entry(
             sequence=self.tree.size,
             time=self.tree.time if late else self.now,
             clock=self.now if late else None,
@@ -102,6 +93,12 @@ class Batch:
             details=request.details,
             previous=self.tree.last,
         )
+        body = entry.body()
+        receipt = Receipt(entry, self.tree.append(body))
+        self.tree.time = entry.time
+        self.rows.append(row_of(entry, body, receipt.leaf))
+        self.known[request.actor, request.key] = receipt
+        return receipt
 
 
 def write(
@@ -111,7 +108,12 @@ def write(
 
     `seen` is the tree that this process wrote or read last. Nothing holds until the transaction is committed.
     """
-    tree = _locked(connection, keys, seen)
+    tree = Tree.lock(connection)
+    tree.check(connection, seen)
+    if (tree.key, tree.values_check) != (keys.public, keys.values_check):
+        raise IntegrityError(
+            "The ledger is signed with other keys than ours.", remedy="Give its keys in DISCREET_KEYS."
+        )
     was = tree.size
     steps = [request.step for request in requests]
     batch = Batch(
@@ -131,16 +133,6 @@ def write(
         batch.accounts.save(connection)
         tree.save(connection, keys, was=was)
     return outcomes, tree
-
-
-def _locked(connection: Connection, keys: Keys, seen: Tree | None) -> Tree:
-    tree = Tree.lock(connection)
-    tree.check(connection, seen)
-    if (tree.key, tree.values_check) != (keys.public, keys.values_check):
-        raise IntegrityError(
-            "The ledger is signed with other keys than ours.", remedy="Give its keys in DISCREET_KEYS."
-        )
-    return tree
 
 
 def _known(connection: Connection, tree: Tree, requests: Sequence[Request]) -> dict[tuple[str, str], Receipt]:
@@ -233,20 +225,17 @@ class Writer:
 
     def _outcomes(self, requests: list[Request]) -> Sequence[Receipt | BaseException]:
         try:
-            return self._persistently(requests)
+            # Once more if the connection broke: what was committed unseen is recognised by its keys.
+            try:
+                return self._once(requests)
+            except StoreUnreachable:
+                return self._once(requests)
         except StoreError as error:
             return [error] * len(requests)
         except BaseException as error:
             if len(requests) == 1:
                 return [error]
         return [self._outcomes([request])[0] for request in requests]
-
-    def _persistently(self, requests: list[Request]) -> list[Outcome]:
-        """Once more if the connection broke: what was committed unseen is recognised by its keys."""
-        try:
-            return self._once(requests)
-        except StoreUnreachable:
-            return self._once(requests)
 
     def _once(self, requests: list[Request]) -> list[Outcome]:
         with self._store.writing() as connection:

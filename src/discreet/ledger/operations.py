@@ -153,7 +153,15 @@ class Close:
         if self.outcome == "expired" and now < held.expires:
             raise Outdated(f"Reservation {self.reservation} has not expired yet.", remedy="Settle or release it.")
         account = accounts.budget(held.budget)
-        amount = self._used(held.held, account.parts)
+        if self.outcome == "released":
+            amount = 0
+        else:
+            used = held.held if self.cost is None else parts_up(self.cost, account.parts)
+            if used > held.held:
+                raise BudgetExhausted(
+                    f"Reservation {self.reservation} holds less than that.", remedy="Reserve what it may cost at most."
+                )
+            amount = used
         account.reserved -= held.held
         account.spent += amount
         account.version += 1
@@ -161,16 +169,6 @@ class Close:
         accounts.closed.append({"of": self.reservation, "by": number})
         charge = account.charge(amount, held=held.held, reservation=self.reservation)
         return Decision(self.outcome, charge)
-
-    def _used(self, held: int, parts: int) -> int:
-        if self.outcome == "released":
-            return 0
-        used = held if self.cost is None else parts_up(self.cost, parts)
-        if used > held:
-            raise BudgetExhausted(
-                f"Reservation {self.reservation} holds less than that.", remedy="Reserve what it may cost at most."
-            )
-        return used
 
     def is_that_of(self, entry: Entry) -> bool:
         """Of the same reservation, with the same outcome and cost."""

@@ -95,7 +95,14 @@ def register_project(
     """Make the folder of a project known to the store, under the name of the folder unless another one is given."""
     home = ProjectFolder.open(folder)
     called = home.path.resolve().name if name is None else name
-    _check(called, initial, kappa)
+    if not NAME.fullmatch(called):
+        raise UsageError(
+            "A project is called by letters, digits, spaces, points and dashes.", remedy="Give another name: --name."
+        )
+    if initial not in get_args(Initial):
+        raise UsageError(f"No initial display is called '{initial}'.", remedy=f"There are: {', '.join(INITIAL)}.")
+    if kappa < 1:
+        raise UsageError("kappa is at least 1.", remedy="With 1 nothing is refused for it.")
     row = {
         "name": called,
         "folder": str(home.path.resolve()),
@@ -173,17 +180,6 @@ def share(limit: Amount | None) -> str | None:
 def now() -> str:
     """The moment, as the ledger writes it."""
     return timestamp(utc_now())
-
-
-def _check(name: str, initial: str, kappa: int) -> None:
-    if not NAME.fullmatch(name):
-        raise UsageError(
-            "A project is called by letters, digits, spaces, points and dashes.", remedy="Give another name: --name."
-        )
-    if initial not in get_args(Initial):
-        raise UsageError(f"No initial display is called '{initial}'.", remedy=f"There are: {', '.join(INITIAL)}.")
-    if kappa < 1:
-        raise UsageError("kappa is at least 1.", remedy="With 1 nothing is refused for it.")
 
 
 def _insert(connection: Connection, row: dict[str, Any]) -> None:

@@ -244,7 +244,8 @@ def judge(levels: Floats, group: Group | None) -> tuple[Floats, Floats]:
     """For each day the centre it is held against, and z."""
     if len(levels) == 1:
         own = np.empty((1, 0))
-        return _judged(levels, *(_alone(levels) if group is None else _forecast(own, group)))
+        # Where there is nothing to go by, a day is as it is.
+        return _judged(levels, *((levels, np.ones_like(levels)) if group is None else _forecast(own, group)))
     step = max(1, CELLS // len(levels))
     parts = [_forecast(_others(levels, start, start + step), group) for start in range(0, len(levels), step)]
     return _judged(levels, np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]))
@@ -252,11 +253,6 @@ def judge(levels: Floats, group: Group | None) -> tuple[Floats, Floats]:
 
 def _judged(levels: Floats, centres: Floats, spreads: Floats) -> tuple[Floats, Floats]:
     return centres, (levels - centres) / spreads
-
-
-def _alone(levels: Floats) -> tuple[Floats, Floats]:
-    """Where there is nothing to go by, a day is as it is."""
-    return levels, np.ones_like(levels)
 
 
 def _others(levels: Floats, start: int, end: int) -> Floats:

@@ -90,7 +90,15 @@ def triage(
     """
     log = sorted(results, key=lambda one: one.time)
     wanted = {one.id for one in log if alerted(one)} if leaked is None else set(leaked)
-    _check(wanted, log)
+    missing = wanted - {one.id for one in log}
+    if missing:
+        raise UsageError(f"{len(missing)} of the leaked results are not in the log.", remedy="Give ids of its lines.")
+    denied = [one for one in log if one.id in wanted and not one.delivered]
+    if denied:
+        raise UsageError(
+            f"{len(denied)} of the leaked results were denied, so nobody received them.",
+            remedy="Name results that were delivered.",
+        )
     empty = Exposure(sensitivity=_weights_as_values(log), x=one_exponent(log), frame=frame)
     users: dict[str, list[Scored]] = {}
     for one in log:
@@ -102,18 +110,6 @@ def triage(
 def alerted(result: Scored) -> bool:
     """Whether it was let through although something was wrong with it."""
     return result.decision == "alert" or (result.decision != "allow" and not result.enforced)
-
-
-def _check(wanted: set[str], log: Sequence[Scored]) -> None:
-    missing = wanted - {one.id for one in log}
-    if missing:
-        raise UsageError(f"{len(missing)} of the leaked results are not in the log.", remedy="Give ids of its lines.")
-    denied = [one for one in log if one.id in wanted and not one.delivered]
-    if denied:
-        raise UsageError(
-            f"{len(denied)} of the leaked results were denied, so nobody received them.",
-            remedy="Name results that were delivered.",
-        )
 
 
 def _weights_as_values(log: Sequence[Scored]) -> Sensitivity:
@@ -148,7 +144,10 @@ def _held(result: Scored, now: datetime.datetime, frame: float | datetime.timede
 def _incident(leaked: Scored, known: Exposure, received: Sequence[Scored]) -> Incident:
     vague = [one for one in (*received, leaked) if not one.detailed]
     score = max([known.value, leaked.score, *(one.score for one in vague)])
-    return Incident(leaked, score, len(received), len(vague), _rows(leaked, known), _columns(known))
+    whole = known.value
+    found = [HeavyColumn(column, whole - _without(known, column)) for column in known.knowledge.weights]
+    columns = tuple(sorted(found, key=lambda one: (-one.weight, one.column)))
+    return Incident(leaked, score, len(received), len(vague), _rows(leaked, known), columns)
 
 
 def _rows(leaked: Scored, known: Exposure) -> tuple[HeavyRow, ...]:
@@ -163,12 +162,6 @@ def _rows(leaked: Scored, known: Exposure) -> tuple[HeavyRow, ...]:
         )
     heavy = sorted((row for row in rows if row.score > 0), key=lambda row: (-row.score, row.row))
     return tuple(heavy[:SHOWN_ROWS])
-
-
-def _columns(known: Exposure) -> tuple[HeavyColumn, ...]:
-    whole = known.value
-    found = [HeavyColumn(column, whole - _without(known, column)) for column in known.knowledge.weights]
-    return tuple(sorted(found, key=lambda one: (-one.weight, one.column)))
 
 
 def _without(known: Exposure, column: str) -> float:

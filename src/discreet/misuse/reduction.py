@@ -19,7 +19,7 @@ from discreet.misuse.score import Scorer, added, power, scorer_for, within
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.misuse.source import columns as source_columns
 from discreet.misuse.source.columns import Columns, coded
-from discreet.misuse.source.prepared import Crowds, Prepared
+from discreet.misuse.source.prepared import Crowds
 from discreet.misuse.source.reading import columns_of
 from discreet.risk.assessment import Governed
 
@@ -47,35 +47,23 @@ def reduce_rows(
     plan = scorer.plan(columns.names)
     found = scorer.columns(columns)
     if plan.crowds is not None:
-        kept = _least(np.asarray(found.weighed.record_scores), scorer, limit)
+        # The k rows of least record score, for the largest k within the limit.
+        scores = np.asarray(found.weighed.record_scores)
+        order = np.argsort(scores, kind="stable")
+        powers = np.array([power(rows, scorer.x) for rows in range(1, len(scores) + 1)])
+        kept = np.sort(order[: int(within(powers * scores[order], limit).sum())])
     else:
-        kept = _lightest(np.minimum(added(found.weighed.weights, columns.rows), 1.0), scorer, limit)
+        # Without quasi-identifiers D is the number of rows kept, so more rows hide each other: M = k^(1/x) * t / k.
+        weights = np.minimum(added(found.weighed.weights, columns.rows), 1.0)
+        order = np.argsort(weights, kind="stable")
+        ordered = weights[order]
+        last = np.append(ordered[1:] != ordered[:-1], True) if len(ordered) else np.zeros(0, dtype=bool)
+        sizes = np.flatnonzero(last) + 1
+        allowed = [
+            size for size in sizes.tolist() if within(power(size, scorer.x) * float(ordered[size - 1] / size), limit)
+        ]
+        kept = np.sort(order[: max(allowed, default=0)])
     return source_columns.take(result, columns, kept)
-
-
-def _least(scores: Floats, scorer: Scorer, limit: float) -> Ints:
-    """The k rows of least record score, for the largest k within the limit.
-
-    Among k rows those of least score have the least maximum, and k^(1/x) times it only grows with k.
-    """
-    order = np.argsort(scores, kind="stable")
-    powers = np.array([power(rows, scorer.x) for rows in range(1, len(scores) + 1)])
-    return np.sort(order[: int(within(powers * scores[order], limit).sum())])
-
-
-def _lightest(weights: Floats, scorer: Scorer, limit: float) -> Ints:
-    """Without quasi-identifiers D is the number of rows kept, so more rows hide each other: M = k^(1/x) * t / k.
-
-    Among the parts whose heaviest row weighs t, the one with all rows up to t is the largest and has the least score.
-    """
-    order = np.argsort(weights, kind="stable")
-    ordered = weights[order]
-    last = np.append(ordered[1:] != ordered[:-1], True) if len(ordered) else np.zeros(0, dtype=bool)
-    sizes = np.flatnonzero(last) + 1
-    allowed = [
-        size for size in sizes.tolist() if within(power(size, scorer.x) * float(ordered[size - 1] / size), limit)
-    ]
-    return np.sort(order[: max(allowed, default=0)])
 
 
 def reduce_cells(
@@ -150,15 +138,11 @@ def reduce_by_generalising(
     columns = columns_of(result)
     coarsening = _coarsening(scorer, columns, rules)
     if columns.rows == 0 or not coarsening.hierarchies:
-        return _unless_above(result, scorer, columns, limit)
+        if not within(scorer.columns(columns).value, limit):
+            raise _refusal(limit)
+        return source_columns.take(result, columns, np.arange(columns.rows))
     node = coarsening.finest_within(limit)
     return source_columns.exchange(result, columns, coarsening.written(node))
-
-
-def _unless_above(result: Any, scorer: Scorer, columns: Columns, limit: float) -> Any:
-    if not within(scorer.columns(columns).value, limit):
-        raise _refusal(limit)
-    return source_columns.take(result, columns, np.arange(columns.rows))
 
 
 def _refusal(limit: float) -> Refused:
@@ -234,7 +218,16 @@ def _successors(node: Node, top: Node) -> Iterator[Node]:
 
 def _coarsening(scorer: Scorer, columns: Columns, rules: Mapping[str, Rule] | None) -> Coarsening:
     plan = scorer.plan(columns.names)
-    chosen = _rules(scorer.source, rules)
+    if rules is not None:
+        chosen = rules
+    else:
+        policy = scorer.source.source.policy if isinstance(scorer.source.source, Governed) else None
+        if policy is None:
+            raise UsageError(
+                "Say how quasi-identifiers become coarser.",
+                remedy='rules={"zip": Mask(5)}, or read the source with a policy.',
+            )
+        chosen = policy.rules
     cells = [coded(columns.cells(name)) for name in plan.quasi]
     source = scorer.source.counted.project(plan.quasi)
     bound = [
@@ -248,18 +241,6 @@ def _coarsening(scorer: Scorer, columns: Columns, rules: Mapping[str, Rule] | No
     found = scorer.columns(columns)
     weights = np.minimum(added(found.weighed.weights, columns.rows), 1.0)
     return Coarsening(plan.quasi, tuple(bound), codes, _rebound(source, bound), weights, scorer.x)
-
-
-def _rules(source: Prepared, rules: Mapping[str, Rule] | None) -> Mapping[str, Rule]:
-    if rules is not None:
-        return rules
-    policy = source.source.policy if isinstance(source.source, Governed) else None
-    if policy is None:
-        raise UsageError(
-            "Say how quasi-identifiers become coarser.",
-            remedy='rules={"zip": Mask(5)}, or read the source with a policy.',
-        )
-    return policy.rules
 
 
 def _bound(name: str, rule: Rule, values: Sequence[Label]) -> Hierarchy:

@@ -124,7 +124,10 @@ def score_entities(scorer: Scorer, entity: str, columns: Columns, known: Known) 
     found = scorer.score(
         plan, Weighed(weights, crowds, scores, first), float(scores.max(initial=0.0)), len(first), known
     )
-    return _with_whole(found, scorer, entity)
+    # The same score, normalised by the entities of the source where its rows are at hand.
+    from dataclasses import replace
+
+    return replace(found, whole=partial(_whole, found, scorer, entity))
 
 
 def _entities(columns: Columns, entity: str) -> tuple[Ints, Ints]:
@@ -149,13 +152,6 @@ def _distinct(columns: Columns, name: str, weights: Any, owners: Ints, entities:
     table = np.array([weights(value) for value in its.values] or [0.0])
     whose, which = np.divmod(pairs, max(len(its.values), 1))
     return np.bincount(whose, weights=table[which], minlength=entities).astype(np.float64)
-
-
-def _with_whole(found: Score, scorer: Scorer, entity: str) -> Score:
-    """The same score, normalised by the entities of the source where its rows are at hand."""
-    from dataclasses import replace
-
-    return replace(found, whole=partial(_whole, found, scorer, entity))
 
 
 def _whole(found: Score, scorer: Scorer, entity: str) -> tuple[int, float] | None:

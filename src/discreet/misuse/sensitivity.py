@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
@@ -42,8 +42,13 @@ class Weights:
         bins = _bins(table.get("bins") or (), column)
         # Numbers beyond the last bound are not known to be harmless; values that nobody listed usually are.
         otherwise = table.get("otherwise", 1.0 if bins else 0.0)
+        values = table.get("values") or {}
+        if not isinstance(values, Mapping):
+            raise UsageError(f"The values of column '{column}' need a mapping from value to weight.")
+        if any(text(value) is None for value in values):
+            raise UsageError(f"Column '{column}': a missing value always weighs 0.", remedy="Leave it out of `values`.")
         return cls(
-            values=MappingProxyType({text(value): _weight(w, column) for value, w in _pairs(table, column)}),
+            values=MappingProxyType({text(value): _weight(w, column) for value, w in list(values.items())}),
             bounds=tuple(bound for bound, _ in bins),
             weights=tuple(weight for _, weight in bins),
             otherwise=_weight(otherwise, column),
@@ -206,25 +211,13 @@ def _check_shape(tables: Any) -> None:
     for name, table in tables.items():
         inner = table.get("contexts") if isinstance(table, Mapping) else None
         for one in (table, *(inner.values() if isinstance(inner, Mapping) else ())):
-            _check_table(name, one, KEYS if one is table else KEYS[:-1])
-
-
-def _check_table(column: str, table: Any, known: Sequence[str]) -> None:
-    strange = [key for key in table if key not in known] if isinstance(table, Mapping) else [None]
-    if strange:
-        raise UsageError(
-            f"The sensitivity of column '{column}' is no table of {', '.join(known)}.",
-            remedy='For example: {"values": {"Gold": 1.0}, "otherwise": 0.1} or {"bins": [[100, 0.1]], "otherwise": 1.0}',
-        )
-
-
-def _pairs(table: Mapping[str, Any], column: str) -> Sequence[tuple[Any, Any]]:
-    values = table.get("values") or {}
-    if not isinstance(values, Mapping):
-        raise UsageError(f"The values of column '{column}' need a mapping from value to weight.")
-    if any(text(value) is None for value in values):
-        raise UsageError(f"Column '{column}': a missing value always weighs 0.", remedy="Leave it out of `values`.")
-    return list(values.items())
+            known = KEYS if one is table else KEYS[:-1]
+            strange = [key for key in one if key not in known] if isinstance(one, Mapping) else [None]
+            if strange:
+                raise UsageError(
+                    f"The sensitivity of column '{name}' is no table of {', '.join(known)}.",
+                    remedy='For example: {"values": {"Gold": 1.0}, "otherwise": 0.1} or {"bins": [[100, 0.1]], "otherwise": 1.0}',
+                )
 
 
 def _bins(bins: Any, column: str) -> list[tuple[float, float]]:

@@ -156,16 +156,13 @@ def _lookalikes(everybody: Sequence[Person], rng: np.random.Generator) -> list[t
         person = everybody[one]
         if place < border:
             other = names[int(rng.integers(len(names)))]
-            found.append((_twin(person, other), one, "twins"))
+            number = person["national_id"] or "0"
+            last = str((int(number[-1]) + 1) % 10)
+            twin = {**person, "given_name": other, "national_id": number[:-1] + last}
+            found.append((twin, one, "twins"))
         else:
             found.append((_son(person, rng), one, "father and son"))
     return found
-
-
-def _twin(person: Person, name: str | None) -> Person:
-    number = person["national_id"] or "0"
-    last = str((int(number[-1]) + 1) % 10)
-    return {**person, "given_name": name, "national_id": number[:-1] + last}
 
 
 def _son(person: Person, rng: np.random.Generator) -> Person:

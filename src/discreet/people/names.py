@@ -94,20 +94,13 @@ def _given_tail(closes: Sequence[str]) -> Array:
 
 def _name_weights(names: int, classics: int, years: Array) -> Array:
     """One row per year: first the listed names, each around its era, then the tail, alike in all years."""
-    listed = _popularity(names) * _fashion(names, classics, years)
-    tail = np.tile(1 / (np.arange(GIVEN_TAIL) + 5.0), (len(years), 1))
-    return np.concatenate([(1 - GIVEN_TAIL_SHARE) * _rows_of_one(listed), GIVEN_TAIL_SHARE * _rows_of_one(tail)], 1)
-
-
-def _popularity(names: int) -> Array:
-    """Zipf's law over ranks that are scattered over the eras."""
-    return np.asarray(1 / (np.arange(names) * 37 % names + 12.0))
-
-
-def _fashion(names: int, classics: int, years: Array) -> Array:
+    # Zipf's law over ranks that are scattered over the eras.
     peaks = np.linspace(*ERAS, names - classics)
     bells = np.exp(-(((years[:, None] - peaks) / ERA) ** 2) / 2)
-    return np.concatenate([bells, np.full((len(years), classics), 0.4)], axis=1)
+    fashion = np.concatenate([bells, np.full((len(years), classics), 0.4)], axis=1)
+    listed = np.asarray(1 / (np.arange(names) * 37 % names + 12.0)) * fashion
+    tail = np.tile(1 / (np.arange(GIVEN_TAIL) + 5.0), (len(years), 1))
+    return np.concatenate([(1 - GIVEN_TAIL_SHARE) * _rows_of_one(listed), GIVEN_TAIL_SHARE * _rows_of_one(tail)], 1)
 
 
 def _rows_of_one(weights: Array) -> Array:

@@ -103,7 +103,10 @@ def write_columns(columns: Mapping[str, Column], path: Path) -> Path:
     with duckdb.connect() as connection:
         connection.register("people", {name: _scannable(column) for name, column in lean.items()})
         rows = connection.view("people").select(*(_expression(name, column) for name, column in lean.items()))
-        _copy(rows, path, ending)
+        if ending == ".parquet":
+            rows.write_parquet(str(path), compression="zstd")
+        else:
+            rows.write_csv(str(path), header=True, compression="gzip" if ending == ".csv.gz" else "none")
     return path
 
 
@@ -133,13 +136,6 @@ def _expression(name: str, column: Column) -> Any:
     elif column.dtype.kind == "M":
         cells = ConstantExpression(date(1970, 1, 1)) + cells
     return cells.alias(name)
-
-
-def _copy(rows: Any, path: Path, ending: str) -> None:
-    if ending == ".parquet":
-        rows.write_parquet(str(path), compression="zstd")
-    else:
-        rows.write_csv(str(path), header=True, compression="gzip" if ending == ".csv.gz" else "none")
 
 
 # Counting generated people where they are: in memory, by their codes.

@@ -41,18 +41,15 @@ def registry(sample: Classes, *, people: int, seed: int, shuffled: float = SHUFF
             remedy="Use people=6_018_999 and leave shuffled out.",
         )
     independent = int(stream(seed, "registry").binomial(people, shuffled))
-    alike = _alike(sample, people - independent, stream(seed, "registry alike"))
+    # People of the table's own classes.
+    rng = stream(seed, "registry alike")
+    shares = rng.gamma(sample.sizes.astype(np.float64))
+    alike = np.asarray(rng.multinomial(people - independent, shares / shares.sum()))
     mixed = _mixed(sample, independent, stream(seed, "registry mixed"))
     codes = tuple(np.concatenate([mine, theirs]) for mine, theirs in zip(sample.codes, mixed.codes, strict=True))
     sizes = np.concatenate([alike, mixed.counts])
     held = sizes > 0
     return Classes(sample.columns, tuple(column[held] for column in codes), sizes[held]).regrouped()
-
-
-def _alike(sample: Classes, people: int, rng: np.random.Generator) -> Array:
-    """People of the table's own classes."""
-    shares = rng.gamma(sample.sizes.astype(np.float64))
-    return np.asarray(rng.multinomial(people, shares / shares.sum()))
 
 
 @dataclass(frozen=True, eq=False)

@@ -131,12 +131,17 @@ def settle(state: State, *, seed: int) -> Places:
     >>> len(settle(State.three(), seed=1).labels)
     535
     """
+    shares = np.array([share for _, share in state.races])
+    race_shares = stream(seed, "zip races").dirichlet(state.race_mixing * shares / shares.sum(), state.zips)
+    numbers = 1_000 * ceil(state.zips / TAKEN)
+    taken = stream(seed, "zip labels").choice(numbers, state.zips, replace=False)
+    labels = np.array([f"{state.first_zip + number:05d}" for number in sorted(taken.tolist())])
     return Places(
-        labels=_labels(state, seed=seed),
+        labels=labels,
         sizes=stream(seed, "zip sizes").permutation(sizes(state)),
         tilts=stream(seed, "zip tilts").normal(0, TILT, state.zips),
         wealth=np.exp(stream(seed, "zip wealth").normal(0, WEALTH, state.zips)),
-        races=_race_shares(state, seed=seed),
+        races=race_shares,
     )
 
 
@@ -159,7 +164,10 @@ def year_weights(state: State, tilts: Array) -> Array:
     years = np.arange(state.first_year, state.last_year + 1)
     ages = state.as_of - years
     alive = _alive(ages, female=True) + _alive(ages, female=False)
-    return np.asarray(_born(years) * alive * np.exp(tilts[:, None] * (ages - 50) / 20))
+    baby_boom = 0.25 * np.exp(-(((years - 1957) / 9) ** 2))
+    their_children = 0.20 * np.exp(-(((years - 1990) / 8) ** 2))
+    born = np.asarray(1 + baby_boom + their_children)
+    return np.asarray(born * alive * np.exp(tilts[:, None] * (ages - 50) / 20))
 
 
 def female_share(state: State) -> Array:
@@ -169,24 +177,7 @@ def female_share(state: State) -> Array:
     return np.asarray(women / (women + men))
 
 
-def _born(years: Array) -> Array:
-    baby_boom = 0.25 * np.exp(-(((years - 1957) / 9) ** 2))
-    their_children = 0.20 * np.exp(-(((years - 1990) / 8) ** 2))
-    return np.asarray(1 + baby_boom + their_children)
-
-
 def _alive(ages: Array, *, female: bool) -> Array:
     """Gompertz: mortality grows by a tenth with every year of age."""
     hazard = 2.4e-5 if female else 4.0e-5
     return np.asarray(np.exp(-hazard / 0.1 * np.expm1(0.1 * ages)))
-
-
-def _labels(state: State, *, seed: int) -> Array:
-    numbers = 1_000 * ceil(state.zips / TAKEN)
-    taken = stream(seed, "zip labels").choice(numbers, state.zips, replace=False)
-    return np.array([f"{state.first_zip + number:05d}" for number in sorted(taken.tolist())])
-
-
-def _race_shares(state: State, *, seed: int) -> Array:
-    shares = np.array([share for _, share in state.races])
-    return stream(seed, "zip races").dirichlet(state.race_mixing * shares / shares.sum(), state.zips)

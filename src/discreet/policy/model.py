@@ -176,6 +176,9 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
     }
     _refuse_other_roles(parsed, file=file, source=source)
     _refuse_two_roles(parsed, file=file, source=source)
+    leaves = {name: rules[name].leaves for name in rules}
+    canonical = json.dumps([content, leaves], sort_keys=True, ensure_ascii=False, default=str)
+    digest = hashlib.sha256(canonical.encode()).hexdigest()
     return Policy(
         roles=MappingProxyType({name: section.role for name, section in parsed.columns.items()}),
         rules=MappingProxyType(rules),
@@ -192,7 +195,7 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
         count=parsed.data.count,
         person=parsed.data.person,
         file=file,
-        digest=_digest(content, rules),
+        digest=digest,
     )
 
 
@@ -223,12 +226,6 @@ def _refuse_two_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
                         file=file,
                         line=line_of(source, ["gateway", "tables", name, role]),
                     )
-
-
-def _digest(content: Mapping[str, Any], rules: Mapping[str, Rule]) -> str:
-    leaves = {name: rules[name].leaves for name in rules}
-    canonical = json.dumps([content, leaves], sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _located_rule(name: str, section: ColumnSection, *, folder: Path, file: str, source: str) -> Rule:
@@ -271,10 +268,7 @@ def read_tree(path: Path) -> Tree:
             f"{path} cannot be read ({type(error).__name__}).", remedy="Save it as UTF-8 text."
         ) from None
     lines = [line for line in text.splitlines() if line.strip()]
-    rows = csv.reader(lines, delimiter=_delimiter(lines))
-    return Tree(tuple(tuple(cell.strip() for cell in row) for row in rows), name=path.name)
-
-
-def _delimiter(lines: list[str]) -> str:
     first = lines[0] if lines else ""
-    return next((mark for mark in ";\t," if mark in first), ";")
+    delimiter = next((mark for mark in ";\t," if mark in first), ";")
+    rows = csv.reader(lines, delimiter=delimiter)
+    return Tree(tuple(tuple(cell.strip() for cell in row) for row in rows), name=path.name)

@@ -112,7 +112,10 @@ def one_guess_is_wrong(study: CaseStudy) -> Claim:
     everyone = sizes[(plan.exploits == sizes) & (sizes > 1)].tolist()
     struck = study.attacked
     guess = np.where(struck.groups > 0, struck.attack.prior / np.maximum(struck.groups, 1), 0.0)
-    more, less = (int(struck.people[marked].sum()) for marked in _compared(struck, guess))
+    # Whom planning endangers more than one guess, and whom less.
+    planned = struck.known.reidentification
+    compared = (planned > guess + 1e-12, planned < guess - 1e-12)
+    more, less = (int(struck.people[marked].sum()) for marked in compared)
     return Claim(
         "one_guess_is_wrong",
         all((having[0], having[1], several, everyone, more, less)),
@@ -127,12 +130,6 @@ def one_guess_is_wrong(study: CaseStudy) -> Claim:
             "one_guess": float(struck.people @ guess),
         },
     )
-
-
-def _compared(struck: Attacked, guess: Any) -> tuple[Any, Any]:
-    """Whom planning endangers more than one guess, and whom less."""
-    planned = struck.known.reidentification
-    return planned > guess + 1e-12, planned < guess - 1e-12
 
 
 def _ends(sizes: list[int]) -> tuple[int, int] | None:
@@ -283,7 +280,7 @@ def sunk() -> tuple[int | None, int]:
 
 def detection() -> float:
     """The printed chance that the first exploit is detected."""
-    return _probability(SETTINGS[CONSTANT].detection_intercept)
+    return 1 / (1 + math.exp(-SETTINGS[CONSTANT].detection_intercept))
 
 
 def by_setting() -> dict[str, tuple[int | None, ...]]:
@@ -327,10 +324,6 @@ def _first(reached: Callable[[float], bool]) -> float:
 
 def _at(penalty: float, chance: float) -> Attack:
     return replace(VARIED_SETTINGS[CONSTANT], penalty=penalty, detection_intercept=math.log(chance / (1 - chance)))
-
-
-def _probability(intercept: float) -> float:
-    return 1 / (1 + math.exp(-intercept))
 
 
 @dataclass(frozen=True)

@@ -277,6 +277,15 @@ def penalties(study: CaseStudy) -> Figure:
         )
         for values, upwards in ((largest, "Largest group attacked"), (found, "People re-identified, expected"))
     ]
+    places = sorted({*range(0, len(fines), max(1, len(fines) // ROWS)), len(fines) - 1, fines.index(10_000.0)})
+    rows = tuple(
+        (amount(round(fines[place])), *(f"{largest[key][place]:,} · {measure(found[key][place])}" for key in SETTINGS))
+        for place in places
+    )
+    head = ("Penalty", *NAMES.values())
+    penalty_table = Table(
+        "Largest group attacked · people re-identified (expected), by the penalty", head, rows, (0, 1, 2, 3)
+    )
     return Figure(
         key="penalty",
         title="What a penalty does",
@@ -289,7 +298,7 @@ def penalties(study: CaseStudy) -> Figure:
             _deterred(deters),
         ),
         groups=(),
-        table=_penalty_table(fines, largest, found),
+        table=penalty_table,
         drawing=stacked(*charts),
     )
 
@@ -297,16 +306,6 @@ def penalties(study: CaseStudy) -> Figure:
 def _largest(attack: Attack) -> int:
     first_spared = attack.thresholds().no_access
     return 0 if first_spared is None else first_spared - 1
-
-
-def _penalty_table(fines: list[float], largest: dict[str, list[int]], found: dict[str, list[float]]) -> Table:
-    places = sorted({*range(0, len(fines), max(1, len(fines) // ROWS)), len(fines) - 1, fines.index(10_000.0)})
-    rows = tuple(
-        (amount(round(fines[place])), *(f"{largest[key][place]:,} · {measure(found[key][place])}" for key in SETTINGS))
-        for place in places
-    )
-    head = ("Penalty", *NAMES.values())
-    return Table("Largest group attacked · people re-identified (expected), by the penalty", head, rows, (0, 1, 2, 3))
 
 
 # Names and sentences that findings, figures, tables and the command share.

@@ -81,18 +81,15 @@ class Process:
         )
         match action:
             case "access":
-                yield from self._access(after)
+                for size, chance in self.belief.items():
+                    if chance > 0:
+                        yield chance, replace_state(after, accessed=True, group=size, remaining=size)
             case "link":
                 yield 1.0, replace_state(after, linked=True)
             case "exploit":
                 yield from self._exploit(state, after)
             case _:
                 yield 1.0, after
-
-    def _access(self, after: State) -> Iterator[tuple[float, State]]:
-        for size, chance in self.belief.items():
-            if chance > 0:
-                yield chance, replace_state(after, accessed=True, group=size, remaining=size)
 
     def _exploit(self, state: State, after: State) -> Iterator[tuple[float, State]]:
         tried = state.group - state.remaining

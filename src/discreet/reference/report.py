@@ -61,11 +61,27 @@ def case_study_page(
     """Five statements, six figures, printed thresholds that do not come out; `registry` says in words what the list is."""
     figures = pictures(study)
     case = Case(study.attacked, THRESHOLD)
+    names = study.attacked.sample.names
+    points = (
+        f"{so_many(study.people)} in {len(study.attacked.sample):,} classes by {listed(names, most=len(names) + 1)}.",
+        registry,
+        (
+            "Three adversaries with the published gain, costs and penalty: detection constant and penalties unlimited; one "
+            "penalty only; detection rising with every exploit (h1 = 0.18)."
+        ),
+        (
+            "One guess here is one random candidate for everybody. The paper's baseline is another: it stops attacking at a "
+            "threshold of its own, so that it is never above the planning adversary."
+        ),
+        "The six figures are our own, and their numbers are not those of the paper's figures.",
+    )
+    lead = element("p", OWN)
+    done = Part("done", "What was done", section("done", "What was done", lead, bullets(points)))
     parts = [
         findings_part(by_topic(study), figures, elsewhere={}),
         evidence_part(figures),
         misses_part(),
-        _done(study, registry),
+        done,
         remains_part("The adversaries are models:", remains(case)),
         Part("parameters", "Parameters", section("parameters", "Parameters", table(parameters(case, policy=policy)))),
         method_part(method(case), REFERENCES),
@@ -85,25 +101,6 @@ def case_study_page(
 def pictures(study: CaseStudy) -> Sequence[Figure]:
     """Six figures."""
     return (exploits(), chances(), gambles(study), people(study), prices(study), penalties(study))
-
-
-def _done(study: CaseStudy, registry: str) -> Part:
-    names = study.attacked.sample.names
-    points = (
-        f"{so_many(study.people)} in {len(study.attacked.sample):,} classes by {listed(names, most=len(names) + 1)}.",
-        registry,
-        (
-            "Three adversaries with the published gain, costs and penalty: detection constant and penalties unlimited; one "
-            "penalty only; detection rising with every exploit (h1 = 0.18)."
-        ),
-        (
-            "One guess here is one random candidate for everybody. The paper's baseline is another: it stops attacking at a "
-            "threshold of its own, so that it is never above the planning adversary."
-        ),
-        "The six figures are our own, and their numbers are not those of the paper's figures.",
-    )
-    lead = element("p", OWN)
-    return Part("done", "What was done", section("done", "What was done", lead, bullets(points)))
 
 
 # The five statements in words, each with the numbers that it rests on.

@@ -171,7 +171,8 @@ def plan_bait(
     of less risk; `subjects` allows candidates in which people of the data were left out. Whoever knows the state of
     `rng` knows the decoys: seed it with a secret.
     """
-    _refuse_recipients(recipients)
+    if not recipients or len(set(recipients)) < len(recipients):
+        raise UsageError("Every recipient is named once.", remedy='For example recipients=["north", "south"].')
     usable = ranked(linked.candidates, least_factor=least_factor, subjects=subjects, rng=rng)
     if decoys < 1 or decoys * len(recipients) > len(usable):
         raise UsageError(
@@ -204,16 +205,13 @@ def _baited(linked: Linked, recipient: str, hand: Ints, alone: Ints, removed: In
     places = linked.candidates.classes.keep(chosen)
     decoys = Classes(places.columns, places.codes, decoy_sizes(linked, places.sizes, rng))
     people = int(linked.released.sizes[removed].sum())
-    return Baited(recipient, decoys, places.sizes, alone, removed, people, _shift(linked, decoys, removed))
-
-
-def _shift(linked: Linked, decoys: Classes, removed: Ints) -> float:
-    """The largest total variation distance of a column between the released table and the copy."""
+    # The largest total variation distance of a column between the released table and the copy.
     kept = np.ones(len(linked.released), dtype=bool)
     kept[removed] = False
     before, after = linked.released, linked.released.keep(kept)
     rows = after.records + decoys.records
-    return max((_moved(before, after, decoys, name, rows) for name in before.names), default=0.0)
+    shift = max((_moved(before, after, decoys, name, rows) for name in before.names), default=0.0)
+    return Baited(recipient, decoys, places.sizes, alone, removed, people, shift)
 
 
 def _moved(before: Classes, after: Classes, decoys: Classes, name: str, rows: int) -> float:
@@ -226,11 +224,6 @@ def _moved(before: Classes, after: Classes, decoys: Classes, name: str, rows: in
 def _shares(classes: Classes, name: str, rows: int) -> dict[Label, float]:
     one = classes.project([name])
     return {values[0]: size / rows for values, size in zip(one.tuples(), one.sizes.tolist(), strict=True)}
-
-
-def _refuse_recipients(recipients: Sequence[str]) -> None:
-    if not recipients or len(set(recipients)) < len(recipients):
-        raise UsageError("Every recipient is named once.", remedy='For example recipients=["north", "south"].')
 
 
 # Real classes that one copy keeps alone, so that a class which no other copy has need not be a decoy (AnonTokens).

@@ -17,7 +17,7 @@ from discreet.anonymity import LOSSES, anonymise
 from discreet.anonymity.lattice import problem as lattice_problem
 from discreet.anonymity.lattice.evaluate import BySize, Evaluate, roller_for
 from discreet.anonymity.lattice.problem import Node, Outcome, Problem
-from discreet.anonymity.lattice.search import BoundedSearch, Found, Search
+from discreet.anonymity.lattice.search import BoundedSearch, Search
 from discreet.anonymity.losses import make_loss
 from discreet.errors import PopulationError, UsageError
 from discreet.kernel import Classes, Countable
@@ -381,26 +381,22 @@ class _Sheet:
     def _feasible(self, k: int, suppression: float) -> Feasibility:
         node, loss = self._optimum(k, suppression)
         data = self.classes.at(node)
-        linked = Linked(data, np.asarray(data.sizes >= k), self._population(data, node), k).checked()
+        # From the smallest node that was looked at and is nowhere coarser.
+        if node not in self.populations:
+            finer = [held for other, held in self.populations.items() if all(map(operator.le, other, node))]
+            self.populations[node] = population_at(min(finer, key=len, default=self.crowd), data)
+        linked = Linked(data, np.asarray(data.sizes >= k), self.populations[node], k).checked()
         return Feasibility.of(linked, suppression=suppression, loss=loss, loss_name=self.loss)
 
     def _optimum(self, k: int, suppression: float) -> tuple[Node, float]:
         if self.sizes is None:
             best = anonymise(self.classes, k=k, suppression=suppression, loss=self.loss)
             return tuple(best.levels.values()), best.loss
-        found = self._search(self.sizes.sieve(k), k, math.floor(Fraction(str(suppression)) * self.problem.people))
+        sieve = self.sizes.sieve(k)
+        limit = math.floor(Fraction(str(suppression)) * self.problem.people)
+        measure = make_loss(self.loss, self.problem, smallest=k, by_size=True)
+        search = BoundedSearch if self.problem.nodes > lattice_problem.MOST_NODES else Search
+        found = search(self.problem, loss=measure, limit=limit, sieve=sieve, judge=None, watch=lambda _: True).run()
         if found.outcome is None or k > self.problem.people:
             raise UsageError(f"No combination of levels has {k:,} people in every class within that suppression.")
         return found.outcome.node, found.loss
-
-    def _search(self, sieve: Evaluate, k: int, limit: int) -> Found:
-        measure = make_loss(self.loss, self.problem, smallest=k, by_size=True)
-        search = BoundedSearch if self.problem.nodes > lattice_problem.MOST_NODES else Search
-        return search(self.problem, loss=measure, limit=limit, sieve=sieve, judge=None, watch=lambda _: True).run()
-
-    def _population(self, data: Classes, node: Node) -> Classes:
-        """From the smallest node that was looked at and is nowhere coarser."""
-        if node not in self.populations:
-            finer = [held for other, held in self.populations.items() if all(map(operator.le, other, node))]
-            self.populations[node] = population_at(min(finer, key=len, default=self.crowd), data)
-        return self.populations[node]

@@ -150,10 +150,29 @@ def plan_fingerprints(
         raise UsageError("Every recipient is named once.", remedy='For example recipients=["north", "south"].')
     best = anonymise(data, k=k, suppression=suppression, loss=loss)
     classes, limits = best.recoding.classes, best.limits
-    allowed = _allowed(classes, limits, loss)
+    # Without levels that merge nothing: they differ from a finer one in name only.
+    steps = [_merging(ladder.distinct) for ladder in Problem.of(classes).ladders]
+    seen = [
+        one
+        for one in sweep(classes, limits, loss=loss)
+        if one.allowed and all(level in step for level, step in zip(one.node, steps, strict=True))
+    ]
+    seen.sort(key=lambda one: (one.loss, one.node))
+    there = {one.node for one in seen}
+    heights = [sum(step.index(level) for level, step in zip(one.node, steps, strict=True)) for one in seen]
+    allowed = _Allowed(
+        nodes=np.array([one.node for one in seen], dtype=np.int64).reshape(len(seen), len(classes.columns)),
+        losses=np.array([one.loss for one in seen]),
+        heights=np.array(heights, dtype=np.int64),
+        bases=[place for place, one in enumerate(seen) if not any(map(there.__contains__, _below(one.node, steps)))],
+    )
     chosen = _family(allowed, len(recipients))
     if chosen is None:
-        raise _refusal(classes, [tuple(node.tolist()) for node in allowed.nodes], len(recipients), limits)
+        # Why not: too few nodes, or what the least lossy ones would show together.
+        nodes = [tuple(node.tolist()) for node in allowed.nodes]
+        many = len(recipients)
+        remedy = "Serve fewer recipients this way, allow more suppression or a smaller k, or use marks instead."
+        raise Refused(f"{_reason(classes, nodes, many, limits)}.", remedy=remedy)
     return _made(classes, recipients, chosen, limits.k)
 
 
@@ -167,25 +186,6 @@ class _Allowed:
     """Steps above the finest node; nodes of one height are never one above the other."""
     bases: list[int]
     """Places of the nodes without a finer one that is allowed."""
-
-
-def _allowed(classes: Classes, limits: Limits, loss: str) -> _Allowed:
-    """Without levels that merge nothing: they differ from a finer one in name only."""
-    steps = [_merging(ladder.distinct) for ladder in Problem.of(classes).ladders]
-    seen = [
-        one
-        for one in sweep(classes, limits, loss=loss)
-        if one.allowed and all(level in step for level, step in zip(one.node, steps, strict=True))
-    ]
-    seen.sort(key=lambda one: (one.loss, one.node))
-    there = {one.node for one in seen}
-    heights = [sum(step.index(level) for level, step in zip(one.node, steps, strict=True)) for one in seen]
-    return _Allowed(
-        nodes=np.array([one.node for one in seen], dtype=np.int64).reshape(len(seen), len(classes.columns)),
-        losses=np.array([one.loss for one in seen]),
-        heights=np.array(heights, dtype=np.int64),
-        bases=[place for place, one in enumerate(seen) if not any(map(there.__contains__, _below(one.node, steps)))],
-    )
 
 
 def _below(node: Node, steps: Sequence[Sequence[int]]) -> Iterator[Node]:
@@ -224,12 +224,6 @@ def _made(classes: Classes, recipients: Sequence[str], nodes: Sequence[Node], k:
         levels = dict(zip(classes.names, node, strict=True))
         given.append(Fingerprint(recipient, levels, loss_of(Recoding.of_levels(classes, levels, kept=kept))))
     return Fingerprints(classes, k, dict(zip(classes.names, base, strict=True)), kept, tuple(given))
-
-
-def _refusal(classes: Classes, nodes: list[Node], many: int, limits: Limits) -> Refused:
-    """Why not: too few nodes, or what the least lossy ones would show together."""
-    remedy = "Serve fewer recipients this way, allow more suppression or a smaller k, or use marks instead."
-    return Refused(f"{_reason(classes, nodes, many, limits)}.", remedy=remedy)
 
 
 def _reason(classes: Classes, nodes: list[Node], many: int, limits: Limits) -> str:

@@ -85,10 +85,6 @@ def find_node(
         raise UsageError(
             "Levels that are given are held to k only.", remedy="Leave out the levels, or diversity and closeness."
         )
-    return _given(table, population, settings, levels)
-
-
-def _given(table: Table, population: Countable | Classes, settings: Settings, levels: Levels) -> Node:
     classes = table.classes()
     linked = Linked.at_node(classes, _counted(population, classes.names), levels, k=settings.k)
     suppressed = linked.suppressed.records

@@ -104,7 +104,12 @@ class Linked:
     def checked(self) -> Linked:
         """The same, refused if the population does not show more than 1 % of the released people."""
         if self.uncovered_records * MOST_UNCOVERED > self.released.records:
-            raise _wrong_population(self)
+            share = self.uncovered_records / self.released.records
+            raise PopulationError(
+                f"{self.uncovered_records:,} of {self.released.records:,} released people ({percent(share)}) are in classes where "
+                "the population has nobody; more than 1 % means that it is the wrong population.",
+                remedy="Give the population from which the data were drawn, written in the same way and read by the same policy.",
+            )
         return self
 
     @property
@@ -196,12 +201,3 @@ def population_at(population: Classes, data: Classes) -> Classes:
     if population.names == data.names:
         return population.at(data.levels)
     return population.project(data.names).at(data.levels)
-
-
-def _wrong_population(linked: Linked) -> PopulationError:
-    share = linked.uncovered_records / linked.released.records
-    return PopulationError(
-        f"{linked.uncovered_records:,} of {linked.released.records:,} released people ({percent(share)}) are in classes where "
-        "the population has nobody; more than 1 % means that it is the wrong population.",
-        remedy="Give the population from which the data were drawn, written in the same way and read by the same policy.",
-    )

@@ -172,7 +172,10 @@ def claims_until_traced(
         return math.inf
     links = np.concatenate([marks.links, unmarked]).astype(np.float64)
     gains = np.zeros((1 + len(SHARES), len(links)))
-    gains[:, : len(marks)] = [np.log(CERTAIN / probabilities), *(_shared(probabilities, share) for share in SHARES)]
+    gains[:, : len(marks)] = [
+        np.log(CERTAIN / probabilities),
+        *(np.log1p((1 - probabilities) / (share * probabilities)) for share in SHARES),
+    ]
     wanted = math.log(recipients / alpha) + math.log(len(gains))
     ranked = np.argsort(links, kind="stable")
     taken = [
@@ -180,10 +183,6 @@ def claims_until_traced(
         for _ in range(TRIALS // 2)
     ]
     return float(np.median(taken))
-
-
-def _shared(probabilities: Floats, colluding: int) -> Floats:
-    return np.log1p((1 - probabilities) / (colluding * probabilities))
 
 
 def _present(probabilities: Floats, unmarked: int, colluding: int, generator: np.random.Generator) -> Flags:
@@ -202,7 +201,12 @@ def _claims(
     luck[present] = generator.random(int(present.sum()))
     count = _FIRST_CLAIMS
     while True:
-        head = _riskiest(links, ranked, count)
+        # So many classes, and all others with the link count of the last.
+        if count >= len(ranked):
+            head = ranked
+        else:
+            last = links[ranked[count - 1]]
+            head = ranked[: int(np.searchsorted(links, last, side="right", sorter=ranked))]
         held = head[present[head]]
         order = held[np.lexsort([luck[held], links[held]])]
         total: NDArray[np.float64] = np.logaddexp.reduce(np.cumsum(gains[:, order], axis=1), axis=0)
@@ -210,11 +214,3 @@ def _claims(
         if len(reached) or len(head) == len(ranked):
             return float(reached[0]) + 1 if len(reached) else math.inf
         count *= 8
-
-
-def _riskiest(links: Floats, ranked: Ints, count: int) -> Ints:
-    """So many classes, and all others with the link count of the last."""
-    if count >= len(ranked):
-        return ranked
-    last = links[ranked[count - 1]]
-    return ranked[: int(np.searchsorted(links, last, side="right", sorter=ranked))]

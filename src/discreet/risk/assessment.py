@@ -180,23 +180,7 @@ def assess(
     buy: the population's table unless given, or else the people of the data themselves. `loss` is what a
     re-identification costs the publisher, or the name of a column that says so for each person.
     """
-    _refuse_strangers(table, attack)
-    policy = table.policy if isinstance(table, Governed) else None
-    limits = policy.limits if policy else Limits()
-    if population is None and policy is not None:
-        population = policy.population.size
-    if economics is None and policy is not None and policy.economics is not None:
-        economics = Economics(**policy.economics)
-    threshold = _threshold(threshold, limits)
-    sample, told = _sample(table, policy), _told(population)
-    crowd = _population_classes(told, sample)
-    struck = _struck(table, sample, crowd, attack, external, loss)
-    size = told if isinstance(told, int) else None
-    return _assess(sample, crowd, size, threshold, limits.at_risk, economics, struck)
-
-
-def _refuse_strangers(table: object, attack: object) -> None:
-    """A frame that was not read, or parameters that are no adversary yet."""
+    # A frame that was not read, or parameters that are no adversary yet.
     if not isinstance(table, Classes) and not callable(getattr(table, "classes", None)):
         raise UsageError(
             f"People are counted in a table or classes, not in a {type(table).__name__}.",
@@ -206,6 +190,21 @@ def _refuse_strangers(table: object, attack: object) -> None:
         raise UsageError(
             f"The adversary is an Attack, not a {type(attack).__name__}.", remedy="Use discreet.Attack.from_dict(...)."
         )
+    policy = table.policy if isinstance(table, Governed) else None
+    limits = policy.limits if policy else Limits()
+    if population is None and policy is not None:
+        population = policy.population.size
+    if economics is None and policy is not None and policy.economics is not None:
+        economics = Economics(**policy.economics)
+    threshold = _threshold(threshold, limits)
+    classes = table if isinstance(table, Classes) else table.classes(sensitive=policy.sensitive if policy else ())
+    if not classes.records:
+        raise EmptySource("There is nobody in the table.", remedy="Give a table with at least one row.")
+    sample, told = classes, _told(population)
+    crowd = _population_classes(told, sample)
+    struck = _struck(table, sample, crowd, attack, external, loss)
+    size = told if isinstance(told, int) else None
+    return _assess(sample, crowd, size, threshold, limits.at_risk, economics, struck)
 
 
 def _threshold(given: float | None, limits: Limits) -> float:
@@ -288,13 +287,6 @@ def _external(external: object, crowd: Classes | None, sample: Classes) -> Class
         f"The external table is a table or classes, not a {type(external).__name__}.",
         remedy="Read a file first: external=discreet.read(path, policy=policy.for_population())",
     )
-
-
-def _sample(table: Countable | Classes, policy: Policy | None) -> Classes:
-    classes = table if isinstance(table, Classes) else table.classes(sensitive=policy.sensitive if policy else ())
-    if not classes.records:
-        raise EmptySource("There is nobody in the table.", remedy="Give a table with at least one row.")
-    return classes
 
 
 def _told(population: object) -> Countable | Classes | int | None:

@@ -71,14 +71,18 @@ def content(values: Sequence[str]) -> Content:
         return "boolean"
     if all(_is_date(value) for value in values):
         return "date"
-    if _is_code(values):
+    # Digits of one length, some with leading zeros: a number would lose them.
+    lengths = {len(value) for value in values}
+    if lengths != {1} and len(lengths) == 1 and all(map(str.isdigit, values)) and any(v[0] == "0" for v in values):
         return "code"
     return "number" if all(_is_number(value) for value in values) else "text"
 
 
 def guess(name: str, looks: Content, values: Sequence[str], *, share_unique: float) -> Guess:
     """What a column probably is to an adversary."""
-    words = _words(name)
+    # The words of a name: `birthDate`, `birth_date` and `IPAddress2` are all cut apart.
+    apart = re.sub(r"([a-z])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])|([A-Za-z])(?=[0-9])", r"\1\2\3 ", name)
+    words = re.sub(r"[^a-z0-9]+", " ", apart.lower()).strip()
     rule = _hierarchy(words, looks, values)
     for role, pattern in NAMES:
         if found := re.search(pattern, words):
@@ -88,12 +92,6 @@ def guess(name: str, looks: Content, values: Sequence[str], *, share_unique: flo
     if share_unique >= NEARLY_ALL and looks != "number":
         return Guess("identifier", f"{percent(share_unique)} of people have a value of their own")
     return Guess("other", "nothing in its name or values points to a person")
-
-
-def _words(name: str) -> str:
-    """The words of a name: `birthDate`, `birth_date` and `IPAddress2` are all cut apart."""
-    apart = re.sub(r"([a-z])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])|([A-Za-z])(?=[0-9])", r"\1\2\3 ", name)
-    return re.sub(r"[^a-z0-9]+", " ", apart.lower()).strip()
 
 
 def _hierarchy(words: str, looks: Content, values: Sequence[str]) -> str:
@@ -107,18 +105,12 @@ def _hierarchy(words: str, looks: Content, values: Sequence[str]) -> str:
     ):
         return f"{{ mask = {lengths.pop()} }}"
     if looks == "number":
-        return "{ widths = [2, 4, 8, 16] }" if _spans_years(values) else "{ widths = [5, 10, 20, 40] }"
+        return (
+            "{ widths = [2, 4, 8, 16] }"
+            if all(re.fullmatch(r"(18|19|20)\d\d", value) for value in values)
+            else "{ widths = [5, 10, 20, 40] }"
+        )
     return '{ any = "*" }'
-
-
-def _spans_years(values: Sequence[str]) -> bool:
-    return all(re.fullmatch(r"(18|19|20)\d\d", value) for value in values)
-
-
-def _is_code(values: Sequence[str]) -> bool:
-    """Digits of one length, some with leading zeros: a number would lose them."""
-    lengths = {len(value) for value in values}
-    return lengths != {1} and len(lengths) == 1 and all(map(str.isdigit, values)) and any(v[0] == "0" for v in values)
 
 
 def _is_number(value: str) -> bool:
@@ -262,20 +254,18 @@ def profile(table: Tabular, *, largest: int = 4) -> Profile:
     for name, classes in zip(table.columns, table.each(table.columns), strict=True):
         records = classes.records
         columns.append(_column(name, classes, names_people=name in named))
-    found = _combinations(table, columns, records, largest)
+    # Over the columns that are no identifiers and tell people apart; one by one where even their pairs are too
+    # many.
+    search = [one for one in columns if one.role != "identifier" and one.distinct + (one.missing > 0) > 1]
+    if not search:
+        found = SinglingOut(0, (), ())
+    elif largest > 1 and pairs_affordable(len(search)):
+        found = singling_out(table.classes([one.name for one in search]), largest=largest)
+    else:
+        found = ranked([Combination((one.name,), one.unique, one.share_unique) for one in search], records, reach=1)
     alone = tuple((column.name,) for column in columns if column.share_unique == 1)
     minimal = tuple(dict.fromkeys([*alone, *found.minimal_unique]))
     return Profile(table.name, records, tuple(columns), found, minimal)
-
-
-def _combinations(table: Tabular, columns: Sequence[ColumnProfile], records: int, largest: int) -> SinglingOut:
-    """Over the columns that are no identifiers and tell people apart; one by one where even their pairs are too many."""
-    search = [one for one in columns if one.role != "identifier" and one.distinct + (one.missing > 0) > 1]
-    if not search:
-        return SinglingOut(0, (), ())
-    if largest > 1 and pairs_affordable(len(search)):
-        return singling_out(table.classes([one.name for one in search]), largest=largest)
-    return ranked([Combination((one.name,), one.unique, one.share_unique) for one in search], records, reach=1)
 
 
 def _column(name: str, classes: Classes, *, names_people: bool) -> ColumnProfile:
@@ -312,7 +302,10 @@ def _ranges(known: Sequence[tuple[str, int]]) -> list[Share]:
     numbers = np.clip([float(Decimal(value)) for value, _ in known], -MOST, MOST)
     if numbers.max() == numbers.min():
         return [Share(f"{numbers[0]:.12g}", sum(size for _, size in known))]
-    step = _round_up((numbers.max() - numbers.min()) / BINS)
+    # The next of 1, 2, 5, 10, 20, 50, ...
+    width = (numbers.max() - numbers.min()) / BINS
+    power = 10.0 ** math.floor(math.log10(width))
+    step = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= width)
     bins, places = np.unique(np.floor(numbers / step), return_inverse=True)
     counts = np.bincount(places, weights=[size for _, size in known]).astype(int).tolist()
     edges = [
@@ -324,12 +317,6 @@ def _ranges(known: Sequence[tuple[str, int]]) -> list[Share]:
         edges[first] = Share(f"below {(bins[first] + 1) * step:.12g}", sum(counts[: first + 1]))
         edges[last] = Share(f"{bins[last] * step:.12g} or more", sum(counts[last:]))
     return [edges[place] for place in shown]
-
-
-def _round_up(width: float) -> float:
-    """The next of 1, 2, 5, 10, 20, 50, ..."""
-    power = 10.0 ** math.floor(math.log10(width))
-    return next(digit * power for digit in (1, 2, 5, 10) if digit * power >= width)
 
 
 def _years(known: Sequence[tuple[str, int]]) -> list[Share]:

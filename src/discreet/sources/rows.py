@@ -31,8 +31,14 @@ def fetch(table: Table, names: Sequence[str]) -> dict[str, Coded]:
     if isinstance(engine, (DuckDBEngine, RelationEngine)):
         return _from_duckdb(engine, names)
     if isinstance(engine, PostgresEngine):
-        return _from_postgres(engine, names)
-    return _from_spark(engine, names)
+        rows = engine.rows(names)
+        columns = list(zip(*rows, strict=True)) or [()] * len(names)
+        return {name: Coded.of(cells) for name, cells in zip(names, columns, strict=True)}
+    from discreet.sources.spark.engine import translated
+
+    with translated("read"):
+        found = engine.frame.select(*[engine.frame[f"`{name.replace('`', '``')}`"] for name in names]).toArrow()
+    return {name: files.coded(found.column(place)) for place, name in enumerate(names)}
 
 
 def _from_duckdb(engine: Any, names: Sequence[str]) -> dict[str, Coded]:
@@ -55,20 +61,6 @@ def _from_duckdb(engine: Any, names: Sequence[str]) -> dict[str, Coded]:
     return {name: fetched(found[f"c{place}"], kinds[name]) for place, name in enumerate(names)}
 
 
-def _from_postgres(engine: Any, names: Sequence[str]) -> dict[str, Coded]:
-    rows = engine.rows(names)
-    columns = list(zip(*rows, strict=True)) or [()] * len(names)
-    return {name: Coded.of(cells) for name, cells in zip(names, columns, strict=True)}
-
-
-def _from_spark(engine: Any, names: Sequence[str]) -> dict[str, Coded]:
-    from discreet.sources.spark.engine import translated
-
-    with translated("read"):
-        found = engine.frame.select(*[engine.frame[f"`{name.replace('`', '``')}`"] for name in names]).toArrow()
-    return {name: files.coded(found.column(place)) for place, name in enumerate(names)}
-
-
 # The rows of a few chosen classes, each cell as its engine types it. Whole tables are counted or exported instead.
 Cells = dict[str, list[Any]]
 
@@ -84,16 +76,12 @@ def rows_of(table: Table, recoding: Recoding, *, drop: Sequence[str] = ()) -> Ce
     table.require([*recoding.names, *drop])
     engine: Any = table.engine
     if isinstance(engine, (DuckDBEngine, RelationEngine)):
-        return _chosen_from_duckdb(engine, recoding, drop)
+        from discreet.sources.duckdb.export import chosen, desk_of
+
+        return _columns(*chosen(desk_of(engine), recoding, drop=drop))
     if isinstance(engine, PostgresEngine):
         return _chosen_from_postgres(engine, recoding, drop)
     return _chosen_from_spark(engine, recoding, drop)
-
-
-def _chosen_from_duckdb(engine: Any, recoding: Recoding, drop: Sequence[str]) -> Cells:
-    from discreet.sources.duckdb.export import chosen, desk_of
-
-    return _columns(*chosen(desk_of(engine), recoding, drop=drop))
 
 
 def _chosen_from_postgres(engine: Any, recoding: Recoding, drop: Sequence[str]) -> Cells:

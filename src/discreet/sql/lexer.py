@@ -174,7 +174,9 @@ def _token(kind: str, written: str, text: str, at: int) -> tuple[Token, int]:
             raise Unreadable
         if any(not letter.isascii() and letter != letter.lower() for letter in written):
             raise Unreadable  # whether the server folds it depends on its encoding
-        return Token("word", written, _folded(written)), at
+        # The server folds the letters of ASCII only.
+        folded = written.lower() if written.isascii() else "".join(c.lower() if c.isascii() else c for c in written)
+        return Token("word", written, folded), at
     if kind == "operator":
         shorter = _operator(written)
         return Token(kind, shorter), at - len(written) + len(shorter)
@@ -191,11 +193,6 @@ def _operator(written: str) -> str:
         while len(written) > 1 and written[-1] in "+-":
             written = written[:-1]
     return written
-
-
-def _folded(word: str) -> str:
-    """The server folds the letters of ASCII only."""
-    return word.lower() if word.isascii() else "".join(c.lower() if c.isascii() else c for c in word)
 
 
 def _quoted(value: str) -> str:

@@ -49,25 +49,22 @@ class Reader:
                 return left
             return both(left, right) if isinstance(query, exp.Intersect) else any_of([left, right])
         if isinstance(query, (exp.Select, exp.Update, exp.Delete)):
-            return self._of_select(query, common, outer)
+            scope = scope_of(query, common, outer)
+            tables = (
+                self.of_query(derived.query, derived.common)
+                for name, derived in scope.relations.items()
+                if derived is not None and name not in scope.optional
+            )
+            clauses = (query.args.get(name) for name in ("where", "having", "qualify"))
+            conditions = (self.implied(clause.this, scope) for clause in clauses if clause is not None)
+            joins = (self.implied(on, scope) for on in _inner_conditions(query))
+            return all_of([*tables, *joins, *conditions]).spread()
         inner_query = (
             query.args.get("expression") if isinstance(query, (exp.Insert, exp.Create)) else query.args.get("this")
         )
         if isinstance(query, (exp.Insert, exp.Create, exp.Copy)) and isinstance(inner_query, exp.Query):
             return self.of_query(inner_query, with_common(query, common), outer)
         return NOTHING
-
-    def _of_select(self, query: Expression, common: Mapping[str, Derived], outer: Scope | None) -> Facts:
-        scope = scope_of(query, common, outer)
-        tables = (
-            self.of_query(derived.query, derived.common)
-            for name, derived in scope.relations.items()
-            if derived is not None and name not in scope.optional
-        )
-        clauses = (query.args.get(name) for name in ("where", "having", "qualify"))
-        conditions = (self.implied(clause.this, scope) for clause in clauses if clause is not None)
-        joins = (self.implied(on, scope) for on in _inner_conditions(query))
-        return all_of([*tables, *joins, *conditions]).spread()
 
     def implied(self, condition: Expression, scope: Scope, truth: bool = True) -> Facts:
         """Certain of every row for which a condition is true, or for which it is false."""
@@ -104,7 +101,11 @@ class Reader:
         if not truth:
             return NOTHING
         if isinstance(condition, exp.In):
-            return self._one_of(condition, scope)
+            query = condition.args.get("query")
+            if query is not None:
+                return self.equal(condition.this, query, scope)
+            listed = [row for one in condition.expressions for row in _rows(one)]
+            return self._listed(condition.this, listed, scope)
         if isinstance(condition, exp.Between) and condition.args["low"] == condition.args["high"]:
             return self.equal(condition.this, condition.args["low"], scope)
         if isinstance(condition, exp.Like) and _is_plain_text(condition.expression):
@@ -114,13 +115,6 @@ class Reader:
         if isinstance(condition, exp.Exists):
             return self.of_query(condition.this, scope.common, scope)
         return NOTHING
-
-    def _one_of(self, condition: Expression, scope: Scope) -> Facts:
-        query = condition.args.get("query")
-        if query is not None:
-            return self.equal(condition.this, query, scope)
-        listed = [row for one in condition.expressions for row in _rows(one)]
-        return self._listed(condition.this, listed, scope)
 
     def _listed(self, left: Expression, listed: Sequence[Expression], scope: Scope) -> Facts:
         return any_of(self.equal(left, one, scope) for one in listed)
@@ -185,7 +179,10 @@ class Reader:
         if isinstance(expression, (exp.Case, exp.If)):
             return self._cases(expression, scope, lambda result: self._result(result, scope, values))
         if isinstance(expression, PREDICATES):
-            return self._truth(expression, scope, values)
+            if values is None:
+                return NOTHING
+            wanted = {True: {"true", "1", "t"} & values, False: {"false", "0", "f"} & values}
+            return any_of(self.implied(expression, scope, truth) for truth, met in wanted.items() if met)
         if isinstance(expression, (exp.Subquery, exp.Select)):
             return self.of_query(expression, scope.common, scope)
         # Some function of columns: each has one value, but which one the request does not tell.
@@ -206,12 +203,6 @@ class Reader:
             return self.assigned(result, scope, values)
         known = self.constant(bare(result))
         return NOTHING if known is None or values is None or known & values else IMPOSSIBLE
-
-    def _truth(self, predicate: Expression, scope: Scope, values: Values) -> Facts:
-        if values is None:
-            return NOTHING
-        wanted = {True: {"true", "1", "t"} & values, False: {"false", "0", "f"} & values}
-        return any_of(self.implied(predicate, scope, truth) for truth, met in wanted.items() if met)
 
     def _cases(self, case: Expression, scope: Scope, of_result: Callable[[Expression], Facts]) -> Facts:
         """One of the branches is taken: its condition holds, and none before it did."""

@@ -54,7 +54,10 @@ class Projecting:
         leaves = frozenset(self.names.leaves(inner))
         if isinstance(inner, AVERAGES) and isinstance(inner.this, exp.Column):
             return Projection("group" if self._is_flat() else "collect", leaves)
-        kind = "collect" if _collects(inner) or self._collects_inside() else "value"
+        # Whether values of many people may stand in one cell.
+        kind = (
+            "collect" if (inner.find(exp.Query) is not None or _gathers(inner)) or self._collects_inside() else "value"
+        )
         return Projection(kind, leaves, self.names.literally(inner))
 
     def _collects_inside(self) -> bool:
@@ -134,11 +137,6 @@ def _counts(node: Node) -> bool:
     return isinstance(inner, (exp.Star, exp.Literal)) or (
         isinstance(inner, exp.Column) and not isinstance(inner.this, exp.Star)
     )
-
-
-def _collects(node: Node) -> bool:
-    """Whether values of many people may stand in one cell."""
-    return node.find(exp.Query) is not None or _gathers(node)
 
 
 def _gathers(node: Node) -> bool:

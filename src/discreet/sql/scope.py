@@ -14,7 +14,7 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.errors import RequestError
-from discreet.sql.catalog import Catalog, Leaf, Origin, Relation
+from discreet.sql.catalog import Catalog, Leaf, Relation
 from discreet.sql.lexer import Statement, lexed
 
 ROW = "(row)"
@@ -135,7 +135,11 @@ class Names:
         found = set()
         for table in self.tree.find_all(exp.Table):
             for relation in self.relations(table):
-                shown = {name for name, origin in relation.columns.values() if _is_itself(name, origin)}
+                shown = {
+                    name
+                    for name, origin in relation.columns.values()
+                    if (origin.direct and {leaf[1] for leaf in origin.leaves} == {name})
+                }
                 if relation.kind not in ("r", "p"):
                     found |= {name.casefold() for name in {*relation.others, *relation.by_name} - shown}
         return frozenset(found)
@@ -221,10 +225,6 @@ class Names:
     def is_sensitive(self, leaf: Leaf) -> bool:
         """Whether this is what would be learned, rather than about whom."""
         return leaf[1] in self.catalog.governed[leaf[0]].sensitive
-
-
-def _is_itself(name: str, origin: Origin) -> bool:
-    return origin.direct and {leaf[1] for leaf in origin.leaves} == {name}
 
 
 def _is_listed(query: Node) -> bool:
@@ -375,13 +375,9 @@ def meanings(column: Expression, scope: Scope) -> list[Meaning]:
             for meant in at.relations.values():
                 if meant is not None and (found := _inside(meant, name, stars=False)):
                     return found
-        at = at.outer if table or not _holds_tables(at) else None
+        # Whether an unqualified name can mean a column here: without a table it belongs to the query around.
+        at = at.outer if table or not any(meant is None for meant in at.relations.values()) else None
     return [name]
-
-
-def _holds_tables(scope: Scope) -> bool:
-    """Whether an unqualified name can mean a column here: without a table it belongs to the query around."""
-    return any(meant is None for meant in scope.relations.values())
 
 
 def _inside(derived: Derived, name: str, *, stars: bool = True) -> list[Meaning]:

@@ -40,7 +40,11 @@ def classify(statement: Statement, catalog: Catalog) -> Kind | Refuse:
     if verb in HARMLESS:
         return Kind(PASS)
     if verb == "set":
-        return _setting(statement)
+        if statement.names & FIXED_SETTINGS:
+            return refused(
+                "this setting stays as it is through the gateway.", hint="Log in as the user you want to be."
+            )
+        return Kind(PASS)
     if verb in QUERIES:
         return Kind(READ, defines="into" in statement.words)
     if verb in WRITES:
@@ -52,7 +56,10 @@ def classify(statement: Statement, catalog: Catalog) -> Kind | Refuse:
     if verb == "copy":
         return _copy(statement)
     if verb == "explain":
-        return _explain(statement, catalog)
+        if touches(statement, catalog):
+            return refused("the plan of a statement on governed tables tells of their values.")
+        inner = set(statement.words) & (QUERIES | WRITES)
+        return Kind(PASS) if inner else refused("this plan is not shown.")
     return _definition(statement, catalog)
 
 
@@ -70,12 +77,6 @@ def sets(statement: Statement) -> bool:
     if statement.verb == "set" and set(statement.words[1:3]) & QUIET_SETTINGS:
         return False
     return statement.verb in ("set", "reset", "discard") or "set_config" in statement.names
-
-
-def _setting(statement: Statement) -> Kind | Refuse:
-    if statement.names & FIXED_SETTINGS:
-        return refused("this setting stays as it is through the gateway.", hint="Log in as the user you want to be.")
-    return Kind(PASS)
 
 
 def _named(statement: Statement) -> Kind | Refuse:
@@ -111,13 +112,6 @@ def _copy(statement: Statement) -> Kind | Refuse:
         if direction in words and words[words.index(direction) + 1 : words.index(direction) + 2] == [place]:
             return Kind(COPY, name=direction)
     return refused("COPY goes to STDOUT or comes from STDIN; files and programs are out of the gateway's sight.")
-
-
-def _explain(statement: Statement, catalog: Catalog) -> Kind | Refuse:
-    if touches(statement, catalog):
-        return refused("the plan of a statement on governed tables tells of their values.")
-    inner = set(statement.words) & (QUERIES | WRITES)
-    return Kind(PASS) if inner else refused("this plan is not shown.")
 
 
 def _definition(statement: Statement, catalog: Catalog) -> Kind | Refuse:
@@ -175,7 +169,13 @@ def find_forbidden(statement: Statement, catalog: Catalog) -> Refuse | None:
         return refused("a prepared statement can only be run by itself.", hint="Send EXECUTE alone.")
     problem = _triggers(statement, catalog)
     if problem is None and touches(statement, catalog):
-        problem = _effects(statement, catalog)
+        found = (statement.calls & catalog.volatile) - EFFECTS
+        if statement.verb in WRITES:
+            found -= NUMBERING
+        if found:
+            problem = refused(f"the function {min(found)} has effects, and may not stand beside governed columns.")
+        else:
+            problem = None
     return problem
 
 
@@ -188,15 +188,6 @@ def _triggers(statement: Statement, catalog: Catalog) -> Refuse | None:
         f"writing to {min(found)} runs {catalog.triggered[min(found)]}, which the gateway does not know.",
         hint="Whoever runs the gateway can list it under `functions` in [gateway].",
     )
-
-
-def _effects(statement: Statement, catalog: Catalog) -> Refuse | None:
-    found = (statement.calls & catalog.volatile) - EFFECTS
-    if statement.verb in WRITES:
-        found -= NUMBERING
-    if found:
-        return refused(f"the function {min(found)} has effects, and may not stand beside governed columns.")
-    return None
 
 
 def _sets_unseen(statement: Statement) -> bool:

@@ -29,7 +29,10 @@ def choose_levels(
     if found.outcome is None:
         raise _impossible(limits, found)
     levels = dict(zip(classes.names, found.outcome.node, strict=True))
-    kept = _kept(classes, found.outcome.node, limits)
+    # Which classes of the data are published: decided anew on the classes of the node, not taken from the search.
+    coarse = classes.at(found.outcome.node)
+    bad = limits.violated(coarse)
+    kept = coarse.keep(~bad).holds(classes)
     recoding = Recoding.of_levels(classes, levels, kept=kept)
     return Anonymised(
         levels=levels,
@@ -75,13 +78,6 @@ def evaluators(problem: Problem, limits: Limits, engine: str) -> tuple[Evaluate,
     if len(monotone) == len(limits.requirements):
         return sieve, None
     return sieve, ByClasses(problem, violating=limits.violated)
-
-
-def _kept(classes: Classes, node: Node, limits: Limits) -> Any:
-    """Which classes of the data are published: decided anew on the classes of the node, not taken from the search."""
-    coarse = classes.at(node)
-    bad = limits.violated(coarse)
-    return coarse.keep(~bad).holds(classes)
 
 
 def _refuse_huge(problem: Problem, search: str) -> None:

@@ -91,17 +91,18 @@ class Search:
     def run(self) -> Found:
         """Search until nothing better is left, or until told to stop; the best so far is never lost."""
         try:
-            for place in self._in_order():
+            in_order = self._by_current_bounds() if self.loss.moves else self._by_fixed_bounds()
+            for place in in_order:
                 self._settle(self.lattice.node(place))
-                if not self.watch(self._progress()):
+                progress = Progress(
+                    self.found.evaluated, self.found.nodes, min(self.found.bound, self.found.loss), self.found.loss
+                )
+                if not self.watch(progress):
                     return self._summed(complete=False)
         except KeyboardInterrupt:
             return self._summed(complete=False)
         self.found.bound = self.found.loss
         return self._summed(complete=True)
-
-    def _in_order(self) -> Iterator[int]:
-        return self._by_current_bounds() if self.loss.moves else self._by_fixed_bounds()
 
     def _by_fixed_bounds(self) -> Iterator[int]:
         bounds, state = self.lattice.bounds.reshape(-1), self.lattice.state.reshape(-1)
@@ -158,9 +159,6 @@ class Search:
             outcome = self.judge(outcome.node)
         if outcome.suppressed <= self.limit:
             self.found.offer(outcome, self.loss.value(outcome))
-
-    def _progress(self) -> Progress:
-        return Progress(self.found.evaluated, self.found.nodes, min(self.found.bound, self.found.loss), self.found.loss)
 
     def _summed(self, *, complete: bool) -> Found:
         found, state = self.found, self.lattice.state
@@ -246,7 +244,8 @@ class BoundedSearch:
                 found.bound = bound
                 if found.beyond(bound):
                     break
-                if not self._is_dead(node):
+                is_dead = any(all(low <= high for low, high in zip(node, dead, strict=True)) for dead in self.dead)
+                if not is_dead:
                     self._follow(node)
                 if not self.watch(Progress(found.evaluated, found.nodes, min(bound, found.loss), found.loss)):
                     return self._stopped()
@@ -272,9 +271,6 @@ class BoundedSearch:
                 if node[place] + 1 < self.problem.shape[place]:
                     up = (*node[:place], node[place] + 1, *node[place + 1 :])
                     heapq.heappush(heap, (self.loss.bound(up), up))
-
-    def _is_dead(self, node: Node) -> bool:
-        return any(all(low <= high for low, high in zip(node, dead, strict=True)) for dead in self.dead)
 
     def _follow(self, node: Node) -> None:
         """Search a chain upwards by halves for its lowest fit node."""

@@ -26,7 +26,10 @@ class Groups:
 
     def __init__(self, forest: Forest, k: int, member: Ints) -> None:
         self.forest, self.sizes, self.k, self.work = forest, forest.sizes, k, 0
-        self.member, self.members = member, _members(member)
+        # The classes of each group.
+        stops = np.cumsum(np.bincount(member))[:-1]
+        members = [rows.tolist() for rows in np.split(np.argsort(member, kind="stable"), stops)]
+        self.member, self.members = member, members
         self.people = total(member, forest.sizes, len(self.members))
         self.nodes, self.bundles = forest.shown(member), _Bundles(forest)
         self.cost = forest.cost[self.nodes].sum(axis=0)
@@ -59,7 +62,15 @@ class Groups:
                 return
             for number in np.unique(self.member[bad]).tolist():
                 if self.people[number]:
-                    self.move(list(self.members[number]), self._neighbour(number))
+                    # The group with which another is merged at least cost.
+                    joint = self.bundles.joint(self.nodes[:, number], self.codes)
+                    _, home = _least(joint * (self.people + self.people[number]) - self.paid, number)
+                    if len(self.people) == 1 or not self.people[home] or joint[home] >= self.forest.cost[-1]:
+                        raise UsageError(
+                            "Even all people who can be published alike are no group that is allowed.",
+                            remedy="Ask for less, or give columns hierarchies that end in one value for all.",
+                        )
+                    self.move(list(self.members[number]), home)
 
     def move(self, rows: Sequence[int], home: int) -> None:
         """Some classes of one group join another."""
@@ -87,17 +98,6 @@ class Groups:
         joint = self.bundles.joint(self.forest.leaves[:, row], self.codes)
         return _least(joint * (self.people + self.sizes[row]) - self.paid, self.member[row])
 
-    def _neighbour(self, number: int) -> int:
-        """The group with which another is merged at least cost."""
-        joint = self.bundles.joint(self.nodes[:, number], self.codes)
-        _, home = _least(joint * (self.people + self.people[number]) - self.paid, number)
-        if len(self.people) == 1 or not self.people[home] or joint[home] >= self.forest.cost[-1]:
-            raise UsageError(
-                "Even all people who can be published alike are no group that is allowed.",
-                remedy="Ask for less, or give columns hierarchies that end in one value for all.",
-            )
-        return home
-
     def _relieve(self, number: int) -> bool:
         """Dissolve a group, or let the member go whose leaving saves most, if either pays."""
         rows = self.members[number]
@@ -105,7 +105,13 @@ class Groups:
         if sum(added) < self.paid[number] and self._dissolve(number, homes):
             return True
         left = self.people[number] - self.sizes[rows]
-        gain = self.paid[number] - self._without(rows) * left - np.array(added)
+        # What a group would cost a head without each of its members.
+        mine = self.forest.leaves[:, rows]
+        order = np.sort(mine, axis=1)
+        low = np.where(mine == order[:, :1], order[:, 1:2], order[:, :1])
+        high = np.where(mine == order[:, -1:], order[:, -2:-1], order[:, -1:])
+        without = np.asarray(self.forest.cost[self.forest.join(low, high)].sum(axis=0))
+        gain = self.paid[number] - without * left - np.array(added)
         best = int(gain.argmax())
         if gain[best] <= 0:
             return False
@@ -113,14 +119,6 @@ class Groups:
             return self._swap(number, rows[best], homes[best], int(gain[best]))
         self.move([rows[best]], homes[best])
         return True
-
-    def _without(self, rows: list[int]) -> Ints:
-        """What a group would cost a head without each of its members."""
-        mine = self.forest.leaves[:, rows]
-        order = np.sort(mine, axis=1)
-        low = np.where(mine == order[:, :1], order[:, 1:2], order[:, :1])
-        high = np.where(mine == order[:, -1:], order[:, -2:-1], order[:, -1:])
-        return np.asarray(self.forest.cost[self.forest.join(low, high)].sum(axis=0))
 
     def _dissolve(self, number: int, homes: Sequence[int]) -> bool:
         """All members move, unless together they then cost more than they do here."""
@@ -153,12 +151,6 @@ class Groups:
         added[~spare | (self.member == number)] = NEVER
         comer = int(added.argmin())
         return comer, int(added[comer])
-
-
-def _members(member: Ints) -> list[list[int]]:
-    """The classes of each group."""
-    stops = np.cumsum(np.bincount(member))[:-1]
-    return [rows.tolist() for rows in np.split(np.argsort(member, kind="stable"), stops)]
 
 
 def _least(added: Ints, but: int) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.attacker.parameters import number, planned_through, probability, whole
-from discreet.attacker.piecewise import AMOUNTS, Along, Pieces, Steps, steps
+from discreet.attacker.piecewise import AMOUNTS, Along, Pieces, steps
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats
 
@@ -71,7 +71,10 @@ def risk_distribution(attack: Attack, size: int, **amount: Distribution) -> Risk
             remedy="Give probabilities by amount, or a function such as lognormal(8000, 0.5).",
         )
     found = steps(attack, group, along)[0]
-    return _gathered(found.risks, _between(found, along, given))
+    # The probability of each step. At the amount where an act is worth 0 he does not act: the step has begun.
+    edges = [_checked(given, edge, along) for edge in found.starts[1:].tolist()]
+    below = np.array([0.0, *edges, 1.0])
+    return _gathered(found.risks, np.diff(below))
 
 
 def uniform(low: float, high: float) -> Callable[[float], float]:
@@ -107,13 +110,6 @@ def from_quantiles(quantile: Callable[[float], float]) -> Callable[[float], floa
         return high if low == 0 and quantile(high) <= amount else low
 
     return distribution
-
-
-def _between(found: Steps, along: Along, distribution: Callable[[float], float]) -> Floats:
-    """The probability of each step. At the amount where an act is worth 0 he does not act: the step has begun."""
-    edges = [_checked(distribution, edge, along) for edge in found.starts[1:].tolist()]
-    below = np.array([0.0, *edges, 1.0])
-    return np.diff(below)
 
 
 def _checked(distribution: Callable[[float], float], edge: float, along: Along) -> float:

@@ -92,7 +92,12 @@ def _before(p: Attack, sizes: Ints, left: int, rates: tuple[float, float], ahead
     """One candidate earlier."""
     tried = np.maximum(sizes - left, 0)
     alpha, beta = rates
-    target = _target(p.prior, sizes, tried, alpha, beta)
+    # pi_i; where everybody answers yes, a no can only have come from the target, who is then found and gone.
+    untried = np.maximum(sizes / p.prior - tried, 1.0)
+    if beta == 1:
+        target = np.where(tried > 0, 0.0, 1 / untried)
+    else:
+        target = np.asarray(1 / (untried + tried * (1 - alpha) / (1 - beta)))
     right, mistaken = alpha * target, beta * (1 - target)
     caught, charged = p.detection(tried), _charged(p)
     after = np.concatenate([ahead[:, 1:], ahead[:, -1:]], axis=1)
@@ -102,14 +107,6 @@ def _before(p: Attack, sizes: Ints, left: int, rates: tuple[float, float], ahead
     expected = [one + later for one, later in zip(now, then[2:], strict=True)]
     found = np.stack([worth, 1 + ahead[1], *expected]) * (worth > 0)
     return np.where(sizes < left, ahead, found)
-
-
-def _target(prior: float, sizes: Ints, tried: Ints, alpha: float, beta: float) -> Floats:
-    """pi_i; where everybody answers yes, a no can only have come from the target, who is then found and gone."""
-    untried = np.maximum(sizes / prior - tried, 1.0)
-    if beta == 1:
-        return np.where(tried > 0, 0.0, 1 / untried)
-    return np.asarray(1 / (untried + tried * (1 - alpha) / (1 - beta)))
 
 
 def _charged(p: Attack) -> Floats:

@@ -114,7 +114,12 @@ class _Look:
 
     def _hidden_use(self) -> bool:
         """Uses of columns that do not name them: NATURAL JOIN, USING, numbers of columns, rows that are compared."""
-        if _compares(self.tree) and any(not isinstance(one.parent, exp.Count) for one in self.tree.find_all(exp.Star)):
+        # Whether inner queries compare whole rows: DISTINCT, UNION, INTERSECT, EXCEPT.
+        compares = any(
+            isinstance(one, (exp.Intersect, exp.Except)) or (one.parent is not None and one.args.get("distinct"))
+            for one in self.tree.find_all(exp.Select, exp.SetOperation)
+        )
+        if compares and any(not isinstance(one.parent, exp.Count) for one in self.tree.find_all(exp.Star)):
             return True
         for join in self.tree.find_all(exp.Join):
             if str(join.args.get("method") or "").upper() == "NATURAL":
@@ -177,14 +182,6 @@ def _is_listed(column: Node) -> bool:
     while at.parent is not None and not isinstance(at.parent, exp.Select):
         at = at.parent
     return isinstance(at.parent, exp.Select) and at.arg_key == "expressions"
-
-
-def _compares(tree: Node) -> bool:
-    """Whether inner queries compare whole rows: DISTINCT, UNION, INTERSECT, EXCEPT."""
-    return any(
-        isinstance(one, (exp.Intersect, exp.Except)) or (one.parent is not None and one.args.get("distinct"))
-        for one in tree.find_all(exp.Select, exp.SetOperation)
-    )
 
 
 def _place(table: Node) -> tuple[str, str]:

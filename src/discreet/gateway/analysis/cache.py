@@ -134,7 +134,9 @@ class Texts:
             return found
         found = understood(text, self.catalog)
         if found.passes and found.refuse is None and alike is not None:
-            self._remember_alike(alike, found)
+            if len(self._alike) >= ALIKE:
+                self._alike.clear()
+            self._alike[alike] = found
         else:
             self._remember(text, found)
         return found
@@ -145,11 +147,6 @@ class Texts:
         while self._size > KEPT or len(self._known) > MOST:
             oldest, _ = self._known.popitem(last=False)
             self._size -= len(oldest)
-
-    def _remember_alike(self, alike: str, found: Text) -> None:
-        if len(self._alike) >= ALIKE:
-            self._alike.clear()
-        self._alike[alike] = found
 
 
 def understood(text: str, catalog: Catalog) -> Text:

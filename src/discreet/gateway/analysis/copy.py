@@ -46,17 +46,14 @@ def style_of(statement: Statement) -> Style | None:
     words = [token.name for token in statement.tokens if token.kind == "word"]
     place = len(words) - 1 - words[::-1].index("stdout")
     options = words[place + 1 :]
-    if any(token.kind not in ("word", "mark") for token in statement.tokens[_behind(statement) :]):
+    names = [token.name for token in statement.tokens]
+    behind = len(names) - 1 - names[::-1].index("stdout")
+    if any(token.kind not in ("word", "mark") for token in statement.tokens[behind:]):
         return None  # HEADER 0, DELIMITER ';'
     known = {"with", "format", "csv", "text", "header", "true", "false", "on", "off"}
     if set(options) - known or {"false", "off"} & set(options):
         return None
     return Style("csv" in options, "header" in options)
-
-
-def _behind(statement: Statement) -> int:
-    names = [token.name for token in statement.tokens]
-    return len(names) - 1 - names[::-1].index("stdout")
 
 
 def _closing(tokens: Sequence[Token]) -> int:

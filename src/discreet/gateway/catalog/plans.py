@@ -147,7 +147,7 @@ class _Reader:
             return self._column(_name(plain[1] or ""), _name(plain[2]))
         leaves: set[Leaf] = set()
         if _INNER.search(output):
-            leaves |= self._inner()
+            leaves |= self._outputs([node for node in self._nodes if "Subplan Name" in node])
         for alias, column in _columns(output):
             leaves |= self._column(alias, column).leaves
         return Origin(frozenset(leaves))
@@ -185,9 +185,6 @@ class _Reader:
         if node["Node Type"] == "WorkTable Scan" or not inner:
             return self._catalog.leaves()
         return self._outputs(inner)
-
-    def _inner(self) -> frozenset[Leaf]:
-        return self._outputs([node for node in self._nodes if "Subplan Name" in node])
 
     def _outputs(self, nodes: list[Node]) -> frozenset[Leaf]:
         return frozenset().union(*(self._output(node) for node in nodes))

@@ -66,12 +66,11 @@ class Crowding:
         by_quasi = self._crowds_by_quasi()
         if by_quasi is not None:
             return by_quasi
-        return np.full(self.rows, self.rows + self.before if self._hide_each_other() else 1, dtype=np.int64)
-
-    def _hide_each_other(self) -> bool:
-        """Whether rows that do not say whom they are about are about as many people as they are."""
+        # Whether rows that do not say whom they are about are about as many people as they are.
         people = self.reading.bare and self.reading.tables <= self.what.catalog.unique
-        return people and not self.what.unnamed_alone
+        return np.full(
+            self.rows, self.rows + self.before if (people and not self.what.unnamed_alone) else 1, dtype=np.int64
+        )
 
     def _names_somebody(self) -> bool:
         if EVERYTHING in self.fixed or self._places_identifier():

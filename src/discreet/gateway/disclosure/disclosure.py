@@ -225,7 +225,11 @@ class Decoder:
                 return numbers
         if self._held.rows > FEW and 0 <= int(lengths.max()) <= LONGEST:
             return self._words(column, loader(kind, form))
-        return _coded(self._cells(column), loader(kind, form))
+        cells = self._cells(column)
+        load = loader(kind, form)
+        index: dict[bytes | None, int] = {}
+        codes = np.array([index.setdefault(cell, len(index)) for cell in cells], dtype=np.int64)
+        return Coded.merged([_loaded(cell, load) for cell in index], codes)
 
     def sizes(self, column: int) -> Ints:
         """How many bytes each cell has; 0 for NULL."""
@@ -301,19 +305,16 @@ class Decoder:
         """A number for each row by what stands in it; `factors` are secret, and the same in every process."""
         cells = self._held.cells()
         if self._held.rows <= FEW or int(cells.lengths.max(initial=0)) > LONGEST:
-            return self._digests(factors)
+            # The same for few rows, or for long ones. Whether rows are few does not depend on the reader.
+            data, secret = self._held.data, factors.tobytes()[:64]
+            pairs = zip(self._held.starts.tolist(), self._held.ends.tolist(), strict=True)
+            told = (blake2b(data[begin:end], key=secret, digest_size=8).digest() for begin, end in pairs)
+            return np.frombuffer(b"".join(told), dtype=np.uint64)
         found = np.zeros(self._held.rows, dtype=np.uint64)
         for column in range(len(cells.lengths)):
             found = (found ^ self._keys(column, factors)) * factors[column % len(factors)]
             found ^= found >> np.uint64(29)
         return found
-
-    def _digests(self, factors: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The same for few rows, or for long ones. Whether rows are few does not depend on the reader."""
-        data, secret = self._held.data, factors.tobytes()[:64]
-        pairs = zip(self._held.starts.tolist(), self._held.ends.tolist(), strict=True)
-        told = (blake2b(data[begin:end], key=secret, digest_size=8).digest() for begin, end in pairs)
-        return np.frombuffer(b"".join(told), dtype=np.uint64)
 
     def _keys(self, column: int, factors: NDArray[np.uint64]) -> NDArray[np.uint64]:
         cells = self._held.cells()
@@ -328,12 +329,6 @@ class Decoder:
             keys ^= (word ^ (word >> np.uint64(29))) * factors[number]
             keys ^= keys >> np.uint64(31)
         return keys
-
-
-def _coded(cells: list[bytes | None], load: Any) -> Coded:
-    index: dict[bytes | None, int] = {}
-    codes = np.array([index.setdefault(cell, len(index)) for cell in cells], dtype=np.int64)
-    return Coded.merged([_loaded(cell, load) for cell in index], codes)
 
 
 def _loaded(cell: bytes | None, load: Any) -> Any:

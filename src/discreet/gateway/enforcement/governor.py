@@ -98,7 +98,19 @@ class Governor:
     def _prepare(self) -> None:
         self._count_people()
         self._open_books()
-        self._note_the_start()
+        self._ledger.expire()
+        self._ledger.record(
+            actor="gateway",
+            event="gateway.started",
+            subject=f"database:{self.database}",
+            policy=self.policy.digest,
+            details={
+                "mode": self.mode,
+                "tables": len(self.catalog.governed),
+                "sensitivity": self._sensitivity.version,
+                "x": f"{self.policy.misuse.x:g}",
+            },
+        )
 
     def _count_people(self) -> None:
         self.database = self._own.database()
@@ -108,7 +120,13 @@ class Governor:
         self.histograms.unique = self.catalog.unique
         self.histograms.count_all(self.catalog.governed, self._oids())
         self._sensitivity = self._weights()
-        self._check_contexts()
+        for rule in self.section.limits:
+            if rule.context is not None and rule.context not in self._sensitivity.contexts:
+                raise PolicyError(
+                    f"a limit names the context '{rule.context}', for which no column has weights.",
+                    remedy=f"Add [sensitivity.COLUMN.contexts.{rule.context}], or leave `context` out.",
+                    file=self.policy.file,
+                )
 
     def _open_books(self) -> None:
         entities = (table.entity for table in self.catalog.governed.values())
@@ -133,21 +151,6 @@ class Governor:
             sensitivity=self._sensitivity.version,
             enforces=self.enforces,
             clock=self.clock,
-        )
-
-    def _note_the_start(self) -> None:
-        self._ledger.expire()
-        self._ledger.record(
-            actor="gateway",
-            event="gateway.started",
-            subject=f"database:{self.database}",
-            policy=self.policy.digest,
-            details={
-                "mode": self.mode,
-                "tables": len(self.catalog.governed),
-                "sensitivity": self._sensitivity.version,
-                "x": f"{self.policy.misuse.x:g}",
-            },
         )
 
     def _find(self) -> dict[str, GovernedTable]:
@@ -178,15 +181,6 @@ class Governor:
                 given = next((said[name] for name in names if name in said), {"otherwise": 1.0})
                 tables[f"{table.name}.{column}"] = given
         return with_seen(tables)
-
-    def _check_contexts(self) -> None:
-        for rule in self.section.limits:
-            if rule.context is not None and rule.context not in self._sensitivity.contexts:
-                raise PolicyError(
-                    f"a limit names the context '{rule.context}', for which no column has weights.",
-                    remedy=f"Add [sensitivity.COLUMN.contexts.{rule.context}], or leave `context` out.",
-                    file=self.policy.file,
-                )
 
     async def close(self) -> None:
         """Write what is still to be written."""
@@ -271,7 +265,12 @@ class Governor:
         key = (one, rows.columns)
         found = self._described.get(key)
         if found is None:
-            found = await self._look_up(one, rows)
+            reading, columns = one.reading, rows.columns or ()
+            assert reading is not None  # noqa: S101 - the caller has looked
+            explained = None
+            if needs_plan(columns, reading) and not reading.writes:
+                explained = await asyncio.to_thread(self._plans.explained, reading, self.catalog)
+            found = shown(columns, reading, self.catalog, explained)
             if len(self._described) >= DESCRIBED:
                 self._described.clear()
             self._described[key] = found
@@ -288,11 +287,3 @@ class Governor:
             return as_rows(held, columns, style)
         except (NotUnderstood, ValueError):
             return UNDESCRIBED
-
-    async def _look_up(self, one: Understood, rows: Held) -> tuple[Shown, ...]:
-        reading, columns = one.reading, rows.columns or ()
-        assert reading is not None  # noqa: S101 - the caller has looked
-        explained = None
-        if needs_plan(columns, reading) and not reading.writes:
-            explained = await asyncio.to_thread(self._plans.explained, reading, self.catalog)
-        return shown(columns, reading, self.catalog, explained)

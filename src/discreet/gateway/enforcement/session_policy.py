@@ -126,7 +126,13 @@ class Watch:
 
     def _bind(self, request: Bind) -> Verdict | Awaitable[Verdict]:
         if request.text is None:
-            return self._bind_name(request)
+            # A statement that was prepared in SQL, or of which the gateway has lost sight.
+            found = self._names.behind(request.statement)
+            if isinstance(found, Refuse):
+                return self._would(found)
+            if request.portal:
+                self._names.give(request.portal, found)
+            return self._hold(Run((found,), renewed(b"name"), told(request)))
         text = self._understand(request.text)
         if text.refuse is not None:
             return self._would(text.refuse)
@@ -136,15 +142,6 @@ class Watch:
             self._passed(text, request.text)
             return Allow()
         return self._run(text.statements, self._digest(text, request.text, request.values.parameters), told(request))
-
-    def _bind_name(self, request: Bind) -> Verdict | Awaitable[Verdict]:
-        """A statement that was prepared in SQL, or of which the gateway has lost sight."""
-        found = self._names.behind(request.statement)
-        if isinstance(found, Refuse):
-            return self._would(found)
-        if request.portal:
-            self._names.give(request.portal, found)
-        return self._hold(Run((found,), renewed(b"name"), told(request)))
 
     def _execute(self, request: Execute) -> Verdict | Awaitable[Verdict]:
         """Whatever may be behind the portal, by what was bound to it and by what was declared under its name."""
@@ -200,7 +197,12 @@ class Watch:
         await self._account.load()
         limit, at = self._judging.limit(), self._governor.clock()
         exposure = self._account.with_debts(at)
-        for question in self._open_questions(run):
+        # What this statement asks, and what others of this user ask at the same time.
+        found = self._governor.asked.setdefault(self._account.user, [])
+        found[:] = [one for one in found if one.open]
+        found.append(run)
+        open_questions = [question for one in found for question in self._questions(one)]
+        for question in open_questions:
             exposure = exposure.learn(question.knowledge(), at=at)
         self._running = [*[one for one in self._running if one.open][-PENDING:], run]
         if within(exposure.value, limit.value) or limit.action == "alert" or not self._governor.enforces:
@@ -208,13 +210,6 @@ class Watch:
         columns = [leaf[1] for one in run.questions() if one.reading is not None for leaf in sorted(one.reading.asked)]
         run.open = False
         return await self._governor.notes.refuse(self._account, limit, exposure.value, columns, rows=0)
-
-    def _open_questions(self, run: Run) -> list[Publication]:
-        """What this statement asks, and what others of this user ask at the same time."""
-        found = self._governor.asked.setdefault(self._account.user, [])
-        found[:] = [one for one in found if one.open]
-        found.append(run)
-        return [question for one in found for question in self._questions(one)]
 
     def _questions(self, run: Run) -> list[Publication]:
         publishing = self._governor.publishing(self._judging.limit())
@@ -317,16 +312,13 @@ class Judging:
             publications = await self._publications(run, behind, held, limit)
             run.rows += held.rows
             if isinstance(publications, Refuse):
-                return await self._denied(publications)
+                if not self._governor.enforces:
+                    self._governor.notes.note_shadow(self._account, publications)
+                    return Release()
+                return await self._governor.notes.note_refusal(self._account, publications)
             return await self._decided(run, publications, held, limit)
         except StoreError:
             return cannot_write() if self._governor.enforces else Release()
-
-    async def _denied(self, refuse: Refuse) -> Decision:
-        if not self._governor.enforces:
-            self._governor.notes.note_shadow(self._account, refuse)
-            return Release()
-        return await self._governor.notes.note_refusal(self._account, refuse)
 
     async def _publications(
         self, run: Run, behind: list[Understood], held: Held, limit: Limit

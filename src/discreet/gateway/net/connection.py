@@ -63,18 +63,15 @@ class Arriving:
             if self._early:
                 self.client_startup(b"")
         elif kind is Kind.TLS:
-            self._start_tls()
+            if self._early or self.client.encrypted:  # said in the clear behind the request, or TLS in TLS
+                raise Malformed
+            self.client.pause()
+            self.client.write(b"S")
+            self._start(self._upgrade())
         elif kind is Kind.CANCEL:
             self._start(self._cancel())
         else:
             self._start(self._open(login.parameters(self._packet)))
-
-    def _start_tls(self) -> None:
-        if self._early or self.client.encrypted:  # said in the clear behind the request, or TLS in TLS
-            raise Malformed
-        self.client.pause()
-        self.client.write(b"S")
-        self._start(self._upgrade())
 
     async def _upgrade(self) -> None:
         try:

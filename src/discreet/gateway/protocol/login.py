@@ -135,7 +135,11 @@ def read_secrets(path: Path) -> dict[str, Secret]:
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.lstrip().startswith(("#", ";")):
             continue
-        user, found = _line(line)
+        parts = line.strip().split('"')
+        if len(parts) != 5 or parts[0] or parts[2].strip() or parts[4]:
+            user, found = ("", None)
+        else:
+            user, found = (parts[1], secret(parts[3]))
         if found is None:
             raise UsageError(
                 f"Line {number} of the file of SCRAM secrets is not understood.",
@@ -143,13 +147,6 @@ def read_secrets(path: Path) -> dict[str, Secret]:
             )
         secrets[user] = found
     return secrets
-
-
-def _line(line: str) -> tuple[str, Secret | None]:
-    parts = line.strip().split('"')
-    if len(parts) != 5 or parts[0] or parts[2].strip() or parts[4]:
-        return "", None
-    return parts[1], secret(parts[3])
 
 
 def secret(text: str) -> Secret | None:
@@ -311,20 +308,17 @@ class Entrance:
         kind = int.from_bytes(body[:4], "big")
         if kind == _SASL:
             self._asked_sasl = True
-            return self._offered(body)
+            # The ways to log in, without channel binding where it cannot work.
+            ways = body[4:].split(b"\0")
+            if PLUS in ways and not (self.channels.client_encrypted and self.channels.same_certificate):
+                ways.remove(PLUS)
+                self._withdrawn = True
+            return message(b"R", body[:4] + b"\0".join(ways))
         if self._rebinding is not None and kind == _CONTINUE:
             return message(b"R", body[:4] + self._rebinding.server_first(body[4:]))
         if self._rebinding is not None and kind == _FINAL:
             return message(b"R", body[:4] + self._rebinding.server_final(body[4:]))
         return frame.raw
-
-    def _offered(self, body: bytes) -> bytes:
-        """The ways to log in, without channel binding where it cannot work."""
-        ways = body[4:].split(b"\0")
-        if PLUS in ways and not (self.channels.client_encrypted and self.channels.same_certificate):
-            ways.remove(PLUS)
-            self._withdrawn = True
-        return message(b"R", body[:4] + b"\0".join(ways))
 
     def _proved(self, frame: Frame) -> bytes:
         if not self._asked_sasl:

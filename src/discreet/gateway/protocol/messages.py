@@ -106,16 +106,14 @@ def described(body: bytes, encoding: str = "utf-8") -> tuple[Column, ...]:
         for _ in range(int.from_bytes(body[:2], "big")):
             end = body.index(b"\0", pos)
             name = body[pos:end].decode(encoding, "replace")
-            columns.append(Column(name, *_unsigned(_COLUMN.unpack_from(body, end + 1))))
+            numbers = _COLUMN.unpack_from(body, end + 1)
+            table, number, kind, *rest = numbers
+            unsigned = (table & 0xFFFF_FFFF, number, kind & 0xFFFF_FFFF, *rest)
+            columns.append(Column(name, *unsigned))
             pos = end + 1 + _COLUMN.size
     except (ValueError, struct.error):
         raise Malformed from None
     return tuple(columns)
-
-
-def _unsigned(numbers: tuple[int, ...]) -> tuple[int, ...]:
-    table, number, kind, *rest = numbers
-    return (table & 0xFFFF_FFFF, number, kind & 0xFFFF_FFFF, *rest)
 
 
 class ParseBody(NamedTuple):

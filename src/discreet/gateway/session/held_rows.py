@@ -242,20 +242,16 @@ def without_cells(held: Held, mask: NDArray[np.bool_]) -> bytes:
     for place in range(1, 5):
         octets[cells.offsets[chosen] - place] = 0xFF
     dropped = np.where(chosen, cells.lengths, 0).sum(axis=0, dtype=np.int64)
-    _write_lengths(octets, held.starts + 1, held.ends - held.starts - 1 - dropped)
-    return bytes(octets[_outside(cells.offsets.T[chosen.T], cells.lengths.T[chosen.T], len(octets))])
-
-
-def _outside(begins: NDArray[np.int64], lengths: NDArray[np.int32], size: int) -> NDArray[np.bool_]:
-    """Whether each byte is outside these ranges, which come in order."""
-    edges = np.empty(2 * len(begins) + 2, dtype=np.int64)
-    edges[0], edges[-1] = 0, size
-    edges[1:-1:2], edges[2:-1:2] = begins, begins + lengths
-    keeps = np.ones(len(edges) - 1, dtype=np.bool_)
-    keeps[1::2] = False
-    return np.repeat(keeps, np.diff(edges))
-
-
-def _write_lengths(octets: NDArray[np.uint8], places: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
+    places = held.starts + 1
+    lengths = held.ends - held.starts - 1 - dropped
     for byte in range(4):
         octets[places + byte] = (lengths >> (8 * (3 - byte))) & 0xFF
+    # Whether each byte is outside these ranges, which come in order.
+    begins = cells.offsets.T[chosen.T]
+    size = len(octets)
+    edges = np.empty(2 * len(begins) + 2, dtype=np.int64)
+    edges[0], edges[-1] = 0, size
+    edges[1:-1:2], edges[2:-1:2] = begins, begins + cells.lengths.T[chosen.T]
+    keeps = np.ones(len(edges) - 1, dtype=np.bool_)
+    keeps[1::2] = False
+    return bytes(octets[np.repeat(keeps, np.diff(edges))])

@@ -155,7 +155,10 @@ class Answering(Passing):
             if kind != 0x56:  # V: ReadyForQuery follows
                 self._pop()
         elif kind in (0x6E, 0x74) and head.kind == owed.DESCRIBE:  # n, t
-            self._no_rows(frame, head)
+            if not head.silent:
+                self._emit(frame.raw)
+            if frame.kind == 0x6E:
+                self._pop()
         elif head.kind in _RUNS and kind in (0x43, 0x49, 0x73):  # C, I, s
             self._ended(frame, head)
         elif head.kind in _RUNS and kind in (0x47, 0x48, 0x63):  # G, H, c
@@ -218,12 +221,6 @@ class Answering(Passing):
             head.portal.refused = refused
         else:
             head.refused = refused
-
-    def _no_rows(self, frame: Frame, head: Entry) -> None:
-        if not head.silent:
-            self._emit(frame.raw)
-        if frame.kind == 0x6E:
-            self._pop()
 
     def _rows(self, frame: Frame, head: Entry) -> None:
         if head.kind not in _RUNS or (frame.kind == 0x64) != head.copying:

@@ -131,15 +131,12 @@ def build(kind: Kind, coded: Coded, *, formats: tuple[str, ...], normalise: tupl
         key = (found,) if written else text
         if key not in keys:
             keys[key] = len(keys)
-            units.append(found if _can_be_partial(kind, found, written is not None) else "")
+            can_be_partial = kind != "category" and (kind != "date" or (written is not None)) and len(found) <= LONGEST
+            units.append(found if can_be_partial else "")
         recoded[spelling] = keys[key]
     spelt = respelt[coded.codes]
     codes = spelt if len(keys) == len(spellings) else recoded[spelt]
     return _laid_out(codes, spelt, units, spellings)
-
-
-def _can_be_partial(kind: Kind, units: Sequence[str], is_date: bool) -> bool:
-    return kind != "category" and (kind != "date" or is_date) and len(units) <= LONGEST
 
 
 def _laid_out(codes: Array, spelt: Array, units: list[Sequence[str]], spellings: dict[str | None, int]) -> Column:

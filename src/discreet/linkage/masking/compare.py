@@ -182,7 +182,14 @@ def _date(a: str, b: str, formats: tuple[str, ...], date_swap: DateSwap) -> Comp
         return _aligned("date", a, b, left, right, SAME * DIGITS, SAME * DIGITS, (written, otherwise))
     exchanged = left[MONTH] == right[DAY] and left[DAY] == right[MONTH] and left[MONTH] != left[DAY]
     if exchanged:
-        signs = _digit_signs(left[YEAR], right[YEAR]) + _swap_signs(left, right, date_swap, written)
+        # Month and day changed places: the digits that differ, or all four, crosswise as the first row writes them.
+        both = zip(left[MONTH] + left[DAY], right[MONTH] + right[DAY], strict=True)
+        month_first = written.places.index(MONTH.start) < written.places.index(DAY.start)
+        crossed = (SWAPPED, SWAPPED, CROSSED, CROSSED) if month_first else (CROSSED, CROSSED, SWAPPED, SWAPPED)
+        swap_signs = "".join(
+            SAME if x == y and date_swap == "digits" else sign for (x, y), sign in zip(both, crossed, strict=True)
+        )
+        signs = _digit_signs(left[YEAR], right[YEAR]) + swap_signs
     elif all(left[part] != right[part] for part in (YEAR, MONTH, DAY)):
         return _different("date", a, b, left, right, (written, otherwise))
     else:
@@ -197,16 +204,6 @@ def _unread(a: str, b: str, first: tuple[str, Layout] | None, second: tuple[str,
         same = SAME * len(left)
         return _aligned("date", a, b, left, right, same, same)
     return _different("date", a, b, left, right, (written, otherwise))
-
-
-def _swap_signs(left: str, right: str, date_swap: DateSwap, written: Layout) -> str:
-    """Month and day changed places: the digits that differ, or all four, crosswise as the first row writes them."""
-    both = zip(left[MONTH] + left[DAY], right[MONTH] + right[DAY], strict=True)
-    month_first = written.places.index(MONTH.start) < written.places.index(DAY.start)
-    crossed = (SWAPPED, SWAPPED, CROSSED, CROSSED) if month_first else (CROSSED, CROSSED, SWAPPED, SWAPPED)
-    return "".join(
-        SAME if x == y and date_swap == "digits" else sign for (x, y), sign in zip(both, crossed, strict=True)
-    )
 
 
 def _digit_signs(left: str, right: str) -> str:

@@ -92,17 +92,14 @@ class Side:
             return (Piece("missing", NO_VALUE),)
         if self.at_once:
             return (Piece(_KINDS[self.signs[0]], self.text(mode)),)
-        drawn = self._drawn(mode)
-        return tuple(
-            Piece(kind, "".join(sign for _, sign in run)) for kind, run in groupby(drawn, key=lambda one: one[0])
-        )
-
-    def _drawn(self, mode: Mode) -> list[tuple[str, str]]:
         places = range(self.total) if self.layout is None else self.layout.places
-        return [
+        drawn = [
             ("separator", place) if isinstance(place, str) else (_KINDS[self.signs[place]], self._sign(place, mode))
             for place in places
         ]
+        return tuple(
+            Piece(kind, "".join(sign for _, sign in run)) for kind, run in groupby(drawn, key=lambda one: one[0])
+        )
 
     def _sign(self, place: int, mode: Mode) -> str:
         hidden = mode == "masked" or (mode == "partial" and self.signs[place] == SAME)

@@ -254,7 +254,10 @@ def _column(source: Path, place: int, head: dict[str, object], mapped: bool) -> 
             continue
         # An empty file cannot be mapped; asarray takes the wrapper off, which would slow every step down.
         path = _file(source, place, name)
-        read = np.load(path, allow_pickle=False)[:0] if _is_empty(path) else _read(path, mapped)
+        with path.open("rb") as file:
+            version = np.lib.format.read_magic(file)
+            shape, _, _ = np.lib.format.read_array_header_1_0(file) if version == (1, 0) else ((1,), False, None)
+        read = np.load(path, allow_pickle=False)[:0] if (0 in shape) else _read(path, mapped)
         found[name] = np.asarray(read)
     found.setdefault("spelt", found["codes"])
     alphabet, missing = head["alphabet"], head["missing"]
@@ -263,13 +266,6 @@ def _column(source: Path, place: int, head: dict[str, object], mapped: bool) -> 
 
 def _read(path: Path, mapped: bool) -> Array:
     return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)  # type: ignore[no-any-return]
-
-
-def _is_empty(path: Path) -> bool:
-    with path.open("rb") as file:
-        version = np.lib.format.read_magic(file)
-        shape, _, _ = np.lib.format.read_array_header_1_0(file) if version == (1, 0) else ((1,), False, None)
-    return 0 in shape
 
 
 def _file(folder: Path, place: int, name: str) -> Path:
@@ -294,7 +290,10 @@ def columns_of(records: Any, names: Sequence[str]) -> dict[str, Coded]:
             return {name: Coded.of(_required(frame, name, frame.columns).to_list()) for name in names}
         case "pyarrow":
             return {name: _arrow(records, name) for name in names}
-    return _of_table(records, names)
+    from discreet.sources import Table, read
+    from discreet.sources.rows import fetch
+
+    return fetch(records if isinstance(records, Table) else read(records), names)
 
 
 def _required(table: Any, name: str, names: Any = None) -> Any:
@@ -331,13 +330,6 @@ def _arrow(table: Any, name: str) -> Coded:
     if name not in table.schema.names:
         raise _no_column(name)
     return coded(table.column(name))
-
-
-def _of_table(table: Any, names: Sequence[str]) -> dict[str, Coded]:
-    from discreet.sources import Table, read
-    from discreet.sources.rows import fetch
-
-    return fetch(table if isinstance(table, Table) else read(table), names)
 
 
 def _no_column(name: str) -> ColumnError:

@@ -96,7 +96,11 @@ def train(
     counting = desk if isinstance(desk, DuckDBBackend) else DuckDBBackend(folder)
     rules = blocking or suggest_rules(folder, backend=counting)
     sessions = training_rules(folder, rules.rules)
-    start = min(0.5, max(len(sessions), _likely(folder, rules)) / max(folder.possible_pairs, 1))
+    # A first guess of the number of true pairs: those of the most selective rule, by what it is estimated to
+    # find.
+    known = [rule for rule in rules.rules if rule.recall]
+    likely = min((rule.pairs / (rule.recall or 1) for rule in known), default=float(folder.records) / 2)
+    start = min(0.5, max(len(sessions), likely) / max(folder.possible_pairs, 1))
     with quietly("train a model on these records"):
         model = linker(desk, comparison_settings(folder, rules.rules, prior=start))
         model.training.estimate_u_using_random_sampling(
@@ -140,23 +144,30 @@ def retrain(
     Labelled pairs are mostly unsure ones, from which alone m would be far too low. So pairs above 99 % that nobody
     labelled count as well, and a label that stands for several pairs counts as often.
     """
-    true = _true_pairs(folder, labels, pairs)
+    asked = pairs.labelled(labels.pairs, folder.records)
+    sure = pairs.where((pairs.probability >= SURE) & ~asked)
+    times = np.clip(np.round(labels.weights[labels.same]), 1, STANDS_FOR).astype(np.int64)
+    said = labels.pairs.where(labels.same)
+    true = Pairs.of(
+        np.concatenate([sure.first, np.repeat(said.first, times)]),
+        np.concatenate([sure.second, np.repeat(said.second, times)]),
+        np.zeros(len(sure) + int(times.sum())),
+    )
     if not len(true):
         raise DataError("No label says that two records are one person.", remedy="Label more pairs, then train again.")
     desk = backend or DuckDBBackend(folder)
     with quietly("learn from the labels"):
         known = linker(desk, settings_on(folder, model, desk.dialect))
-        known.training.estimate_m_from_pairwise_labels(_label_table(folder, true, desk))
+        columns: dict[str, list[Any]] = {"unique_id_l": true.first.tolist(), "unique_id_r": true.second.tolist()}
+        if folder.two:
+            columns |= {"source_dataset_l": ["first"] * len(true), "source_dataset_r": ["second"] * len(true)}
+        known.training.estimate_m_from_pairwise_labels(desk.register(columns))
         raw = known.misc.save_model_to_json()
-    learnt = _kept(raw, model.settings, folder.possible_pairs)
+    # Only m is taken over.
+    prior = float(model.settings["probability_two_random_records_match"])
+    learnt = settled(_with_m(model.settings, raw), prior=prior, possible=folder.possible_pairs, among_random=0.0)
     changed = replace(model, settings=_with_m(model.settings, learnt), labels=len(labels))
     return _consistent(folder, changed, None, desk)
-
-
-def _likely(folder: ProjectFolder, blocking: Blocking) -> float:
-    """A first guess of the number of true pairs: those of the most selective rule, by what it is estimated to find."""
-    known = [rule for rule in blocking.rules if rule.recall]
-    return min((rule.pairs / (rule.recall or 1) for rule in known), default=float(folder.records) / 2)
 
 
 def training_rules(folder: ProjectFolder, rules: Sequence[Rule]) -> tuple[Rule, ...]:
@@ -230,31 +241,6 @@ def consistent_prior(evidence: Floats, *, possible: float, start: float) -> floa
             break
         prior = new
     return prior
-
-
-def _true_pairs(folder: ProjectFolder, labels: Labels, pairs: Pairs) -> Pairs:
-    asked = pairs.labelled(labels.pairs, folder.records)
-    sure = pairs.where((pairs.probability >= SURE) & ~asked)
-    times = np.clip(np.round(labels.weights[labels.same]), 1, STANDS_FOR).astype(np.int64)
-    said = labels.pairs.where(labels.same)
-    return Pairs.of(
-        np.concatenate([sure.first, np.repeat(said.first, times)]),
-        np.concatenate([sure.second, np.repeat(said.second, times)]),
-        np.zeros(len(sure) + int(times.sum())),
-    )
-
-
-def _label_table(folder: ProjectFolder, true: Pairs, desk: Backend) -> Any:
-    columns: dict[str, list[Any]] = {"unique_id_l": true.first.tolist(), "unique_id_r": true.second.tolist()}
-    if folder.two:
-        columns |= {"source_dataset_l": ["first"] * len(true), "source_dataset_r": ["second"] * len(true)}
-    return desk.register(columns)
-
-
-def _kept(raw: dict[str, Any], before: dict[str, Any], possible: int) -> dict[str, Any]:
-    """Only m is taken over."""
-    prior = float(before["probability_two_random_records_match"])
-    return settled(_with_m(before, raw), prior=prior, possible=possible, among_random=0.0)
 
 
 def _with_m(settings: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:

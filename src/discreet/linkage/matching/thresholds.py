@@ -315,7 +315,12 @@ def calibration(weight: Floats, same: npt.NDArray[np.bool_], counts: Floats | No
     total = np.asarray(np.bincount(place, weights=many, minlength=len(distinct)), dtype=np.float64)
     true = np.bincount(place, weights=many * same, minlength=len(distinct))
     fitted = pooled(true / total, total)
-    keep = _corners(fitted)
+    # Both ends of each level stretch; what lies between is on the line.
+    if len(fitted) < 3:
+        keep = np.ones(len(fitted), dtype=np.bool_)
+    else:
+        inner = (fitted[1:-1] == fitted[:-2]) & (fitted[1:-1] == fitted[2:])
+        keep = np.concatenate([[True], ~inner, [True]])
     return Calibration(distinct[keep], fitted[keep], len(weight))
 
 
@@ -337,14 +342,6 @@ def pooled(values: Floats, weights: Floats) -> Floats:
         masses.append(mass)
         sizes.append(size)
     return np.repeat(np.array(sums) / np.array(masses), sizes)
-
-
-def _corners(fitted: Floats) -> npt.NDArray[np.bool_]:
-    """Both ends of each level stretch; what lies between is on the line."""
-    if len(fitted) < 3:
-        return np.ones(len(fitted), dtype=np.bool_)
-    inner = (fitted[1:-1] == fitted[:-2]) & (fitted[1:-1] == fitted[2:])
-    return np.concatenate([[True], ~inner, [True]])
 
 
 def calibration_error(probability: Floats, same: npt.NDArray[np.bool_], *, bins: int = BINS) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -88,7 +87,23 @@ def _joined(folder: ProjectFolder, source: Any, ids: tuple[str, str] | None, mor
     table = source if isinstance(source, Table) else read(Path(source) if isinstance(source, str) else source)
     named = ids or _first_two(table)
     with local_desk(table, [*named, *more.values()]) as desk, translated(desk.name):
-        found: dict[str, Any] = desk.run(_join_sql(folder, named, more)).fetchnumpy()
+        # Ids of pairs in one table may be in any order.
+        scans = [
+            f"(SELECT id, record FROM {folder.scan('bridge', table)})"
+            for table in (folder.tables[0], folder.tables[-1])
+        ]
+        cells = {
+            "score": "TRY_CAST(p.{} AS DOUBLE)", "weight": "TRY_CAST(p.{} AS DOUBLE)", "same": "CAST(p.{} AS VARCHAR)",
+        }  # fmt: skip
+        extra = "".join(f", {cells[role].format(quote(name))} AS {role}" for role, name in more.items())
+        text = [f"trim(CAST(p.{quote(name)} AS VARCHAR))" for name in named]
+        join_sql = (
+            f"SELECT coalesce(least(l.record, r.record), -1) AS first, coalesce(greatest(l.record, r.record), -1) AS second, "
+            f"l.record IS NULL OR r.record IS NULL AS lost{extra} "
+            f"FROM source p LEFT JOIN {scans[0]} l ON l.id = {text[0]} LEFT JOIN {scans[1]} r ON r.id = {text[1]} "
+            f"ORDER BY ALL"
+        )
+        found: dict[str, Any] = desk.run(join_sql).fetchnumpy()
     return _checked(folder, found, table)
 
 
@@ -96,24 +111,6 @@ def _first_two(table: Table) -> tuple[str, str]:
     if len(table.columns) < 2:
         raise ColumnError(f"{table.name} has no two columns of ids.", remedy="Give a file of pairs.")
     return table.columns[0], table.columns[1]
-
-
-def _join_sql(folder: ProjectFolder, ids: Sequence[str], more: dict[str, str]) -> str:
-    """Ids of pairs in one table may be in any order."""
-    scans = [
-        f"(SELECT id, record FROM {folder.scan('bridge', table)})" for table in (folder.tables[0], folder.tables[-1])
-    ]
-    cells = {
-        "score": "TRY_CAST(p.{} AS DOUBLE)", "weight": "TRY_CAST(p.{} AS DOUBLE)", "same": "CAST(p.{} AS VARCHAR)",
-    }  # fmt: skip
-    extra = "".join(f", {cells[role].format(quote(name))} AS {role}" for role, name in more.items())
-    text = [f"trim(CAST(p.{quote(name)} AS VARCHAR))" for name in ids]
-    return (
-        f"SELECT coalesce(least(l.record, r.record), -1) AS first, coalesce(greatest(l.record, r.record), -1) AS second, "
-        f"l.record IS NULL OR r.record IS NULL AS lost{extra} "
-        f"FROM source p LEFT JOIN {scans[0]} l ON l.id = {text[0]} LEFT JOIN {scans[1]} r ON r.id = {text[1]} "
-        f"ORDER BY ALL"
-    )
 
 
 def _checked(folder: ProjectFolder, found: dict[str, Any], table: Table) -> dict[str, Any]:

@@ -196,7 +196,12 @@ FOLDS: dict[Case, str] = {"upper": "upper", "lower": "lower", "keep": ""}
 def cleaned(cell: str, kind: str, attribute: Attribute, spec: LinkageSpec) -> str:
     """The expression for a cell of a column of this type of DuckDB; missing values become NULL."""
     if attribute.kind == "date":
-        return _date(cell, kind, attribute.formats, spec.missing)
+        # YYYY-MM-DD. The digits are moved, not checked: a month 13 is a slip that people who decide should see.
+        formats = attribute.formats
+        if kind in DAYS:
+            return f"strftime({cell}, '%Y-%m-%d')"
+        text = _present(f"trim({_written(cell, kind)})", spec.missing)
+        return f"coalesce({', '.join(_moved(text, one) for one in formats)})"
     return _text(_written(cell, kind), spec.case, spec.missing)
 
 
@@ -222,14 +227,6 @@ def _text(cell: str, case: Case, missing: Sequence[str]) -> str:
 def _present(cell: str, missing: Sequence[str]) -> str:
     words = ", ".join(f"upper({literal(word.strip())})" for word in ("", *missing))
     return f"CASE WHEN upper({cell}) IN ({words}) THEN NULL ELSE {cell} END"
-
-
-def _date(cell: str, kind: str, formats: Sequence[str], missing: Sequence[str]) -> str:
-    """YYYY-MM-DD. The digits are moved, not checked: a month 13 is a slip that people who decide should see."""
-    if kind in DAYS:
-        return f"strftime({cell}, '%Y-%m-%d')"
-    text = _present(f"trim({_written(cell, kind)})", missing)
-    return f"coalesce({', '.join(_moved(text, one) for one in formats)})"
 
 
 def _moved(cell: str, written: str) -> str:

@@ -396,7 +396,13 @@ def deal(
     >>> [len(mine) for mine in dealt.pairs.values()], dealt.left_over
     ([4, 4, 4], 0)
     """
-    _check(workers, overlap)
+    if not workers or len(set(workers)) < len(workers):
+        raise UsageError("Pairs are given to different workers, at least one.", remedy="Name each once.")
+    if not 1 <= overlap <= len(workers):
+        raise UsageError(
+            f"Each pair cannot be seen by {overlap} of {len(workers)} workers.",
+            remedy="The overlap is at least 1 and at most the number of workers.",
+        )
     busy = {worker: (loads or {}).get(worker, 0) for worker in workers}
     mine: dict[str, list[int]] = {worker: [] for worker in workers}
     left_over = 0
@@ -410,13 +416,3 @@ def deal(
             busy[worker] += 1
             mine[worker].append(pair)
     return Deal({worker: tuple(rng.sample(given, len(given))) for worker, given in mine.items()}, left_over)
-
-
-def _check(workers: Sequence[str], overlap: int) -> None:
-    if not workers or len(set(workers)) < len(workers):
-        raise UsageError("Pairs are given to different workers, at least one.", remedy="Name each once.")
-    if not 1 <= overlap <= len(workers):
-        raise UsageError(
-            f"Each pair cannot be seen by {overlap} of {len(workers)} workers.",
-            remedy="The overlap is at least 1 and at most the number of workers.",
-        )

@@ -38,14 +38,11 @@ def _index(folder: str, _changed: int) -> Index:
     home = ProjectFolder.open(folder)
     kept = home.path / "index"
     if not kept.is_dir():
-        _keep(_built(home), kept)
+        spec = home.spec
+        names = spec.swap or ()
+        built = Index.build(home.identifying(), spec.kinds, swaps=[spec.swap] if spec.swap else [], names=names)
+        _keep(built, kept)
     return load_index(kept)
-
-
-def _built(home: ProjectFolder) -> Index:
-    spec = home.spec
-    names = spec.swap or ()
-    return Index.build(home.identifying(), spec.kinds, swaps=[spec.swap] if spec.swap else [], names=names)
 
 
 def _keep(index: Index, kept: Path) -> None:

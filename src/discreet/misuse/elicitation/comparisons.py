@@ -118,18 +118,15 @@ def consistency(pairs: Sequence[Pair], items: int) -> Consistency:
         return Consistency(None, None)
     index = _index(harker(pairs, items))
     places = np.array(sorted(sorted(pair) for pair in asked))
-    return Consistency(index / random_index(items, tuple(map(tuple, places.tolist()))), _worst(pairs, items))
+    weights = log_least_squares(pairs, items)
+    worst = max(pairs, key=lambda pair: abs(weights[pair.first] - weights[pair.second] - np.log(pair.ratio)))
+    return Consistency(index / random_index(items, tuple(map(tuple, places.tolist()))), worst)
 
 
 def _index(matrix: Floats) -> float:
     size = len(matrix)
     leading = float(np.linalg.eigvals(matrix).real.max())
     return max(0.0, leading - size) / (size - 1)
-
-
-def _worst(pairs: Sequence[Pair], items: int) -> Pair:
-    weights = log_least_squares(pairs, items)
-    return max(pairs, key=lambda pair: abs(weights[pair.first] - weights[pair.second] - np.log(pair.ratio)))
 
 
 @lru_cache(maxsize=256)

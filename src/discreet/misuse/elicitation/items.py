@@ -115,17 +115,10 @@ def _edges(numbers: Sequence[tuple[float, int]], most: int) -> list[float]:
     seen = 0
     for value, people in numbers:
         seen += people
-        edge = _rounded(value)
+        edge = 0.0 if value == 0 else round(value, 1 - math.floor(math.log10(abs(value))))
         if len(edges) < most - 1 and seen * most >= whole * (len(edges) + 1) and (not edges or edge > edges[-1]):
             edges.append(edge)
     return [edge for edge in edges if edge < numbers[-1][0]]
-
-
-def _rounded(value: float) -> float:
-    """Two digits that say something."""
-    if value == 0:
-        return 0.0
-    return round(value, 1 - math.floor(math.log10(abs(value))))
 
 
 def check(items: Sequence[Item]) -> None:
@@ -164,7 +157,9 @@ def items_of(
     """
     found: list[Item] = []
     for column in columns:
-        counts = _counts(table, column)
+        classes = table.classes([column])
+        values = [value for (value,) in classes.tuples()]
+        counts = {value: int(size) for value, size in zip(values, classes.sizes, strict=True) if value is not None}
         level = (levels or {}).get(column, 0)
         if level:
             found += _grouped(column, counts, (rules or {}).get(column), level, most, fewest)
@@ -174,12 +169,6 @@ def items_of(
             found += categories(column, counts, most=most, fewest=fewest)
     check(found)
     return found
-
-
-def _counts(table: Asked, column: str) -> dict[str, int]:
-    classes = table.classes([column])
-    values = [value for (value,) in classes.tuples()]
-    return {value: int(size) for value, size in zip(values, classes.sizes, strict=True) if value is not None}
 
 
 def _grouped(column: str, counts: dict[str, int], rule: Rule | None, level: int, most: int, fewest: int) -> list[Item]:

@@ -113,7 +113,11 @@ def _scale(squares: Floats, share: float) -> float:
 
 def fit(evidence: Evidence) -> Fit:
     """The harm of every value, and how much this expert errs."""
-    first = _fit(evidence, _start(evidence))
+    # The shape that comparisons give, at the size that fits best.
+    shape = log_least_squares(evidence.pairs, evidence.items)
+    sizes: list[float] = np.linspace(-6.0, 2.0, 41).tolist()
+    start = shape + min(sizes, key=lambda size: evidence.cost(shape + size))
+    first = _fit(evidence, start)
     return _fit(evidence.judged_by(first.theta), first.theta)
 
 
@@ -136,13 +140,6 @@ def _fit(evidence: Evidence, theta: Floats) -> Fit:
     slopes = evidence.slopes(theta)
     covariance = np.linalg.inv(slopes.T @ slopes).astype(np.float64)
     return Fit(theta, covariance, evidence)
-
-
-def _start(evidence: Evidence) -> Floats:
-    """The shape that comparisons give, at the size that fits best."""
-    shape = log_least_squares(evidence.pairs, evidence.items)
-    sizes: list[float] = np.linspace(-6.0, 2.0, 41).tolist()
-    return shape + min(sizes, key=lambda size: evidence.cost(shape + size))
 
 
 # Calibration: the values' scores that best explain how whole records were rated.

@@ -60,18 +60,14 @@ def numbered(cells: Cells, number: Callable[[Label], float], dtype: type) -> Num
         memo: dict[Any, Any] = dict.fromkeys(cells)
     except TypeError:  # lists and the like cannot be keys
         return numbered(Coded.of(cells), number, dtype)
-    if _confused(memo, cells):
+    # Whether numbers and truth values are mixed: 1 and True are one key, but not one value.
+    if any(cell == 0 or cell == 1 for cell in memo if isinstance(cell, (bool, int, float))) and any(
+        isinstance(cell, bool) for cell in cells
+    ):
         return numbered(Coded.of(cells), number, dtype)
     for cell in memo:
         memo[cell] = number(text(cell))
     return np.fromiter(map(memo.__getitem__, cells), dtype=dtype, count=len(cells))
-
-
-def _confused(memo: Iterable[Any], cells: Sequence[Any]) -> bool:
-    """Whether numbers and truth values are mixed: 1 and True are one key, but not one value."""
-    return any(cell == 0 or cell == 1 for cell in memo if isinstance(cell, (bool, int, float))) and any(
-        isinstance(cell, bool) for cell in cells
-    )
 
 
 def whole(cells: NDArray[Any]) -> Ints | None:
@@ -165,7 +161,9 @@ def take(result: Any, columns: Columns, places: Ints) -> Any:
             return _collected(result)[places]
         case "pyarrow":
             return result.take(places)
-    return [row for row, kept in zip(as_rows(columns), _marked(places, columns.rows), strict=True) if kept]
+    marked = np.zeros(columns.rows, dtype=bool)
+    marked[places] = True
+    return [row for row, kept in zip(as_rows(columns), marked.tolist(), strict=True) if kept]
 
 
 def blank(result: Any, columns: Columns, masks: Masks) -> Any:
@@ -180,7 +178,14 @@ def blank(result: Any, columns: Columns, masks: Masks) -> Any:
             blanked = {label: _blank_pandas(result[label], masks[name]) for name, label in _labels(result, masks)}
             return _replaced(result, blanked)
         case "polars":
-            return _blank_polars(_collected(result), masks)
+            frame = _collected(result)
+            import polars
+
+            blanks = [
+                polars.when(polars.Series(mask)).then(None).otherwise(polars.col(name)).alias(name)
+                for name, mask in masks.items()
+            ]
+            return frame.with_columns(blanks)
         case "pyarrow":
             return _blank_arrow(result, masks)
     return _blank_rows(as_rows(columns), masks)
@@ -196,7 +201,12 @@ def exchange(result: Any, columns: Columns, written: Mapping[str, Sequence[Label
         case "pandas":
             return _replaced(result, {label: list(written[name]) for name, label in _labels(result, written)})
         case "polars":
-            return _exchange_polars(_collected(result), written)
+            frame = _collected(result)
+            import polars
+
+            return frame.with_columns(
+                [polars.Series(name, list(cells), dtype=polars.String) for name, cells in written.items()]
+            )
         case "pyarrow":
             for name, cells in written.items():
                 result = result.set_column(result.schema.get_field_index(name), name, [list(cells)])
@@ -208,12 +218,6 @@ def as_rows(columns: Columns) -> list[dict[str, Any]]:
     """A table from elsewhere as a list of dictionaries of texts."""
     cells = [labels(columns.cells(name)) for name in columns.names]
     return [dict(zip(columns.names, row, strict=True)) for row in zip(*cells, strict=True)]
-
-
-def _marked(places: Ints, rows: int) -> list[bool]:
-    marked = np.zeros(rows, dtype=bool)
-    marked[places] = True
-    return marked.tolist()
 
 
 def _taken(cells: Any, places: Ints) -> Any:
@@ -269,16 +273,6 @@ def _blank_pandas(column: Any, mask: NDArray[np.bool_]) -> Any:
     return column.mask(mask)
 
 
-def _blank_polars(frame: Any, masks: Masks) -> Any:
-    import polars
-
-    blanks = [
-        polars.when(polars.Series(mask)).then(None).otherwise(polars.col(name)).alias(name)
-        for name, mask in masks.items()
-    ]
-    return frame.with_columns(blanks)
-
-
 def _blank_arrow(table: Any, masks: Masks) -> Any:
     import pyarrow as arrow
     import pyarrow.compute as compute
@@ -289,11 +283,3 @@ def _blank_arrow(table: Any, masks: Masks) -> Any:
         nothing = arrow.nulls(len(mask), field.type)
         table = table.set_column(place, field, compute.if_else(arrow.array(mask), nothing, table.column(place)))
     return table
-
-
-def _exchange_polars(frame: Any, written: Mapping[str, Sequence[Label]]) -> Any:
-    import polars
-
-    return frame.with_columns(
-        [polars.Series(name, list(cells), dtype=polars.String) for name, cells in written.items()]
-    )

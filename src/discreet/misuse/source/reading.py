@@ -30,7 +30,13 @@ def columns_of(table: Any) -> Columns:
             return _of_frame(frame.columns, frame.height, lambda name: _polars(frame[name]))
         case "pyarrow":
             return _of_frame(table.schema.names, table.num_rows, lambda name: _arrow(table.column(name)))
-    return _of_table(table)
+    # A path, a URL, a relation or a `Table`; rows come in the order of the file.
+    from discreet.sources import Table, read
+    from discreet.sources.rows import fetch
+
+    opened = table if isinstance(table, Table) else read(table)
+    # All columns at once: a database may give its rows in another order when it is asked again.
+    return Columns.of_columns(fetch(opened, opened.columns))
 
 
 def countable(source: Any) -> Countable | Classes:
@@ -86,13 +92,3 @@ def _arrow(column: Any) -> Cells:
     if (arrow.types.is_integer(kind) or arrow.types.is_floating(kind)) and not column.null_count:
         return np.asarray(column.to_numpy())
     return coded(column)
-
-
-def _of_table(table: Any) -> Columns:
-    """A path, a URL, a relation or a `Table`; rows come in the order of the file."""
-    from discreet.sources import Table, read
-    from discreet.sources.rows import fetch
-
-    opened = table if isinstance(table, Table) else read(table)
-    # All columns at once: a database may give its rows in another order when it is asked again.
-    return Columns.of_columns(fetch(opened, opened.columns))

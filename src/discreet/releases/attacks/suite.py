@@ -75,16 +75,12 @@ def classifier(adversary: Adversary, asked: Ints) -> Floats:
     return rated(exhibit, learn=np.arange(len(exhibit.decoy)) >= len(asked))[: len(asked)]
 
 
-def _classes(own: Holding) -> Classes:
-    """The classes of a copy, as anybody can count them."""
-    counted = Classes.of(own.quasi, own.labels, own.sizes.tolist())
-    place = {label: number for number, label in enumerate(counted.tuples())}
-    return some(counted, np.array([place[label] for label in own.labels], dtype=np.int64))
-
-
 def _made_up(own: Holding, lessons: Ints, givers: Ints, generator: np.random.Generator) -> list[list[object]]:
     """Decoys in the place of real classes, of rows from other classes: cells by column."""
-    classes = _classes(own)
+    # The classes of a copy, as anybody can count them.
+    counted = Classes.of(own.quasi, own.labels, own.sizes.tolist())
+    place = {label: number for number, label in enumerate(counted.tuples())}
+    classes = some(counted, np.array([place[label] for label in own.labels], dtype=np.int64))
     donors = Donors(own.others, own.owners[own.grouped_rows])
     givers = givers if len(givers) else lessons
     given = some(classes, givers)

@@ -134,18 +134,14 @@ def rated(exhibit: Exhibit, *, learn: Flags) -> Floats:
     """The mean score of the rows of each class, learnt from the classes marked true."""
     train, held = learn[exhibit.owners], ~learn
     truth = exhibit.decoy[exhibit.owners]
-    bins = _binned(exhibit, train, truth)
+    # Every feature as a few whole numbers: numbers by rank, categories by how often they were decoys.
+    ordered = [_ordered(column, train, truth) for column in exhibit.columns]
+    classes = [feature for values in ordered for feature in _of_class(values, exhibit.owners)]
+    bins = np.stack([_cut(values) for values in [*ordered, *classes]], axis=1)
     forest = Forest.grown(bins[train], truth[train])
     rows = forest.scores(bins)
     count = np.bincount(exhibit.owners, minlength=len(held))
     return np.asarray(np.bincount(exhibit.owners, weights=rows, minlength=len(held)) / np.maximum(count, 1))
-
-
-def _binned(exhibit: Exhibit, train: Flags, truth: Flags) -> Bins:
-    """Every feature as a few whole numbers: numbers by rank, categories by how often they were decoys."""
-    ordered = [_ordered(column, train, truth) for column in exhibit.columns]
-    classes = [feature for values in ordered for feature in _of_class(values, exhibit.owners)]
-    return np.stack([_cut(values) for values in [*ordered, *classes]], axis=1)
 
 
 def _ordered(column: Column, train: Flags, truth: Flags) -> Floats:

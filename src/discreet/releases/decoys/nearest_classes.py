@@ -162,20 +162,17 @@ class Shelves:
             if cost > radius:
                 break
             places = np.union1d(places, self._shelf(agree).beside(point, number))
-            radius = _radius(self.distances(asked, places), held[places], enough)
+            # How far one must go for enough rows.
+            far = self.distances(asked, places)
+            order = np.argsort(far)
+            reached = int(np.searchsorted(np.cumsum(held[places][order]), enough))
+            radius = float(far[order[reached]]) if reached < len(order) else np.inf
         reach = radius + _SLACK
         windows = [
             self._shelf(agree).window(point, number, reach - cost) for cost, agree in self.choices if cost <= reach
         ]
         places = np.unique(np.concatenate(windows))
         return places, self.distances(asked, places)
-
-
-def _radius(far: Floats, held: Ints, enough: int) -> float:
-    """How far one must go for enough rows."""
-    order = np.argsort(far)
-    reached = int(np.searchsorted(np.cumsum(held[order]), enough))
-    return float(far[order[reached]]) if reached < len(order) else np.inf
 
 
 def _first(points: Points) -> Floats:
@@ -219,7 +216,10 @@ class Space:
                 column = numbers_of(theirs)
                 numbers.append(((column - centre) / scale)[held][:, None] * self.weights.get(mine.name, 1.0))
             else:
-                codes.append(_translated(mine, theirs)[held][:, None])
+                # The code here of each value over there, or -1.
+                index = mine.hierarchy.index[mine.level]
+                translated = np.array([index.get(text(value), -1) for value in theirs.labels], dtype=np.int64)
+                codes.append(translated[held][:, None])
         return np.hstack(numbers), np.hstack(codes)
 
     @cached_property
@@ -261,25 +261,19 @@ class Space:
         return self.shelves(classes).nearest(itself)
 
 
-def _translated(mine: Column, theirs: Column) -> Ints:
-    """The code here of each value over there, or -1."""
-    index = mine.hierarchy.index[mine.level]
-    return np.array([index.get(text(value), -1) for value in theirs.labels], dtype=np.int64)
-
-
 def numbers_of(column: Column) -> Floats:
     """What each value at its level is worth: the mean of the values under it, or nan where one of them is no number."""
-    if _is_code(column.hierarchy.labels):
+    # Whether values are masked from the right, as postcodes are: their digits are no quantity.
+    if any(
+        label is not None and label.endswith("*") and label.strip("*")
+        for labels in column.hierarchy.labels
+        for label in labels
+    ):
         return np.full(len(column.labels), np.nan)
     fine = np.array([number_of(label) for label in column.hierarchy.labels[0]])
     above = column.hierarchy.map(0, column.level)
     sums = np.bincount(above, weights=fine, minlength=len(column.labels))
     return np.asarray(sums / np.maximum(np.bincount(above, minlength=len(column.labels)), 1))
-
-
-def _is_code(levels: Sequence[Sequence[Label]]) -> bool:
-    """Whether values are masked from the right, as postcodes are: their digits are no quantity."""
-    return any(label is not None and label.endswith("*") and label.strip("*") for labels in levels for label in labels)
 
 
 def number_of(label: Label) -> float:

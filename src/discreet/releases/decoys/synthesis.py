@@ -86,7 +86,9 @@ class Splicer:
 
         `fresh` are the cells that will be moved to a value that nobody holds.
         """
-        firsts = _several(pool, size, generator)
+        # Rows of the pool, each taken once more only when all have been taken.
+        rounds = [generator.permutation(pool) for _ in range(-(-size // len(pool)))]
+        firsts: Ints = np.concatenate(rounds)[:size]
         made = np.repeat(firsts[:, None], len(self.donors.columns), axis=1)
         if len(self.groups) < 2 or len(pool) < 2:
             return made
@@ -151,7 +153,11 @@ class Splicer:
         ladder = self._ladders.get(group[0]) if len(group) == 1 else None
         if ladder is not None and generator.random() < BESIDE:
             return ladder.beside(int(row[group[0]]), generator)
-        far = np.add.reduce(self._pulls[group[0]][:, None] * self._apart(row, pool), axis=0)
+        # How far each donor of the pool is from the row, column by column.
+        (codes, numbers), every = self._cells, np.arange(len(row))
+        different = DIFFERENT * (codes[:, pool] != codes[every, row][:, None])
+        gap = np.abs(numbers[:, pool] - numbers[every, row][:, None])
+        far = np.add.reduce(self._pulls[group[0]][:, None] * np.where(np.isnan(gap), different, gap), axis=0)
         others = pool != row[group[0]]
         near = far[others]
         close = np.partition(near, min(CLOSE, len(near)) - 1)[min(CLOSE, len(near)) - 1]
@@ -164,13 +170,6 @@ class Splicer:
             (place, column.numbers) for place, column in enumerate(self.donors.columns) if column.distinct > SHORT
         ]
         return {place: Ladder.of(numbers) for place, numbers in scales if numbers is not None}
-
-    def _apart(self, row: Ints, pool: Ints) -> Floats:
-        """How far each donor of the pool is from the row, column by column."""
-        (codes, numbers), every = self._cells, np.arange(len(row))
-        different = DIFFERENT * (codes[:, pool] != codes[every, row][:, None])
-        gap = np.abs(numbers[:, pool] - numbers[every, row][:, None])
-        return np.where(np.isnan(gap), different, gap)
 
     @cached_property
     def _pulls(self) -> dict[int, Floats]:
@@ -192,13 +191,6 @@ class Splicer:
     def _tie(self, group: list[int]) -> float:
         rest = [place for place in range(len(self.strength)) if place not in group]
         return float(self.strength[np.ix_(group, rest)].max()) if rest else 1.0
-
-
-def _several(pool: Ints, size: int, generator: np.random.Generator) -> Ints:
-    """Rows of the pool, each taken once more only when all have been taken."""
-    rounds = [generator.permutation(pool) for _ in range(-(-size // len(pool)))]
-    taken: Ints = np.concatenate(rounds)[:size]
-    return taken
 
 
 # What the rows of decoys hold: whole rows of near classes, spliced, with what follows from the class put right.
@@ -238,7 +230,12 @@ class Filler:
         near = neighbours(Space(released), free, sizes, generator, per_row=CANDIDATES_PER_ROW)
         wanted = np.zeros(len(released), dtype=bool)
         wanted[np.concatenate([real, *near])] = True
-        wanted |= _witnesses(released, wanted, generator)
+        # Further classes, drawn until there are enough rows to see how much real rows have in common with others.
+        order = generator.permutation(np.flatnonzero(~wanted))
+        rows = int(released.sizes[wanted].sum()) + np.cumsum(released.sizes[order])
+        further = np.zeros(len(released), dtype=bool)
+        further[order[rows <= WITNESSES]] = True
+        wanted |= further
         donors = Donors.fetch(table, released, wanted, drop=drop)
         space = Space(released.keep(wanted), weights(released, donors))
         return cls(
@@ -289,15 +286,6 @@ class Filler:
         tied |= {one.column for one in self.follows}
         columns = enumerate(self.donors.columns)
         return np.array([0.0 if place in tied or not movable(column) else alone(column) for place, column in columns])
-
-
-def _witnesses(released: Classes, wanted: Flags, generator: np.random.Generator) -> Flags:
-    """Further classes, drawn until there are enough rows to see how much real rows have in common with others."""
-    order = generator.permutation(np.flatnonzero(~wanted))
-    rows = int(released.sizes[wanted].sum()) + np.cumsum(released.sizes[order])
-    further = np.zeros(len(released), dtype=bool)
-    further[order[rows <= WITNESSES]] = True
-    return further
 
 
 def weights(released: Classes, donors: Donors) -> dict[str, float]:

@@ -57,7 +57,13 @@ class Registry:
 
     def open(self, kept: Kept) -> Manifest:
         """The manifest, after the ledger has confirmed that it is the one that was committed to."""
-        committed = self._committed(kept)
+        # What the newest entry about sealing this version says, shown to be part of the tree.
+        chosen = select(ENTRY.c.sequence).where(ENTRY.c.event == "releases.sealed", ENTRY.c.subject == kept.subject)
+        with self.ledger.store.reading() as connection:
+            newest = connection.execute(chosen.order_by(ENTRY.c.sequence.desc()).limit(1)).scalars().all()
+            found = ledger_reading.receipts(connection, newest)
+        digest = found[0].entry.details.get("manifest") if found else None
+        committed = digest if isinstance(digest, str) else None
         if committed != serialise.digest(kept.sealed) or committed != kept.digest:
             raise IntegrityError(
                 f"The manifest of release '{kept.name}' version {kept.version} in the store is not the one that the "
@@ -71,15 +77,6 @@ class Registry:
                 remedy="Restore the store from a backup.",
             )
         return manifest
-
-    def _committed(self, kept: Kept) -> str | None:
-        """What the newest entry about sealing this version says, shown to be part of the tree."""
-        chosen = select(ENTRY.c.sequence).where(ENTRY.c.event == "releases.sealed", ENTRY.c.subject == kept.subject)
-        with self.ledger.store.reading() as connection:
-            newest = connection.execute(chosen.order_by(ENTRY.c.sequence.desc()).limit(1)).scalars().all()
-            found = ledger_reading.receipts(connection, newest)
-        digest = found[0].entry.details.get("manifest") if found else None
-        return digest if isinstance(digest, str) else None
 
     # -- acting ----------------------------------------------------------------------------------------------------
 

@@ -73,18 +73,13 @@ def _marks(
     force: bool,
 ) -> tuple[Marks, DecoyCells, dict[str, Any]]:
     """New marks for a first version; for a later one those that are left of the version before."""
-    columns = _others(table, node)
+    columns = tuple(column for column in table.published if column not in node.linked.data.names)
     if previous is not None:
         carried = carry(previous, node.linked, columns=columns, force=force)
         return carried.marks, carried.decoys, {"marks": len(carried.marks), "marks_before": carried.before}
     marking = mark(node.linked, table, key=key, release=name, law=law, force=force)
     foreseen = Preflight.of(marking, recipients=recipients, law=law)
     return marking.marks, as_cells(marking.decoys, columns), foreseen.to_dict()
-
-
-def _others(table: Table, node: Node) -> tuple[str, ...]:
-    """The published columns that are no quasi-identifiers."""
-    return tuple(column for column in table.published if column not in node.linked.data.names)
 
 
 def as_cells(rows: DecoyRows, columns: Sequence[str]) -> DecoyCells:
@@ -133,13 +128,9 @@ def carry(previous: Manifest, linked: Linked, *, columns: tuple[str, ...], force
             f"marks are left, and below {FEWEST_MARKS} a leak can hardly be traced.",
             remedy="Start a release of another name; new marks in this one would show recipients which classes they are.",
         )
-    return Carried(_chosen(old, places, sizes, links), _rows(previous.decoys, places, columns), len(old))
-
-
-def _chosen(old: Marks, places: Ints, sizes: Ints, links: Ints) -> Marks:
     number = np.full(len(old), -1, dtype=np.int64)
     number[places] = np.arange(len(places))
-    return Marks(
+    chosen = Marks(
         columns=old.columns,
         labels=tuple(old.labels[place] for place in places.tolist()),
         decoy=old.decoy[places],
@@ -147,6 +138,7 @@ def _chosen(old: Marks, places: Ints, sizes: Ints, links: Ints) -> Marks:
         links=links[places],
         partners=number[old.partners[places]],
     )
+    return Carried(chosen, _rows(previous.decoys, places, columns), len(old))
 
 
 def _rows(old: DecoyCells, places: Ints, columns: tuple[str, ...]) -> DecoyCells:

@@ -72,15 +72,7 @@ def affordable(linked: Linked, pairs: Pairs, law: Law, *, budget: Budget, releas
     if not len(pairs):
         return pairs
     chance = secret_probabilities(as_marks(linked, pairs), law, release=release, key=key).reshape(2, -1)
-    kept = _balanced(linked, pairs, chance, budget)
-    pairs, chance = pairs.only(kept), chance[:, kept]
-    sizes = linked.released.sizes[pairs.real]
-    count = budget.pairs(sizes, chance[0], released=linked.released.records)
-    return pairs.only(slice(_doubtful(linked, pairs.only(slice(count)), chance[:, :count])))
-
-
-def _balanced(linked: Linked, pairs: Pairs, chance: Floats, budget: Budget) -> Ints:
-    """The pairs that leave every quasi-identifier within the budget."""
+    # The pairs that leave every quasi-identifier within the budget.
     sizes = linked.released.sizes[pairs.real]
     real, decoys = labels_of(linked.released, pairs.real), labels_of(linked.population, pairs.free)
     columns = [
@@ -90,7 +82,11 @@ def _balanced(linked: Linked, pairs: Pairs, chance: Floats, budget: Budget) -> I
         for place, name in enumerate(linked.released.names)
     ]
     changes = np.stack([-sizes * (1 - chance[0]), sizes * chance[1]], axis=1)
-    return balanced(columns, changes, budget.shift)
+    kept = balanced(columns, changes, budget.shift)
+    pairs, chance = pairs.only(kept), chance[:, kept]
+    sizes = linked.released.sizes[pairs.real]
+    count = budget.pairs(sizes, chance[0], released=linked.released.records)
+    return pairs.only(slice(_doubtful(linked, pairs.only(slice(count)), chance[:, :count])))
 
 
 def _doubtful(linked: Linked, pairs: Pairs, chance: Floats) -> int:
@@ -236,20 +232,17 @@ def expected_aucs(real: Ints, decoys: Ints, chance: Floats, released: Ints, coun
     marks, here = marks[inside], here[inside]
     around = np.sort(released[(released >= low) & (released <= high)])
     unmarked = max(len(around) - len(marks), 0)
-    links = np.concatenate([made, marks, _without(around, marks)])
+    # Sorted values, each taken out as often as it is among those gone.
+    distinct, counts = np.unique(around, return_counts=True)
+    taken = np.bincount(np.searchsorted(distinct, marks), minlength=len(distinct)) if len(marks) else 0
+    without = np.repeat(distinct, np.maximum(counts - taken, 0))
+    links = np.concatenate([made, marks, without])
     weights = np.concatenate([there, here, np.ones(unmarked)])
     by_links = _auc(-links.astype(np.float64), weights, np.arange(len(links)) < count)
     alone = float(np.dot(there, 1 - there) / there.sum())
     alone_real = float(np.dot(here, 1 - here) / max(here.sum() + unmarked, 1e-12))
     same = alone * alone_real + (1 - alone) * (1 - alone_real)
     return by_links, alone * (1 - alone_real) + same * by_links
-
-
-def _without(values: Ints, gone: Ints) -> Ints:
-    """Sorted values, each taken out as often as it is among those gone."""
-    distinct, counts = np.unique(values, return_counts=True)
-    taken = np.bincount(np.searchsorted(distinct, gone), minlength=len(distinct)) if len(gone) else 0
-    return np.repeat(distinct, np.maximum(counts - taken, 0))
 
 
 def _auc(scores: Floats, weights: Floats, truth: Flags) -> float:

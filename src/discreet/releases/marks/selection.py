@@ -215,7 +215,14 @@ def mark(
     `force` goes on with too few marks, with decoys that a classifier tells from real classes, and with columns whose
     values can only be repeated.
     """
-    drop, budget = _unpublished(table), budget or Budget()
+    # The columns that are not published.
+    policy = table.policy or Policy()
+    if policy.count:
+        raise UsageError(
+            f"Rows of {table.name} stand for several people each, and decoys are put among rows of one person each.",
+            remedy="Give a table with one row per person; the population may be counts.",
+        )
+    drop, budget = policy.unpublished, budget or Budget()
     for attempt in range(ATTEMPTS):
         marking = _attempted(linked, table, Secret(key, release, law, attempt), budget, drop=drop, force=force)
         if force or not marking.gate.refused:
@@ -278,17 +285,6 @@ def _balanced(
     count = within(list(shifts.values()), budget.shift)
     last = {name: float(moved[count - 1]) if count else 0.0 for name, moved in shifts.items()}
     return pairs.only(slice(count)), decoys.only(np.arange(count)), last
-
-
-def _unpublished(table: Table) -> tuple[str, ...]:
-    """The columns that are not published."""
-    policy = table.policy or Policy()
-    if policy.count:
-        raise UsageError(
-            f"Rows of {table.name} stand for several people each, and decoys are put among rows of one person each.",
-            remedy="Give a table with one row per person; the population may be counts.",
-        )
-    return policy.unpublished
 
 
 def _refuse_few(pairs: int, *, force: bool) -> None:

@@ -250,7 +250,12 @@ class Traceable:
     @cached_property
     def mark_codes(self) -> tuple[Ints, ...]:
         """Per quasi-identifier, the published label of each mark as a code of its ladder."""
-        return _coded(self.ladders, list(zip(*self.codebook.marks.labels, strict=True)))
+        ladders = self.ladders
+        columns = list(zip(*self.codebook.marks.labels, strict=True))
+        if not columns:
+            return tuple(np.zeros(0, dtype=np.int64) for _ in ladders)
+        coded = [Coded.of(cells) for cells in columns]
+        return tuple(_places(ladder, one.values)[one.codes] for ladder, one in zip(ladders, coded, strict=True))
 
     @cached_property
     def released_codes(self) -> tuple[Ints, ...]:
@@ -270,13 +275,6 @@ class Traceable:
         }
         marked = np.array([labels in real for labels in self.released.tuples()], dtype=bool)
         return np.where(marked, 0, self.released.sizes)
-
-
-def _coded(ladders: Sequence[Ladder], columns: Sequence[Sequence[Label]]) -> tuple[Ints, ...]:
-    if not columns:
-        return tuple(np.zeros(0, dtype=np.int64) for _ in ladders)
-    coded = [Coded.of(cells) for cells in columns]
-    return tuple(_places(ladder, one.values)[one.codes] for ladder, one in zip(ladders, coded, strict=True))
 
 
 def _places(ladder: Ladder, labels: Sequence[Label]) -> Ints:

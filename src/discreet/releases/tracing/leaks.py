@@ -14,7 +14,7 @@ from discreet.kernel.arrays import Floats
 from discreet.releases.marks.codebook import Codebook
 from discreet.releases.tracing.case import Given, Sorted, Traceable
 from discreet.releases.tracing.claims import LN10, checked
-from discreet.releases.tracing.evidence import Origin, log_mean, origin_of, posterior
+from discreet.releases.tracing.evidence import log_mean, origin_of, posterior
 from discreet.releases.tracing.likelihood import Scoring, fitted
 from discreet.releases.tracing.observed_marks import Sightings, sightings_of, sightings_of_decoys
 from discreet.releases.tracing.result import ALPHA, PRIOR, Standing, Trace
@@ -57,6 +57,7 @@ def trace_leak(
     scores = scoring.scores(codebook.present)
     best = max(float(scores.max()), float(scoring.scores(scoring.ideal()).max()))
     dummies = _dummies(traceable, codebook, scoring, number_of(family, alpha))
+    origin = None if found.classes is None else origin_of(traceable, Sorted.of(traceable, found.classes))
     return Trace(
         release=traceable.release,
         kind="leak",
@@ -69,7 +70,7 @@ def trace_leak(
         incidents=(tuple(found.seen.tolist()),),
         best_log10_e=float(soft_rank(np.array([best]), dummies)[0]) / LN10,
         counts=_counts(traceable, found),
-        origin=_origin(traceable, found),
+        origin=origin,
         best_p_value=float(ranks(np.array([best]), dummies)[0]),
         dummies=len(dummies),
         columns=found.columns,
@@ -167,7 +168,3 @@ def _counts(traceable: Traceable, found: Sightings) -> dict[str, int]:
         "decoys": decoys,
         "real_marks": len(found.seen) - decoys,
     }
-
-
-def _origin(traceable: Traceable, found: Sightings) -> Origin | None:
-    return None if found.classes is None else origin_of(traceable, Sorted.of(traceable, found.classes))

@@ -151,9 +151,10 @@ class Crowd:
         ground = rates.overall * found.base + floor + _per_cell(cells, size * without, number)
         steps = size * (with_it - without)
         average = ground + _per_cell(cells, steps * probabilities, number)
-        wide = _width(
-            rates, average, _per_cell(cells, (rates.share * found.sizes[found.visible]) ** 2 * narrow, number)
-        )
+        # Variance over mean: of a sample, of the bits of others, and of cells that were left out.
+        others = _per_cell(cells, (rates.share * found.sizes[found.visible]) ** 2 * narrow, number)
+        spread = others + rates.unreached * average**2 / max(1 - rates.unreached, LEAST)
+        wide: Floats = np.maximum(NARROWEST, max(0.0, 1 - rates.share) + spread / average)
         counts = found.counts.astype(np.float64)
         saturated = counts - counts * np.log(np.maximum(counts, 1))
         rest = (saturated - ground) / wide - np.log(wide) / 2
@@ -169,13 +170,6 @@ class Crowd:
 
 def _per_cell(cells: Ints, weights: Floats, number: int) -> Floats:
     return np.bincount(cells, weights=weights, minlength=number).astype(np.float64)
-
-
-def _width(rates: Rates, average: Floats, others: Floats) -> Floats:
-    """Variance over mean: of a sample, of the bits of others, and of cells that were left out."""
-    spread = others + rates.unreached * average**2 / max(1 - rates.unreached, LEAST)
-    wide: Floats = np.maximum(NARROWEST, max(0.0, 1 - rates.share) + spread / average)
-    return wide
 
 
 FLOORS = (1e-4, 1e-3, 1e-2, 1e-1)

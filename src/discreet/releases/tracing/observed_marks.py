@@ -242,8 +242,12 @@ def recognise(ladder: Ladder, column: Coded, counts: Ints) -> Recognised | None:
     if rows[known].sum() < KNOWN * rows.sum() or not rows.sum():
         return None
     heights = np.where(finer, 0, steps)
-    step = _covering(heights[known], rows[known])
-    codes = np.where(finer, _upwards(ladder, raised, step), ladder.lifted(column.values, steps, step))
+    # The lowest step that nearly all rows can be brought to.
+    by_step = np.bincount(heights[known], weights=rows[known])
+    step = int(np.searchsorted(np.cumsum(by_step), COVERED * by_step.sum()))
+    lifted = ladder.hierarchy.map(0, step)
+    upwards = np.where(raised >= 0, lifted[np.maximum(raised, 0)], -1)
+    codes = np.where(finer, upwards, ladder.lifted(column.values, steps, step))
     # A cell that was emptied says as little as the top of the hierarchy.
     empty = np.array([value is None for value in column.values], dtype=bool) & ~known
     return Recognised(
@@ -254,14 +258,3 @@ def recognise(ladder: Ladder, column: Coded, counts: Ints) -> Recognised | None:
         mixed=len(set(heights[known & (rows > 0)].tolist())) > 1,
         finer=bool(rows[finer].sum()),
     )
-
-
-def _covering(heights: Ints, rows: Ints) -> int:
-    """The lowest step that nearly all rows can be brought to."""
-    by_step = np.bincount(heights, weights=rows)
-    return int(np.searchsorted(np.cumsum(by_step), COVERED * by_step.sum()))
-
-
-def _upwards(ladder: Ladder, codes: Ints, step: int) -> Ints:
-    lifted = ladder.hierarchy.map(0, step)
-    return np.where(codes >= 0, lifted[np.maximum(codes, 0)], -1)

@@ -160,33 +160,38 @@ def _told(trace: Trace) -> Iterator[Said]:
     if trace.accused:
         for one in trace.standings:
             if one.accused:
-                yield from _accused(trace, one)
+                seen = count(one.hits + one.misses, "mark", "marks")
+                came = "claims hit" if trace.kind == "claims" else "file shows"
+                yield Said(
+                    "recipients",
+                    f"{one.recipient} is accused: of {seen} that the {came}, {one.hits:,} {'is' if one.hits == 1 else 'are'} in its copy and "
+                    f"{one.misses:,} {'is' if one.misses == 1 else 'are'} not.",
+                    "Ask for access logs and for what was done with the copy before anything else is concluded.",
+                )
+                strength = _strength(trace, one)
+                yield Said(
+                    "recipients",
+                    f"{strength[:1].upper()}{strength[1:]}. {_posterior(trace, one)}",
+                    "The prior is yours to choose: weigh the evidence with what else is known.",
+                )
     else:
-        yield _nobody(trace)
-    yield _error_rate(trace)
+        first = trace.standings[0]
+        says = f"Nobody is accused. The strongest evidence is against {first.recipient}: {_strength(trace, first)}."
+        yield Said("recipients", f"{says} {_best(trace)}", _more(trace))
+    others = "" if trace.family == len(trace.standings) else " (some of them still to come)"
+    yield Said(
+        "error-rate",
+        f"Were all {count(trace.family, 'recipient', 'recipients')}{others} innocent, anybody would be accused in at most "
+        f"{share(trace.alpha)} of {'releases, however often one looks' if trace.kind == 'claims' else 'traced files'}.",
+        "If an accusation must be rarer, choose a smaller alpha before the next trace, never after one."
+        + _looks(trace),
+    )
     if trace.origin is not None:
         yield from _origin(trace)
     yield _read(trace)
     for note in trace.notes:
         yield Said("read", note)
     yield Said("alternatives", ALTERNATIVES, OWN)
-
-
-def _accused(trace: Trace, one: Standing) -> Iterator[Said]:
-    seen = count(one.hits + one.misses, "mark", "marks")
-    came = "claims hit" if trace.kind == "claims" else "file shows"
-    yield Said(
-        "recipients",
-        f"{one.recipient} is accused: of {seen} that the {came}, {one.hits:,} {'is' if one.hits == 1 else 'are'} in its copy and "
-        f"{one.misses:,} {'is' if one.misses == 1 else 'are'} not.",
-        "Ask for access logs and for what was done with the copy before anything else is concluded.",
-    )
-    strength = _strength(trace, one)
-    yield Said(
-        "recipients",
-        f"{strength[:1].upper()}{strength[1:]}. {_posterior(trace, one)}",
-        "The prior is yours to choose: weigh the evidence with what else is known.",
-    )
 
 
 def _strength(trace: Trace, one: Standing) -> str:
@@ -203,12 +208,6 @@ def _posterior(trace: Trace, one: Standing) -> str:
         f"If before the evidence the chance was {share(trace.prior)} that one recipient is the source, any of "
         f"{trace.family:,} alike, it is now {share(one.posterior)} that it is {one.recipient}."
     )
-
-
-def _nobody(trace: Trace) -> Said:
-    first = trace.standings[0]
-    says = f"Nobody is accused. The strongest evidence is against {first.recipient}: {_strength(trace, first)}."
-    return Said("recipients", f"{says} {_best(trace)}", _more(trace))
 
 
 def _best(trace: Trace) -> str:
@@ -228,17 +227,6 @@ def _more(trace: Trace) -> str:
     if trace.kind == "leak":
         return "Look for more rows, or for a version of the file with more columns."
     return "Keep these claims, and trace again with `earlier` when more are known; evidence adds up."
-
-
-def _error_rate(trace: Trace) -> Said:
-    others = "" if trace.family == len(trace.standings) else " (some of them still to come)"
-    return Said(
-        "error-rate",
-        f"Were all {count(trace.family, 'recipient', 'recipients')}{others} innocent, anybody would be accused in at most "
-        f"{share(trace.alpha)} of {'releases, however often one looks' if trace.kind == 'claims' else 'traced files'}.",
-        "If an accusation must be rarer, choose a smaller alpha before the next trace, never after one."
-        + _looks(trace),
-    )
 
 
 def _looks(trace: Trace) -> str:

@@ -100,7 +100,11 @@ class DuckDBEngine:
         """An Arrow, pandas or polars frame, or a dictionary of numpy arrays."""
         connection = connect()
         name = f"the {type(frame).__module__.partition('.')[0].lstrip('_')} frame"
-        _refuse_doubled(frame)
+        names = [str(name) for name in getattr(frame, "column_names", None) or getattr(frame, "columns", [])]
+        if len(set(names)) < len(names):
+            raise ColumnError(
+                "The frame has two columns of the same name.", remedy="Give every column a name of its own."
+            )
         try:
             connection.register("handed", frame)
         except Exception as error:
@@ -134,7 +138,13 @@ class DuckDBEngine:
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         """People per distinct value of each column alone."""
-        width = self._part_width()
+        # How many columns a part has; 1 where the table is not wide or its columns are too long for parts.
+        if len(self.fields) <= WIDE:
+            width = 1
+        else:
+            with translated(self.name):
+                rows: int = self.connection.execute(f"SELECT COUNT(*) FROM {RELATION}").fetchone()[0]
+            width = min(PART_COLUMNS, PART_CELLS // max(rows, 1))
         if width < 2:
             yield from one_by_one(self, names, weight)
             return
@@ -147,14 +157,6 @@ class DuckDBEngine:
                 self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {PART} AS SELECT {columns} FROM {RELATION}")
                 yield from (self._count([name], weight, relation=PART) for name in part)
             self.connection.execute(f"DROP TABLE IF EXISTS {PART}")
-
-    def _part_width(self) -> int:
-        """How many columns a part has; 1 where the table is not wide or its columns are too long for parts."""
-        if len(self.fields) <= WIDE:
-            return 1
-        with translated(self.name):
-            rows: int = self.connection.execute(f"SELECT COUNT(*) FROM {RELATION}").fetchone()[0]
-        return min(PART_COLUMNS, PART_CELLS // max(rows, 1))
 
     def _check_weight(self, weight: str) -> None:
         sql = bad_weight_sql(weight, relation=RELATION, quote=quote)
@@ -321,12 +323,6 @@ def _unreadable(name: str, error: Exception) -> SourceUnreadable:
     return SourceUnreadable(
         f"{place} cannot be read ({type(error).__name__}).", remedy="Is it complete, and of the kind its name says?"
     )
-
-
-def _refuse_doubled(frame: Any) -> None:
-    names = [str(name) for name in getattr(frame, "column_names", None) or getattr(frame, "columns", [])]
-    if len(set(names)) < len(names):
-        raise ColumnError("The frame has two columns of the same name.", remedy="Give every column a name of its own.")
 
 
 def literal(value: str) -> str:

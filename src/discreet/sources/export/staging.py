@@ -30,7 +30,12 @@ def staged(
 ) -> AbstractContextManager[Target]:
     """A private place to write to, which becomes the target when the block ends well and vanishes when it does not."""
     if str(target).startswith(SCHEMES):
-        return _server(str(target), engine, policy, overwrite=overwrite)
+        url = str(target)
+        if isinstance(engine, SparkEngine):
+            raise unfit(
+                engine.name, remedy="Write Parquet on the cluster, read it back with discreet, and export that."
+            )
+        return staged_table(url, count=policy.count, overwrite=overwrite)
     format_of(str(target))
     mark = policy.delimiter or ","
     if isinstance(engine, SparkEngine):
@@ -38,13 +43,6 @@ def staged(
 
         return staged_folder(engine.frame.sparkSession, str(target), delimiter=mark, overwrite=overwrite)
     return staged_file(Path(target), delimiter=mark, overwrite=overwrite)
-
-
-def _server(url: str, engine: Engine, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
-
-    if isinstance(engine, SparkEngine):
-        raise unfit(engine.name, remedy="Write Parquet on the cluster, read it back with discreet, and export that.")
-    return staged_table(url, count=policy.count, overwrite=overwrite)
 
 
 @contextmanager
@@ -97,7 +95,14 @@ def agree(target: Target, published: Classes, *, columns: Sequence[str], count: 
     """The same for classes that are published in whatever way."""
     names = published.names
     try:
-        found = _counted(target, names, columns=columns, count=count)
+        # Nothing but the names is taken from the policy: the check leans on as little as it can.
+        roles: dict[str, Role] = dict.fromkeys(map(target.spell, columns), "other")
+        policy = Policy(
+            roles=MappingProxyType(roles),
+            delimiter=target.delimiter,
+            count=None if count is None else target.spell(count),
+        )
+        found = target.table(policy).classes([target.spell(name) for name in names])
     except DataError as error:
         raise IntegrityError(
             f"What was written cannot be read back: {error.problem}", remedy="Nothing was published."
@@ -110,15 +115,6 @@ def agree(target: Target, published: Classes, *, columns: Sequence[str], count: 
             remedy="Nothing was published. If the source has changed since it was counted, read and anonymise it again.",
         )
     return found
-
-
-def _counted(target: Target, names: Sequence[str], *, columns: Sequence[str], count: str | None) -> Classes:
-    """Nothing but the names is taken from the policy: the check leans on as little as it can."""
-    roles: dict[str, Role] = dict.fromkeys(map(target.spell, columns), "other")
-    policy = Policy(
-        roles=MappingProxyType(roles), delimiter=target.delimiter, count=None if count is None else target.spell(count)
-    )
-    return target.table(policy).classes([target.spell(name) for name in names])
 
 
 def _as_seen(classes: Classes, names: Sequence[str], target: Target) -> Classes:
@@ -173,7 +169,10 @@ def staged_table(url: str, *, count: str | None, overwrite: bool) -> Iterator[Ta
             raise occupied(f"Table {schema}.{name}")
         stage = f"{schema}.discreet_{secrets.token_hex(6)}"
         yield TableTarget(stage, plain, connection, count)
-        _put(connection, stage, f"{schema}.{name}", overwrite=overwrite)
+        table = f"{schema}.{name}"
+        if overwrite:
+            connection.execute(f"DROP TABLE IF EXISTS {quoted(table)}")
+        connection.execute(f"ALTER TABLE {quoted(stage)} RENAME TO {quote(table.partition('.')[2])}")
 
 
 def _home(connection: Any, table: str) -> tuple[str, str]:
@@ -187,12 +186,6 @@ def _home(connection: Any, table: str) -> tuple[str, str]:
 def _exists(connection: Any, schema: str, name: str) -> bool:
     sql = "SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE nspname = %s AND relname = %s"
     return connection.execute(sql, (schema, name)).fetchone() is not None
-
-
-def _put(connection: Any, stage: str, table: str, *, overwrite: bool) -> None:
-    if overwrite:
-        connection.execute(f"DROP TABLE IF EXISTS {quoted(table)}")
-    connection.execute(f"ALTER TABLE {quoted(stage)} RENAME TO {quote(table.partition('.')[2])}")
 
 
 def create(target: TableTarget, columns: Mapping[str, str]) -> None:

@@ -41,7 +41,16 @@ def pooled_on_cluster(table: Table, recoding: Recoding, marked: Marked) -> Itera
         pool = _united(engine.frame.sparkSession, base, recoding.names, marked).persist()
         kinds = {column.name: column.kind for column in engine.fields if column.name not in recoding.names}
         try:
-            yield SparkPool(tuple(base.columns), _content(pool, base.columns), engine.name, pool, kinds)
+            # The digest of the rows of the table; Spark's own hash, so it says something between copies from Spark only.
+            columns = base.columns
+            from pyspark.sql.functions import col, count, lit, xxhash64
+            from pyspark.sql.functions import sum as total
+
+            hashed = xxhash64(*(col(_named(name)) for name in columns)).cast("decimal(20, 0)")
+            # the further rows are the same in all copies
+            found = pool.agg(count(lit(1)), total(hashed)).first()
+            content = hashlib.sha256(repr(("spark", sorted(columns), *map(str, found))).encode()).hexdigest()
+            yield SparkPool(tuple(base.columns), content, engine.name, pool, kinds)
         finally:
             pool.unpersist()
 
@@ -85,17 +94,6 @@ def _frame(session: Any, columns: dict[str, Sequence[Label]]) -> Any:
     return session.createDataFrame(
         arrow.table({name: arrow.array(c, type=arrow.string()) for name, c in columns.items()})
     )
-
-
-def _content(pool: Any, columns: Sequence[str]) -> str:
-    """The digest of the rows of the table; Spark's own hash, so it says something between copies from Spark only."""
-    from pyspark.sql.functions import col, count, lit, xxhash64
-    from pyspark.sql.functions import sum as total
-
-    hashed = xxhash64(*(col(_named(name)) for name in columns)).cast("decimal(20, 0)")
-    # the further rows are the same in all copies
-    found = pool.agg(count(lit(1)), total(hashed)).first()
-    return hashlib.sha256(repr(("spark", sorted(columns), *map(str, found))).encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
