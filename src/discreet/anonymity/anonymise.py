@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from discreet.anonymity.lattice.levels import choose_levels, stopwatch
@@ -14,6 +14,7 @@ from discreet.anonymity.result import Anonymised
 from discreet.attacker import Attack
 from discreet.errors import HierarchyError, UsageError
 from discreet.kernel import Classes, Countable
+from discreet.kernel.serialise import json_of
 from discreet.risk.assessment import Governed
 
 RECODINGS = ("local", "mondrian", "mondrian-relaxed")
@@ -164,9 +165,7 @@ class Point:
     highest_risk: float
     levels: Mapping[str, int]
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {**asdict(self), "levels": dict(self.levels)}
+    to_dict = json_of()
 
 
 def frontier(table: Countable | Classes, *, ks: Sequence[int] = KS, **options: Any) -> tuple[Point, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -14,6 +14,7 @@ from discreet.anonymity.losses import column_loss
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Recoding
 from discreet.kernel.notebook import card
+from discreet.kernel.serialise import json_of
 from discreet.risk import Assessment, assess
 from discreet.wording import brief_percent
 
@@ -65,9 +66,7 @@ class Certificate:
         cost = f"{self.too_costly:,} because their lower bound exceeds the loss of this one"
         return f"{looked}; the others were ruled out: {suppress}, {cost}. Nothing better exists."
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {**asdict(self), "words": self.words()}
+    to_dict = json_of(words=lambda self: self.words())
 
 
 @runtime_checkable
@@ -161,22 +160,10 @@ class Anonymised:
         lost = (column_loss(self.recoding, place) for place in range(len(self.recoding.names)))
         return {name: 1 - min(share, 1.0) for name, share in zip(self.recoding.names, lost, strict=True)}
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; the keys are stable."""
-        return {
-            "levels": dict(self.levels),
-            "loss": self.loss,
-            "loss_name": self.loss_name,
-            "records": self.records,
-            "suppressed": self.suppressed,
-            "classes": self.classes,
-            "evaluated": self.evaluated,
-            "search": self.search,
-            "requirements": list(self.requirements),
-            "published": self.columns,
-            "utility": self.utility(),
-            "certificate": self.certificate.to_dict() if self.certificate else None,
-        }
+    to_dict = json_of(
+        "levels loss loss_name records suppressed classes evaluated search requirements published=columns certificate",
+        utility=lambda self: self.utility(),
+    )
 
     def __repr__(self) -> str:
         return (

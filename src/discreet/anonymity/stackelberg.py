@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -31,6 +31,7 @@ from discreet.attacker.piecewise import Pieces, steps
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable, count
 from discreet.kernel.arrays import Floats, Ints
+from discreet.kernel.serialise import json_of
 
 # Every node of a lattice for games on it: what it loses, and among how many people everybody hides.
 MOST_NODES = 50_000
@@ -140,9 +141,7 @@ class Offer:
     total: float
     """What the publisher minimises."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {**asdict(self), "levels": dict(self.levels)}
+    to_dict = json_of()
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import UsageError
+from discreet.kernel.serialise import json_of
 from discreet.ledger.verifier import canonical, leaf_hash, parse
 
 Detail = str | int | bool | None
@@ -88,9 +89,7 @@ class Entry:
         """Its hash as a leaf of the tree."""
         return leaf_hash(self.body()).hex()
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
-        return {**self.__dict__, "budget": None if self.budget is None else dict(self.budget.__dict__)}
+    to_dict = json_of(budget=lambda self: None if self.budget is None else dict(self.budget.__dict__))
 
     def __repr__(self) -> str:
         return f"Entry({self.sequence}, {self.event}, {self.outcome})"

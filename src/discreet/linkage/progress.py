@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from discreet.errors import UsageError
+from discreet.kernel.serialise import json_of
 from discreet.ledger import Ledger
 from discreet.linkage.masking.kapr import PARTS
 from discreet.linkage.project import Project
@@ -41,17 +42,10 @@ class WorkerProgress:
     seconds: int
     """Time at work: from act to act, without pauses of more than five minutes."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "worker": self.worker,
-            "pairs": self.pairs,
-            "decided": self.decided,
-            "choices": {str(choice): count for choice, count in self.choices.items()},
-            "characters": self.characters.to_dict(),
-            "risk": self.risk.to_dict(),
-            "seconds": self.seconds,
-        }
+    to_dict = json_of(
+        "worker pairs decided characters risk seconds",
+        choices=lambda self: {str(choice): count for choice, count in self.choices.items()},
+    )
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,12 @@ import datetime
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernel.arrays import Floats
+from discreet.kernel.serialise import json_of
 from discreet.misuse.log import Scored, one_exponent
 
 Who = tuple[str, str]
@@ -60,9 +60,7 @@ class Day:
     """The score that was to be expected."""
     z: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {**vars(self), "day": self.day.isoformat()}
+    to_dict = json_of()
 
 
 @dataclass(frozen=True)
@@ -77,9 +75,7 @@ class Standing:
     peers_usual: float
     z: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return dict(vars(self))
+    to_dict = json_of()
 
 
 @dataclass(frozen=True)
@@ -103,17 +99,11 @@ class Anomalies:
         """Users whose usual day is far above that of their peers."""
         return tuple(one for one in self.standings if one.z > self.threshold)
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "days": len(self.days),
-            "users": len({one.user for one in self.standings}),
-            "threshold": self.threshold,
-            "x": "inf" if math.isinf(self.x) else self.x,
-            "sensitivity": list(self.versions),
-            "unusual": [day.to_dict() for day in self.unusual],
-            "high": [one.to_dict() for one in self.high],
-        }
+    to_dict = json_of(
+        "threshold x sensitivity=versions unusual high",
+        days=lambda self: len(self.days),
+        users=lambda self: len({one.user for one in self.standings}),
+    )
 
 
 def find_anomalies(results: Iterable[Scored], *, threshold: float = THRESHOLD) -> Anomalies:

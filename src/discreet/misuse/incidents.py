@@ -10,9 +10,9 @@ from __future__ import annotations
 import datetime
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from discreet.errors import UsageError
+from discreet.kernel.serialise import json_of
 from discreet.misuse.exposure.ensembles import Ensembles
 from discreet.misuse.exposure.exposure import Exposure, seconds
 from discreet.misuse.exposure.knowledge import Knowledge
@@ -32,9 +32,7 @@ class HeavyRow:
     columns: tuple[str, ...]
     """Sensitive columns that the user knows of this person, from whichever result."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {"row": self.row, "score": self.score, "columns": list(self.columns)}
+    to_dict = json_of("row score columns")
 
 
 @dataclass(frozen=True)
@@ -45,9 +43,7 @@ class HeavyColumn:
     weight: float
     """What the score would fall by without it."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return dict(vars(self))
+    to_dict = json_of()
 
 
 @dataclass(frozen=True)
@@ -64,21 +60,10 @@ class Incident:
     rows: tuple[HeavyRow, ...]
     columns: tuple[HeavyColumn, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "id": self.result.id,
-            "time": self.result.time.isoformat(),
-            "user": self.result.user,
-            "role": self.result.role,
-            "score": self.score,
-            "alone": self.result.score,
-            "rows": self.result.rows,
-            "held": self.held,
-            "unknown": self.unknown,
-            "heavy_rows": [row.to_dict() for row in self.rows],
-            "heavy_columns": [column.to_dict() for column in self.columns],
-        }
+    to_dict = json_of(
+        "id=result.id time=result.time user=result.user role=result.role score alone=result.score "
+        "rows=result.rows held unknown heavy_rows=rows heavy_columns=columns"
+    )
 
 
 def triage(

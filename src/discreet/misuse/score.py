@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -14,6 +13,7 @@ from discreet.errors import UsageError
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Floats, Label
 from discreet.kernel.notebook import card
+from discreet.kernel.serialise import json_of
 from discreet.misuse.sensitivity import Sensitivity, weigh
 from discreet.misuse.source.columns import Columns
 from discreet.misuse.source.prepared import KEPT, Plan, Prepared, make_room, prepare
@@ -225,14 +225,7 @@ class Heavy:
     crowd: int
     """How many people of the source look like this row."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "row": self.row,
-            "columns": list(self.columns),
-            "record_score": self.record_score,
-            "crowd": self.crowd,
-        }
+    to_dict = json_of("row columns record_score crowd")
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,20 +286,10 @@ class Score:
         place = row if self.weighed.rows is None else int(self.weighed.rows[row])
         return Heavy(place, columns, float(self.weighed.record_scores[row]), int(self.weighed.crowds[row]))
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; the keys are stable."""
-        return {
-            "value": self.value,
-            "normalised": self.normalised,
-            "record_score": self.record_score,
-            "rows": self.rows,
-            "x": self.x if math.isfinite(self.x) else "inf",
-            "quasi": list(self.plan.quasi),
-            "sensitive": list(self.plan.sensitive),
-            "added": list(self.added),
-            "top": [heavy.to_dict() for heavy in self.top],
-            "sensitivity": self.sensitivity.version,
-        }
+    to_dict = json_of(
+        "value normalised record_score rows x quasi=plan.quasi sensitive=plan.sensitive added top "
+        "sensitivity=sensitivity.version"
+    )
 
     def __repr__(self) -> str:
         return f"Score({self.value:.6g}, {self.rows} rows, record score {self.record_score:.6g}, x={self.x:g})"

@@ -20,6 +20,7 @@ from discreet.attacker.attack import Attack
 from discreet.attacker.plan import Thresholds
 from discreet.attacker.population import Attacked, Targets
 from discreet.kernel import Classes
+from discreet.kernel.serialise import json_of
 
 PUBLISHED: Mapping[str, float] = MappingProxyType(
     {"prior": 0.63, "gain": 8000, "access_cost": 100, "link_cost": 0, "exploit_cost": 10, "penalty": 10000}
@@ -56,9 +57,7 @@ class Claim:
     holds: bool
     numbers: Mapping[str, Any]
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"claim": self.key, "holds": self.holds, "numbers": dict(self.numbers)}
+    to_dict = json_of("claim=key holds numbers")
 
 
 @dataclass(frozen=True, eq=False)

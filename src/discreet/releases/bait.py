@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Column
 from discreet.kernel.arrays import Ints, Label
+from discreet.kernel.serialise import json_of
 from discreet.releases.population_link import Candidates, Linked
 from discreet.wording import fine_percent
 
@@ -44,17 +45,12 @@ class Baited:
     shift: float
     """The largest change of any column: half the sum of absolute differences of its shares, before and after."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; counts only."""
-        return {
-            "recipient": self.recipient,
-            "decoys": len(self.decoys),
-            "decoy_records": self.decoys.records,
-            "alone": len(self.alone),
-            "removed": len(self.removed),
-            "removed_records": self.removed_records,
-            "shift": self.shift,
-        }
+    to_dict = json_of(
+        "recipient decoy_records=decoys.records removed_records shift",
+        decoys=lambda self: len(self.decoys),
+        alone=lambda self: len(self.alone),
+        removed=lambda self: len(self.removed),
+    )
 
     def __repr__(self) -> str:
         return f"Baited({len(self.decoys)} decoys of {self.decoys.records} rows, {len(self.removed)} classes removed)"
@@ -138,16 +134,11 @@ class BaitPlan:
             f"with others."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON: counts only, since decoys are a secret."""
-        return {
-            "recipients": len(self.copies),
-            "available": self.available,
-            "removal": self.removal,
-            "budget": self.budget,
-            "released": len(self.linked.released),
-            "copies": [copy.to_dict() for copy in self.copies],
-        }
+    to_dict = json_of(
+        "available removal budget copies",
+        recipients=lambda self: len(self.copies),
+        released=lambda self: len(self.linked.released),
+    )
 
     def __repr__(self) -> str:
         return f"BaitPlan({len(self.copies)} recipients, {len(self.copies[0].decoys)} decoys each)"

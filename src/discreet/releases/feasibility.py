@@ -23,6 +23,7 @@ from discreet.errors import PopulationError, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.notebook import card
+from discreet.kernel.serialise import json_of
 from discreet.releases.population_link import Linked, population_at
 
 
@@ -122,30 +123,11 @@ class Feasibility:
             f"{self.candidates_without_subjects:,} of them hold nobody who was left out of the data."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; the keys are stable."""
-        return {
-            "k": self.k,
-            "suppression": self.suppression,
-            "levels": dict(self.levels),
-            "loss": self.loss,
-            "loss_name": self.loss_name,
-            "records": self.records,
-            "suppressed": self.suppressed,
-            "classes": self.classes,
-            "close_to_k": self.close_to_k,
-            "population": self.population,
-            "sampling": self.sampling,
-            "min_link": self.min_link,
-            "candidate_classes": self.candidate_classes,
-            "candidate_records": self.candidate_records,
-            "candidates_without_subjects": self.candidates_without_subjects,
-            "max_factor": self.max_factor,
-            "quartiles": list(self.quartiles),
-            "factors": self.factors.tolist(),
-            "uncovered": self.uncovered,
-            "uncovered_records": self.uncovered_records,
-        }
+    to_dict = json_of(
+        "k suppression levels loss loss_name records suppressed classes close_to_k population sampling "
+        "min_link candidate_classes candidate_records candidates_without_subjects max_factor quartiles "
+        "factors uncovered uncovered_records"
+    )
 
     def __repr__(self) -> str:
         return (
@@ -275,16 +257,7 @@ class FeasibilityGrid:
                 return cell
         raise UsageError(f"The grid has no cell at k = {k} and suppression {suppression:g}.")
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; the keys are stable."""
-        return {
-            "records": self.records,
-            "population": self.population,
-            "loss_name": self.loss_name,
-            "counted": self.counted,
-            "nodes": self.nodes,
-            "cells": [cell.to_dict() for cell in self.cells],
-        }
+    to_dict = json_of("records population loss_name counted nodes cells")
 
     def __repr__(self) -> str:
         return f"FeasibilityGrid({len(self.ks)} x {len(self.suppressions)} limits, {self.nodes} nodes)"

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from discreet.anonymity.losses import loss_of
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable, Recoding
 from discreet.kernel.arrays import Ints, Label
+from discreet.kernel.serialise import json_of
 from discreet.releases.joins import Node, breaches, exposed, meet
 from discreet.wording import fine_percent
 
@@ -113,18 +113,12 @@ class Fingerprints:
             f"Whoever generalises a copy further removes the mark."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; the keys are stable."""
-        return {
-            "k": self.k,
-            "records": self.classes.records,
-            "suppressed": self.suppressed,
-            "base": dict(self.base),
-            "frameable": self.frameable,
-            "recipients": [
-                {"recipient": one.recipient, "levels": dict(one.levels), "loss": one.loss} for one in self.recipients
-            ],
-        }
+    to_dict = json_of(
+        "k records=classes.records suppressed base frameable",
+        recipients=lambda self: [
+            {"recipient": one.recipient, "levels": dict(one.levels), "loss": one.loss} for one in self.recipients
+        ],
+    )
 
     def __repr__(self) -> str:
         return f"Fingerprints({len(self.recipients)} recipients, k={self.k}, {self.suppressed} people left out)"

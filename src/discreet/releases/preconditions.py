@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from discreet.errors import Refused, UsageError
+from discreet.kernel.serialise import json_of
 
 DECLARATION = "This copy contains control records."
 """What every data-use agreement has to say: the recipient knows that they exist, and not which ones they are."""
@@ -86,9 +86,7 @@ class Gates:
             )
         return self
 
-    def to_dict(self) -> dict[str, Any]:
-        """For the manifest."""
-        return asdict(self)
+    to_dict = json_of()
 
 
 def declares(agreement: str) -> bool:

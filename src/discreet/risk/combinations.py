@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints, group, total
+from discreet.kernel.serialise import json_of
 
 WORK = 400_000_000
 """Cells that may be grouped before the search stops at a smaller size of combination, above pairs;"""
@@ -27,9 +27,7 @@ class Combination:
     """People who are alone with their values on these columns."""
     share: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {**asdict(self), "columns": list(self.columns)}
+    to_dict = json_of()
 
 
 @dataclass(frozen=True)

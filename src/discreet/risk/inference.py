@@ -5,13 +5,14 @@ p is the share of a value within a class, q its share in the whole table.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.errors import EmptySource
 from discreet.kernel.arrays import Floats, Ints, group, total
 from discreet.kernel.classes import Spread
+from discreet.kernel.serialise import json_of
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,7 @@ class Inference:
     beta: float
     """Largest relative gain in the share of a value (Cao & Karras 2012)."""
 
-    def to_dict(self) -> dict[str, float | int | None]:
-        """For JSON."""
-        return asdict(self)
+    to_dict = json_of()
 
 
 def infer(spread: Spread, *, c: float = 3.0) -> Inference:

@@ -7,13 +7,14 @@ chooses among them. Throughout, u classes were sampled, n_j of them of size j; n
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
+from discreet.kernel.serialise import json_of
 from discreet.risk.numerics import find_root, log_rising, reciprocals
 
 __all__ = [
@@ -51,9 +52,7 @@ class PopulationUniqueness:
     dankar: float
     model: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same in plain values, for JSON."""
-        return asdict(self)
+    to_dict = json_of()
 
 
 def estimate(sizes: Sizes, population: int) -> PopulationUniqueness:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from discreet.kernel import Classes, Countable
 from discreet.kernel.arrays import Ints
 from discreet.kernel.notebook import card
 from discreet.kernel.rules import DAY
+from discreet.kernel.serialise import json_of
 from discreet.policy import Draft, Role
 from discreet.risk.assessment import Governed
 from discreet.risk.combinations import Combination, SinglingOut, pairs_affordable, ranked, singling_out
@@ -180,20 +181,11 @@ class ColumnProfile:
     reason: str
     hierarchy: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "name": self.name,
-            "type": self.looks,
-            "distinct": self.distinct,
-            "missing": self.missing,
-            "share_unique": self.share_unique,
-            "distribution": [{"value": share.label, "records": share.records} for share in self.distribution],
-            "hidden": self.hidden,
-            "suggested_role": self.role,
-            "reason": self.reason,
-            "suggested_hierarchy": self.hierarchy or None,
-        }
+    to_dict = json_of(
+        "name type=looks distinct missing share_unique hidden suggested_role=role reason",
+        distribution=lambda self: [{"value": share.label, "records": share.records} for share in self.distribution],
+        suggested_hierarchy=lambda self: self.hierarchy or None,
+    )
 
 
 @dataclass(frozen=True)
@@ -220,16 +212,10 @@ class Profile:
         """The suggested roles, for a policy file."""
         return [Draft(column.name, column.role, column.reason, column.hierarchy) for column in self.columns]
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "source": self.source,
-            "records": self.records,
-            "columns": [column.to_dict() for column in self.columns],
-            "minimal_unique": [list(columns) for columns in self.minimal_unique],
-            "combinations_up_to": self.singling_out.largest,
-            "singling_out": [one.to_dict() for one in self.singling_out.combinations[:20]],
-        }
+    to_dict = json_of(
+        "source records columns minimal_unique combinations_up_to=singling_out.largest",
+        singling_out=lambda self: [one.to_dict() for one in self.singling_out.combinations[:20]],
+    )
 
     def __repr__(self) -> str:
         return f"Profile({self.records} people, {len(self.columns)} columns)"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints
+from discreet.kernel.serialise import json_of
 
 EDGES = (1, 2, 3, 5, 10, 20, 50, 100, 1_000, 10_000)
 
@@ -31,9 +32,7 @@ class Reidentification:
     success: float
     """Expected share of people he re-identifies if he attacks everybody."""
 
-    def to_dict(self) -> dict[str, float]:
-        """For JSON."""
-        return asdict(self)
+    to_dict = json_of()
 
 
 def prosecutor(sizes: Ints, *, threshold: float) -> Reidentification:
@@ -121,9 +120,7 @@ class Payoffs:
     publisher: float
     """Total expected payoff of the publisher."""
 
-    def to_dict(self) -> dict[str, float | int]:
-        """For JSON."""
-        return asdict(self)
+    to_dict = json_of()
 
 
 @dataclass(frozen=True)
@@ -184,9 +181,7 @@ class Presence:
     uncovered: int
     """People in the data for whom the population shows fewer people than the data; counted with the data's number."""
 
-    def to_dict(self) -> dict[str, float | int]:
-        """For JSON."""
-        return asdict(self)
+    to_dict = json_of()
 
 
 def linked_sizes(sample: Classes, population: Classes) -> tuple[Ints, int]:

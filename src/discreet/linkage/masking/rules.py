@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import UsageError
+from discreet.kernel.serialise import json_of
 from discreet.linkage.masking.compare import DateSwap, are_swapped, check_date_swap, check_kind, compare_values, swapped
 from discreet.linkage.masking.comparison import ROW_1, ROW_2, Comparison, Kind
 from discreet.linkage.masking.text import FORMATS, check_formats, check_normalisations
@@ -86,9 +87,7 @@ class Rules:
         """The place of an attribute."""
         return _place(self.attributes, attribute)
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {field: getattr(self, field) for field in self.__dataclass_fields__}
+    to_dict = json_of()
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Rules:

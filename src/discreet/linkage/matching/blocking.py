@@ -11,9 +11,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from discreet.errors import UsageError
+from discreet.kernel.serialise import json_of
 from discreet.linkage.matching.backends import DuckDBBackend
 from discreet.linkage.records.folder import ProjectFolder
 from discreet.wording import percent
@@ -52,14 +52,7 @@ class Rule:
         share = "" if self.recall is None else f", about {percent(round(self.recall, 2))} of the true ones"
         return f"{' and '.join(f'same {name}' for name in self.attributes)}: {self.pairs:,} pairs{share}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "attributes": list(self.attributes),
-            "crossed": self.crossed,
-            "pairs": self.pairs,
-            "recall": self.recall,
-        }
+    to_dict = json_of("attributes crossed pairs recall")
 
 
 @dataclass(frozen=True)

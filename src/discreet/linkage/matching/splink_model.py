@@ -18,6 +18,7 @@ import numpy as np
 
 from discreet.errors import DataError, UsageError
 from discreet.kernel.arrays import Floats
+from discreet.kernel.serialise import json_of
 from discreet.linkage.matching.backends import Backend, DuckDBBackend, linker, ordered, quietly
 from discreet.linkage.matching.blocking import Blocking, Rule, suggest_rules
 from discreet.linkage.matching.pairs import Labels, Pairs, probability_of
@@ -49,18 +50,10 @@ class Model:
         """The share of true pairs among all possible pairs."""
         return float(self.settings["probability_two_random_records_match"])
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "seed": self.seed,
-            "labels": self.labels,
-            "recall": self.blocking.recall,
-            "agreement": self.blocking.agreement,
-            "most_pairs": self.blocking.most_pairs,
-            "rules": [rule.to_dict() for rule in self.blocking.rules],
-            "trained_on": [rule.to_dict() for rule in self.trained_on],
-            "splink": self.settings,
-        }
+    to_dict = json_of(
+        "seed labels recall=blocking.recall agreement=blocking.agreement most_pairs=blocking.most_pairs "
+        "rules=blocking.rules trained_on splink=settings"
+    )
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Model:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from discreet.errors import DataError, UsageError
 from discreet.kernel.arrays import Floats
+from discreet.kernel.serialise import json_of
 from discreet.linkage.matching.pairs import Labels, Pairs, probability_of
 from discreet.linkage.records.folder import ProjectFolder
 
@@ -55,20 +56,11 @@ class Zones:
         found = (pairs.weight >= self.lower).astype(np.int8) + (pairs.weight >= self.upper).astype(np.int8)
         return np.where(np.isnan(pairs.weight), np.int8(1), found)
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; an infinite threshold is None."""
-        return {
-            "lower": self.lower if np.isfinite(self.lower) else None,
-            "upper": self.upper if np.isfinite(self.upper) else None,
-            "different": self.different,
-            "people": self.people,
-            "same": self.same,
-            "expected": self.expected,
-            "false_same": self.false_same,
-            "false_same_share": self.false_same_share,
-            "missed": self.missed,
-            "missed_share": self.missed_share,
-        }
+    to_dict = json_of(
+        "different people same expected false_same false_same_share missed missed_share",
+        lower=lambda self: self.lower if np.isfinite(self.lower) else None,
+        upper=lambda self: self.upper if np.isfinite(self.upper) else None,
+    )
 
 
 def zones_by_errors(pairs: Pairs, *, false_same: float = FALSE_SAME, missed: float = MISSED) -> Zones:
@@ -194,18 +186,7 @@ class Distribution:
     """Per threshold the expected lost pairs if the machine called everything below it different."""
     calibrated: bool
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "edges": list(self.edges),
-            "counts": list(self.counts),
-            "expected": list(self.expected),
-            "thresholds": list(self.thresholds),
-            "false_same": list(self.false_same),
-            "missed": list(self.missed),
-            "calibrated": self.calibrated,
-            "zones": self.zones.to_dict(),
-        }
+    to_dict = json_of("edges counts expected thresholds false_same missed calibrated zones")
 
 
 def distribution(pairs: Pairs, zones: Zones, *, bins: int = 40) -> Distribution:
@@ -274,13 +255,7 @@ class Calibration:
         """The pairs with calibrated probabilities."""
         return replace(pairs, probability=self(pairs.weight), calibrated=True)
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "weights": self.weights.tolist(),
-            "probabilities": self.probabilities.tolist(),
-            "labels": self.labels,
-        }
+    to_dict = json_of("weights probabilities labels")
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Calibration:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet.kernel.serialise import json_of
 from discreet.linkage.masking.comparison import Kind, Mode, Piece
 from discreet.linkage.masking.icons import Mark
 
@@ -91,14 +92,11 @@ class RowView:
     """The same for whoever cannot see it."""
     frequency: Mark | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "text": self.text,
-            "pieces": [{"kind": piece.kind, "text": piece.text} for piece in self.pieces],
-            "words": self.words,
-            "frequency": None if self.frequency is None else self.frequency.name,
-        }
+    to_dict = json_of(
+        "text words",
+        pieces=lambda self: [{"kind": piece.kind, "text": piece.text} for piece in self.pieces],
+        frequency=lambda self: None if self.frequency is None else self.frequency.name,
+    )
 
 
 @dataclass(frozen=True)
@@ -115,17 +113,7 @@ class CellView:
     next: Price | None
     """None where all is open."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "attribute": self.attribute,
-            "kind": self.kind,
-            "mode": self.mode,
-            "marks": [mark.name for mark in self.marks],
-            "rows": [row.to_dict() for row in self.rows],
-            "together": self.together,
-            "next": None if self.next is None else self.next.to_dict(),
-        }
+    to_dict = json_of("attribute kind mode rows together next", marks=lambda self: [mark.name for mark in self.marks])
 
 
 @dataclass(frozen=True)

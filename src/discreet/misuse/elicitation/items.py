@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from discreet.errors import DataError, UsageError
 from discreet.kernel import Classes, Rule
 from discreet.kernel.arrays import Floats
+from discreet.kernel.serialise import json_of
 
 REST = "any other value"
 FEWEST = 5
@@ -40,9 +41,7 @@ class Item:
     def __str__(self) -> str:
         return f"{self.column}: {self.label}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {"column": self.column, "label": self.label, "values": list(self.values), "upper": self.upper}
+    to_dict = json_of("column label values upper")
 
 
 def categories(

@@ -12,6 +12,7 @@ import numpy as np
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints, Label, pack
 from discreet.kernel.hierarchy import text
+from discreet.kernel.serialise import json_of
 from discreet.releases.decoys.detectability import EITHER_WAY, Exhibit, auc, either_way, noise_floor, rated
 from discreet.releases.decoys.donors import Column, Donors, neighbours
 from discreet.releases.decoys.nearest_classes import Space
@@ -305,9 +306,7 @@ class Outcome:
         """Whether it beats the target by more than luck explains, ten attacks having been tried."""
         return self.auc > max(TARGET, 0.5 + (self.floor - 0.5) * OF_TEN / EITHER_WAY)
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return dict(self.__dict__)
+    to_dict = json_of()
 
 
 @dataclass(frozen=True, eq=False)

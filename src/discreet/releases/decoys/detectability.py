@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernel.arrays import Flags, Floats, Ints
+from discreet.kernel.serialise import json_of
 from discreet.releases.decoys.donors import Column, Donors
 from discreet.releases.decoys.similarity import NOBODY
 from discreet.releases.decoys.synthesis import DecoyRows
@@ -54,9 +54,7 @@ class Gate:
         """Whether decoys can be told too well to be released: above 0.80 and above luck."""
         return either_way(self.auc) > max(REFUSE, self.floor)
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"auc": self.auc, "floor": self.floor, "decoys": self.decoys, "real": self.real}
+    to_dict = json_of("auc floor decoys real")
 
 
 def auc(scores: Floats, truth: Flags) -> float:

@@ -17,6 +17,7 @@ from discreet.errors import IntegrityError, Refused, UsageError
 from discreet.kernel import Classes, Coded, Column, Recoding
 from discreet.kernel.arrays import Flags, Ints
 from discreet.kernel.hierarchy import Hierarchy
+from discreet.kernel.serialise import json_of
 from discreet.ledger import Receipt
 from discreet.releases.delivery import repository
 from discreet.releases.delivery.repository import Kept
@@ -46,9 +47,7 @@ class Delivered:
     new: bool
     """Whether it was written now; else it was there already."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return dict(self.__dict__)
+    to_dict = json_of()
 
 
 @dataclass(frozen=True, eq=False)

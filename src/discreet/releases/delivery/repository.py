@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, insert, select, update
 from sqlalchemy.exc import IntegrityError as Taken
 
 from discreet.errors import Outdated, Refused, UsageError
+from discreet.kernel.serialise import json_of
 from discreet.store.tables.releases import RELEASE, RELEASE_COPY
 
 STATES = {
@@ -32,9 +33,7 @@ class Copy:
     rows: int | None
     changed: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return dict(self.__dict__)
+    to_dict = json_of()
 
 
 @dataclass(frozen=True)
@@ -71,17 +70,7 @@ class Kept:
             f"Release '{self.name}' has no such recipient.", remedy=f"List them: discreet release show {self.name}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; the manifest is left out."""
-        return {
-            "name": self.name,
-            "version": self.version,
-            "revision": self.revision,
-            "manifest": self.digest,
-            "actor": self.actor,
-            "made": self.made,
-            "copies": [copy.to_dict() for copy in self.copies],
-        }
+    to_dict = json_of("name version revision manifest=digest actor made copies")
 
 
 def subject_of(name: str) -> str:

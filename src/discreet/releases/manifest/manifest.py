@@ -13,6 +13,7 @@ import numpy as np
 from discreet.errors import IntegrityError
 from discreet.kernel import Classes, Rule
 from discreet.kernel.arrays import Ints, Label
+from discreet.kernel.serialise import json_of
 from discreet.releases.manifest import serialise
 from discreet.releases.manifest.serialise import read_rule, write_rule
 from discreet.releases.marks.codebook import Codebook, Law
@@ -60,9 +61,7 @@ class Settings:
     requirements: tuple[str, ...] = ()
     """What every released class satisfies, in words."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {**self.__dict__, "requirements": list(self.requirements)}
+    to_dict = json_of()
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Settings:

@@ -15,6 +15,7 @@ import numpy as np
 from discreet.errors import Refused, UsageError
 from discreet.kernel.arrays import Floats, Label
 from discreet.kernel.hierarchy import text
+from discreet.kernel.serialise import json_of
 from discreet.policy import Policy
 from discreet.releases.decoys.detectability import Gate, exhibit, told
 from discreet.releases.decoys.donors import Donors
@@ -163,17 +164,11 @@ class Marking:
         lost = worst_lost(self.marks.sizes[real], self.probabilities[real])
         return float(lost[-1]) / self.linked.released.records if len(lost) else 0.0
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; counts and shares only, nothing that says which classes are marks."""
-        return {
-            "marks": len(self.marks),
-            "pairs_available": self.pairs,
-            "band": {"real": len(self.band.real), "free": len(self.band.free)},
-            "rows_lost": self.rows_lost,
-            "most_lost": self.most_lost,
-            "gate": self.gate.to_dict(),
-            "shifts": dict(self.shifts),
-        }
+    to_dict = json_of(
+        "pairs_available=pairs rows_lost most_lost gate shifts",
+        marks=lambda self: len(self.marks),
+        band=lambda self: {"real": len(self.band.real), "free": len(self.band.free)},
+    )
 
     def __repr__(self) -> str:
         return f"Marking({len(self.marks)} marks, {brief_percent(self.rows_lost)} of rows lost per copy, gate {self.gate.auc:.2f})"

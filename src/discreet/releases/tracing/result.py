@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from discreet.kernel.notebook import card
+from discreet.kernel.serialise import json_of
 from discreet.releases.tracing.evidence import Origin
 
 # What a trace found: how much speaks for and against each recipient, who is accused, and what the error rate is.
@@ -94,30 +95,11 @@ class Trace:
 
         return "\n".join(f"{one.says} {one.then}".strip() for one in told(self))
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "release": self.release,
-            "kind": self.kind,
-            "fingerprint": self.fingerprint,
-            "source": self.source,
-            "accused": list(self.accused),
-            "alpha": self.alpha,
-            "prior": self.prior,
-            "family": self.family,
-            "log10_needed": self.log10_needed,
-            "possible": self.possible,
-            "best_log10_e": self.best_log10_e,
-            "best_p_value": self.best_p_value,
-            "dummies": self.dummies,
-            "recipients": [asdict(one) for one in self.standings],
-            "counts": dict(self.counts),
-            "incidents": [list(marks) for marks in self.incidents],
-            "origin": None if self.origin is None else asdict(self.origin),
-            "columns": dict(self.columns),
-            "notes": list(self.notes),
-            "words": self.words(),
-        }
+    to_dict = json_of(
+        "release kind fingerprint source accused alpha prior family log10_needed possible best_log10_e "
+        "best_p_value dummies recipients=standings counts incidents origin columns notes",
+        words=lambda self: self.words(),
+    )
 
     def _repr_html_(self) -> str:
         rows = [
