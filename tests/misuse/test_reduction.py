@@ -20,7 +20,7 @@ from discreet.errors import OutsideHierarchy, Refused, UsageError
 from discreet.kernel import AnyValue, Coded, Mask, Rule, Tree
 from discreet.misuse import Sensitivity, reduce_by_generalising, reduce_cells, reduce_rows, score
 from discreet.misuse.reduction import _coarsening
-from discreet.misuse.score import scorer_for
+from discreet.misuse.scorer import scorer_for
 from discreet.misuse.source.reading import columns_of
 from tests.examples import examples
 from tests.misuse import brute

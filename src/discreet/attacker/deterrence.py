@@ -19,7 +19,7 @@ from discreet.errors import UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints
 
 if TYPE_CHECKING:
-    from discreet.attacker.attack import Attack
+    from discreet.attacker.planner import Planner
 
 TINY = 1e-12
 """A risk that is above a limit by no more than this is so by rounding; nothing is let through where the limit is 0."""
@@ -29,7 +29,7 @@ BLOCK = 64
 """Sizes that it looks at in one go."""
 
 
-def deterring_penalties(attack: Attack, sizes: Sequence[int] | Ints, max_risk: float = 0.0) -> Floats:
+def deterring_penalties(attack: Planner, sizes: Sequence[int] | Ints, max_risk: float = 0.0) -> Floats:
     """For each group size the least penalty at which the risk is at most `max_risk`; infinite where none does.
 
     None does if he is never detected or never charged.
@@ -53,12 +53,12 @@ def deterring_penalties(attack: Attack, sizes: Sequence[int] | Ints, max_risk: f
     return _rounded_up(found, 1e-9 * attack.gain, within)[place]
 
 
-def deterring_penalty(attack: Attack, size: int, max_risk: float = 0.0) -> float:
+def deterring_penalty(attack: Planner, size: int, max_risk: float = 0.0) -> float:
     """The same for one size."""
     return float(deterring_penalties(attack, [size], max_risk)[0])
 
 
-def _nobody_buys(attack: Attack, groups: Ints) -> Floats:
+def _nobody_buys(attack: Planner, groups: Ints) -> Floats:
     """Where V0_raw, convex and falling in the penalty, reaches 0: Newton, which ends after finitely many lines."""
     penalty, waiting = np.zeros(len(groups)), np.arange(len(groups))
     while len(waiting):
@@ -71,7 +71,7 @@ def _nobody_buys(attack: Attack, groups: Ints) -> Floats:
     return penalty
 
 
-def _bracketed(attack: Attack, groups: Ints, limit: float, high: Floats) -> Floats:
+def _bracketed(attack: Planner, groups: Ints, limit: float, high: Floats) -> Floats:
     """Halve the bracket, and hop from its lower side to where that plan ends, until a hop lands within the limit."""
     low, high, answer = np.zeros(len(groups)), high.copy(), np.full(len(groups), np.nan)
     while (waiting := np.flatnonzero(np.isnan(answer))).size:
@@ -98,7 +98,7 @@ def _rounded_up(amounts: Floats, least: float, within: Callable[[Ints, Floats], 
 
 
 def deterring_prices(
-    attack: Attack,
+    attack: Planner,
     sizes: Sequence[int] | Ints | None = None,
     max_risk: float = 0.0,
     *,
@@ -123,7 +123,7 @@ def deterring_prices(
 
 
 def deterring_price(
-    attack: Attack,
+    attack: Planner,
     size: int | None = None,
     max_risk: float = 0.0,
     *,
@@ -138,7 +138,7 @@ def deterring_price(
     return float(deterring_prices(attack, sizes, max_risk, external_size=external_size, **rows)[0])
 
 
-def least_size(attack: Attack, max_risk: float = 0.0) -> int | None:
+def least_size(attack: Planner, max_risk: float = 0.0) -> int | None:
     """The least group size from which on, for it and all larger ones, the risk is at most `max_risk`.
 
     He never buys for a group larger than one for which he does not (V_start does not grow), so above the first such
@@ -159,7 +159,7 @@ def least_size(attack: Attack, max_risk: float = 0.0) -> int | None:
     return 1
 
 
-def _first_unbought(attack: Attack) -> int | None:
+def _first_unbought(attack: Planner) -> int | None:
     """The smallest group for which he does not buy."""
     first = attack.thresholds().no_access
     if first is not None:

@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.attacker.attack import Attack
 from discreet.attacker.parameters import Parameters
+from discreet.attacker.planner import Planner
 from discreet.kernel.arrays import Flags, Floats, Ints
 
 Along = Literal["penalty", "gain"]
@@ -200,15 +200,16 @@ GRID = 400
 CLOSE = 1e-9
 
 
-def gamble_values(attack: Attack, expected: Floats, people: int) -> Floats:
+def gamble_values(attack: Planner, expected: Floats, people: int) -> Floats:
     """What buying is worth where so many of so many people are expected to look alike."""
     found = attack.unknown(expected / people, people, np.ones(len(expected), dtype=np.int64))
     return found.value_raw
 
 
-def buying(attack: Attack, people: int) -> tuple[float, float] | None:
+def buying(attack: Planner, people: int) -> tuple[float, float] | None:
     """The fewest and the most people expected to look alike at which he still buys; None if he never does.
 
+    >>> from discreet.attacker import Attack
     >>> his = Attack(prior=0.63, gain=8000, access_cost=100, link_cost=0, exploit_cost=10, penalty=10000, max_penalties=1)
     >>> [round(end, 2) for end in buying(his, 6_018_999)]
     [0.03, 49.13]

@@ -19,7 +19,7 @@ from discreet.kernel.arrays import Flags, Floats, Ints, Label
 from discreet.kernel.notebook import card
 
 if TYPE_CHECKING:
-    from discreet.attacker.attack import Attack
+    from discreet.attacker.planner import Planner
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ class Outcome:
 class Attacked:
     """A table under attack, once by an adversary who knows the groups beforehand and once by one who does not."""
 
-    attack: Attack
+    attack: Planner
     sample: Classes
     external_size: int
     densities: Floats
@@ -219,7 +219,7 @@ class Attacked:
 
 
 def strike(
-    attack: Attack, sample: Classes, external: Classes, *, population: Classes | None = None, loss: float | str = 1.0
+    attack: Planner, sample: Classes, external: Classes, *, population: Classes | None = None, loss: float | str = 1.0
 ) -> Attacked:
     """Let the adversary plan for every class of people in the data.
 
@@ -241,7 +241,7 @@ def expectations(sample: Classes, external: Classes, population: Classes | None)
 
 
 def plan_for(
-    attack: Attack, sample: Classes, groups: Ints, densities: Floats, external_size: int, *, loss: float | str = 1.0
+    attack: Planner, sample: Classes, groups: Ints, densities: Floats, external_size: int, *, loss: float | str = 1.0
 ) -> Attacked:
     """Let him plan for every class, the groups being known or only expected."""
     plan = attack.known(groups)
@@ -363,7 +363,7 @@ class Targets:
         densities = np.where(listed, np.maximum(self.densities, most / self.external_size), self.densities)
         return Targets.grouped(self.people, groups, densities, self.external_size)
 
-    def attacked(self, attack: Attack) -> Attacked:
+    def attacked(self, attack: Planner) -> Attacked:
         """What he does to them, kind by kind; every kind counts as one class of people who look alike."""
         kinds = Classes((), (), self.people)
         return plan_for(attack, kinds, self.groups, self.densities, self.external_size)
@@ -373,11 +373,11 @@ class Targets:
         """The smallest group that holds anybody at all: the most attractive target."""
         return int(self.groups[self.groups > 0].min()) if (self.groups > 0).any() else None
 
-    def expected(self, attack: Attack) -> Expected:
+    def expected(self, attack: Planner) -> Expected:
         """What comes of an attack on them."""
         return self.by_penalty(attack, [attack.penalty])[0]
 
-    def by_penalty(self, attack: Attack, penalties: Sequence[float]) -> tuple[Expected, ...]:
+    def by_penalty(self, attack: Planner, penalties: Sequence[float]) -> tuple[Expected, ...]:
         """What comes of it at each of these penalties.
 
         What he leaves alone at one penalty he leaves alone at every higher one (V_0 falls with C_p), so that people who
@@ -388,7 +388,7 @@ class Targets:
             found[penalty], left = left._fined(replace(attack, penalty=float(penalty)))
         return tuple(found[penalty] for penalty in penalties)
 
-    def worthwhile(self, attack: Attack) -> Targets:
+    def worthwhile(self, attack: Planner) -> Targets:
         """Those whom he would attack if there were no penalties at all."""
         free = replace(attack, penalty=0.0, max_penalties=0)
         plan = free.known(self.groups)
@@ -398,7 +398,7 @@ class Targets:
     def _only(self, kept: Flags) -> Targets:
         return replace(self, people=self.people[kept], groups=self.groups[kept], densities=self.densities[kept])
 
-    def _fined(self, attack: Attack) -> tuple[Expected, Targets]:
+    def _fined(self, attack: Planner) -> tuple[Expected, Targets]:
         belief = Binomial.of(self.densities, self.external_size, len(self.people))
         possible = belief.sizes(belief.most())
         table = PlanTable.of(attack, np.union1d(self.groups, possible))
@@ -411,7 +411,7 @@ class Targets:
         known, unknown = (float(self.people @ (here.success * marked)) for marked in (seen, goes_on))
         return Expected(known, unknown, int(self.groups[seen].max(initial=0))), self._only(seen | goes_on)
 
-    def by_price(self, attack: Attack) -> tuple[Staircase, Staircase]:
+    def by_price(self, attack: Planner) -> tuple[Staircase, Staircase]:
         """People re-identified by the price of the external table, with known and with unknown groups; exact.
 
         The price decides only whether he buys: C_d < gamma V_access. What he does with the table stays the same.

@@ -15,7 +15,7 @@ from discreet.kernel import Classes, Coded, Flat, Rule
 from discreet.kernel.arrays import Floats, Ints, Label
 from discreet.kernel.hierarchy import Hierarchy
 from discreet.kernel.rules import bind
-from discreet.misuse.score import Scorer, added, power, scorer_for, within
+from discreet.misuse.scorer import Scorer, added, power, scorer_for, within
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.misuse.source import columns as source_columns
 from discreet.misuse.source.columns import Columns, coded

@@ -7,19 +7,14 @@ rows; r is the number of entities.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from discreet.errors import ColumnError, DataError, UsageError
-from discreet.kernel.arrays import Floats, Ints, Label, group
-from discreet.misuse.score import Score, Weighed
-from discreet.misuse.source.columns import Columns, coded, labels
+from discreet.errors import ColumnError, UsageError
+from discreet.kernel.arrays import Ints, Label
+from discreet.misuse.source.columns import Columns, labels
 from discreet.misuse.source.reading import columns_of
-
-if TYPE_CHECKING:
-    from discreet.misuse.score import Known, Scorer
 
 
 def join(tables: Mapping[str, Any], on: Sequence[str]) -> Columns:
@@ -102,65 +97,3 @@ def _named(tables: Mapping[str, Columns]) -> Iterator[tuple[str, Side]]:
     for table, columns in tables.items():
         for name in columns.names:
             yield (name if everywhere.count(name) == 1 else f"{table}.{name}"), (table, name)
-
-
-def score_entities(scorer: Scorer, entity: str, columns: Columns, known: Known) -> Score:
-    """The score of a table in which an entity may have several rows."""
-    from discreet.misuse.score import added, crowds_of
-
-    plan = scorer.plan((*columns.names, *known.names))
-    owners, first = _entities(columns, entity)
-    weights = [
-        np.full(len(first), known.weights[name])
-        if name in known.weights
-        else _distinct(columns, name, its, owners, len(first))
-        for name, its in plan.weighing
-    ]
-    crowds = np.full(len(first), len(first), dtype=np.int64)
-    if plan.crowds is not None:
-        crowds[:] = np.iinfo(np.int64).max
-        np.minimum.at(crowds, owners, crowds_of(plan, columns, known))
-    scores = np.minimum(added(weights, len(first)), 1.0) / crowds
-    found = scorer.score(
-        plan, Weighed(weights, crowds, scores, first), float(scores.max(initial=0.0)), len(first), known
-    )
-    # The same score, normalised by the entities of the source where its rows are at hand.
-    from dataclasses import replace
-
-    return replace(found, whole=partial(_whole, found, scorer, entity))
-
-
-def _entities(columns: Columns, entity: str) -> tuple[Ints, Ints]:
-    """The entity of each row, numbered, and the first row of each."""
-    if entity not in columns.names:
-        raise ColumnError(f"The result has no column '{entity}'.", remedy="entity= names the column of the entities.")
-    its = coded(columns.cells(entity))
-    missing = sum(int((its.codes == code).sum()) for code, value in enumerate(its.values) if value is None)
-    if missing:
-        raise DataError(
-            f"{missing} rows do not say whom they are about: column '{entity}' is empty there.",
-            remedy="Leave these rows out, or score rows instead of entities.",
-        )
-    first, owners, _ = group(its.codes, max(len(its.values), 1))
-    return owners, first
-
-
-def _distinct(columns: Columns, name: str, weights: Any, owners: Ints, entities: int) -> Floats:
-    """Per entity the weights of its distinct values in a column, added up."""
-    its = coded(columns.cells(name))
-    pairs = np.unique(owners * max(len(its.values), 1) + its.codes)
-    table = np.array([weights(value) for value in its.values] or [0.0])
-    whose, which = np.divmod(pairs, max(len(its.values), 1))
-    return np.bincount(whose, weights=table[which], minlength=entities).astype(np.float64)
-
-
-def _whole(found: Score, scorer: Scorer, entity: str) -> tuple[int, float] | None:
-    source = scorer.source.source
-    wanted = {entity, *found.plan.quasi, *found.plan.sensitive}
-    if not isinstance(source, Columns) or not wanted <= set(source.names):
-        return None
-    everything = Columns(tuple(name for name in source.names if name in wanted), source.rows, source.cells)
-    from discreet.misuse.score import NOTHING
-
-    whole = score_entities(scorer, entity, everything, NOTHING)
-    return whole.rows, whole.record_score

@@ -5,14 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import MissingExtra, RequestError, UsageError
-from discreet.misuse.sensitivity import Weights
-from discreet.sql.facts import EVERYTHING, Values
-
-if TYPE_CHECKING:
-    from discreet.misuse.score import Known, Scorer
+from discreet.sql.facts import Values
 
 DIALECTS = {"postgres": "postgres", "postgresql": "postgres", "duckdb": "duckdb"}
 
@@ -36,38 +32,6 @@ def conditions(
         return dict(Reader(parameters).of_query(statement, {}).fixed)
     except RecursionError:
         raise _unreadable("is nested too deeply") from None
-
-
-def known_by(
-    request: str,
-    scorer: Scorer,
-    present: Sequence[str],
-    *,
-    dialect: str,
-    parameters: Sequence[Any] | Mapping[str, Any] | None,
-) -> Known:
-    """What a request tells of every row beyond the columns of its result.
-
-    A sensitive column that is fixed weighs as much as the worst value it may have; a quasi-identifier counts as known
-    where its value is certain.
-    """
-    from discreet.misuse.score import Known
-
-    fixed = conditions(request, dialect=dialect, parameters=parameters)
-    tables = scorer.sensitivity.weights
-    hidden = [name for name in tables if name not in present and (name.casefold() in fixed or EVERYTHING in fixed)]
-    weights = {name: _worst(tables[name], fixed.get(name.casefold())) for name in hidden}
-    quasi = scorer.source.quasi if scorer.quasi is None else scorer.quasi
-    certain = {
-        name: next(iter(values))
-        for name in quasi
-        if name not in present and (values := fixed.get(name.casefold())) is not None and len(values) == 1
-    }
-    return Known(weights, certain)
-
-
-def _worst(weights: Weights, values: Values) -> float:
-    return weights.worst if values is None else max(map(weights, values), default=0.0)
 
 
 def _parsed(request: str, dialect: str) -> Any:

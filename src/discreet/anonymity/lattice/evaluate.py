@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.anonymity.lattice.problem import Node, Outcome, Problem
+from discreet.anonymity.lattice.problem import Move, Node, Outcome, Problem
 from discreet.errors import MissingExtra, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints
@@ -188,10 +188,6 @@ class ByClasses:
 
 
 # Moving packed tuples up the lattice, in numpy. `rollup_compiled` does the same with numba.
-Move = tuple[int, int, Ints]
-"""Shift and mask of a column, and what to add to a key by the code it has there."""
-
-
 class Roller:
     """Merges tuples that become equal."""
 

@@ -17,6 +17,8 @@ from discreet.kernel import Classes, Column
 from discreet.kernel.arrays import Ints
 
 Node = tuple[int, ...]
+Move = tuple[int, int, Ints]
+"""Shift and mask of a column, and what to add to a key by the code it has there."""
 KEY_BITS = 62
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from discreet.anonymity.lattice.evaluate import Move
+from discreet.anonymity.lattice.problem import Move
 from discreet.kernel.arrays import Ints
 
 # Unsigned arithmetic throughout: with signed indices numba checks for wrap-around at every access.

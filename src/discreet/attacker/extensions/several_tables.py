@@ -28,7 +28,7 @@ from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats, Ints
 
 if TYPE_CHECKING:
-    from discreet.attacker.attack import Attack
+    from discreet.attacker.planner import Planner
 
 MOST_TABLES = 16
 MOST_STATES = 2**23
@@ -77,7 +77,7 @@ class Shopping:
         return self.expected_exploits - self.reidentification
 
 
-def shop(attack: Attack, candidates: int, tables: Mapping[str, External], *, links: bool = True) -> Shopping:
+def shop(attack: Planner, candidates: int, tables: Mapping[str, External], *, links: bool = True) -> Shopping:
     """The optimal plan with several tables for sale.
 
     >>> from discreet.attacker import Attack
@@ -98,7 +98,7 @@ def shop(attack: Attack, candidates: int, tables: Mapping[str, External], *, lin
 class _Market:
     """Worth and best action by (bought, tried, penalties charged)."""
 
-    def __init__(self, attack: Attack, candidates: int, prices: Floats, members: list[int], links: bool) -> None:
+    def __init__(self, attack: Planner, candidates: int, prices: Floats, members: list[int], links: bool) -> None:
         self.a, self.n, self.prices, self.links = attack, candidates, prices, links
         self.m = len(members)
         self.held = _unions(members)
@@ -209,7 +209,7 @@ def _unions(members: list[int]) -> Ints:
     return np.array([union.bit_count() for union in unions], dtype=np.int64)
 
 
-def _checked(attack: Attack, candidates: int, tables: Mapping[str, External]) -> tuple[Floats, list[int]]:
+def _checked(attack: Planner, candidates: int, tables: Mapping[str, External]) -> tuple[Floats, list[int]]:
     given: Any = tables
     if not isinstance(given, Mapping) or not all(isinstance(table, External) for table in given.values()):
         raise UsageError(

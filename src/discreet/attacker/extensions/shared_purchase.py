@@ -18,7 +18,7 @@ from discreet.errors import UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints
 
 if TYPE_CHECKING:
-    from discreet.attacker.attack import Attack
+    from discreet.attacker.planner import Planner
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class Shared:
 
 
 def share(
-    attack: Attack,
+    attack: Planner,
     sizes: Sequence[int] | Ints,
     counts: Sequence[int] | Ints | None = None,
     *,

@@ -20,7 +20,7 @@ from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats
 
 if TYPE_CHECKING:
-    from discreet.attacker.attack import Attack
+    from discreet.attacker.planner import Planner
 
 Distribution = Mapping[float, float] | Callable[[float], float]
 """Probabilities by amount, or the distribution function P(amount <= x)."""
@@ -50,7 +50,7 @@ class RiskDistribution:
         return float(self.probabilities[self.risks > limit + 1e-12].sum())
 
 
-def risk_distribution(attack: Attack, size: int, **amount: Distribution) -> RiskDistribution:
+def risk_distribution(attack: Planner, size: int, **amount: Distribution) -> RiskDistribution:
     """The exact distribution of the risk in a known group, with `gain=` or `penalty=` uncertain.
 
     >>> from discreet.attacker import Attack
@@ -209,7 +209,7 @@ class Simulated:
         return float(self.risks[low - 1]) if low else 0.0, float(self.risks[high]) if high < many else 1.0
 
 
-def simulate(attack: Attack, size: int, random: np.random.Generator, draws: int, **amounts: Sampler) -> Simulated:
+def simulate(attack: Planner, size: int, random: np.random.Generator, draws: int, **amounts: Sampler) -> Simulated:
     """The risk in a known group for so many drawn adversaries; each amount has a sampler.
 
     >>> from discreet.attacker import Attack

@@ -27,7 +27,7 @@ from discreet.attacker.parameters import probability
 from discreet.kernel.arrays import Flags, Floats, Ints
 
 if TYPE_CHECKING:
-    from discreet.attacker.attack import Attack
+    from discreet.attacker.planner import Planner
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Unconfirmed:
 
 
 def unconfirmed(
-    attack: Attack, sizes: Sequence[int] | Ints, *, true_positive: float = 1.0, false_positive: float = 0.0
+    attack: Planner, sizes: Sequence[int] | Ints, *, true_positive: float = 1.0, false_positive: float = 0.0
 ) -> Unconfirmed:
     """The plan against groups of these sizes when answers can be wrong.
 
@@ -88,7 +88,7 @@ PARTS = ("worth", "path", "tries", "right", "mistaken", "missed", "penalties")
 """What lies ahead: the worth to him, and expectations that follow his plan undiscounted."""
 
 
-def _before(p: Attack, sizes: Ints, left: int, rates: tuple[float, float], ahead: Floats) -> Floats:
+def _before(p: Planner, sizes: Ints, left: int, rates: tuple[float, float], ahead: Floats) -> Floats:
     """One candidate earlier."""
     tried = np.maximum(sizes - left, 0)
     alpha, beta = rates
@@ -109,14 +109,14 @@ def _before(p: Attack, sizes: Ints, left: int, rates: tuple[float, float], ahead
     return np.where(sizes < left, ahead, found)
 
 
-def _charged(p: Attack) -> Floats:
+def _charged(p: Planner) -> Floats:
     """1 where a detection is charged, by penalties charged before."""
     if p.max_penalties is None:
         return np.ones((1, 1))
     return (np.arange(p.levels) < p.max_penalties).astype(np.float64)[:, None]
 
 
-def _bought(p: Attack, sizes: Ints, ahead: dict[str, Floats]) -> Unconfirmed:
+def _bought(p: Planner, sizes: Ints, ahead: dict[str, Floats]) -> Unconfirmed:
     access = np.maximum(0, -p.link_cost + p.discount * ahead["worth"]) * (sizes > 0)
     value = -p.access_cost + p.discount * access
     accesses = value > 0

@@ -11,7 +11,7 @@ import click
 from discreet.cli import console
 from discreet.errors import UsageError
 from discreet.misuse import Score, Sensitivity, score
-from discreet.misuse.score import within
+from discreet.misuse.scorer import within
 from discreet.policy import Policy
 from discreet.sources import Table, read
 from discreet.wording import percent

@@ -19,7 +19,7 @@ from discreet.kernel.arrays import Flags
 from discreet.ledger.entry import timestamp
 from discreet.misuse.exposure.exposure import Exposure
 from discreet.misuse.exposure.knowledge import Knowledge, bitmap
-from discreet.misuse.score import within
+from discreet.misuse.scorer import within
 from discreet.policy import Policy
 from discreet.policy.gateway_section import GatewayPolicy
 from discreet.policy.schema import Action

@@ -35,7 +35,7 @@ from discreet.gateway.enforcement.interface import (
 )
 from discreet.gateway.protocol.messages import Column
 from discreet.gateway.session.held_rows import Held
-from discreet.misuse.score import within
+from discreet.misuse.scorer import within
 from discreet.sql import statement_kinds as kinds
 from discreet.sql.statement_kinds import Refuse, refused
 

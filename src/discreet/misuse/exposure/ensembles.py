@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.kernel.arrays import Floats
 from discreet.misuse.exposure.knowledge import Bitmap, Knowledge, Places, Publication, numbers_of, spread, union
-from discreet.misuse.score import power
+from discreet.misuse.scorer import power
 
 FEW = 16
 """Up to so many entities are looked at one by one."""

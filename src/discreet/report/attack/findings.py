@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 from discreet.attacker import Attack, Attacked
 from discreet.attacker.population import Targets
@@ -113,8 +114,8 @@ class Case:
 
     @property
     def attack(self) -> Attack:
-        """The adversary."""
-        return self.struck.attack
+        """The attacker."""
+        return cast(Attack, self.struck.attack)
 
     @cached_property
     def records(self) -> int:
