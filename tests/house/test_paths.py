@@ -1,0 +1,135 @@
+"""Five paths through the package: how many files a reader meets on each, and that the architecture page names them."""
+
+from __future__ import annotations
+
+import inspect
+import random
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import psycopg
+import pytest
+
+import discreet
+from discreet.cli.main import cli
+from discreet.ledger import Ledger
+from discreet.linkage.review import reveal as door
+from discreet.linkage.review.assignments import assign, records_of
+from discreet.people import write_demo
+from tests.gateway.conftest import clinic, guard  # noqa: F401 - fixtures
+from tests.linkage.conftest import folder, local  # noqa: F401 - fixtures
+from tests.linkage.worlds import registered
+
+SOURCE = Path(discreet.__file__).parent
+PAGE = Path(__file__).parents[2] / "docs" / "contribute" / "architecture.md"
+MOST = {"assess": 34, "anonymise": 44, "release and trace": 125, "a governed SELECT": 71, "a reveal": 48}
+"""Files that took part before the tree was planned again."""
+
+
+class Walk:
+    """The files whose functions are called in this thread and in those started later, in the order of their first call."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, None] = {}
+        self.recording = False
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")  # no bodies of modules and classes
+        if self.recording and event == "call" and function and code.co_filename.startswith(str(SOURCE)):
+            self.files.setdefault(str(Path(code.co_filename).relative_to(SOURCE)))
+
+    def __enter__(self) -> None:
+        self.recording = True
+
+    def __exit__(self, *_: object) -> None:
+        self.recording = False
+
+
+@pytest.fixture
+def walk() -> Iterator[Walk]:
+    walk, before = Walk(), sys.getprofile()
+    threading.setprofile(walk)
+    sys.setprofile(walk)
+    try:
+        yield walk
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(None)
+
+
+def command(*words: object) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli([str(word) for word in words], standalone_mode=True)
+    assert not ended.value.code
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place: Path = tmp_path_factory.mktemp("paths") / "state"
+    write_demo(place, people=200_000, seed=1)
+    return place
+
+
+def listed(path: str) -> tuple[int, list[str]]:
+    """How many files the page counts on a path, and those it names."""
+    section = re.search(rf"^## Path: {re.escape(path)} \((\d+) files\)\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    assert section, f"{PAGE.name} has no section 'Path: {path}'"
+    return int(section[1]), re.findall(r"`([a-z_/]+\.py)`", section[2])
+
+
+def agree(path: str, walk: Walk) -> None:
+    print(path, len(walk.files), list(walk.files))
+    count, names = listed(path)
+    assert len(walk.files) < MOST[path]
+    assert count == len(walk.files), sorted(walk.files)
+    assert set(names) <= set(walk.files), sorted(set(names) - set(walk.files))
+    assert len(names) >= 8
+
+
+def test_assess(state: Path, walk: Walk) -> None:
+    with walk:
+        command("assess", state / "hospital.csv", "--policy", state / "policy.toml", "--json")
+    agree("assess", walk)
+
+
+def test_anonymise(state: Path, walk: Walk, tmp_path: Path) -> None:
+    with walk:
+        command("anonymise", state / "hospital.csv", "--policy", state / "policy.toml", "--k", 5, "--out", tmp_path / "a.csv")
+    agree("anonymise", walk)
+
+
+def test_release_and_trace(state: Path, walk: Walk, tmp_path: Path) -> None:
+    data = (state / "hospital.csv", "--policy", state / "policy.toml", "--population", state / "population.parquet")
+    answers = ("--population-source", "generated", "--population-licence", "none", "--counts-only", "--sign-off", "DPO-1")
+    release = ("--name", "spring", "--recipient", "north", "--recipient", "south", "--suppression", 0.2, "--force")
+    copies, store = tmp_path / "copies", ("--store", tmp_path / "store.db")
+    with walk:
+        command("release", "make", *data, *release, *answers, "--out", copies, "--format", "csv", *store)
+        command("trace", "leak", copies / "south" / "data.csv", "--release", "spring", *store)
+    agree("release and trace", walk)
+
+
+def test_a_governed_select(walk: Walk, guard: Callable[..., Any]) -> None:  # noqa: F811
+    gateway = guard()
+    with psycopg.connect(gateway.url("ann"), autocommit=True) as connection:
+        with walk:
+            rows = connection.execute("SELECT zip, diagnosis FROM clinic.patients WHERE id = 7").fetchall()
+    assert len(rows) == 1
+    agree("a governed SELECT", walk)
+
+
+def test_a_reveal(walk: Walk, local: Ledger, folder: Path) -> None:  # noqa: F811
+    project = registered(local, folder)
+    assign(local, project, ["ann"], actor="manager", rng=random.Random(1))
+    with local.store.reading() as connection:
+        number = min(records_of(connection, project))
+    seen = door.view(local, project, "ann", number)
+    with walk:
+        door.reveal(local, project, "ann", number, project.attributes[0], key="k", seen=seen.version)
+    agree("a reveal", walk)
