@@ -43,21 +43,21 @@ def stated() -> Iterator[tuple[str, str]]:
     """A page, and words that must stand on it, made from the code."""
     marks = "explain/marks.md"
     assert UNLUCKY == 1e-6
-    yield marks, f"a chance from {pairing.LEAST_CHANCE} to {pairing.MOST_CHANCE}"
-    yield marks, f"the same up to {percent(pairing.TOLERANCE)}"
+    yield marks, f"a release probability from {pairing.LEAST_CHANCE} to {pairing.MOST_CHANCE}"
+    yield marks, f"whose link count is equal within {percent(pairing.TOLERANCE)}"
     yield marks, f"stay below {pairing.LIMIT} on average"
     yield marks, f"lacks at most {percent(Budget().rows)} of the released rows, in all but one case in a million"
     yield marks, f"more than {100 * Budget().shift:g} percentage points"
     yield marks, f"than {percent(mark_pairing.NEAR)} of the real ones"
     yield marks, f"({codebook.DEFAULT.name.replace('/', ' or ')} unless another law"
-    yield marks, f"some further ones, {synthesis.WITNESSES:,} at most"
-    yield marks, f"(Cramér's V from {dependencies.STRONG})"
+    yield marks, f"some further rows, at most {synthesis.WITNESSES:,}"
+    yield marks, f"(Cramér's V of at least {dependencies.STRONG})"
     yield (
         marks,
         f"{detectability.EITHER_WAY} standard errors of the Mann-Whitney statistic times {detectability.TOGETHER}",
     )
-    yield marks, f"Above {detectability.WARN} and above luck"
-    yield marks, f"above {detectability.REFUSE:.2f} and above luck the marks are chosen"
+    yield marks, f"Above {detectability.WARN} and above the chance level, the preflight check warns"
+    yield marks, f"Above {detectability.REFUSE:.2f} and above the chance level, the marks are chosen"
     yield marks, f"fewer than {mark_pairing.FEWEST_MARKS} marks"
     yield "explain/decoys.md", f"the {bait.NEIGHBOURS} released classes"
     yield "explain/decoys.md", f"above {percent(1 / population_link.MOST_UNCOVERED)} of the released people"
