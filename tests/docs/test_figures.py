@@ -70,7 +70,7 @@ def stated() -> Iterator[tuple[str, str]]:
     yield limits, f"{wide}, in the browser {Settings().most_columns}"
     yield "how-to/read-your-data.md", f"**A table has {wide}**, in the browser {Settings().most_columns}"
     pairs = max(columns for columns in range(2_000) if combinations.pairs_affordable(columns))
-    yield limits, f"at most {combinations.MOST:,} combinations, so of more than {pairs} columns at each alone"
+    yield limits, f"at most {combinations.MOST:,} combinations, so with more than {pairs} columns only single columns"
     yield limits, f"up to {bellman.MOST:,} people, and groups of more than {parameters.PLANNED:,} are refused"
     yield limits, f"lattices of up to {MOST_NODES:,} nodes"
     yield "explain/planning-adversary.md", f"up to {bellman.MOST:,} people"
