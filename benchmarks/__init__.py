@@ -1,1 +1,4 @@
-"""Figures that the README may quote. Each script prints a ratio against a peer or a floor measured in the same run."""
+"""Figures that docs/explain/measurements.md quotes.
+
+Each script prints a ratio against a peer or a floor measured in the same run.
+"""

@@ -109,7 +109,7 @@ def test_the_readme_says_what_the_gateway_is_not() -> None:
     told = (ROOT / "README.md").read_text(encoding="utf-8")
     row = next(line for line in told.splitlines() if line.startswith("| gateway |"))
     assert WARNING in row
-    assert WARNING in plain(told.partition("## Honest limits")[2])
+    assert WARNING in plain(told.partition("## Limits")[2])
 
 
 def test_the_command_says_what_the_gateway_is_not() -> None:
@@ -163,10 +163,9 @@ def test_how_search_compares_is_said_as_the_table_of_times_has_it() -> None:
     assert java.shape == bare.shape == compiled.shape == (5, 3)
     slower = f"slower in {int((bare > java).sum())} of {java.size} cells"
     ranges = [f"{(java / ours).min():.1f} to {(java / ours).max():.1f} times" for ours in (bare, compiled)]
-    for path in (ROOT / "README.md", DOCS / "explain/limitations.md", DOCS / "explain/optimal-generalisation.md"):
-        told = plain(path.read_text(encoding="utf-8"))
+    for path in ("measurements", "limitations", "optimal-generalisation"):
         for words in (slower, *ranges):
-            assert words in told
+            assert words in page(f"explain/{path}.md")
 
 
 def test_group_sizes_of_figure_10_are_those_of_the_engine() -> None:

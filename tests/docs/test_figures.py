@@ -114,8 +114,29 @@ def test_benchmarks_that_a_page_names_are_there(page: Path) -> None:
         assert between == "." or f'"{module}": {module}.main' in listed, module
 
 
+MEASURED = DOCS / "explain" / "measurements.md"
+NUMBER = re.compile(r"\d[\d,.]*\d|\d")
+
+
+def command(row: str) -> str:
+    return row.removesuffix(" |").rpartition(" | ")[2]
+
+
+def readme_figures() -> str:
+    return (ROOT / "README.md").read_text(encoding="utf-8").split("## Measured")[1].split("\n## ")[0]
+
+
 def test_every_row_of_what_was_measured_names_its_command() -> None:
-    measured = (ROOT / "README.md").read_text(encoding="utf-8").split("## Measured")[1].split("\n## ")[0]
-    rows = [line for line in measured.splitlines() if line.startswith("| ")][1:]
-    assert len(rows) > 20
-    assert [row for row in rows if not BENCHMARK.search(row.rpartition(" | ")[2])] == []
+    for text, least in ((MEASURED.read_text(encoding="utf-8"), 25), (readme_figures(), 6)):
+        rows = [line for line in text.splitlines() if line.startswith("| ") and not line.endswith("| command |")]
+        assert len(rows) >= least
+        assert [row for row in rows if not BENCHMARK.search(command(row))] == []
+
+
+def test_the_readme_quotes_figures_of_the_measurements_page() -> None:
+    rows = [line for line in MEASURED.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    quoted = [line for line in readme_figures().splitlines() if line.startswith("| ") and BENCHMARK.search(line)]
+    assert len(quoted) == 6
+    for row in quoted:
+        sources = [set(NUMBER.findall(one)) for one in rows if command(one) == command(row)]
+        assert any(set(NUMBER.findall(row)) <= numbers for numbers in sources), row
