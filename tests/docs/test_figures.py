@@ -90,12 +90,12 @@ def stated() -> Iterator[tuple[str, str]]:
     )
     yield "explain/seeing-almost-nothing.md", f"a distance of at most {compare.MOST_EDITS}"
     yield "explain/threat-model.md", f"a file up to {inspection.COUNTED // MEBIBYTE} MB"
-    yield "how-to/find-unusual-users.md", f"From z = {anomalies.THRESHOLD} on"
+    yield "how-to/find-unusual-users.md", f"unusual from z = {anomalies.THRESHOLD}"
     yield "how-to/find-unusual-users.md", f"less than {anomalies.SMALLEST}"
     yield "how-to/find-candidate-pairs.md", f"at most {percent(thresholds.FALSE_SAME)} of the pairs called the same"
     yield "how-to/find-candidate-pairs.md", f"at most {percent(thresholds.MISSED)} of the true ones"
     assert thresholds.FEWEST == 20
-    yield "how-to/find-candidate-pairs.md", "twenty are the least"
+    yield "how-to/find-candidate-pairs.md", "at least twenty are needed"
     yield "how-to/run-the-web-app.md", f"after {Settings().lease.seconds} seconds"
     yield "how-to/see-who-has-seen-how-much.md", f"above {users.NEARLY} %"
     yield "how-to/see-who-has-seen-how-much.md", f"days of the last {incidents.FRAME}"
