@@ -1,8 +1,8 @@
 """Makes the tables of docs/reference from code; `make reference` writes them, and a test fails where they are stale.
 
-A table between `<!-- generated: KIND of NAME -->` and `<!-- end -->` is made anew. Names, values, defaults, permissions, exit codes and
-signatures come from code. What a table says in words beside them is written by hand and kept; for a new row the words are those of
-the code (help texts, docstrings), to be improved by hand.
+A table between `<!-- generated: KIND of NAME -->` and `<!-- end -->` is regenerated. Names, values, defaults, permissions, exit codes and
+signatures come from code. The descriptions beside them are written by hand and preserved; a new row takes its description
+from the code (help texts, docstrings), to be improved by hand.
 """
 
 from __future__ import annotations
@@ -237,12 +237,12 @@ PARTS: dict[str, Callable[[str, Rows], str]] = {
 
 
 def main() -> int:
-    """Writes all pages anew, and says which have changed."""
+    """Regenerate all pages, and print which have changed."""
     for page in sorted(REFERENCE.glob("*.md")):
         text = page.read_text(encoding="utf-8")
         if (now := fresh(text)) != text:
             page.write_text(now, encoding="utf-8")
-            print(f"{page.name}: made anew")
+            print(f"{page.name}: regenerated")
     return 0
 
 
