@@ -37,7 +37,7 @@ def test_somebody_who_stands_alone_is_attacked(people: list[str | Path]) -> None
 def test_a_fine_that_deters_him_ends_with_0(people: list[str | Path]) -> None:
     done = run("attack", *people, "--set", "penalty=600000")
     assert done.returncode == 0, done.stderr
-    assert "left alone" in done.stdout
+    assert "not attacked" in done.stdout
 
 
 def test_his_parameters_come_from_a_file(people: list[str | Path], tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_thresholds_say_no_more_than_was_looked_at() -> None:
     told = run("attack", "thresholds", *cheap).stdout
     assert "some of them in groups of 5,088 to at least 8,192.\n" in told
     told = run("attack", "thresholds", "--set", "exploit_cost=0", "--set", "access_cost=0", "--set", "penalty=0").stdout
-    assert "He buys the list for people in groups of at least 1,048,576" in told
+    assert "buys the list for groups of at least 1,048,576 people" in told
     assert "every candidate in groups of at least 1,048,576." in told
 
 
@@ -98,7 +98,7 @@ def test_a_sweep_moves_one_parameter(people: list[str | Path]) -> None:
     assert sizes == sorted(sizes, reverse=True)
     told = run("attack", "sweep", *people, "--vary", "access_cost=0:20000:3")
     assert told.returncode == 0, told.stderr
-    assert len(told.stdout.splitlines()) == 6
+    assert len(told.stdout.splitlines()) == 7
     again = json.loads(run("attack", "sweep", *people, "--vary", "max_penalties=0:2:3", "--json").stdout)
     assert [step["max_penalties"] for step in again["steps"]] == [0, 1, 2]
 
@@ -167,4 +167,4 @@ def test_help_speaks_of_tables_first() -> None:
 @pytest.mark.parametrize("option", ["--population", "--external"])
 def test_a_number_of_people_is_no_list(people: list[str | Path], option: str) -> None:
     done = run("attack", *people[:3], option, "5000")
-    assert (done.returncode, "from a number" in done.stderr) == (2, True)
+    assert (done.returncode, "number of people does not say" in done.stderr) == (2, True)

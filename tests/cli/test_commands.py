@@ -295,7 +295,7 @@ def test_rows_of_one_person_are_not_counted_as_people(write: Any, tmp_path: Path
         assert "P7" not in done.stdout + done.stderr
     assert not target.exists()
     assert "240" not in run("assess", data, "--policy", policy).stderr
-    assert "30 numbers" in run("assess", data, "--policy", policy).stderr
+    assert "30 values of the identifier" in run("assess", data, "--policy", policy).stderr
     said = write("said.toml", '[data]\nperson = "row"\n' + POLICY)
     assert run("anonymise", data, "--policy", said, "--k", "5", "--out", target).returncode == 0
     assert run("policy", "check", said, "--data", data).returncode == 0

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from discreet.demo.release import LEAKER
+from discreet.demo.store_chapters import LEAKER
 from tests.cli.test_commands import run
 
 ROOT = Path(__file__).parents[2]
-DRAWN = re.compile(r"\d+ of the \d+ marks")
+DRAWN = re.compile(r"\d+ of the \d+ observed marks")
 """What a secret drawn anew decides."""
 
 

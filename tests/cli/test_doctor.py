@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from discreet.cli.doctor_checks import PURPOSES, Check, examine, requirements
+from discreet.cli.doctor import PACKAGES, PURPOSES, DoctorCheck, examine, requirements
 from discreet.cli.help import EXIT_CODES
 from discreet.cli.main import BUG, VERBS, cli
-from discreet.cli.missing_extra import PACKAGES
 from discreet.errors import DiscreetError, UsageError
 
 
@@ -27,7 +26,7 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "store.db"
 
 
-def by_name(checks: list[Check]) -> dict[str, Check]:
+def by_name(checks: list[DoctorCheck]) -> dict[str, DoctorCheck]:
     return {check.about: check for check in checks}
 
 

@@ -74,7 +74,7 @@ def test_show_budgets(store: Path) -> None:
         {"name": "ann", "limit": "5", "spent": "3", "reserved": "0", "left": "2", "parts": 1, "version": 2}
     ]
     assert run("show", "--budgets", "--store", store).stdout.split() == [
-        *("budget", "limit", "spent", "held", "back", "left"),
+        *("budget", "limit", "spent", "reserved", "left"),
         *("ann", "5", "3", "0", "2"),
     ]
 
@@ -95,9 +95,9 @@ def test_head_export_and_verify_go_together_without_the_keys(store: Path, tmp_pa
     for words in (("--store", store), (export,)):
         done = run("verify", *words, "--head", head)
         assert done.returncode == 0, done.stderr
-        assert "Whole: 6 entries" in done.stdout
-        assert "continues" in done.stdout
-        assert "only that it agrees with itself" in run("verify", *words).stderr
+        assert "Intact: 6 entries" in done.stdout
+        assert "extends the given head" in done.stdout
+        assert "consistent with itself" in run("verify", *words).stderr
     words_of_head = run("head", "--store", store).stdout
     assert json.loads(export.read_bytes().splitlines()[-1])["root"] in words_of_head
 
@@ -147,7 +147,7 @@ def test_a_store_in_which_nothing_was_written_is_said_to_be_so(tmp_path: Path) -
     Store.open(tmp_path / "empty.db").close()
     done = run("head", "--store", tmp_path / "empty.db")
     assert done.returncode == 2
-    assert "Nothing was ever written" in done.stderr
+    assert "has no entries" in done.stderr
 
 
 def without(modules: str, *words: str | Path) -> subprocess.CompletedProcess[str]:

@@ -106,7 +106,7 @@ def test_a_refusal_is_said_and_the_review_goes_on(place: Path) -> None:
     done("assign", "project", "--worker", "ann", "--risk", "0")
     told = done("review", "project", "--worker", "ann", typed="d\n6\n")
     assert "Refused: your limit of privacy risk" in told.stderr
-    assert "shut: your limit" in told.stdout
+    assert "closed: your limit" in told.stdout
     assert "2 of 7, 1 decided" in told.stdout
     assert "1 of 7 pairs decided" in told.stdout
 
@@ -124,8 +124,8 @@ def test_what_is_settled_once_stays_settled() -> None:
     done("assign", "project", "--worker", "ann", "--kappa", "2", "--initial", "minimum", "--name", "registry")
     assert status("registry")["project"]["kappa"] == 2  # type: ignore[index]
     assert status("project")["project"]["name"] == "registry"  # type: ignore[index]
-    assert "--kappa was settled" in str(refused("assign", "registry", "--worker", "ben", "--kappa", "3"))
-    assert "7 pairs were taken back" in done("assign", "registry", "--withdraw", "ann").stdout
+    assert "--kappa was fixed" in str(refused("assign", "registry", "--worker", "ben", "--kappa", "3"))
+    assert "7 pairs were withdrawn" in done("assign", "registry", "--withdraw", "ann").stdout
     assert json.loads(done("assign", "registry", "--worker", "ben", "--rebalance", "--json").stdout)["assigned"] == {
         "ben": 7
     }

@@ -1,94 +1,70 @@
-"""`discreet account`: accounts of the web application that none of its custodians is behind."""
+"""`discreet account`: accounts of the web application, created from outside it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
-from discreet.cli import console
-from discreet.cli.ledger import store_option
-from discreet.cli.link.lookup import actor_of, actor_option
+from discreet.cli.options import acting, added, as_option, store_option
+from discreet.cli.output import say
 from discreet.web.framework.permissions import ROLES
-
-if TYPE_CHECKING:
-    from discreet.ledger import Ledger
-    from discreet.web import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def origin_option(command: Command) -> Command:
-    """The option that says under which address people come in."""
-    words = "What people type, as given to `discreet serve`; it is the beginning of the link."
-    return click.option("--origin", metavar="URL", default="http://127.0.0.1:8000", show_default=True, help=words)(
-        command
-    )
+def account_options(command: Command) -> Command:
+    """The store, the address of the web application, and the person acting."""
+    words = "Address of the web application, as given to `discreet serve`; the link starts with it."
+    origin = click.option("--origin", metavar="URL", default="http://127.0.0.1:8000", show_default=True, help=words)
+    return added((store_option, origin, as_option), command)
 
 
-@click.group(name="account", short_help="Let people into the web application, beside its custodians.")
+@click.group(name="account", short_help="Create accounts of the web application from outside it.")
 def command() -> None:
-    """Let people into the web application, beside its custodians.
+    """Create accounts of the web application from outside it, independently of its custodians.
 
-    What one custodian asks for, another approves; one whose account the first has made does not count as another. So give
-    custodians who shall approve each other's work their accounts here, each in person. A link works once, for a day.
+    What one custodian requests, another approves; a custodian whose account was made by the first one does not count.
+    Give custodians who are to approve each other's work their accounts here, each in person. A link works once, for a
+    day.
 
     \b
     Examples:
-      discreet account add ann.lee                         a second custodian, whom nobody invited
-      discreet account link bob                            bob keeps the account, and alone knows its new password
+      discreet account add ann.lee                         a second custodian, invited by no other custodian
+      discreet account link bob                            bob keeps the account and sets a new password
     """
 
 
 @command.command(name="add")
 @click.argument("name")
-@click.option(
-    "--role", type=click.Choice(list(ROLES)), default="custodian", show_default=True, help="What they may do."
-)
-@store_option
-@origin_option
-@actor_option
+@click.option("--role", type=click.Choice(list(ROLES)), default="custodian", show_default=True, help="Their role.")
+@account_options
 def add(name: str, role: str, address: str | None, origin: str, actor: str | None) -> None:
-    """Make an account, and print the link that opens it."""
-    with _opened(address, origin) as (ledger, settings):
-        from discreet.web import operating
-
-        made = operating.add(ledger, settings, name=name, role=role, actor=actor_of(actor))
-    _hand_out(name, made)
+    """Create an account, and print the link that opens it."""
+    _print_link("add", name, address, origin, actor, role=role)
 
 
 @command.command(name="link")
 @click.argument("name")
-@store_option
-@origin_option
-@actor_option
+@account_options
 def link(name: str, address: str | None, origin: str, actor: str | None) -> None:
-    """Print a link to set the password of an account. Once used, it ends all its sessions and tokens.
+    """Print a link to set the password of an account. Once used, it ends all sessions and tokens of the account.
 
-    From then on the account counts as one that no custodian has made or taken over, also if one did.
+    From then on the account counts as independent of every custodian, even if one created it.
     """
-    with _opened(address, origin) as (ledger, settings):
-        from discreet.web import operating
-
-        made = operating.new_link(ledger, settings, name=name, actor=actor_of(actor))
-    _hand_out(name, made)
+    _print_link("new_link", name, address, origin, actor)
 
 
-@contextmanager
-def _opened(address: str | None, origin: str) -> Iterator[tuple[Ledger, Settings]]:
+def _print_link(operation: str, name: str, address: str | None, origin: str, actor: str | None, **more: str) -> None:
     from discreet.web import require_extra
 
     require_extra()
     from discreet.ledger import Ledger
-    from discreet.web import Settings
+    from discreet.web import Settings, operating
 
     settings = Settings(store=address, origin=origin)
     with Ledger.open(address, create=False) as ledger:
-        yield ledger, settings
-
-
-def _hand_out(name: str, link: str) -> None:
-    console.say(f"Hand this link to {name} in person; it works once, for a day:")
+        link = getattr(operating, operation)(ledger, settings, name=name, actor=acting(actor), **more)
+    say(f"Give this link to {name} in person; it works once, for a day:")
     click.echo(link)

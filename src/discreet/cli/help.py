@@ -1,4 +1,4 @@
-"""`discreet help`: the manual of a command, made from the command itself."""
+"""`discreet help` and `discreet completion`: manual pages and shell scripts, made from the commands themselves."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import inspect
 import sys
 
 import click
+from click.shell_completion import get_completion_class
 
 from discreet import __version__
-from discreet.cli.console import plain
+from discreet.cli.output import plain
 from discreet.errors import UsageError
 
 EXIT_CODES = (
@@ -34,15 +35,14 @@ VARIABLES = (
 @click.argument("words", nargs=-1, metavar="[COMMAND]...")
 @click.pass_context
 def command(context: click.Context, words: tuple[str, ...]) -> None:
-    """Read the manual: of all of Discreet, or of one command; on a terminal, page by page.
+    """Read the manual of Discreet or of one command; on a terminal, page by page.
 
     \b
     Examples:
       discreet help
       discreet help release make
     """
-    root = context.find_root()
-    text = manual(root.command, words)
+    text = manual(context.find_root().command, words)
     if sys.stdout.isatty():
         click.echo_via_pager(text)
     else:
@@ -53,10 +53,10 @@ def manual(root: click.Command, words: tuple[str, ...]) -> str:
     """The manual page of a command."""
     context = click.Context(root, info_name="discreet", max_content_width=100, terminal_width=100)
     for word in words:
-        found = context.command.get_command(context, word) if isinstance(context.command, click.Group) else None
-        if found is None:
+        verb = context.command.get_command(context, word) if isinstance(context.command, click.Group) else None
+        if verb is None:
             raise UsageError(f"There is no command '{plain(' '.join(words))}'.", remedy="See them with: discreet help")
-        context = click.Context(found, info_name=word, parent=context, max_content_width=100, terminal_width=100)
+        context = click.Context(verb, info_name=word, parent=context, max_content_width=100, terminal_width=100)
     with context:
         return _page(context)
 
@@ -79,3 +79,23 @@ def _page(context: click.Context) -> str:
             formatter.write_dl(list(rows))
     text = click.unstyle(formatter.getvalue())
     return text.replace("\nOptions:\n", "\nOPTIONS:\n").replace("\nCommands:\n", "\nCOMMANDS:\n")
+
+
+@click.command(name="completion", short_help="Print a script that completes commands in a shell.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print a script that lets SHELL complete commands and options.
+
+    \b
+    Examples:
+      discreet completion bash > ~/.local/share/bash-completion/completions/discreet
+      discreet completion zsh > ~/.zfunc/_discreet             (with ~/.zfunc in $fpath)
+      discreet completion fish > ~/.config/fish/completions/discreet.fish
+    """
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise UsageError(f"There is no completion for {shell}.", remedy="Use bash, zsh or fish.")
+    # click looks at the version of the shell that runs; the script may be for another machine.
+    unchecked = type(kind.__name__, (kind,), {"_check_version": staticmethod(lambda: None)})
+    click.echo(unchecked(context.find_root().command, {}, "discreet", "_DISCREET_COMPLETE").source())

@@ -1,4 +1,4 @@
-"""The command `discreet`: finds the verb, runs it, and turns whatever happens into an exit code.
+"""The command `discreet`: finds the verb, runs it, and turns every ending into an exit code.
 
 0 done and within limits; 1 done, a limit is exceeded; 2 the call cannot be understood; 3 bad data; 4 bad policy;
 5 refused; 6 integrity failure; 69 the store cannot be used; 70 a bug.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,22 +22,23 @@ from discreet.cli.signals import end_tidily
 from discreet.errors import DiscreetError
 
 
-# A group of commands that imports a command only when it is asked for, so that help is instant.
 class Verbs(click.Group):
-    """`verbs` says what each does; a verb is `command` in the module of that name in `package`.
+    """A group of commands that imports a command only when it is called, so that help is instant.
 
-    With a `default` the group takes what that verb is about where a verb would stand: `discreet attack DATA` is `discreet
-    attack table DATA`.
+    `verbs` maps each verb to its module, the command in it, and one line of help. With a `default` the group takes its
+    arguments where a verb is expected: `discreet attack DATA` is `discreet attack table DATA`.
     """
 
-    def __init__(self, *, package: str, verbs: Mapping[str, str], default: str | None = None, **settings: Any) -> None:
+    def __init__(
+        self, *, verbs: Mapping[str, tuple[str, str, str]], default: str | None = None, **settings: Any
+    ) -> None:
         super().__init__(**settings)
-        self._package, self._verbs, self._default = package, verbs, default
+        self._verbs, self.default = verbs, default
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Anything that is neither a verb nor an option of the group is about the default."""
-        if self._default and args and args[0] not in (*self._verbs, *self.get_help_option_names(ctx)):
-            args = [self._default, *args]
+        """Pass anything that is neither a verb nor an option of the group to the default verb."""
+        if self.default and args and args[0] not in (*self._verbs, *self.get_help_option_names(ctx)):
+            args = [self.default, *args]
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -47,46 +49,43 @@ class Verbs(click.Group):
         """The verb's command object."""
         if cmd_name not in self._verbs:
             return None
-        module = importlib.import_module(f"{self._package}.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
+        module, name, _ = self._verbs[cmd_name]
+        command: click.Command = getattr(importlib.import_module(f"discreet.cli.{module}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of verbs without importing them."""
+        """List the verbs without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(self._verbs.items()))
+            formatter.write_dl([(verb, words) for verb, (_, _, words) in self._verbs.items()])
 
 
 VERBS = {
-    "account": "Let people into the web application, beside its custodians.",
-    "anonymise": "Write the least lossy table within a limit.",
-    "assess": "Measure the risk of publishing a table.",
-    "attack": "See what a planning adversary would do, and what deters him.",
-    "completion": "Let a shell complete commands and options.",
-    "demo": "Tell the whole story on generated people.",
-    "demo-data": "Generate a synthetic population and a hospital extract.",
-    "doctor": "See what is installed, what is missing, and how to get it.",
-    "gateway": "Stand between PostgreSQL clients and their server.",
-    "help": "Read the manual of a command.",
-    "ledger": "See, check and export what was disclosed.",
-    "link": "Find records of one person, and pairs that people must decide.",
-    "misuse": "Measure what query results could do in the wrong hands.",
-    "policy": "Draft, check and describe policy files.",
-    "profile": "See what is in a table and what its columns may be.",
-    "release": "Give every recipient a copy that can be traced.",
-    "report": "Tell a whole data-sharing project in one report.",
-    "serve": "Run the web application.",
-    "trace": "Find out from whose copy people or rows came.",
+    "account": ("account", "command", "Create accounts of the web application from outside it."),
+    "anonymise": ("anonymise", "command", "Write the least generalised table within a limit."),
+    "assess": ("assess", "assess", "Measure the risk of publishing a table."),
+    "attack": ("attack", "command", "Predict a planning adversary's attack, and what deters it."),
+    "completion": ("help", "completion", "Print a script that completes commands in a shell."),
+    "demo": ("demo", "demo", "Walk through every capability on generated people."),
+    "demo-data": ("demo", "demo_data", "Generate a synthetic population and a hospital extract."),
+    "doctor": ("doctor", "command", "Check what is installed, what is missing, and how to get it."),
+    "gateway": ("gateway", "command", "Govern queries between PostgreSQL clients and their server."),
+    "help": ("help", "command", "Read the manual of a command."),
+    "ledger": ("ledger", "command", "Show, verify and export what was disclosed."),
+    "link": ("link", "command", "Find records of the same person; reviewers decide unclear pairs."),
+    "misuse": ("misuse", "command", "Measure what query results could do in the wrong hands."),
+    "policy": ("policy", "command", "Draft, check and describe policy files."),
+    "profile": ("assess", "profile", "Describe a table's columns and what they may be."),
+    "release": ("release", "command", "Give every recipient a traceable copy."),
+    "report": ("report", "command", "Report on a whole data-sharing project."),
+    "serve": ("serve", "command", "Run the web application."),
+    "trace": ("trace", "command", "Identify which recipient's copy a leak came from."),
 }
 INTERRUPTED = 130
 BUG = 70
 
 
 @click.command(
-    cls=Verbs,
-    package="discreet.cli",
-    verbs=VERBS,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    cls=Verbs, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(__version__, prog_name="discreet")
 def cli() -> None:
@@ -94,7 +93,7 @@ def cli() -> None:
 
     \b
     Examples:
-      discreet demo --out demo                                    the whole story in a minute
+      discreet demo --out demo                                    every capability in a minute
       discreet profile people.csv                                 what is in it?
       discreet policy init people.csv --out policy.toml           draft the roles of its columns
       discreet assess people.csv --policy policy.toml --out report.html
@@ -116,29 +115,31 @@ def _run() -> int:
         error.show()
         return 2
     except DiscreetError as error:
-        return _say(error)
+        return _report(error)
     except ModuleNotFoundError as error:
-        from discreet.cli.missing_extra import lacking
+        from discreet.cli.doctor import missing_extra
 
-        extra = lacking(error, sys.argv[1:])
-        return _say(extra) if extra else _bug(error)
+        extra = missing_extra(error, sys.argv[1:])
+        return _report(extra) if extra else _bug(error)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped.", err=True)
         return INTERRUPTED
     except BrokenPipeError:
-        _close_quietly()
+        # The reader went away (as `head` does); stdout must not complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
         return _bug(error)
     return result if isinstance(result, int) else 0
 
 
-def _say(error: DiscreetError) -> int:
-    from discreet.cli.console import plain
+def _report(error: DiscreetError) -> int:
+    from discreet.cli.output import say
 
-    click.echo(plain(f"Error: {error.problem}"), err=True)
-    if error.remedy:
-        click.echo(plain(f"Next:  {error.remedy}"), err=True)
+    keywords = options_of(sys.argv[1:])
+    say(f"Error: {in_options(error.problem, keywords, whole=True)}")
+    if remedy := in_options(error.remedy, keywords):
+        say(f"Next:  {remedy}")
     return error.exit_code
 
 
@@ -153,6 +154,61 @@ def _bug(error: Exception) -> int:
     return BUG
 
 
-def _close_quietly() -> None:
-    """The reader went away (as `head` does); stdout must not complain again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+# Rooms speak to Python callers: `overwrite=True`. On the command line the same errors speak of options: --overwrite.
+CALL = r"[A-Za-z_][\w.]*\((?:[^()]|\([^()]*\))*\)"
+VALUE = rf"True|\"[^\"]*\"|'[^']*'|\([^()]*\)|\[[^\[\]]*\]|\{{[^{{}}]*\}}|{CALL}|\.\.\.|(?=[\s:,.)]|$)"
+KEYWORD = re.compile(rf"\b([a-z_]+)=({VALUE})")
+PYTHON = re.compile(rf"{KEYWORD.pattern}|\[\.\.\.\]|\bdiscreet\.[a-z]|\b[A-Z]\w*\.[a-z_]+\(|\w\([^()]*(?:=|\.\.\.)")
+
+
+def options_of(words: Sequence[str]) -> dict[str, str]:
+    """Options of the command that was called, by the keywords that rooms know them by."""
+    command: click.Command | None = cli
+    remaining = list(words)
+    while isinstance(command, click.Group):
+        following = command.get_command(click.Context(command), remaining.pop(0)) if remaining else None
+        if following is None and isinstance(command, Verbs) and command.default:
+            following = command.get_command(click.Context(command), command.default)
+        command = following
+    options = [option for option in command.params if isinstance(option, click.Option)] if command else []
+    return {name: option.opts[0] for option in options for name in (option.name or "", _keyword(option.opts[0]))}
+
+
+def _keyword(option: str) -> str:
+    return option.lstrip("-").replace("-", "_")
+
+
+def in_options(text: str, keywords: Mapping[str, str], *, whole: bool = False) -> str:
+    """An error's text with options for keyword arguments.
+
+    Advice that the command has no option for is left out, unless the `whole` text is needed.
+
+    >>> in_options("Choose another name, or say overwrite=True to replace it.", {"overwrite": "--overwrite"})
+    'Choose another name, or say --overwrite to replace it.'
+    >>> in_options("Choose another name, or say overwrite=True to replace it.", {})
+    'Choose another name.'
+    >>> in_options('Use search="optimal". For example presence=(0, 0.5).', {"search": "--search", "presence": "--presence"})
+    'Use --search optimal. For example --presence 0 0.5.'
+    >>> in_options('The recipient "a or b" is named search="x".', {}, whole=True)
+    'The recipient "a or b" is named search x.'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match.groups()
+        if name not in keywords and not whole:
+            return match[0]
+        spoken = value.strip("\"'()").replace(",", "") if value[:1] in ('"', "'", "(") else ""
+        return f"{keywords.get(name, name)} {spoken}".rstrip()
+
+    if whole:
+        return KEYWORD.sub(option, text)
+    sentences = []
+    for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])", text):
+        clauses = [KEYWORD.sub(option, clause) for clause in re.split(r",? or ", sentence)]
+        spoken = [clause for clause in clauses if not PYTHON.search(clause)]
+        if len(spoken) == len(clauses):
+            sentences.append(KEYWORD.sub(option, sentence))
+        elif spoken:
+            remaining = ", or ".join(spoken)
+            sentences.append(f"{remaining[:1].upper()}{remaining[1:].rstrip('.')}.")
+    return " ".join(sentences)

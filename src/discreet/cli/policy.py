@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import discreet
-from discreet.cli import console
-from discreet.errors import UsageError
+from discreet.cli.options import draft_option
+from discreet.cli.output import CommandResult, hand_over, output, print_json, table, working
 
 if TYPE_CHECKING:
     from discreet import Policy, Table
@@ -29,70 +30,61 @@ def command() -> None:
 
 @command.command(name="init")
 @click.argument("source", metavar="DATA")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write to FILE instead of stdout; never overwrites.",
-)
+@draft_option()
 @click.option("--json", "as_json", is_flag=True, help="Print the guesses as JSON.")
 def init(source: str, out: Path | None, as_json: bool) -> None:
     """Draft a policy for DATA with guessed roles, for a person to confirm."""
-    if out is not None and out.exists():
-        raise UsageError(f"{out} exists already.", remedy="Give another name; a confirmed policy is not overwritten.")
-    table = discreet.read(source)
-    with console.working(f"Looking at {table.name}"):
-        found = discreet.profile(table, largest=1)
+    data = discreet.read(source)
+    with working(f"Examining {data.name}"):
+        profiled = discreet.profile(data, largest=1)
     if as_json:
-        console.data({"columns": [column.to_dict() for column in found.columns]})
+        print_json({"columns": [column.to_dict() for column in profiled.columns]})
         return
     from discreet.policy import write_draft
 
-    text = write_draft(found.drafts())
-    if out is None:
-        click.echo(text, nl=False)
-        return
-    console.write_text(out, text)
-    console.say(f"Drafted {out}. Read it, correct the roles, then: discreet policy check {out} --data {source}")
+    step = f"Read it, correct the roles, then: discreet policy check {out} --data {source}"
+    hand_over(write_draft(profiled.drafts()), out, next_step=step)
 
 
 @command.command(name="check")
 @click.argument("file", metavar="POLICY")
 @click.option("--data", "source", metavar="DATA", help="Also check that the data fit: columns, counts, hierarchies.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def check(file: str, source: str | None, as_json: bool) -> None:
+@output("Print the result as JSON.")
+def check(file: str, source: str | None) -> CommandResult:
     """Check a policy file, its hierarchies, and with --data that the data fit it."""
     policy = discreet.Policy.load(file)
-    checked = _check_data(source, policy) if source else None
-    if as_json:
-        console.data(_summary(policy, checked))
-        return
-    click.echo(f"{file} is a valid policy.")
-    rows = [(name, role, str(policy.rule(name).height)) for name, role in policy.roles.items()]
-    console.table(["column", "role", "levels"], rows, numeric=(2,))
-    if checked is not None:
-        click.echo(f"{checked.name} fits it: {checked.records:,} people.")
-        if checked.undeclared:
-            console.say(
-                f"Note: the policy gives no role to {', '.join(checked.undeclared)}. Nothing is published before it does; "
-                'role = "drop" leaves a column out.'
-            )
+    data = _checked_data(source, policy) if source else None
+    notes = []
+    if data is not None and data.undeclared:
+        notes.append(
+            f"Note: the policy gives no role to {', '.join(data.undeclared)}. Nothing is published before it does; "
+            'role = "drop" leaves a column out.'
+        )
     if not policy.quasi:
-        console.say('Note: no column has the role "quasi", so no risk can be measured.')
+        notes.append('Note: no column has the role "quasi", so no risk can be measured.')
+    return CommandResult(lambda: _summary(policy, data), _policy_words(file, policy, data), notes=notes)
 
 
-def _check_data(source: str, policy: Policy) -> Table:
-    table = discreet.read(source, policy=policy)
-    table.require(list(policy.roles))
-    for _ in table.each([*policy.quasi, *policy.sensitive]):
+def _checked_data(source: str, policy: Policy) -> Table:
+    data = discreet.read(source, policy=policy)
+    data.require(list(policy.roles))
+    for _ in data.each([*policy.quasi, *policy.sensitive]):
         pass  # counting is the check: what does not fit is refused
-    table.refuse_several_rows_a_person()
-    return table
+    data.refuse_several_rows_a_person()
+    return data
 
 
-def _summary(policy: Policy, table: Table | None) -> dict[str, object]:
+def _policy_words(file: str, policy: Policy, data: Table | None) -> Iterator[str]:
+    yield f"{file} is a valid policy."
+    rows = [(name, role, str(policy.rule(name).height)) for name, role in policy.roles.items()]
+    yield table(["column", "role", "levels"], rows, numeric=(2,))
+    if data is not None:
+        yield f"{data.name} fits it: {data.records:,} people."
+
+
+def _summary(policy: Policy, data: Table | None) -> dict[str, Any]:
     columns = {name: {"role": role, "levels": policy.rule(name).height} for name, role in policy.roles.items()}
-    fits = None if table is None else {"records": table.records, "undeclared": list(table.undeclared)}
+    fits = None if data is None else {"records": data.records, "undeclared": list(data.undeclared)}
     return {"valid": True, "digest": policy.digest, "columns": columns, "data": fits}
 
 
@@ -103,4 +95,4 @@ def schema(as_json: bool) -> None:
     del as_json
     from discreet.policy import json_schema
 
-    console.data(json_schema())
+    print_json(json_schema())

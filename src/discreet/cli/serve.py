@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli import console
+from discreet.cli.output import say
 from discreet.cli.signals import in_good_order
 from discreet.errors import UsageError
 
@@ -22,9 +22,7 @@ LOOPBACK = "127.0.0.1"
 
 
 @click.command(name="serve", short_help="Run the web application.")
-@click.option(
-    "--store", "address", metavar="URL", help="The store: a path, or postgresql://...; DISCREET_STORE if not given."
-)
+@click.option("--store", "address", metavar="URL", help="The store: a path, or postgresql://... [$DISCREET_STORE].")
 @click.option(
     "--data", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder for uploads and results."
 )
@@ -34,7 +32,7 @@ LOOPBACK = "127.0.0.1"
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     multiple=True,
     metavar="DIR",
-    help="Folder whose files custodians may register where they are; can be repeated.",
+    help="Folder whose files custodians may register in place; can be repeated.",
 )
 @click.option(
     "--server",
@@ -43,16 +41,16 @@ LOOPBACK = "127.0.0.1"
     metavar="HOST[:PORT]",
     help="PostgreSQL server whose tables custodians may register; can be repeated.",
 )
-@click.option("--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Jobs that run at once.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Most jobs at a time.")
 @click.option("--host", default=LOOPBACK, show_default=True, metavar="ADDRESS", help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=8000, show_default=True, help="Port; 0 for any.")
 @click.option(
-    "--origin", metavar="URL", help="What people type, such as https://discreet.example; needed beyond loopback."
+    "--port", type=click.IntRange(0, 65_535), default=8000, show_default=True, help="Port; 0 for any free one."
 )
-@click.option("--proxy", metavar="ADDRESS", help="The proxy whose X-Forwarded-For is believed.")
 @click.option(
-    "--demo", is_flag=True, help="Generated data and accounts in a store that is thrown away; on loopback only."
+    "--origin", metavar="URL", help="Public address, such as https://discreet.example; required beyond loopback."
 )
+@click.option("--proxy", metavar="ADDRESS", help="The proxy whose X-Forwarded-For is trusted.")
+@click.option("--demo", is_flag=True, help="Generated data and accounts in a temporary store; on loopback only.")
 def command(
     address: str | None,
     data: Path | None,
@@ -65,38 +63,45 @@ def command(
     proxy: str | None,
     demo: bool,
 ) -> None:
-    """Run the web application. The first start prints a link that makes the first account; it works once, for a day.
+    """Run the web application. The first start prints a link that creates the first account; it works once, for a day.
 
     \b
     Examples:
       discreet serve                                        on this machine, with a SQLite file
-      discreet serve --demo                                 look around among people who do not exist
+      discreet serve --demo                                 explore with generated people
       discreet serve --folder /srv/extracts                 let custodians register files of a folder
       discreet serve --store postgresql://db/discreet --origin https://discreet.example --proxy 127.0.0.1
     """
-    from discreet.web import require_extra
+    from discreet.web import Settings, require_extra
 
     require_extra()
     from discreet.web.framework.app import listen
 
     if demo:
         _refuse_with_demo(address, host, origin)
-    with listen(host, port) as ear:
-        where = origin or _origin(host, ear)
-        more = {"folders": tuple(folder.absolute() for folder in folders), "servers": servers, "jobs_at_once": jobs}
+    with listen(host, port) as listener:
+        name = f"[{host}]" if ":" in host else host
+        settings: dict[str, Any] = {
+            "origin": origin or f"http://{name}:{listener.getsockname()[1]}",
+            "folders": tuple(folder.absolute() for folder in folders),
+            "servers": servers,
+            "jobs_at_once": jobs,
+        }
+        if data is not None:
+            settings["data"] = data.absolute()
         if not demo:
-            _run(_settings(address, data, where, **more), ear, proxy)
+            _run(Settings(store=address, **settings), listener, proxy)
             return
         with in_good_order(), tempfile.TemporaryDirectory(prefix="discreet-demo-") as folder:
-            own = data or Path(folder) / "data"
-            _run(_settings(f"{folder}/store.db", own, where, demo=True, **more), ear, proxy)
+            temporary = {"data": Path(folder) / "data", **settings}
+            _run(Settings(store=f"{folder}/store.db", demo=True, **temporary), listener, proxy)
 
 
 def _refuse_with_demo(address: str | None, host: str, origin: str | None) -> None:
     from discreet.web.framework.settings import is_loopback
 
     if address is not None:
-        raise UsageError("The demonstration has a store of its own.", remedy="Leave out --store, or --demo.")
+        raise UsageError("The demonstration has its own store.", remedy="Leave out --store, or --demo.")
     if not is_loopback(host) or origin is not None:
         raise UsageError(
             "The demonstration prints its passwords, so it stays on this machine.",
@@ -104,19 +109,7 @@ def _refuse_with_demo(address: str | None, host: str, origin: str | None) -> Non
         )
 
 
-def _origin(host: str, ear: socket.socket) -> str:
-    name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{ear.getsockname()[1]}"
-
-
-def _settings(address: str | None, data: Path | None, origin: str, **more: Any) -> Settings:
-    from discreet.web import Settings
-
-    given: dict[str, Any] = {} if data is None else {"data": data.absolute()}
-    return Settings(store=address, origin=origin, **given, **more)
-
-
-def _run(settings: Settings, ear: socket.socket, proxy: str | None) -> None:
+def _run(settings: Settings, listener: socket.socket, proxy: str | None) -> None:
     from discreet.demo import web
     from discreet.web import create_app
     from discreet.web.framework.app import serve
@@ -125,19 +118,19 @@ def _run(settings: Settings, ear: socket.socket, proxy: str | None) -> None:
         web.begin(settings)
     app = create_app(settings)
     site: Site = app.state.site
-    serve(app, ear, proxy=proxy, ready=lambda: _tell(site))
+    serve(app, listener, proxy=proxy, ready=lambda: _announce(site))
 
 
-def _tell(site: Site) -> None:
+def _announce(site: Site) -> None:
     from discreet.demo import web
     from discreet.web.accounts import one_time_links
 
-    console.say(f"Discreet runs at {site.settings.origin}  (store {site.store.address}; stop with Ctrl-C)")
+    say(f"Discreet runs at {site.settings.origin}  (store {site.store.address}; stop with Ctrl-C)")
     if site.settings.demo:
-        console.say("Preparing people who do not exist; who can sign in follows in a moment.")
+        say("Preparing generated data; the accounts follow in a moment.")
         for visitor in web.furnish(site):
-            console.say(f"  sign in as {visitor.name:<10} password {visitor.password}")
+            say(f"  sign in as {visitor.name:<10} password {visitor.password}")
     elif link := one_time_links.first_link(site):
-        console.say("There is no account yet. This link makes the first one, a custodian's; it works once, for a day:")
-        console.say(f"  {link}")
-        console.say("For a second custodian, who can approve what the first one plans: discreet account add NAME")
+        say("There is no account yet. This link creates the first one, a custodian's; it works once, for a day:")
+        say(f"  {link}")
+        say("For a second custodian, who can approve the first one's plans: discreet account add NAME")

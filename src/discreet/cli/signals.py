@@ -1,4 +1,4 @@
-"""Stopping in good order: signals that would end the process on the spot first let it put away what it made."""
+"""Signals: a process that is asked to stop first removes what is temporary."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.demo.chapters import open_ledger
-from discreet.demo.linkage import CLERK, NAME
-from discreet.demo.release import RECIPIENTS
+from discreet.demo.stage import open_ledger
+from discreet.demo.store_chapters import CLERK, RECIPIENTS
+from discreet.demo.store_chapters import PROJECT as NAME
 from discreet.errors import IntegrityError, StoreUnreachable, UsageError
 from discreet.ledger import Ledger
 from discreet.policy import Policy

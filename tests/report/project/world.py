@@ -9,10 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from discreet.anonymity import anonymise
-from discreet.cli.attack.init import DRAFT
-from discreet.demo import linkage as demo_linkage
-from discreet.demo import release as demo_release
-from discreet.demo.chapters import fresh_store, open_ledger
+from discreet.cli.attack import DRAFT
+from discreet.demo.stage import Stage, fresh_store, open_ledger
+from discreet.demo.store_chapters import what_it_costs_to_link, who_leaked_it
 from discreet.gateway.enforcement.exposure_accounts import Account, Books, with_seen
 from discreet.ledger import Ledger
 from discreet.people import write_demo
@@ -31,8 +30,9 @@ def furnish(folder: Path) -> Path:
     (folder / "attack.toml").write_text(DRAFT, encoding="utf-8")
     store = fresh_store(folder)
     with contextlib.redirect_stdout(io.StringIO()):
-        demo_release.play(folder, files, store)
-        demo_linkage.play(folder, store, seed=1)
+        stage = Stage(folder, 200_000, 1, files, store)
+        who_leaked_it(stage)
+        what_it_costs_to_link(stage)
     # In a thread of its own: where a browser is driven, this one has a loop already.
     with open_ledger(store) as ledger, ThreadPoolExecutor(1) as apart:
         apart.submit(lambda: asyncio.run(_ask(ledger, Policy.load(files.policy)))).result()

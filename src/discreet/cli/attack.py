@@ -1,0 +1,331 @@
+"""`discreet attack`: what a planning adversary would do to a table, and what deters them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+import discreet
+from discreet.cli.main import Verbs
+from discreet.cli.options import added, draft_option, listed, number_of_people, policy_option, repeated_notes
+from discreet.cli.output import (
+    CommandResult,
+    finding_lines,
+    hand_over,
+    heading,
+    output,
+    say,
+    table,
+    working,
+    write_text,
+)
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet import Assessment, Attack, Policy, Table
+    from discreet.attacker import Attacked, Thresholds
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+DRAFT = """\
+# What a planning adversary gains, pays and risks. All amounts are in one currency.
+# The numbers are those of a published case study (Xia et al. 2015): put in your own.
+[attack]
+prior = 0.63                 # probability that the target is in the list the adversary can buy
+gain = 8000                  # what a re-identification brings the adversary
+access_cost = 100            # what the list of named people costs
+link_cost = 0                # what linking it with your data costs
+exploit_cost = 10            # what trying one candidate costs
+penalty = 10000              # what the adversary pays when detected
+max_penalties = "unlimited"  # how often they can be made to pay: a number, or "unlimited"
+detection_intercept = -4.59  # attempt number i is detected with probability
+detection_slope = 0.0        #   1 / (1 + exp(-(intercept + slope * i))), i from 0: here 1 in 100, whatever i
+discount = 0.9               # what a step later is worth to the adversary; 1 = time does not matter
+"""
+
+
+@click.group(
+    name="attack",
+    cls=Verbs,
+    verbs={
+        "case-study": ("attack_sweep", "case_study", "Run a case study after a paper, on your people or ours."),
+        "init": ("attack", "init", "Draft a file with an adversary's gain, costs and risks."),
+        "sweep": ("attack_sweep", "sweep", "Vary one parameter and see how decisions change."),
+        "table": ("attack", "attack_table", "Predict an attack on a table (the default)."),
+        "thresholds": ("attack", "thresholds", "Show the group sizes at which decisions change."),
+    },
+    default="table",
+    short_help="Predict a planning adversary's attack, and what deters it.",
+)
+def command() -> None:
+    """Predict what a planning adversary would do to a table, and what deters them.
+
+    The adversary may buy a list of named people, link it with the table, and try one candidate after another until it
+    no longer pays: a re-identification brings a gain, each step costs, and detection brings a fine.
+
+    \b
+    Examples:
+      discreet attack people.csv --policy policy.toml --external voters.parquet --out report.html
+      discreet attack init --out attack.toml          gain, costs and risks, to be filled in
+      discreet attack thresholds --attack attack.toml
+      discreet attack sweep --vary penalty=1000:50000:50
+
+    `discreet attack DATA` is short for `discreet attack table DATA`; see `discreet attack table --help`.
+    """
+
+
+def adversary_options(function: Function) -> Function:
+    """The options of every command about an adversary."""
+    options = (
+        click.option(
+            "--attack",
+            "attack_file",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="The adversary's gain, costs and risks (TOML) [a published case study].",
+        ),
+        click.option(
+            "--set",
+            "changes",
+            multiple=True,
+            metavar="NAME=NUMBER",
+            help="Change one parameter, such as penalty=20000; can be repeated.",
+        ),
+    )
+    return added(options, function)
+
+
+def external_option(function: Function) -> Function:
+    """The list of named people."""
+    words = "The list of named people the adversary can buy [the people in DATA]."
+    return click.option("--external", metavar="POP", help=words)(function)
+
+
+def adversary(file: Path | None, changes: Sequence[str] = ()) -> Attack:
+    """The adversary in a file, with some parameters changed."""
+    from discreet.attacker.parameters import read_attack
+    from discreet.reference.case_study import PUBLISHED
+
+    parameters: dict[str, Any] = dict(PUBLISHED) if file is None else read_attack(file)
+    if file is None:
+        say("Note: without --attack, the adversary is that of a published case study (Xia et al. 2015).")
+    for change in changes:
+        name, _, number = change.partition("=")
+        parameters[name.strip()] = parameter_value(number.strip(), name.strip())
+    return discreet.Attack.from_dict(parameters)
+
+
+def parameter_value(text: str, name: str) -> float | int | str:
+    """A parameter's value as typed."""
+    if text == "unlimited":
+        return text
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    raise UsageError(f"'{name}' needs a number.", remedy="For example --set penalty=20000, or max_penalties=unlimited.")
+
+
+@click.command(name="init", short_help="Draft a file with an adversary's gain, costs and risks.")
+@draft_option()
+def init(out: Path | None) -> None:
+    """Draft a file with what the adversary gains, pays and risks, for a person to fill in.
+
+    \b
+    Example:
+      discreet attack init --out attack.toml
+    """
+    hand_over(DRAFT, out, next_step=f"Put in your own numbers, then: discreet attack thresholds --attack {out}")
+
+
+@click.command(name="table", short_help="Predict an attack on a table (the default).")
+@click.argument("source", metavar="DATA")
+@policy_option()
+@external_option
+@adversary_options
+@click.option(
+    "--population",
+    metavar="POP",
+    help="The whole population, if the list holds only part of it: how frequent the adversary expects each class to be.",
+)
+@click.option(
+    "--loss",
+    metavar="NUMBER|COLUMN",
+    default="1",
+    show_default=True,
+    help="What a re-identification costs you, or the column that says so.",
+)
+@click.option(
+    "--threshold", type=float, metavar="T", help="Risk above which a person counts as at risk [policy, or 0.2]."
+)
+@click.option(
+    "--classes",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the risk of every class of people who look alike (CSV); it contains their values.",
+)
+@output("Print the figures as JSON.", report="--out")
+def attack_table(
+    source: str,
+    policy_file: str,
+    external: str | None,
+    attack_file: Path | None,
+    changes: tuple[str, ...],
+    population: str | None,
+    loss: str,
+    threshold: float | None,
+    classes: Path | None,
+) -> CommandResult:
+    """Predict whom a planning adversary would attack in DATA, how far they would go, and whom they would identify.
+
+    \b
+    Examples:
+      discreet attack people.csv --policy policy.toml --external voters.parquet
+      discreet attack people.csv --policy policy.toml --external voters.parquet --attack attack.toml --out report.html
+
+    Ends with exit code 1 when more people are re-identified with a probability above the threshold than the
+    policy's [limits] at_risk allows, by an adversary who knows how many people look like the target.
+    """
+    if classes is not None and classes.suffix.lower() != ".csv":
+        raise UsageError(f"{classes.name} should end in .csv.", remedy="Use a name such as risks.csv.")
+    attack = adversary(attack_file, changes)
+    policy = discreet.Policy.load(policy_file)
+    data = discreet.read(source, policy=policy)
+    with working(f"Planning the attack on {data.name}"):
+        assessment = discreet.assess(
+            data,
+            population=_counted_people(population, policy),
+            threshold=threshold,
+            attack=attack,
+            external=_counted_people(external, policy),
+            loss=_loss(loss),
+        )
+    attacked = cast("Attacked", assessment.attack)
+    exceeded = attacked.exceeds(assessment.threshold, assessment.allowed_at_risk)
+    notes = repeated_notes(data)
+    if classes is not None:
+        write_text(classes, _class_risks(attacked))
+        notes.append(f"Risk per class: {classes}. It contains people's values: protect it like the data.")
+    return CommandResult(
+        lambda: _figures(assessment, attacked, exceeded),
+        _attack_words(attacked, data, assessment.threshold),
+        page=lambda **stamp: _attack_page(attacked, data, threshold=assessment.threshold, exceeded=exceeded, **stamp),
+        notes=notes,
+        exit_code=int(exceeded),
+    )
+
+
+def _counted_people(given: str | None, policy: Policy) -> Table | None:
+    if given is not None and number_of_people(given) is not None:
+        raise UsageError(
+            "A number of people does not say how frequent each class is.",
+            remedy="Give a table: a CSV or Parquet file, or a PostgreSQL URL.",
+        )
+    return None if given is None else listed(given, policy)
+
+
+def _loss(given: str) -> float | str:
+    try:
+        return float(given)
+    except ValueError:
+        return given
+
+
+def _figures(assessment: Assessment, attacked: Attacked, exceeded: bool) -> dict[str, Any]:
+    return {
+        "records": assessment.records,
+        "classes": assessment.classes,
+        "columns": list(assessment.columns),
+        "threshold": assessment.threshold,
+        **attacked.to_dict(assessment.threshold),
+        "limit": {"at_risk": assessment.allowed_at_risk, "exceeded": exceeded},
+    }
+
+
+def _attack_words(attacked: Attacked, data: Table, threshold: float) -> Iterator[str]:
+    from discreet.report import attack_findings
+
+    people, names = int(attacked.people.sum()), ", ".join(attacked.sample.names)
+    yield heading(f"Attack on {data.name}: {people:,} people by {names}")
+    yield from finding_lines(attack_findings(attacked, source=data.name, threshold=threshold))
+    yield ""
+    rows = [
+        (words, *(f"{getattr(outcome, name):,.{digits}f}" for outcome in (attacked.known, attacked.unknown)))
+        for words, name, digits in (
+            ("attacked to the last candidate", "in_full", 0),
+            ("attacked in part", "in_part", 0),
+            ("not attacked", "not_at_all", 0),
+            ("re-identified (expected)", "reidentified", 1),
+            ("innocent people exploited (expected)", "harmed", 1),
+            ("loss to you (expected)", "expected_loss", 1),
+        )
+    ]
+    yield table(["people", "group sizes known", "group sizes unknown"], rows, numeric=(1, 2))
+
+
+def _class_risks(attacked: Attacked) -> str:
+    """The risk of every class, as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for number, (values, risks) in enumerate(attacked.by_class()):
+        if number == 0:
+            writer.writerow([*attacked.sample.names, *risks])
+        writer.writerow([*values, *risks.values()])
+    return text.getvalue()
+
+
+def _attack_page(attacked: Attacked, data: Table, **settings: Any) -> str:
+    from discreet.report import attack_page
+
+    title = f"What an adversary would do to {data.name}"
+    return attack_page(attacked, title=title, source=data.name, policy=data.policy, **settings)
+
+
+@click.command(name="thresholds", short_help="Show the group sizes at which decisions change.")
+@adversary_options
+@output("Print the figures as JSON.")
+def thresholds(attack_file: Path | None, changes: tuple[str, ...]) -> CommandResult:
+    """Show from which group size on the adversary stops early, does not buy the list, or does not start at all.
+
+    A group is the people who look alike.
+
+    \b
+    Examples:
+      discreet attack thresholds --attack attack.toml
+      discreet attack thresholds --set penalty=20000 --set max_penalties=1
+    """
+    attack = adversary(attack_file, changes)
+    limits = attack.thresholds()
+    return CommandResult(
+        lambda: {**asdict(limits), "parameters": asdict(attack)},
+        [_buying(limits, attack.horizon.farthest), _trying(limits, attack.horizon.farthest)],
+    )
+
+
+def _buying(limits: Thresholds, farthest: int) -> str:
+    if limits.no_access is None:
+        return f"The adversary buys the list for groups of at least {farthest:,} people who look alike; larger ones were not examined."
+    if limits.no_access == 1:
+        return "The adversary does not buy the list for anybody."
+    return f"The adversary buys the list for groups of up to {limits.no_access - 1:,} people who look alike, not for larger ones."
+
+
+def _trying(limits: Thresholds, farthest: int) -> str:
+    if limits.no_exploit == 1:
+        return "With the list in hand, the adversary would try nobody."
+    if limits.stops_early is None:
+        return f"With the list in hand, the adversary would try every candidate in groups of at least {farthest:,}."
+    parts = [f"every candidate in groups of up to {limits.stops_early - 1:,}"] if limits.stops_early > 1 else []
+    if limits.no_exploit != limits.stops_early:
+        last = f"at least {farthest:,}" if limits.no_exploit is None else f"{limits.no_exploit - 1:,}"
+        parts.append(f"some of them in groups of {limits.stops_early:,} to {last}")
+    if limits.no_exploit is not None:
+        parts.append("and nobody in larger ones")
+    return f"With the list in hand, the adversary would try {', '.join(parts)}."

@@ -1,0 +1,393 @@
+"""`discreet link`: find records of the same person in one table or two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli.main import Verbs
+from discreet.cli.options import acting, as_option, seed_option, store_option
+from discreet.cli.output import CommandResult, finding_lines, heading, on_store, output, plain, table, working
+from discreet.errors import NotThere, UsageError
+from discreet.wording import brief_percent
+
+if TYPE_CHECKING:
+    from discreet.ledger import Ledger
+    from discreet.linkage import Candidates, ProjectFolder
+    from discreet.linkage.progress import Progress, WorkerProgress
+    from discreet.linkage.project import Project
+
+LABEL_COLUMNS = ("same", "weight")
+
+
+@click.group(
+    name="link",
+    cls=Verbs,
+    verbs={
+        "init": ("link", "init", "Import tables into a linkage project."),
+        "pairs": ("link", "pairs", "Find candidate pairs and divide them between machine and reviewers."),
+        "assign": ("link_review", "assign", "Assign pairs to reviewers, within limits."),
+        "review": ("link_review", "review", "Review pairs in the terminal."),
+        "status": ("link", "status", "Show the progress of projects, without any value."),
+        "export": ("link", "export", "Write the linked, de-identified table and the disclosure log."),
+    },
+    short_help="Find records of the same person; reviewers decide unclear pairs.",
+)
+def command() -> None:
+    """Find records of the same person in two tables, or duplicates in one.
+
+    \b
+    Examples:
+      discreet link init clinic.csv registry.csv --spec link.toml --out project
+      discreet link pairs project --chart pairs.html
+      discreet link assign project --worker ann --worker ben --overlap 2 --risk 0.12
+      discreet link review project --worker ann
+      discreet link status project
+      discreet link export project --out linked
+
+    Sensitive columns are split off at import; clear pairs are decided by machine, unclear ones by reviewers.
+    """
+
+
+@contextmanager
+def opened_ledger(address: str | None, *, create: bool = False) -> Iterator[Ledger]:
+    """The ledger of a store."""
+    from discreet.ledger import Ledger
+
+    with Ledger.open(address, create=create) as ledger:
+        yield ledger
+
+
+def project_named(ledger: Ledger, name: str) -> Project:
+    """A project by its name in the store, or by its folder."""
+    from discreet.linkage.project import list_projects
+
+    for project in list_projects(ledger.store):
+        if project.name == name or project.folder == str(Path(name).resolve()):
+            return project
+    raise NotThere(
+        f"The store knows no project '{name}'.",
+        remedy="Assign its pairs first: discreet link assign PROJECT --worker NAME",
+    )
+
+
+@click.command(name="init", short_help="Import tables into a linkage project.")
+@click.argument("first", metavar="DATA")
+@click.argument("second", metavar="[DATA2]", required=False)
+@click.option("--spec", "spec_file", metavar="FILE", required=True, help="Link file that declares identifying columns.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, metavar="PROJECT", help="Folder to create; must be new."
+)
+@click.option("--register", is_flag=True, help="Register the project in the store, too; otherwise `assign` does.")
+@click.option("--name", metavar="NAME", help="Name of the project in the store [the folder's name].")
+@as_option
+@store_option
+@output("Print what was imported as JSON.")
+def init(
+    first: str,
+    second: str | None,
+    spec_file: str,
+    out: Path,
+    register: bool,
+    name: str | None,
+    actor: str | None,
+    address: str | None,
+) -> CommandResult:
+    """Import one table to search for duplicates, or two tables to link.
+
+    \b
+    Examples:
+      discreet link init clinic.csv registry.csv --spec link.toml --out project
+      discreet link init "postgresql://host/db?table=people" --spec link.toml --out project
+
+    Identifying and sensitive columns go into separate files in different orders; only a random pseudonym joins them.
+    """
+    from discreet.linkage import LinkageSpec, start_project
+
+    spec = LinkageSpec.load(spec_file)
+    with working("Importing"):
+        folder = start_project(out, first, second, spec=spec)
+    if register:
+        from discreet.linkage.project import register_project
+
+        with opened_ledger(address, create=True) as ledger:
+            register_project(ledger, out, actor=acting(actor), name=name)
+    tables: list[dict[str, Any]] = folder.about["tables"]
+    return CommandResult(
+        lambda: {"project": str(out), "tables": tables},
+        (line for imported in tables for line in _import_words(imported)),
+        next_step=f"discreet link pairs {out}",
+    )
+
+
+def _import_words(imported: dict[str, Any]) -> Iterator[str]:
+    """One table, as project.json describes it."""
+    yield heading(f"{imported['name']}: {imported['records']:,} records")
+    unread = imported["unread_dates"]
+    rows = [
+        (name, f"{count:,}", f"{unread[name]:,}" if name in unread else "")
+        for name, count in imported["missing"].items()
+    ]
+    yield table(["attribute", "missing", "not read as dates"], rows, numeric=(1, 2))
+    for key, words in (("sensitive", "split off"), ("left_out", "not imported")):
+        if imported[key]:
+            yield f"{words}: {plain(', '.join(imported[key]))}"
+
+
+@click.command(name="pairs", short_help="Find candidate pairs and divide them between machine and reviewers.")
+@click.argument("project", metavar="PROJECT", type=click.Path(path_type=Path))
+@click.option("--most-pairs", type=click.IntRange(1), metavar="N", help="Score at most N pairs [20 per record].")
+@click.option(
+    "--rule", "rules", multiple=True, metavar="A,B", help="Compare pairs that agree on A and B; replaces suggestions."
+)
+@click.option("--pairs-file", metavar="FILE", help="Take pairs from FILE, whose first two columns are ids.")
+@click.option("--score", metavar="COLUMN", help="Column of the pairs file with a probability or a weight in bits.")
+@click.option("--labels", "labels_file", metavar="FILE", help="Pairs whose answer is known: two ids, same, [weight].")
+@click.option("--review", type=click.IntRange(0), metavar="N", help="Number of pairs that reviewers can decide.")
+@click.option(
+    "--false-same",
+    type=click.FloatRange(0, 1),
+    default=0.005,
+    show_default=True,
+    metavar="SHARE",
+    help="Largest share of wrong pairs among those decided as the same by machine, estimated by the model.",
+)
+@click.option(
+    "--missed",
+    type=click.FloatRange(0, 1),
+    default=0.01,
+    show_default=True,
+    metavar="SHARE",
+    help="Largest share of true pairs decided as different by machine, estimated by the model.",
+)
+@click.option("--one-to-one", "once", is_flag=True, help="Each table contains every person at most once.")
+@seed_option("model")
+@output("Print counts, thresholds and the data of the chart as JSON.", report="--chart")
+def pairs(project: Path, **settings: Any) -> CommandResult:
+    """Find candidate pairs of a project, score them, and divide them between machine and reviewers.
+
+    \b
+    Examples:
+      discreet link pairs project --chart pairs.html
+      discreet link pairs project --review 500 --one-to-one
+      discreet link pairs project --labels labels.csv       learn from pairs whose answer is known
+      discreet link pairs project --pairs-file ready.csv --score p
+
+    Pairs, model and thresholds are stored in PROJECT/pairs and replace earlier ones.
+    """
+    from discreet.linkage import ProjectFolder
+
+    folder = ProjectFolder.open(project)
+    with working("Finding candidate pairs"):
+        candidates = _candidates(folder, **settings)
+        candidates.save(folder)
+    return CommandResult(
+        lambda: _pair_figures(candidates),
+        _pair_words(candidates, folder),
+        page=lambda **stamp: _pairs_page(candidates, folder, **stamp),
+        notes=[f"Stored in {folder.pairs_folder}"],
+        next_step=f"discreet link assign {project} --worker NAME",
+    )
+
+
+def _candidates(
+    folder: ProjectFolder,
+    *,
+    rules: tuple[str, ...],
+    pairs_file: str | None,
+    score: str | None,
+    labels_file: str | None,
+    most_pairs: int | None,
+    seed: int,
+    **thresholds: Any,
+) -> Candidates:
+    from discreet.linkage import adopt_pairs, find_pairs, read_labels, read_pairs
+    from discreet.sources import read
+
+    labels = None
+    if labels_file is not None:
+        labelled = read(labels_file)
+        same, weight = (name if name in labelled.columns else None for name in LABEL_COLUMNS)
+        labels = read_labels(folder, labelled, same=same, weight=weight)
+    if pairs_file is not None:
+        return adopt_pairs(folder, read_pairs(folder, pairs_file, score=score), labels=labels, **thresholds)
+    if score is not None:
+        raise UsageError("--score names a column of the pairs file.", remedy="Give --pairs-file as well.")
+    named = [[name.strip() for name in rule.split(",")] for rule in rules] or None
+    return find_pairs(folder, most_pairs=most_pairs, rules=named, seed=seed, labels=labels, **thresholds)
+
+
+def _pair_figures(candidates: Candidates) -> dict[str, Any]:
+    from discreet.linkage import distribution
+
+    pairs, zones = candidates.pairs, candidates.zones
+    return {
+        **candidates.to_dict(),
+        "distribution": distribution(pairs, zones).to_dict() if zones and len(pairs) else None,
+    }
+
+
+def _pair_words(candidates: Candidates, folder: ProjectFolder) -> Iterator[str]:
+    from discreet.report import pairs_findings
+
+    yield heading(f"Candidate pairs of {folder.path.name}")
+    yield from finding_lines(pairs_findings(candidates))
+    if candidates.model is None:
+        return
+    yield ""
+    rows = [
+        (
+            " and ".join(rule.attributes) + (" swapped" if rule.crossed else ""),
+            f"{rule.pairs:,}",
+            "" if rule.recall is None else brief_percent(rule.recall),
+        )
+        for rule in candidates.model.blocking.rules
+    ]
+    yield table(["rule: same", "pairs", "true pairs found"], rows, numeric=(1, 2))
+
+
+def _pairs_page(candidates: Candidates, folder: ProjectFolder, **stamp: Any) -> str:
+    from discreet.report import pairs_page
+
+    return pairs_page(candidates, source=folder.path.name, **stamp)
+
+
+@click.command(name="status", short_help="Show the progress of projects, without any value.")
+@click.argument("project", metavar="[PROJECT]", required=False)
+@store_option
+@output("Print as JSON.")
+def status(project: str | None, address: str | None) -> CommandResult:
+    """List the projects of the store, or show one: progress, budgets and agreement. No value of a person is shown.
+
+    \b
+    Examples:
+      discreet link status
+      discreet link status project --json
+    """
+    from discreet.linkage.progress import progress
+    from discreet.linkage.project import list_projects
+
+    with opened_ledger(address) as ledger:
+        if project is not None:
+            shown = progress(ledger, project_named(ledger, project))
+            return CommandResult(shown.to_dict, _progress_words(shown), next_step=_after(shown, address))
+        projects = [progress(ledger, each) for each in list_projects(ledger.store)]
+    rows = [
+        (
+            each.project.name,
+            each.project.state,
+            f"{each.pairs:,}",
+            f"{each.verdicts['open']:,}",
+            f"{each.to_adjudicate:,}",
+        )
+        for each in projects
+    ]
+    return CommandResult(
+        lambda: [each.to_dict() for each in projects],
+        [table(["project", "state", "pairs", "open", "to adjudicate"], rows, numeric=(2, 3, 4))],
+    )
+
+
+def _progress_words(shown: Progress) -> Iterator[str]:
+    yield heading(f"{shown.project.name}: {shown.pairs:,} pairs for reviewers")
+    yield table(["verdict", "pairs"], [(name, f"{n:,}") for name, n in shown.verdicts.items()], numeric=(1,))
+    yield ""
+    headers = ["reviewer", "pairs", "decided", "characters", "limit", "privacy risk", "limit", "minutes"]
+    yield table(headers, [_reviewer_row(worker) for worker in shown.workers], numeric=(1, 2, 3, 4, 5, 6, 7))
+    yield ""
+    if shown.agreement is not None:
+        yield f"Agreement beyond chance (Fleiss' kappa) on {shown.compared:,} pairs: {_kappa(shown.agreement)}"
+    for first, second, pairs, kappa in shown.between:
+        yield plain(f"  {first} and {second} (Cohen's kappa, {pairs:,} pairs): {_kappa(kappa)}")
+
+
+def _reviewer_row(worker: WorkerProgress) -> list[str]:
+    gauges = [
+        "" if share is None else brief_percent(float(share))
+        for gauge in (worker.characters, worker.risk)
+        for share in (gauge.used, gauge.limit)
+    ]
+    return [worker.worker, f"{worker.pairs:,}", f"{worker.decided:,}", *gauges, f"{worker.seconds / 60:.0f}"]
+
+
+def _kappa(kappa: Fraction | None) -> str:
+    return "undefined" if kappa is None else f"{float(kappa):.2f}"
+
+
+def _after(shown: Progress, address: str | None) -> str:
+    """The command to continue a project with."""
+    name = shown.project.name
+    if shown.to_adjudicate:
+        step = on_store("link", "assign", name, "--adjudicator", "NAME", store=address)
+        return f"{step}   ({shown.to_adjudicate:,} disputed)"
+    decided = shown.pairs and not shown.verdicts["open"]
+    return on_store("link", "export", name, "--out", "FOLDER", store=address) if decided else ""
+
+
+@click.command(name="export", short_help="Write the linked, de-identified table and the disclosure log.")
+@click.argument("project", metavar="PROJECT")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="Folder to create; must be new."
+)
+@click.option("--unfinished", is_flag=True, help="Export although pairs are undecided; they count as different.")
+@click.option("--everybody", is_flag=True, help="Of two tables, include people who are in only one of them.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["parquet", "csv"]),
+    default="parquet",
+    show_default=True,
+    help="Format of the linked table.",
+)
+@as_option
+@store_option
+@output("Print what was written as JSON.")
+def export(
+    project: str, out: Path, unfinished: bool, everybody: bool, form: Any, actor: str | None, address: str | None
+) -> CommandResult:
+    """Write a FOLDER with the decisions of reviewers and machine about PROJECT.
+
+    \b
+    Examples:
+      discreet link export project --out linked
+      discreet link export project --out linked --format csv --everybody
+
+    The linked table has sensitive columns under new random pseudonyms, no identifying value and no id. Ends with exit
+    code 1 if decisions contradict each other.
+    """
+    from discreet.linkage.export import export as export_project
+
+    with opened_ledger(address) as ledger:
+        exported_project = project_named(ledger, project)
+        with working("Linking"):
+            exported = export_project(
+                ledger,
+                exported_project,
+                out,
+                actor=acting(actor),
+                unfinished=unfinished,
+                everybody=everybody,
+                form=form,
+            )
+    linked = exported.linked
+    words = [
+        f"{linked.rows:,} rows of {linked.people:,} people, columns: {plain(', '.join(linked.columns))}",
+        f"{exported.pairs:,} pairs for reviewers, {exported.undecided:,} of them undecided; {exported.clusters:,} people in all.",
+    ]
+    conflicting = exported.contradictions or exported.crowded
+    if conflicting:
+        words.append(
+            f"{exported.contradictions:,} decisions contradict others (contradictions.csv); {exported.crowded:,} people "
+            "occur twice in a table that contains everybody once."
+        )
+    return CommandResult(
+        exported.to_dict,
+        words,
+        notes=[f"Wrote {out}; entry {exported.entry} of the ledger."],
+        exit_code=int(bool(conflicting)),
+    )

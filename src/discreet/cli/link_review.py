@@ -1,0 +1,316 @@
+"""`discreet link assign` and `review`: who decides which pairs, and the review itself in a terminal."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli.link import opened_ledger, project_named
+from discreet.cli.options import acting, as_option, store_option
+from discreet.cli.output import CommandResult, heading, on_store, output, say, table
+from discreet.errors import NotThere, Refused, UsageError
+
+if TYPE_CHECKING:
+    from discreet.ledger import Ledger
+    from discreet.linkage.progress import WorkerProgress
+    from discreet.linkage.project import Project
+    from discreet.linkage.review.views import CellView, Gauge, PairView
+
+SETTINGS = ("initial", "kappa", "strict", "project_risk", "project_characters")
+"""Settings of a project, fixed when it is registered."""
+LETTERS = "abcdefghijklmo"
+"""Keys of cells; n, p, q and z mean something else."""
+HELP = """\
+  a b c ...  open that cell one step; an opened cell cannot be closed, and is charged
+  1 2 3      different: high, medium, low confidence
+  4 5 6      the same: low, medium, high confidence
+  0          can't tell
+  z          undo this answer, or the previous one
+  n p        next, previous pair
+  ?          this help
+  q          stop; everything is saved"""
+
+
+@click.command(name="assign", short_help="Assign pairs to reviewers, within limits.")
+@click.argument("project", metavar="PROJECT")
+@click.option("--worker", "workers", multiple=True, metavar="NAME", help="A reviewer; may be given several times.")
+@click.option("--overlap", type=click.IntRange(1), default=1, show_default=True, help="Reviewers per pair.")
+@click.option("--most", type=click.IntRange(0), metavar="N", help="Most pairs per reviewer.")
+@click.option("--risk", metavar="SHARE", help="Limit of each reviewer's privacy risk (KAPR), such as 0.12.")
+@click.option("--characters", metavar="SHARE", help="Largest share of characters shown to each reviewer, such as 0.3.")
+@click.option("--withdraw", metavar="NAME", help="Withdraw the pairs that this reviewer has not decided.")
+@click.option("--rebalance", is_flag=True, help="Withdraw the pairs that nobody has opened, and assign them again.")
+@click.option("--adjudicator", metavar="NAME", help="Assign the pairs on which reviewers differ to this person.")
+@click.option(
+    "--initial",
+    type=click.Choice(["masked", "minimum", "moderate", "full"]),
+    default="masked",
+    show_default=True,
+    help="What is open at the start (set once).",
+)
+@click.option(
+    "--kappa",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Smallest number of people who match what is shown (set once).",
+)
+@click.option("--strict", is_flag=True, help="Also charge what masked cells give away (set once).")
+@click.option("--project-risk", metavar="SHARE", help="Limit of the privacy risk of all reviewers together (set once).")
+@click.option(
+    "--project-characters", metavar="SHARE", help="Limit of characters for all reviewers together (set once)."
+)
+@click.option("--name", metavar="NAME", help="Name of the project in the store [its folder's name].")
+@as_option
+@store_option
+@output("Print the assignment as JSON.")
+def assign(project: str, address: str | None, actor: str | None, **options: Any) -> CommandResult:
+    """Assign the pairs of PROJECT (its folder, or its name in the store) to reviewers.
+
+    \b
+    Examples:
+      discreet link assign project --worker ann --worker ben --overlap 2 --risk 0.12 --characters 0.3
+      discreet link assign project --withdraw ann
+      discreet link assign project --adjudicator eve --risk 0.2
+
+    The first call registers the project in the store. What a reviewer opens is charged to their budget there.
+    """
+    with opened_ledger(address, create=True) as ledger:
+        registered = _registered(ledger, project, acting(actor), options)
+        done = {"project": registered.name, **_assigned(ledger, registered, acting(actor), options)}
+    return CommandResult(
+        lambda: done,
+        _assignment_words(done),
+        notes=(
+            [f"{done['left_over']:,} reviews remain unassigned: name more workers, or raise --most."]
+            if done.get("left_over")
+            else []
+        ),
+        next_step=on_store("link", "status", registered.name, store=address),
+    )
+
+
+def _registered(ledger: Ledger, name: str, actor: str, options: dict[str, Any]) -> Project:
+    """The project in the store; registered there if it is a folder that the store does not know."""
+    from discreet.linkage.project import register_project
+
+    try:
+        known = project_named(ledger, options["name"] or name)
+    except NotThere:
+        if not (Path(name) / "project.json").is_file():
+            raise UsageError(
+                f"'{name}' is neither a project of the store nor the folder of one.",
+                remedy="Start one with: discreet link init DATA --spec link.toml --out PROJECT",
+            ) from None
+        return register_project(
+            ledger,
+            name,
+            actor=actor,
+            name=options["name"],
+            initial=options["initial"],
+            kappa=options["kappa"],
+            strict=options["strict"],
+            risk_limit=options["project_risk"],
+            characters_limit=options["project_characters"],
+        )
+    source_of = click.get_current_context().get_parameter_source
+    given = [setting for setting in SETTINGS if source_of(setting) == click.core.ParameterSource.COMMANDLINE]
+    if given:
+        raise UsageError(
+            f"--{given[0].replace('_', '-')} was fixed when project '{known.name}' was registered.",
+            remedy="Leave it out, or register the folder under another --name.",
+        )
+    return known
+
+
+def _assigned(ledger: Ledger, project: Project, actor: str, options: dict[str, Any]) -> dict[str, Any]:
+    """What was assigned or withdrawn, as JSON has it."""
+    from discreet.linkage.review import assignments
+    from discreet.linkage.review.decisions import adjudicate
+
+    limits = None
+    if options["risk"] or options["characters"]:
+        limits = assignments.Limits.of(options["risk"], options["characters"])
+    if options["withdraw"]:
+        return {"withdrawn": assignments.withdraw(ledger, project, options["withdraw"], actor=actor)}
+    if options["adjudicator"]:
+        return {"to_adjudicate": adjudicate(ledger, project, options["adjudicator"], actor=actor, limits=limits)}
+    new, workers = assignments.bring_pairs(ledger, project), list(options["workers"])
+    shared: dict[str, Any] = {"actor": actor, "overlap": options["overlap"], "most": options["most"]}
+    if options["rebalance"]:
+        done = assignments.rebalance(ledger, project, workers, **shared)
+    else:
+        done = assignments.assign(ledger, project, workers, limits=limits, **shared)
+    return {"new_pairs": new, "assigned": dict(done.pairs), "left_over": done.left_over}
+
+
+def _assignment_words(done: dict[str, Any]) -> Iterator[str]:
+    if "withdrawn" in done:
+        yield f"{done['withdrawn']:,} pairs were withdrawn; what was seen of them remains charged."
+    elif "to_adjudicate" in done:
+        yield f"{done['to_adjudicate']:,} pairs are to be adjudicated."
+    else:
+        yield heading(f"Pairs of {done['project']}")
+        yield table(["reviewer", "pairs"], [(name, f"{n:,}") for name, n in done["assigned"].items()], numeric=(1,))
+
+
+@click.command(name="review", short_help="Review pairs in the terminal.")
+@click.argument("project", metavar="PROJECT")
+@click.option("--worker", required=True, metavar="NAME", help="The reviewer to whom pairs were assigned.")
+@store_option
+@output("Print the summary at the end as JSON.")
+def review(project: str, worker: str, address: str | None) -> CommandResult:
+    """Review the pairs of PROJECT that were assigned to a reviewer: one key and Enter at a time.
+
+    \b
+    Examples:
+      discreet link review project --worker ann
+
+    A letter opens a cell by one step, at the price beside it; 1 2 3 | 4 5 6 answer different | same, 0 can't tell.
+    """
+    from discreet.linkage.progress import summary
+
+    with opened_ledger(address) as ledger:
+        reviewed = project_named(ledger, project)
+        ReviewTerminal(ledger, reviewed, worker).run()
+        done = summary(ledger, reviewed, worker)
+    return CommandResult(done.to_dict, _summary_words(done))
+
+
+@dataclass
+class ReviewTerminal:
+    """One review session in a terminal, through the same door and on the same budget as in the browser."""
+
+    ledger: Ledger
+    project: Project
+    worker: str
+
+    def run(self) -> None:
+        """Show pairs and obey keys until the reviewer stops or all pairs are decided."""
+        from discreet.linkage.review.decisions import next_pair
+
+        number = next_pair(self.ledger.store, self.project, self.worker)
+        if number is None:
+            say("There is nothing left to decide.")
+            return
+        say(HELP)
+        say("What you open stays open and is charged to you; an answer can be undone, a reveal cannot.")
+        shown = self._show(number)
+        for key in _keys():
+            if key == "q":
+                return
+            following = self._obey(shown, key)
+            if following is None:
+                say("That was your last pair.")
+                return
+            shown = following
+
+    def _show(self, number: int) -> PairView:
+        from discreet.linkage.review.reveal import view
+
+        shown = view(self.ledger, self.project, self.worker, number)
+        _draw(shown)
+        return shown
+
+    def _obey(self, shown: PairView, key: str) -> PairView | None:
+        """The pair to continue with; None if all are decided."""
+        from discreet.linkage.review.decisions import decide, last_decided, next_pair, undo
+
+        store, number = self.ledger.store, shown.pair
+        if key in "0123456" and len(key) == 1:
+            decide(store, self.project, self.worker, number, int(key))
+            following = next_pair(store, self.project, self.worker)
+            return None if following is None else self._show(following)
+        if key == "z":
+            last = number if shown.choice is not None else last_decided(store, self.project, self.worker)
+            if last is not None:
+                undo(store, self.project, self.worker, last)
+            return self._show(number if last is None else last)
+        if key in ("n", "p"):
+            other = shown.following if key == "n" else shown.previous
+            return self._show(number if other is None else other)
+        cells = dict(zip(LETTERS, shown.cells, strict=False))
+        if key in cells:
+            return self._open(shown, cells[key])
+        say(HELP)
+        return shown
+
+    def _open(self, shown: PairView, cell: CellView) -> PairView:
+        from discreet.linkage.review.reveal import reveal
+
+        key, seen = secrets.token_hex(16), shown.version
+        try:
+            opened = reveal(self.ledger, self.project, self.worker, shown.pair, cell.attribute, key=key, seen=seen)
+        except Refused as refusal:
+            say(str(refusal))
+            return self._show(shown.pair)
+        _draw(opened)
+        return opened
+
+
+def _keys() -> Iterator[str]:
+    """What is typed, line by line; a line may hold several keys. Ends with the input."""
+    asks = sys.stdin.isatty()
+    while True:
+        if asks:
+            click.echo("> ", nl=False, err=True)
+        line = sys.stdin.readline()
+        if not line:
+            return
+        yield from line.split()
+
+
+def _draw(shown: PairView) -> None:
+    if sys.stdout.isatty():
+        click.clear()
+    if len(shown.cells) > len(LETTERS):
+        raise UsageError("A terminal has keys for 14 attributes.", remedy="Review this project in the browser.")
+    answer = "" if shown.choice is None else f", answered {shown.choice}"
+    click.echo(heading(f"{shown.project}   pair {shown.place} of {shown.pairs}, {shown.decided} decided{answer}"))
+    click.echo(f"characters shown {_gauge(shown.characters)}   privacy risk {_gauge(shown.risk)}")
+    rows = [_cell_row(letter, cell) for letter, cell in zip(LETTERS, shown.cells, strict=False)]
+    click.echo(table(["", "attribute", "A", "B", "", "next step"], rows))
+
+
+def _cell_row(letter: str, cell: CellView) -> list[str]:
+    marks = [mark.words for mark in cell.marks]
+    common = [row.frequency.name for row in cell.rows if row.frequency is not None]
+    seen = ", ".join([*marks, *dict.fromkeys(common)])
+    return [letter if cell.next else "", cell.attribute, cell.rows[0].text, cell.rows[1].text, seen, _price(cell)]
+
+
+def _price(cell: CellView) -> str:
+    from discreet.linkage.review.views import REFUSALS, percent
+
+    if cell.next is None:
+        return ""
+    if cell.next.refused is not None:
+        return f"closed: {REFUSALS[cell.next.refused]}"
+    return f"{cell.next.mode}: +{percent(cell.next.characters):.2f} % +{percent(cell.next.risk):.2f} %"
+
+
+def _gauge(gauge: Gauge) -> str:
+    from discreet.linkage.review.views import percent
+
+    limit = "" if gauge.limit is None else f" (limit {percent(gauge.limit):.1f} %)"
+    return f"{percent(gauge.used):.1f} %{limit}"
+
+
+def _summary_words(done: WorkerProgress) -> Iterator[str]:
+    from discreet.linkage.review.views import CHOICES
+
+    yield ""
+    yield heading(f"{done.decided:,} of {done.pairs:,} pairs decided. Thank you.")
+    rows = [
+        (" ".join(part for part in CHOICES[choice] if part), f"{count:,}")
+        for choice, count in done.choices.items()
+        if count
+    ]
+    yield table(["answer", "pairs"], rows, numeric=(1,))
+    yield f"characters shown {_gauge(done.characters)}, privacy risk {_gauge(done.risk)}"

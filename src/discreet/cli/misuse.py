@@ -1,0 +1,313 @@
+"""`discreet misuse`: what query results could do in the wrong hands."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from discreet.cli.main import Verbs
+from discreet.cli.options import added, policy_option
+from discreet.cli.output import CommandResult, bullet, finding_lines, heading, output, table, working
+from discreet.errors import EmptySource, UsageError
+from discreet.wording import percent
+
+if TYPE_CHECKING:
+    from discreet.misuse import Score
+    from discreet.misuse.anomalies import Anomalies
+    from discreet.misuse.incidents import Incident
+    from discreet.misuse.log import Scored
+    from discreet.sources import Table
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@click.group(
+    name="misuse",
+    cls=Verbs,
+    verbs={
+        "anomalies": ("misuse", "anomalies", "Find unusual days in a log."),
+        "combine": ("misuse_elicit", "combine", "Combine experts' answers into one sensitivity function."),
+        "elicit": ("misuse_elicit", "elicit", "Ask an expert how sensitive values are."),
+        "generate": ("misuse_elicit", "generate", "Generate a sample log and experts' answers."),
+        "incidents": ("misuse", "incidents", "Rank leaked results by severity."),
+        "score": ("misuse", "score", "Measure what a result could do in the wrong hands."),
+    },
+    short_help="Measure what query results could do in the wrong hands.",
+)
+def command() -> None:
+    """Measure what query results could do in the wrong hands.
+
+    \b
+    Examples:
+      discreet misuse score result.csv --source customers.parquet --policy policy.toml
+      discreet misuse elicit customers.csv --policy policy.toml --expert ann --out ann.json
+      discreet misuse combine ann.json ben.json --out sensitivity.toml
+      discreet misuse anomalies log.jsonl
+      discreet misuse incidents log.jsonl --leaked r000123
+    """
+
+
+@click.command(name="score", short_help="Measure what a result could do in the wrong hands.")
+@click.argument("result", metavar="RESULT")
+@click.option("--source", metavar="SRC", required=True, help="The table that the result was taken from.")
+@policy_option("Policy with roles and sensitivity.")
+@click.option("--x", type=float, metavar="X", help="How little the number of rows matters: 1 to inf [policy, or 2].")
+@click.option("--limit", type=float, metavar="L", help="Largest score allowed [policy, or none].")
+@click.option("--context", metavar="NAME", help="Context whose sensitivity applies.")
+@click.option("--entity", metavar="COLUMN", help="Column that identifies whom a row is about; its rows count as one.")
+@click.option(
+    "--request", metavar="SQL", help="The query that asked for the result: what it gives away counts as known."
+)
+@click.option(
+    "--dialect", type=click.Choice(["postgres", "duckdb"]), default="postgres", help="SQL of --request [postgres]."
+)
+@output("Print the score as JSON.")
+def score(
+    result: str,
+    source: str,
+    policy_file: str,
+    x: float | None,
+    limit: float | None,
+    context: str | None,
+    entity: str | None,
+    request: str | None,
+    dialect: str,
+) -> CommandResult:
+    """Measure what RESULT could do in the wrong hands (M-score): a CSV or Parquet file, or a PostgreSQL URL.
+
+    \b
+    Examples:
+      discreet misuse score result.csv --source customers.parquet --policy policy.toml
+      discreet misuse score result.csv --source customers.parquet --policy policy.toml --limit 1.5 --json
+      discreet misuse score 'postgresql://host/db?query=SELECT ...' --source 'postgresql://host/db?table=customers' --policy policy.toml
+
+    Ends with exit code 1 when the score is above the limit, so that a pipeline can stop there.
+    """
+    from discreet.misuse import Sensitivity
+    from discreet.misuse import score as misuse_score
+    from discreet.misuse.scorer import within
+    from discreet.policy import Policy
+    from discreet.sources import read
+
+    policy = Policy.load(policy_file)
+    limit = policy.misuse.limit if limit is None else limit
+    if limit is not None and not limit >= 0:
+        raise UsageError(f"The limit is a score from 0 up, not {limit}.", remedy="--limit 1.5, for example.")
+    sensitivity = Sensitivity.from_policy(policy, context)
+    # Values are compared as they are, whatever they generalise to.
+    people = read(source, policy=replace(policy, rules={}))
+    # A result is written like the data, but need not have all their columns.
+    given = read(result, policy=Policy(delimiter=policy.delimiter, encoding=policy.encoding))
+    with working(f"Counting people who look alike in {people.name}"):
+        scored = misuse_score(
+            given,
+            source=people,
+            quasi=policy.quasi,
+            sensitivity=sensitivity,
+            x=policy.misuse.x if x is None else x,
+            entity=entity,
+            request=request,
+            dialect=dialect,
+        )
+    exceeded = limit is not None and not within(scored.value, limit)
+    weightless = [name for name in policy.sensitive if name in given.columns and name not in sensitivity.weights]
+    note = f"Note: no [sensitivity.COLUMN] for {', '.join(weightless)}, which therefore counted as harmless."
+    return CommandResult(
+        lambda: {
+            **scored.to_dict(),
+            "limit": {"value": "inf" if limit == math.inf else limit, "exceeded": exceeded},
+        },
+        _score_words(scored, given, people, limit, exceeded=exceeded),
+        notes=[note] if weightless else [],
+        exit_code=int(exceeded),
+    )
+
+
+def _score_words(scored: Score, result: Table, source: Table, limit: float | None, *, exceeded: bool) -> Iterator[str]:
+    yield heading(f"Misuse score of {result.name}: {scored.value:.4g}")
+    yield ""
+    share = "" if scored.normalised is None else f", {percent(scored.normalised)} of what the whole table could do"
+    unit = "rows" if scored.weighed.rows is None else "entities"
+    yield bullet(
+        f"{scored.rows:,} {unit}; the heaviest scores {scored.record_score:.4g}, all together {scored.value:.4g}{share}."
+    )
+    if not scored.plan.quasi:
+        yield bullet(
+            f"It has no quasi-identifier of {source.name}: each row hides among the {scored.rows:,} of the result."
+        )
+    if not scored.plan.sensitive:
+        yield bullet("It has no sensitive column.")
+    if scored.added:
+        yield bullet(f"Its request gives away {', '.join(scored.added)}, which counted as known of every row.")
+    if limit is not None:
+        yield bullet(f"This is {'above' if exceeded else 'within'} the limit of {limit:.4g}.")
+    if scored.top:
+        yield ""
+        rows = [
+            (f"{heavy.row + 1:,}", f"{heavy.record_score:.4g}", f"{heavy.crowd:,}", ", ".join(heavy.columns))
+            for heavy in scored.top
+        ]
+        yield table(["row", "score", "people alike", "columns that weigh most"], rows, numeric=(0, 1, 2))
+
+
+def log_options(listed: str) -> Callable[[Command], Command]:
+    """A log of scored results, a period, and how much to list."""
+    options = (
+        click.argument("log", metavar="LOG", type=click.Path(path_type=Path)),
+        click.option("--since", metavar="DATE", help="Only results from this day on."),
+        click.option("--until", metavar="DATE", help="Only results up to and including this day."),
+        click.option("--most", type=click.IntRange(1), default=20, show_default=True, metavar="N", help=listed),
+    )
+    return lambda command: added(options, command)
+
+
+def scored_results(log: Path, since: str | None, until: str | None) -> list[Scored]:
+    """The results of a period, both days included."""
+    from discreet.misuse.log import read_log
+
+    first, last = _day(since), _day(until)
+    results = [
+        scored
+        for scored in read_log(log)
+        if (first is None or scored.time.date() >= first) and (last is None or scored.time.date() <= last)
+    ]
+    if not results:
+        raise EmptySource("There is no result in that period.", remedy="Choose other days for --since and --until.")
+    return results
+
+
+def _day(given: str | None) -> datetime.date | None:
+    try:
+        return None if given is None else datetime.date.fromisoformat(given)
+    except ValueError:
+        raise UsageError("A day is written like 2025-03-31.", remedy="Correct --since or --until.") from None
+
+
+@click.command(name="anomalies", short_help="Find unusual days in a log.")
+@log_options("Days to list.")
+@click.option("--threshold", type=float, default=3.5, show_default=True, metavar="Z", help="Smallest unusual z-score.")
+@output("Print the days as JSON.", report="--out")
+def anomalies(log: Path, threshold: float, since: str | None, until: str | None, most: int) -> CommandResult:
+    """Find days on which a user took much more than is usual for them and their peers.
+
+    \b
+    Examples:
+      discreet misuse anomalies log.jsonl
+      discreet misuse anomalies log.jsonl --since 2025-03-01 --out unusual.html
+      discreet misuse anomalies log.jsonl --threshold 5 --json
+
+    Ends with exit code 1 when there is such a day.
+    """
+    from discreet.misuse.anomalies import find_anomalies
+
+    found = find_anomalies(scored_results(log, since, until), threshold=threshold)
+    mixed = f"Note: scores were made with {len(found.versions)} versions of the sensitivity function."
+    return CommandResult(
+        found.to_dict,
+        _anomaly_words(found, log.name, most),
+        page=lambda **stamp: _anomalies_page(found, log.name, **stamp),
+        notes=[mixed] if len(found.versions) > 1 else [],
+        exit_code=int(bool(found.unusual)),
+    )
+
+
+def _anomaly_words(found: Anomalies, name: str, most: int) -> Iterator[str]:
+    from discreet.report import anomaly_findings
+
+    users = len({standing.user for standing in found.standings})
+    yield heading(f"Unusual days in {name}: {len(found.days):,} days of {users:,} users")
+    yield from finding_lines(anomaly_findings(found))
+    if not found.unusual:
+        return
+    yield ""
+    rows = [
+        (
+            day.user,
+            day.role,
+            day.day.isoformat(),
+            f"{day.score:.2f}",
+            f"{day.usual:.2f}",
+            f"{day.rows:,}",
+            f"{day.z:.1f}",
+        )
+        for day in found.unusual[:most]
+    ]
+    yield table(["user", "role", "day", "score", "usual", "rows", "z"], rows, numeric=(3, 4, 5, 6))
+
+
+def _anomalies_page(found: Anomalies, name: str, **stamp: Any) -> str:
+    from discreet.report import anomalies_page
+
+    return anomalies_page(found, source=name, **stamp)
+
+
+@click.command(name="incidents", short_help="Rank leaked results by severity.")
+@log_options("Incidents to list.")
+@click.option(
+    "--leaked",
+    multiple=True,
+    metavar="ID",
+    help="A result that leaked; may be repeated [all that passed with an alert].",
+)
+@click.option("--frame", type=click.IntRange(1), metavar="DAYS", help="How long users retain results [for ever].")
+@output("Print all incidents as JSON.", report="--out")
+def incidents(
+    log: Path, leaked: tuple[str, ...], frame: int | None, since: str | None, until: str | None, most: int
+) -> CommandResult:
+    """Rank leaked results by what they could do together with everything their readers already held.
+
+    \b
+    Examples:
+      discreet misuse incidents log.jsonl
+      discreet misuse incidents log.jsonl --leaked r000123 --leaked r000456 --out incidents.html
+      discreet misuse incidents log.jsonl --frame 90 --json
+
+    Shows rows by position and columns by name, never a value.
+    """
+    from discreet.misuse.incidents import triage
+
+    retained = None if frame is None else datetime.timedelta(days=frame)
+    ranked = triage(scored_results(log, since, until), leaked=leaked or None, frame=retained)
+    return CommandResult(
+        lambda: {"incidents": [incident.to_dict() for incident in ranked]},
+        _incident_words(ranked, log.name, most),
+        page=lambda **stamp: _incidents_page(ranked[:most], whole=len(ranked), frame=frame, source=log.name, **stamp),
+    )
+
+
+def _incident_words(ranked: list[Incident], name: str, most: int) -> Iterator[str]:
+    from discreet.report import incident_findings
+
+    yield heading(f"Incidents in {name}")
+    yield from finding_lines(incident_findings(ranked))
+    if not ranked:
+        return
+    yield ""
+    rows = [
+        (
+            incident.result.id,
+            incident.result.user,
+            f"{incident.result.time:%Y-%m-%d %H:%M}",
+            f"{incident.score:.2f}",
+            f"{incident.result.score:.2f}",
+            f"{incident.result.rows:,}",
+            f"{incident.held:,}",
+            ", ".join(str(row.row) for row in incident.rows[:3]),
+            ", ".join(column.column for column in incident.columns[:3]),
+        )
+        for incident in ranked[:most]
+    ]
+    headers = ["id", "user", "time", "score", "alone", "rows", "held", "heaviest rows", "heaviest columns"]
+    yield table(headers, rows, numeric=(3, 4, 5, 6))
+
+
+def _incidents_page(ranked: list[Incident], **settings: Any) -> str:
+    from discreet.report import incidents_page
+
+    return incidents_page(ranked, **settings)

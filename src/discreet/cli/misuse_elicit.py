@@ -1,0 +1,420 @@
+"""`discreet misuse elicit`, `combine` and `generate`: how sensitive values are, asked of experts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli.options import draft_option, folder_option, policy_option, seed_option
+from discreet.cli.output import CommandResult, output, say, table, working, write_text
+from discreet.errors import DataError, SourceNotFound, UsageError
+from discreet.misuse import Sensitivity
+from discreet.misuse.elicitation import Compare, Interview, Panel, Question, Rate, sections, toml
+from discreet.misuse.elicitation import combine as combine_interviews
+from discreet.misuse.elicitation.comparisons import TOLERABLE
+from discreet.misuse.elicitation.items import items_of
+from discreet.policy import Policy
+from discreet.sources import read
+
+Save = Callable[[Interview], None]
+WELCOME = """\
+Two kinds of questions. First: which of two things would harm a person more if it became known, and how much more?
+Then: how bad would it be if a whole record became known? Records are made up and describe no real person.
+At any time: s skips, u undoes, q stops (every answer is saved), ? repeats this.
+"""
+RECHECKS = 2
+"""How often a contradiction is asked about again."""
+CLOSE = 0.6
+"""Kendall's tau from which experts mostly agree about the order."""
+DISPUTED = 0.5
+"""Spread of logarithms above which a value is named: experts differ by a factor of two."""
+EXPERTS = ("ann", "ben", "eva")
+SCORES = {
+    "Infection": 0.95,
+    "Mind": 0.8,
+    "Reproduction": 0.7,
+    "Tumours": 0.6,
+    "Nerves": 0.45,
+    "Metabolism": 0.2,
+    "Circulation": 0.15,
+    "Digestion": 0.12,
+    "Motion": 0.08,
+    "Breathing": 0.06,
+    "up to 30,000": 0.35,
+    "over 30,000": 0.25,
+}
+"""What the simulated experts think of chapters of diagnoses and of incomes, apart from their errors."""
+
+
+@click.command(name="elicit", short_help="Ask an expert how sensitive values are.")
+@click.argument("source", metavar="DATA")
+@policy_option("Policy that names the sensitive columns.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    required=True,
+    help="File of answers (JSON), saved after every answer.",
+)
+@click.option("--expert", default="expert", show_default=True, metavar="NAME", help="Who answers.")
+@click.option("--column", "columns", multiple=True, metavar="NAME", help="Ask about this column only; may be repeated.")
+@click.option(
+    "--level", "levels", multiple=True, metavar="COLUMN=N", help="Ask about groups at level N of the hierarchy."
+)
+@click.option(
+    "--by-value",
+    multiple=True,
+    metavar="NAME",
+    help="Treat numbers of this column as codes, not as ranges; may be repeated.",
+)
+@click.option("--most", type=click.IntRange(2), default=8, show_default=True, help="Most values per column.")
+@click.option("--comparisons", type=click.IntRange(0), metavar="N", help="Comparisons [twice as many as connect all].")
+@click.option("--ratings", type=click.IntRange(0), default=25, show_default=True, metavar="N", help="Records to rate.")
+@click.option(
+    "--beside",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Another expert's answers: ask again where opinions differ most; may be repeated.",
+)
+@click.option(
+    "--again", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Questions to ask again."
+)
+@output("Print the scores as JSON.")
+def elicit(
+    source: str, policy_file: str, out: Path, expert: str, beside: tuple[Path, ...], again: int, **options: Any
+) -> CommandResult:
+    """Ask an expert how sensitive the values of DATA's sensitive columns are.
+
+    \b
+    Examples:
+      discreet misuse elicit people.csv --policy policy.toml --expert ann --out ann.json
+      discreet misuse elicit people.csv --policy policy.toml --level diagnosis=2 --out ann.json
+      discreet misuse elicit people.csv --policy policy.toml --out ann.json --beside ben.json
+
+    Questions show values as categories, never one that fewer than 5 people have, and made-up records that describe no
+    real person. The same command continues an interview that was stopped.
+    """
+    interview = load(out) if out.exists() else _begin(source, policy_file, expert, **options)
+    if out.exists() and interview.expert != expert and expert != "expert":
+        raise UsageError(f"{out} holds the answers of another expert.", remedy="Give every expert a separate file.")
+    if beside:
+        panel = combine_interviews([interview, *(load(path) for path in beside)])
+        interview = interview.ask_again(panel.disputed, most=again)
+    if interview.next_question() is not None:
+        interview = _ask_in_terminal(interview, out)
+    answered = f"{len(interview.answers)} answers in {out}, about {interview.left} questions left."
+    return CommandResult(
+        lambda: _interview_figures(interview),
+        [_score_table(interview)],
+        notes=[answered, *consistency_words(interview.expert, interview.consistency.ratio)],
+        next_step=f"discreet misuse combine {out} --out sensitivity.toml",
+    )
+
+
+def _begin(
+    source: str,
+    policy_file: str,
+    expert: str,
+    *,
+    columns: Sequence[str],
+    levels: Sequence[str],
+    by_value: Sequence[str],
+    most: int,
+    comparisons: int | None,
+    ratings: int,
+) -> Interview:
+    policy = Policy.load(policy_file)
+    data = read(source, policy=policy)
+    chosen = list(columns) or list(policy.sensitive)
+    data.require(chosen)
+    with working(f"Counting values in {data.name}"):
+        items = items_of(data, chosen, by_value=by_value, rules=policy.rules, levels=_levels(levels), most=most)
+    # Experts get questions in different orders, the same expert always in the same one.
+    seed = int.from_bytes(hashlib.sha256(expert.encode()).digest()[:4], "big")
+    return Interview.begin(expert, items, comparisons=comparisons, ratings=ratings, seed=seed)
+
+
+def _levels(given: Sequence[str]) -> dict[str, int]:
+    levels = {}
+    for text in given:
+        column, _, level = text.rpartition("=")
+        if not column or not level.isdigit():
+            raise UsageError("--level needs a column and a number.", remedy="For example: --level diagnosis=2")
+        levels[column] = int(level)
+    return levels
+
+
+def load(path: Path) -> Interview:
+    """An interview from its file."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SourceNotFound(f"There is no file {path}.", remedy="Give a file of answers.") from None
+    except (OSError, ValueError):
+        raise DataError(
+            f"{path.name} cannot be read as answers.", remedy="Give a file that discreet misuse elicit has written."
+        ) from None
+    return Interview.from_dict(content)
+
+
+def save(interview: Interview, path: Path) -> None:
+    """Write all answers; the file is complete or as it was before."""
+    beside = path.with_name(f".{path.name}.new")
+    write_text(beside, json.dumps(interview.to_dict(), ensure_ascii=False, indent=1))
+    beside.replace(path)
+
+
+def _interview_figures(interview: Interview) -> dict[str, Any]:
+    scored = zip(interview.items, interview.scores(), interview.known, strict=True)
+    return {
+        "expert": interview.expert,
+        "answers": len(interview.answers),
+        "left": interview.left,
+        "consistency_ratio": interview.consistency.ratio,
+        "items": [
+            {"column": item.column, "label": item.label, "score": round(float(score), 4) if known else None}
+            for item, score, known in scored
+        ],
+    }
+
+
+def _score_table(interview: Interview) -> str:
+    scored = zip(interview.items, interview.scores(), interview.known, strict=True)
+    rows = [
+        (item.column, item.label, f"{score:.3f}" if known else "?")
+        for item, score, known in sorted(scored, key=lambda row: (row[0].column, -row[1]))
+    ]
+    return table(["column", "value", "score"], rows, numeric=(2,))
+
+
+def consistency_words(expert: str, ratio: float | None) -> list[str]:
+    """The consistency ratio, and what a high one means."""
+    if ratio is None:
+        return []
+    meaning = "good" if ratio <= 0.10 else "above 0.10: answers contradict each other; ask again where they do"
+    return [f"Consistency ratio of {expert}: {ratio:.2f} ({meaning})."]
+
+
+class StopInterview(Exception):
+    """The expert wants to stop."""
+
+
+class UndoAnswer(Exception):
+    """The expert wants to undo the last answer."""
+
+
+def _ask_in_terminal(interview: Interview, out: Path) -> Interview:
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "Questions need a terminal.", remedy="Run this in one, or use discreet.misuse.elicitation from Python."
+        )
+    save(interview, out)
+    try:
+        return conduct(interview, lambda so_far: save(so_far, out))
+    except (click.Abort, KeyboardInterrupt):
+        say(f"\nEvery answer is saved in {out}. The same command continues from there.")
+        raise
+
+
+def conduct(interview: Interview, save: Save) -> Interview:
+    """Ask until enough is asked, or the expert stops; every answer is saved before the next question."""
+    say(WELCOME)
+    rechecked = 0
+    while True:
+        question = interview.next_question()
+        compared = not isinstance(question, Compare) and not interview.again and not interview.rated
+        if compared and rechecked < RECHECKS:
+            interview, rechecked = _recheck(interview), rechecked + 1
+            question = interview.next_question()
+        if question is None:
+            return interview
+        try:
+            interview = interview.answer(question, ask(interview, question))
+        except UndoAnswer:
+            interview = interview.undo()
+        except StopInterview:
+            return interview
+        save(interview)
+
+
+def _recheck(interview: Interview) -> Interview:
+    consistency = interview.consistency
+    if consistency.tolerable or consistency.ratio is None:
+        return interview
+    say(
+        f"Some comparisons contradict each other (consistency ratio {consistency.ratio:.2f}, good is up to {TOLERABLE:.2f}). "
+        "The one that fits least is asked again:\n"
+    )
+    return interview.recheck()
+
+
+def ask(interview: Interview, question: Question) -> float | None:
+    """Ask one question until the answer makes sense."""
+    say(_question_words(interview, question))
+    while True:
+        typed = (
+            click.prompt("Your answer", prompt_suffix=": ", default="", show_default=False, err=True).strip().lower()
+        )
+        if typed in ("q", "quit"):
+            raise StopInterview
+        if typed in ("u", "undo") and interview.answers:
+            raise UndoAnswer
+        if typed in ("s", "skip", "pass"):
+            return None
+        answer = read_comparison(typed) if isinstance(question, Compare) else read_rating(typed)
+        if answer is not None:
+            return answer
+        if typed in ("?", "help"):
+            say(WELCOME)
+        if isinstance(question, Rate):
+            say("A number from 0 to 10, also 7.5.")
+        else:
+            say("= if both are alike, else a or b with a number from 2 (slightly) to 9 (times) as harmful: a3, b9.")
+
+
+def _question_words(interview: Interview, question: Question) -> str:
+    number = f"Question {len(interview.answers) + 1}, about {interview.left - 1} more after it"
+    if isinstance(question, Rate):
+        record = "\n".join(f"    {interview.items[item]}" for item in question.items)
+        return (
+            f"\n{number}\nA person's name becomes known together with this (a made-up record):\n{record}\n"
+            "How bad is that, from 0 (harmless) to 10 (as bad as possible)?"
+        )
+    first, second = interview.items[question.first], interview.items[question.second]
+    return f"\n{number}\nWhich would harm a person more if it became known?\n    a  {first}\n    b  {second}"
+
+
+def read_comparison(typed: str) -> float | None:
+    """A ratio of a over b, or None.
+
+    >>> read_comparison("="), read_comparison("a5"), read_comparison("b 4"), read_comparison("a12")
+    (1.0, 5.0, 0.25, None)
+    """
+    if typed in ("=", "1"):
+        return 1.0
+    match = re.fullmatch(r"([ab]) *([1-9])", typed)
+    if match is None:
+        return None
+    return float(match[2]) if match[1] == "a" else 1 / float(match[2])
+
+
+def read_rating(typed: str) -> float | None:
+    """A rating from 0 to 1, or None.
+
+    >>> read_rating("10"), read_rating("7,5"), read_rating("11"), read_rating("bad")
+    (1.0, 0.75, None, None)
+    """
+    if not re.fullmatch(r"\d{1,2}([.,]\d{1,2})?", typed):
+        return None
+    number = float(typed.replace(",", "."))
+    return number / 10 if number <= 10 else None
+
+
+@click.command(name="combine", short_help="Combine experts' answers into one sensitivity function.")
+@click.argument("files", nargs=-1, required=True, metavar="ANSWERS...", type=click.Path(path_type=Path))
+@draft_option("Write the sections [sensitivity.COLUMN] (TOML); never overwrites.")
+@output("Print scores and agreement as JSON.")
+def combine(files: tuple[Path, ...], out: Path | None) -> CommandResult:
+    """Combine the ANSWERS of one or more experts into one sensitivity function, for a policy.
+
+    \b
+    Examples:
+      discreet misuse combine ann.json ben.json --out sensitivity.toml
+      discreet misuse combine ann.json --json
+    """
+    panel = combine_interviews([load(path) for path in files])
+    content = sections(panel.items, panel.scores)
+    version = Sensitivity.from_dict(content).version
+    agreement = "" if panel.agreement is None else f", agreement (Kendall's tau) {panel.agreement:.2f}"
+    text = toml(content, notes=[f"Sensitivity version {version}, from {len(panel.experts)} expert(s){agreement}."])
+    notes = _panel_notes(panel, version)
+    if out is not None:
+        write_text(out, text)
+        notes.append(f"Wrote {out}. Paste it into the policy.")
+    return CommandResult(
+        lambda: {"version": version, **panel.to_dict(), "sensitivity": content},
+        [text.rstrip("\n")] if out is None else [],
+        notes=notes,
+    )
+
+
+def _panel_notes(panel: Panel, version: str) -> list[str]:
+    """How far the experts agree, and which values they dispute."""
+    notes = [f"Version {version}: {len(panel.items)} values, {len(panel.experts)} expert(s)."]
+    for expert, ratio in zip(panel.experts, panel.ratios, strict=True):
+        notes += consistency_words(expert, ratio)
+    if panel.agreement is not None:
+        words = "they mostly agree about the order" if panel.agreement >= CLOSE else "they order values differently"
+        notes.append(f"Agreement (Kendall's tau, averaged over pairs): {panel.agreement:.2f}, {words}.")
+    spread: Any = panel.disagreement
+    disputed = [index for index in panel.disputed if spread[index] > DISPUTED][:5]
+    if not disputed:
+        return notes
+    notes.append("Most disputed:")
+    for index in disputed:
+        scores = zip(panel.experts, panel.single[:, index], strict=True)
+        given = ", ".join(f"{name} {score:.2f}" for name, score in scores if not math.isnan(score))
+        notes.append(f"  {panel.items[index]} ({given})")
+    notes.append("Next: discreet misuse elicit DATA --out ONE.json --beside OTHER.json asks about these again.")
+    return notes
+
+
+@click.command(name="generate", short_help="Generate a sample log and experts' answers.")
+@folder_option(required=True)
+@click.option("--days", type=click.IntRange(5, 400), default=40, show_default=True, help="Working days in the log.")
+@click.option("--misusers", type=click.IntRange(0, 20), default=4, show_default=True, help="Users who misuse it.")
+@seed_option("log")
+@output("Print the paths as JSON.")
+def generate(out: Path, days: int, misusers: int, seed: int) -> CommandResult:
+    """Generate a log of 80 fictitious users, and three simulated experts' answers.
+
+    \b
+    Examples:
+      discreet misuse generate --out demo
+    """
+    import numpy as np
+
+    from discreet.misuse.generated import generate_log
+    from discreet.misuse.log import write_line
+
+    with working("Generating a log"):
+        log = generate_log(np.random.default_rng(seed), days=days, misusers=misusers)
+    paths = {"log": out / "log.jsonl", **{name: out / f"{name}.json" for name in EXPERTS}}
+    write_text(paths["log"], "".join(write_line(scored) for scored in log.results))
+    for name, text in _simulated_answers(seed).items():
+        write_text(paths[name], text)
+    return CommandResult(
+        lambda: {name: str(path) for name, path in paths.items()},
+        map(str, paths.values()),
+        next_step=f"discreet misuse anomalies {paths['log']}",
+    )
+
+
+def _simulated_answers(seed: int) -> dict[str, str]:
+    """Three experts on the diagnoses and incomes of the demo; the third errs most."""
+    import numpy as np
+
+    from discreet.misuse.elicitation import Item, SimulatedExpert
+    from discreet.people import diagnosis_hierarchy
+
+    chapters: dict[str, list[str]] = {}
+    for row in diagnosis_hierarchy():
+        chapters.setdefault(row[2], []).append(row[0])
+    items = [Item("diagnosis", chapter, tuple(values)) for chapter, values in chapters.items()]
+    items += [Item("income", "up to 30,000", upper=30_000.0), Item("income", "over 30,000")]
+    scores = np.array([SCORES[item.label] for item in items])
+    answers = {}
+    for number, name in enumerate(EXPERTS):
+        expert = SimulatedExpert(scores, np.random.default_rng([seed, number]), comparing=0.3 + 0.2 * number)
+        interview = expert.interview(name, items, seed=number)
+        answers[name] = json.dumps(interview.to_dict(), ensure_ascii=False, indent=1)
+    return answers

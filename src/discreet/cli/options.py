@@ -1,0 +1,116 @@
+"""Options that several commands share, and what they stand for: policies, tables, the store, the actor."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+import discreet
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet import Policy, Table
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+SEED = "The same seed gives the same {}."
+ROLES = "Policy that gives the columns their roles."
+HIERARCHIES = "Policy with roles and hierarchies."
+
+
+def added(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
+    """A command with options, which its help lists in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def policy_option(words: str = ROLES, *, required: bool = True) -> Callable[[Command], Command]:
+    """The policy file."""
+    return click.option("--policy", "policy_file", metavar="FILE", required=required, help=words)
+
+
+def seed_option(what: str) -> Callable[[Command], Command]:
+    """The seed of something that is generated."""
+    return click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help=SEED.format(what))
+
+
+def folder_option(words: str = "Folder to write to.", **settings: Any) -> Callable[[Command], Command]:
+    """The folder for what is written."""
+    kind = click.Path(path_type=Path, file_okay=False)
+    return click.option("--out", type=kind, metavar="DIR", help=words, **settings)
+
+
+def draft_option(words: str = "Write to FILE instead of stdout; never overwrites.") -> Callable[[Command], Command]:
+    """The new file for a draft, which a person may have filled in since."""
+    kind = click.Path(path_type=Path, dir_okay=False)
+    return click.option("--out", type=kind, callback=_refuse_existing, metavar="FILE", help=words)
+
+
+def _refuse_existing(context: click.Context, option: click.Parameter, out: Path | None) -> Path | None:
+    if out is not None and out.exists():
+        raise UsageError(f"{out} exists already.", remedy="Give another name; a file in use is not overwritten.")
+    return out
+
+
+def store_option(command: Command) -> Command:
+    """The store."""
+    words = "The store: a path or a URL; else $DISCREET_STORE, else ~/.local/share/discreet/store.db."
+    return click.option("--store", "address", metavar="URL", help=words)(command)
+
+
+def as_option(command: Command) -> Command:
+    """The person acting, in linkage and for accounts."""
+    return click.option("--as", "actor", metavar="NAME", help="Who does this, for the ledger [your user name].")(
+        command
+    )
+
+
+def actor_option(command: Command) -> Command:
+    """The person acting, in releases and traces."""
+    return click.option("--actor", metavar="NAME", help="Who does this, for the ledger [your user name].")(command)
+
+
+def acting(name: str | None) -> str:
+    """The person acting: the name given, or that of the user of this machine."""
+    return name or getpass.getuser()
+
+
+class DataAndPopulation(NamedTuple):
+    """The data and the people they were drawn from, read by one policy."""
+
+    data: Table
+    population: Table
+
+    @classmethod
+    def read(cls, data: str, population: str, policy_file: str) -> DataAndPopulation:
+        """Both tables."""
+        policy = discreet.Policy.load(policy_file)
+        return cls(discreet.read(data, policy=policy), listed(population, policy))
+
+
+def listed(population: str, policy: Policy) -> Table:
+    """A table of people from outside the data, read by the data's policy."""
+    return discreet.read(population, policy=policy.for_population())
+
+
+def number_of_people(text: str) -> int | None:
+    """A number of people as typed; None if the text is something else.
+
+    >>> number_of_people("3,500,000"), number_of_people("voters.csv")
+    (3500000, None)
+    """
+    digits = text.replace(",", "").replace("_", "")
+    return int(digits) if digits.isdigit() else None
+
+
+def repeated_notes(table: Table) -> list[str]:
+    """What to say where rows are counted as people although identifiers repeat."""
+    return [
+        f"Note: {numbering.repeated:,} values of the identifier {name} occur on more than one row; figures about people "
+        "count rows."
+        for name, numbering in table.repeated_numbers.items()
+    ]

@@ -1,0 +1,217 @@
+"""Results of commands: words for the terminal, JSON for programs, an HTML report, an exit code.
+
+A command returns a `CommandResult`; `@output` adds the options `--json` and, where there is one, the report, and prints
+what was asked for. Results go to stdout, remarks to stderr.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import json
+import shlex
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from discreet import __version__
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.report import Finding
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+WIDTH = 96
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """Outcome of a command in every form it can be asked for; each form is made only on demand."""
+
+    data: Callable[[], Any]
+    """What --json prints."""
+    words: Iterable[str]
+    """Lines for the terminal. A generator, so that nothing is worked out with --json."""
+    page: Callable[..., str] | None = None
+    """The HTML report, called with `created`, `command` and `version`."""
+    notes: Sequence[str] = ()
+    """Remarks on stderr, whatever the form."""
+    next_step: str = ""
+    """The command to continue with; for people only."""
+    exit_code: int = 0
+
+    def show(self, *, as_json: bool, report: Path | None = None) -> int:
+        """Print the result, write its report, and give the exit code."""
+        if as_json:
+            print_json(self.data())
+        else:
+            for line in self.words:
+                click.echo(line)
+        remarks = list(self.notes)
+        if report is not None and self.page is not None:
+            now = datetime.datetime.now(datetime.UTC)
+            write_text(report, self.page(created=now, command=command_line(), version=__version__))
+            remarks.append(f"Report: {report}")
+        if self.next_step and not as_json:
+            remarks.append(f"Next: {self.next_step}")
+        if remarks and not as_json:
+            say()
+        for remark in remarks:
+            say(remark)
+        return self.exit_code
+
+
+def output(
+    json_help: str, *, report: str | None = None, default: Path | None = None
+) -> Callable[[Callable[..., CommandResult]], Callable[..., int]]:
+    """Add `--json` and the option `report` to a command, and print the result that it returns."""
+
+    def decorate(function: Callable[..., CommandResult]) -> Callable[..., int]:
+        @functools.wraps(function)
+        def run(*args: Any, as_json: bool, report_file: Path | None = None, **options: Any) -> int:
+            if report_file is not None:
+                refuse_other_than_html(report_file)  # before anything is measured
+            return function(*args, **options).show(as_json=as_json, report=report_file)
+
+        decorated = run
+        if report is not None:
+            decorated = click.option(
+                report,
+                "report_file",
+                type=click.Path(path_type=Path, dir_okay=False),
+                default=default,
+                show_default=default is not None,
+                metavar="FILE",
+                help="Write a report (HTML).",
+            )(decorated)
+        return click.option("--json", "as_json", is_flag=True, help=json_help)(decorated)
+
+    return decorate
+
+
+def plain(text: str) -> str:
+    """Text without control characters: a column name must not steer the terminal.
+
+    >>> plain("na\x1b[31mme")
+    'na�[31mme'
+    """
+    return "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in text)
+
+
+def print_json(value: Any) -> None:
+    """A result as JSON, on stdout."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def say(text: str = "") -> None:
+    """A remark, on stderr."""
+    click.echo(plain(text), err=True)
+
+
+def heading(text: str) -> str:
+    """A title, bold on a terminal."""
+    return click.style(plain(text), bold=True)
+
+
+def _wrapped(text: str, first: str = "", rest: str = "") -> str:
+    # Names such as south-institute stay in one piece.
+    wrapper = textwrap.TextWrapper(
+        WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False, break_long_words=False
+    )
+    return wrapper.fill(plain(text))
+
+
+def paragraph(text: str) -> str:
+    """Text in lines of readable length."""
+    return _wrapped(text)
+
+
+def bullet(text: str, *, sign: str = "•") -> str:
+    """One item of a list, wrapped."""
+    return _wrapped(text, f"{sign} ", "  ")
+
+
+def finding_lines(findings: Sequence[Finding], *, signs: Sequence[str] = ()) -> Iterator[str]:
+    """Findings in words, each with its next step; `signs` replace the bullets."""
+    for finding, sign in zip(findings, signs or ["•"] * len(findings), strict=True):
+        yield ""
+        yield bullet(finding.headline, sign=sign)
+        if finding.next_step:
+            yield click.style(_wrapped(finding.next_step, "  → ", "    "), dim=True)
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: Sequence[int] = ()) -> str:
+    """A plain table; the columns in `numeric` are aligned to the right."""
+    cells = [[plain(cell) for cell in row] for row in (headers, *rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if column in numeric else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]
+    return "\n".join([click.style(lines[0], bold=True), *lines[1:]])
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """Say what is going on while it takes its time; only on a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield
+
+
+def command_line() -> str:
+    """The command as it was typed, to be repeated."""
+    return shlex.join(["discreet", *sys.argv[1:]])
+
+
+def on_store(*words: str, store: str | None) -> str:
+    """A command to continue with, on the same store."""
+    return shlex.join(["discreet", *words, *([] if store is None else ["--store", store])])
+
+
+def refuse_other_than_html(report: Path) -> None:
+    """Refuse a report whose name does not end in .html."""
+    if report.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(
+            f"The report is an HTML file, but {report.name} is not named so.", remedy="Use a name such as report.html."
+        )
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, or say why it cannot be written."""
+    with writable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def writable(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while a file is written into an error in words."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be written ({type(error).__name__}).", remedy="Give a path you may write to."
+        ) from None
+
+
+def hand_over(text: str, out: Path | None, *, next_step: str) -> None:
+    """Print a drafted file, or write it where `--out` says."""
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    write_text(out, text)
+    say(f"Wrote {out}. {next_step}")

@@ -1,0 +1,422 @@
+"""`discreet release`: one copy per recipient, so that a leak can be traced."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+import discreet
+from discreet.cli.main import Verbs
+from discreet.cli.options import HIERARCHIES, DataAndPopulation, actor_option, added, policy_option, store_option
+from discreet.cli.output import CommandResult, bullet, heading, output, paragraph, plain, table, working
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.releases.delivery.copies import Delivered
+    from discreet.releases.delivery.release import Release
+    from discreet.releases.delivery.repository import Kept
+    from discreet.releases.delivery.service import Opened
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+FORCE = "Proceed with fewer than 30 marks, or with detectable decoys."
+SUPPRESSION = "Largest share of people suppressed."
+LOSS = "Information-loss metric to minimise."
+ALIKE = "Smallest class: at least K people look alike."
+
+
+@click.group(
+    name="release",
+    cls=Verbs,
+    verbs={
+        "add-recipient": ("release", "add_recipient", "Give a later recipient a copy of a release."),
+        "attack": ("release_study", "attack", "Simulate recipients who try to find the decoys."),
+        "feasibility": ("release_study", "feasibility", "Check whether decoys can be put into a table."),
+        "fingerprints": ("release_study", "fingerprints", "Give each recipient different levels, where that is safe."),
+        "list": ("release", "list_releases", "List the releases in a store."),
+        "make": ("release", "make", "Give every recipient a traceable copy."),
+        "plan": ("release", "plan", "Preview a release; nothing is written."),
+        "retire": ("release", "retire", "Give a recipient no further copies of a release."),
+        "show": ("release", "show", "Show a release and the state of its copies."),
+    },
+    short_help="Give every recipient a traceable copy.",
+)
+def command() -> None:
+    """Give every recipient a traceable copy.
+
+    A trace identifies the copy that was leaked unchanged or in part. A leaker who alters the classes of doubtful size is
+    not identified; see docs/explain/limitations.md.
+
+    \b
+    Examples:
+      discreet release plan hospital.csv --population register.parquet --policy policy.toml
+      discreet release make hospital.csv --population register.parquet --policy policy.toml --name spring \\
+          --recipient north --recipient south --out copies --population-source "register 2026" \\
+          --population-licence "CC BY 4.0" --counts-only --sign-off DPO-2026-17
+      discreet release add-recipient spring hospital.csv --policy policy.toml --recipient east --out copies
+      discreet release show spring
+      discreet release feasibility people.csv --policy policy.toml --population register.parquet
+      discreet release feasibility people.csv --policy policy.toml --population register.parquet --grid --report grid.html
+      discreet release attack people.csv --policy policy.toml --population register.parquet
+      discreet release fingerprints people.csv --policy policy.toml --recipients 3 --k 5
+    """
+
+
+def release_options(command: Command) -> Command:
+    """The options that decide what a release looks like."""
+    options = (
+        click.option(
+            "--population", metavar="POP", required=True, help="Table of the people the data were drawn from."
+        ),
+        policy_option(HIERARCHIES),
+        click.option("--k", type=click.IntRange(2), default=5, show_default=True, help=ALIKE),
+        click.option(
+            "--suppression",
+            type=click.FloatRange(0, 1),
+            default=0.1,
+            show_default=True,
+            metavar="S",
+            help=SUPPRESSION,
+        ),
+        click.option("--loss", default="dm_star", show_default=True, metavar="NAME", help=LOSS),
+        click.option(
+            "--law",
+            default="0.2/0.5",
+            show_default=True,
+            metavar="LAW",
+            help="How often a mark is in a copy: 0.2/0.5, 0.5, or nuida:C for C colluding recipients.",
+        ),
+        click.option("--force", is_flag=True, help=FORCE),
+    )
+    return added(options, command)
+
+
+def delivery_options(command: Command) -> Command:
+    """Where and how copies are written, and by whom."""
+    options = (
+        click.option("--out", metavar="DIR", required=True, help="Folder that gets a folder per recipient."),
+        click.option(
+            "--format",
+            "file_format",
+            type=click.Choice(["parquet", "csv", "csv.gz"]),
+            default="parquet",
+            show_default=True,
+            help="Format of the copies.",
+        ),
+        actor_option,
+        store_option,
+    )
+    return added(options, command)
+
+
+def recipients_option(command: Command) -> Command:
+    """Recipients by name."""
+    return click.option(
+        "--recipient", "recipients", metavar="NAME", multiple=True, required=True, help="A recipient; once for each."
+    )(command)
+
+
+@click.command(name="plan", short_help="Preview a release; nothing is written.")
+@click.argument("data", metavar="DATA")
+@release_options
+@click.option(
+    "--recipients", default="20", show_default=True, metavar="N|NAMES", help="Number of recipients, or names: a,b,c."
+)
+@output("Print the plan as JSON.")
+def plan(data: str, population: str, policy_file: str, recipients: str, **settings: Any) -> CommandResult:
+    """Preview a release of DATA: levels, marks, rows lost, and how reliably a leak could be traced.
+
+    Nothing is written and nothing is decided: the marks of a release are drawn with a secret that a plan does not have.
+
+    \b
+    Example:
+      discreet release plan hospital.csv --population register.parquet --policy policy.toml --recipients 20
+    """
+    from discreet.releases.plan import plan as plan_release
+
+    number = _number(recipients)
+    tables = DataAndPopulation.read(data, population, policy_file)
+    with working(f"Planning a release of {tables.data.name}"):
+        planned = plan_release(*tables, number, **settings)
+    title = heading(f"A release of {tables.data.name} to {number} recipients")
+    return CommandResult(
+        planned.to_dict,
+        [title, *map(bullet, planned.words())],
+        next_step="discreet release make, with --name, --recipient for each, --out, and the confirmations it asks for",
+    )
+
+
+def _number(recipients: str) -> int:
+    """How many recipients, given as a number or by their names."""
+    if recipients.isdecimal() and int(recipients) > 0:
+        return int(recipients)
+    from discreet.releases.preconditions import check_names
+
+    if recipients.isdecimal() or recipients.startswith("-"):
+        raise UsageError("A release has at least one recipient.", remedy="Say how many: --recipients 20")
+    return len(check_names([name.strip() for name in recipients.split(",")], "recipient"))
+
+
+@click.command(name="make", short_help="Give every recipient a traceable copy of DATA.")
+@click.argument("data", metavar="DATA")
+@release_options
+@click.option("--name", metavar="NAME", required=True, help="Name of the release.")
+@recipients_option
+@click.option("--population-source", metavar="TEXT", default="", help="Where the population comes from.")
+@click.option("--population-licence", metavar="TEXT", default="", help="What allows its use for this purpose.")
+@click.option("--counts-only", is_flag=True, help="Confirm: only counts of the population are stored.")
+@click.option("--sign-off", metavar="ID", default="", help="Reference of your internal approval.")
+@click.option(
+    "--agreement",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Your own data-use agreement; it must say that the copy contains control records.",
+)
+@delivery_options
+@click.option("--row-ids", metavar="NAME", default="row", show_default=True, help="Column of new row numbers.")
+@click.option("--no-row-ids", is_flag=True, help="Write no row numbers.")
+@output("Print what was done as JSON.")
+def make(
+    data: str,
+    population: str,
+    policy_file: str,
+    recipients: tuple[str, ...],
+    out: str,
+    file_format: Any,
+    agreement: Path | None,
+    row_ids: str,
+    no_row_ids: bool,
+    actor: str | None,
+    address: str | None,
+    **options: Any,
+) -> CommandResult:
+    """Give every recipient a traceable copy of DATA: a folder with the data, a README and the agreement.
+
+    A secret decides who has which control records; the decision is sealed and committed to in the ledger before any file
+    appears. Repeat the command after a failure: it continues where it stopped. With the --name of an existing release,
+    other data become its next version.
+
+    \b
+    Example:
+      discreet release make hospital.csv --population register.parquet --policy policy.toml \\
+          --name spring --recipient north --recipient south --recipient west --out copies \\
+          --population-source "register 2026" --population-licence "CC BY 4.0" --counts-only --sign-off DPO-2026-17
+    """
+    from discreet.releases.delivery.release import release
+    from discreet.releases.preconditions import AGREEMENT, Gates
+
+    names = ("population_source", "population_licence", "counts_only", "sign_off")
+    confirmed = {name: options.pop(name) for name in names}
+    gates = Gates(**confirmed, agreement=AGREEMENT if agreement is None else _agreement(agreement)).check()
+    tables = DataAndPopulation.read(data, population, policy_file)
+    with working(f"Sealing release {options['name']}"):
+        made = release(
+            *tables,
+            recipients,
+            gates=gates,
+            row_ids=None if no_row_ids else row_ids,
+            store=address,
+            actor=actor,
+            **options,
+        )
+    with working(f"Writing {len(recipients)} copies"):
+        copies = made.write(out, format=file_format, recipients=recipients)
+    return _delivered(made.refreshed(), copies)
+
+
+def _agreement(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{file} cannot be read ({type(error).__name__}).", remedy="Give a text file in UTF-8, or leave it out."
+        ) from None
+
+
+@click.command(name="add-recipient", short_help="Give a later recipient a copy of a release.")
+@click.argument("release_name", metavar="RELEASE")
+@click.argument("data", metavar="DATA")
+@policy_option("The policy of the release.")
+@recipients_option
+@delivery_options
+@output("Print what was done as JSON.")
+def add_recipient(
+    release_name: str,
+    data: str,
+    policy_file: str,
+    recipients: tuple[str, ...],
+    out: str,
+    file_format: Any,
+    actor: str | None,
+    address: str | None,
+) -> CommandResult:
+    """Give a later recipient a copy of RELEASE, written from the same DATA as the others.
+
+    Nobody else's copy changes. The population is not needed again: the sealed manifest has all that is needed of it.
+
+    \b
+    Example:
+      discreet release add-recipient spring hospital.csv --policy policy.toml --recipient east --out copies
+    """
+    from discreet.releases.delivery.release import Release
+
+    source = discreet.read(data, policy=discreet.Policy.load(policy_file))
+    made = Release.open(release_name, store=address, table=source, actor=actor)
+    new = [name for name in recipients if name not in made.recipients]
+    with working(f"Writing {len(recipients)} copies"):
+        made.refuse_other_data()
+        made = made.add_recipient(*new) if new else made
+        copies = made.write(out, format=file_format, recipients=recipients)
+    return _delivered(made.refreshed(), copies)
+
+
+def _delivered(made: Release, copies: Sequence[Delivered]) -> CommandResult:
+    """What was written, for whom."""
+    return CommandResult(
+        lambda: {**made.to_dict(), "delivered": [copy.to_dict() for copy in copies]},
+        _delivery_words(made, copies),
+        notes=[
+            "Who has which control records is known only to the store and its keys: back up both.",
+            "Store a head of the ledger elsewhere: discreet ledger head --out head.json",
+        ],
+        next_step=f"discreet release show {made.name}",
+    )
+
+
+def _delivery_words(made: Release, copies: Sequence[Delivered]) -> Iterator[str]:
+    from discreet.releases.plan import columns_by_role
+
+    marks = made.preflight.get("marks", 0)
+    yield heading(f"Release {made.name}, version {made.version}: {len(copies)} copies, {marks} marks")
+    rows = [
+        (copy.recipient, f"{copy.rows:,}", copy.file[:16], copy.folder if copy.new else f"{copy.folder} (existed)")
+        for copy in copies
+    ]
+    yield table(["recipient", "rows", "SHA-256", "folder"], rows, numeric=(1,))
+    if made.manifest.published:
+        yield paragraph(f"Every copy has {columns_by_role(made.manifest.published)}.")
+    yield f"The manifest is sealed; the ledger holds its SHA-256: {made.opened.kept.digest}"
+
+
+@click.command(name="retire", short_help="Give a recipient no further copies of a release.")
+@click.argument("release_name", metavar="RELEASE")
+@recipients_option
+@actor_option
+@store_option
+@output("Print the state of the release as JSON.")
+def retire(release_name: str, recipients: tuple[str, ...], actor: str | None, address: str | None) -> CommandResult:
+    """Give a recipient no further copies of RELEASE, in this and all later versions.
+
+    A copy already delivered remains traceable: a trace considers everyone who ever had one.
+
+    \b
+    Example:
+      discreet release retire spring --recipient north
+    """
+    from discreet.releases.delivery.release import Release
+
+    made = Release.open(release_name, store=address, actor=actor)
+    for name in recipients:
+        made = made.retire(name)
+    return CommandResult(made.opened.kept.to_dict, _state_words(made.opened.kept))
+
+
+def _state_words(kept: Kept) -> Iterator[str]:
+    """The state of the copies of one version."""
+    yield heading(f"Release {kept.name}, version {kept.version}")
+    rows = [
+        (
+            copy.recipient,
+            copy.state,
+            "" if copy.rows is None else f"{copy.rows:,}",
+            (copy.file or "")[:16],
+            copy.changed[:16].replace("T", " "),
+        )
+        for copy in kept.copies
+    ]
+    yield table(["recipient", "state", "rows", "SHA-256", "since"], rows, numeric=(2,))
+
+
+@click.command(name="show", short_help="Show a release and the state of its copies.")
+@click.argument("release_name", metavar="RELEASE")
+@click.option("--version", "version", type=click.IntRange(1), help="An earlier version [the newest].")
+@store_option
+@output("Print as JSON.")
+def show(release_name: str, version: int | None, address: str | None) -> CommandResult:
+    """Show RELEASE and the state of its copies, after its manifest was checked against the ledger and opened.
+
+    Ends with exit code 6 if the manifest is not the one committed to, or if the keys are others. Which rows are control
+    records is not shown: only a trace needs to know.
+
+    \b
+    Example:
+      discreet release show spring --store store.db
+    """
+    from discreet.releases.delivery.service import open_release
+
+    opened = open_release(release_name, address, version=version)
+    return CommandResult(lambda: _manifest_figures(opened), _manifest_words(opened))
+
+
+def _manifest_figures(opened: Opened) -> dict[str, Any]:
+    from discreet.releases.plan import published_columns
+
+    manifest = opened.manifest
+    return {
+        **opened.kept.to_dict(),
+        "levels": manifest.levels,
+        "k": manifest.settings.k,
+        "law": manifest.settings.law,
+        "gates": {name: value for name, value in manifest.gates.to_dict().items() if name != "agreement"},
+        "published": published_columns(manifest.published, manifest.released),
+        "preflight": dict(manifest.preflight),
+    }
+
+
+def _manifest_words(opened: Opened) -> Iterator[str]:
+    from discreet.releases.plan import columns_by_role
+
+    manifest, gates = opened.manifest, opened.manifest.gates
+    yield from _state_words(opened.kept)
+    yield ""
+    levels = ", ".join(f"{name} {level}" for name, level in manifest.levels.items())
+    classes, marks = f"{len(manifest.released):,} classes", f"{len(manifest.codebook.marks)} marks"
+    yield plain(f"Levels: {levels}. k = {manifest.settings.k}, law {manifest.settings.law}.")
+    yield f"{manifest.released.records:,} people in {classes}; {marks}."
+    if manifest.published:
+        yield plain(f"Every copy has {columns_by_role(manifest.published)}.")
+    population = f"{gates.population_source} ({gates.population_licence})"
+    yield plain(f"Approved under {gates.sign_off}; population: {population}.")
+    yield f"The manifest is the one that the ledger committed to: {opened.kept.digest}"
+
+
+@click.command(name="list", short_help="List the releases in a store.")
+@store_option
+@output("Print as JSON.")
+def list_releases(address: str | None) -> CommandResult:
+    """List the releases in a store, each in its newest version. Needs no keys.
+
+    \b
+    Example:
+      discreet release list --store store.db
+    """
+    from discreet.store import Store  # first: says in words if the extra is missing
+
+    with Store.open(address, create=False) as store, store.reading() as connection:
+        from discreet.releases.delivery import repository
+
+        releases = repository.every_one(connection)
+    rows = []
+    for kept in releases:
+        states = Counter(copy.state for copy in kept.copies)
+        copies = ", ".join(f"{states[state]} {state}" for state in repository.STATES if states[state])
+        rows.append((kept.name, str(kept.version), str(len(kept.copies)), copies, kept.made[:10]))
+    return CommandResult(
+        lambda: [kept.to_dict() for kept in releases],
+        [table(["release", "version", "recipients", "copies", "since"], rows, numeric=(1, 2))],
+        notes=[] if rows else ["There is no release in this store yet."],
+        next_step="" if rows else "discreet release plan DATA --population POP --policy FILE",
+    )

@@ -1,0 +1,175 @@
+"""`discreet trace`: which recipient's copy re-identified people, or a leaked file, came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from discreet.cli.main import Verbs
+from discreet.cli.options import actor_option, added, store_option
+from discreet.cli.output import CommandResult, bullet, heading, output, table
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.releases import Trace
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@click.group(
+    name="trace",
+    cls=Verbs,
+    verbs={
+        "claims": ("trace", "claims", "Trace claims that people were re-identified."),
+        "leak": ("trace", "leak", "Trace a leaked file."),
+    },
+    short_help="Identify which recipient's copy a leak came from.",
+)
+def command() -> None:
+    """Identify which recipient's copy of a release re-identified people, or the rows of a leaked file, came from.
+
+    \b
+    Examples:
+      discreet trace claims claims.csv --release spring
+      discreet trace leak found.csv --release spring --report trace.html
+    """
+
+
+def trace_options(command: Command) -> Command:
+    """The release, the error rates, and the store."""
+    options = (
+        click.option("--release", "release_name", metavar="NAME", required=True, help="Name of the release."),
+        click.option("--version", type=click.IntRange(1), help="An earlier version of it [the newest]."),
+        click.option(
+            "--alpha",
+            type=float,
+            default=1e-3,
+            show_default=True,
+            metavar="P",
+            help="Largest probability that anybody is accused although all are innocent.",
+        ),
+        click.option(
+            "--prior",
+            type=float,
+            default=0.5,
+            show_default=True,
+            metavar="P",
+            help="Prior probability that a recipient is the source.",
+        ),
+        click.option(
+            "--family", type=click.IntRange(1), metavar="N", help="All recipients to be expected, if more come."
+        ),
+        actor_option,
+        store_option,
+    )
+    return added(options, command)
+
+
+@click.command(name="claims", short_help="Trace claims that people were re-identified.")
+@click.argument("claims", metavar="CLAIMS")
+@click.option("--exclude", metavar="FILE", help="Claims that do not count: your own audits.")
+@click.option("--earlier", metavar="FILE", multiple=True, help="Claims of an earlier incident; once for each.")
+@trace_options
+@output("Print the trace as JSON.", report="--report")
+def claims(
+    claims: str,
+    exclude: str | None,
+    earlier: tuple[str, ...],
+    release_name: str,
+    address: str | None,
+    **options: Any,
+) -> CommandResult:
+    """Compare claims that people were re-identified with the copies of every recipient of a release.
+
+    CLAIMS is a table with the quasi-identifiers of the people, one row each, raw or as published. The trace is recorded
+    in the ledger before it is shown.
+
+    \b
+    Examples:
+      discreet trace claims claims.csv --release spring
+      discreet trace claims june.csv --release spring --earlier may.csv --exclude audit.csv --report trace.html
+
+    Ends with exit code 1 when a recipient is accused.
+    """
+    from discreet.releases import trace
+
+    return _traced(trace(release_name, claims=claims, exclude=exclude or (), earlier=earlier, store=address, **options))
+
+
+@click.command(name="leak", short_help="Trace a leaked file.")
+@click.argument("leak", metavar="FILE")
+@click.option("--column", "columns", metavar="THEIRS=OURS", multiple=True, help="A column that has another name there.")
+@click.option("--original", metavar="DATA", help="The original table, to recognise decoys by their other columns.")
+@trace_options
+@output("Print the trace as JSON.", report="--report")
+def leak(
+    leak: str,
+    columns: tuple[str, ...],
+    original: str | None,
+    release_name: str,
+    address: str | None,
+    **options: Any,
+) -> CommandResult:
+    """Compare a leaked FILE with the copies of every recipient of a release.
+
+    It may have any of the rows and columns of a copy, and coarser values than were published. The trace is recorded in
+    the ledger before it is shown.
+
+    \b
+    Examples:
+      discreet trace leak found.csv --release spring
+      discreet trace leak found.csv --release spring --column plz=zip --report trace.html
+
+    Ends with exit code 1 when a recipient is accused.
+    """
+    from discreet.releases import trace
+
+    renamed = {}
+    for text in columns:
+        theirs, _, ours = text.partition("=")
+        if not (theirs and ours):
+            raise UsageError(
+                "A column that has another name is written THEIRS=OURS.", remedy="For example: --column plz=zip"
+            )
+        renamed[theirs] = ours
+    return _traced(trace(release_name, leak=leak, columns=renamed, original=original, store=address, **options))
+
+
+def _traced(trace: Trace) -> CommandResult:
+    return CommandResult(
+        trace.to_dict,
+        _trace_words(trace),
+        page=lambda **stamp: _trace_page(trace, **stamp),
+        exit_code=int(bool(trace.accused)),
+    )
+
+
+def _trace_words(trace: Trace) -> Iterator[str]:
+    from discreet.releases.tracing.result import power, share
+
+    yield heading(f"{trace.source} against release {trace.release}")
+    for sentence in trace.words().splitlines():
+        yield ""
+        yield bullet(sentence)
+    yield ""
+    rows = [
+        (
+            standing.recipient,
+            f"{standing.hits:,}",
+            f"{standing.misses:,}",
+            power(standing.log10_e),
+            "" if standing.p_value is None else f"{standing.p_value:.2g}",
+            share(standing.posterior),
+            "accused" if standing.accused else "",
+        )
+        for standing in trace.standings
+    ]
+    yield table(["recipient", "for", "against", "e-value", "p-value", "posterior", ""], rows, numeric=(1, 2, 3, 4, 5))
+
+
+def _trace_page(trace: Trace, **stamp: Any) -> str:
+    from discreet.report import traced_page
+
+    return traced_page(trace, **stamp)

