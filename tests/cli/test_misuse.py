@@ -1,240 +1,132 @@
-"""`discreet misuse` as its users meet it: questions in a real terminal, logs, reports."""
+"""`discreet misuse score` as its users meet it."""
 
 from __future__ import annotations
 
 import json
-import os
-import pty
-import select
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
+import polars
 import pytest
 
-from discreet.misuse import Sensitivity
-from discreet.misuse.elicitation import Compare, Interview
-from discreet.policy import Policy
-from tests.cli.test_commands import CANARY, CROWD, POLICY, run
-from tests.swift import REAL
+from tests.cli.test_commands import run
+from tests.misuse.paper import PUBLISHED, SOURCE
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+POLICY = """\
+[columns.job]
+role = "quasi"
+[columns.city]
+role = "quasi"
+[columns.sex]
+role = "quasi"
+[columns.account]
+role = "sensitive"
+[columns.bill]
+role = "sensitive"
 
+[sensitivity.account]
+values = { Gold = 1.0, Silver = 0.7, Bronze = 0.3, White = 0.1 }
+[sensitivity.account.contexts.audit]
+otherwise = 0.0
+[sensitivity.bill]
+bins = [[100, 0.1], [250, 0.2], [400, 0.3], [700, 0.5]]
+otherwise = 1.0
 
-class Terminal:
-    """A person in front of `discreet`: types lines, sees what comes."""
-
-    def __init__(self, *words: str | Path) -> None:
-        self.main, other = pty.openpty()
-        self.process = subprocess.Popen(
-            [REAL, *map(str, words)], stdin=other, stdout=subprocess.PIPE, stderr=other, close_fds=True
-        )
-        os.close(other)
-        self.seen = self.unread = ""
-
-    def wait_for(self, text: str) -> None:
-        """Read until something is on the screen since the last wait."""
-        assert self.sees(text, 60.0), self.seen
-
-    def sees(self, text: str, seconds: float) -> bool:
-        """Whether something comes in time; what comes after it is left for the next look."""
-        limit = time.monotonic() + seconds
-        while text not in self.unread and time.monotonic() < limit:
-            if select.select([self.main], [], [], 0.1)[0]:
-                came = os.read(self.main, 4096).decode(errors="replace")
-                self.seen += came
-                self.unread += came
-        found = text in self.unread
-        self.unread = self.unread.partition(text)[2]
-        return found
-
-    def type(self, line: str) -> None:
-        self.wait_for("Your answer")
-        os.write(self.main, f"{line}\n".encode())
-
-    def end(self) -> tuple[int, str]:
-        try:
-            out = self.process.communicate(timeout=60)[0].decode()
-        finally:
-            self.process.kill()
-            os.close(self.main)
-        return self.process.returncode, out
-
-    def interrupt(self) -> int:
-        self.wait_for("Your answer")
-        # A signal that comes just before the terminal is read from waits for the next key: press again if it does.
-        for _ in range(4):
-            time.sleep(0.5)
-            self.process.send_signal(signal.SIGINT)
-            if self.sees("Every answer is saved", 6.0):
-                break
-        return self.end()[0]
+[misuse]
+limit = 1.2
+"""
 
 
 @pytest.fixture
-def table(write: Any) -> tuple[Path, Path]:
-    return write("people.csv", CROWD + f"x,F,10115,{CANARY}\n"), write("policy.toml", POLICY)
+def files(tmp_path: Path) -> list[Any]:
+    polars.DataFrame(SOURCE).write_parquet(tmp_path / "customers.parquet")
+    polars.DataFrame(PUBLISHED).write_csv(tmp_path / "result.csv")
+    (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
+    source, policy = tmp_path / "customers.parquet", tmp_path / "policy.toml"
+    return ["misuse", "score", tmp_path / "result.csv", "--source", source, "--policy", policy]
 
 
-def elicit(table: tuple[Path, Path], out: Path, *more: str) -> tuple[str | Path, ...]:
-    plan = ("--comparisons", "5", "--ratings", "3")
-    return ("misuse", "elicit", table[0], "--policy", table[1], "--out", out, "--expert", "ann", *plan, *more)
-
-
-def answers(path: Path) -> Interview:
-    return Interview.from_dict(json.loads(path.read_text(encoding="utf-8")))
-
-
-def test_an_interview_stops_goes_on_and_becomes_a_function(table: tuple[Path, Path], tmp_path: Path) -> None:
-    out = tmp_path / "ann.json"
-    person = Terminal(*elicit(table, out))
-    for line in ("a3", "nonsense", "b2"):
-        person.type(line)
-    assert person.interrupt() == 130
-    assert len(answers(out).answers) == 2
-    assert CANARY not in person.seen + out.read_text(encoding="utf-8")
-
-    person = Terminal(*elicit(table, out, "--json"))
-    for line in ("u", "=", "s", "?", "a9", "="):
-        person.type(line)
-    for line in ("3", "11", "7.5", "10"):
-        person.type(line)
-    code, shown = person.end()
-    assert code == 0
-    told = json.loads(shown)
-    assert (told["expert"], told["answers"], told["left"]) == ("ann", 8, 0)
-    values = [one.value for one in answers(out).answers]
-    assert values[1:5] == [1.0, None, 9.0, 1.0]
-    assert values[5:] == [0.3, 0.75, 1.0]
-
-    done = run("misuse", "combine", out, "--out", tmp_path / "f.toml")
-    assert done.returncode == 0, done.stderr
-    policy = tmp_path / "whole.toml"
-    policy.write_text(POLICY + (tmp_path / "f.toml").read_text(encoding="utf-8"), encoding="utf-8")
-    f = Sensitivity.from_policy(Policy.load(policy))
-    assert f.version in (tmp_path / "f.toml").read_text(encoding="utf-8")
-    assert 0 < f("illness", "flu1") <= 1
-    assert run("misuse", "combine", out, "--out", tmp_path / "f.toml").returncode == 2
-
-
-def test_what_is_in_dispute_is_asked_again(table: tuple[Path, Path], tmp_path: Path) -> None:
-    paths = [tmp_path / "ann.json", tmp_path / "ben.json"]
-    for path, ratio in zip(paths, ("a9", "b9"), strict=True):
-        person = Terminal(*elicit(table, path, "--ratings", "0"))
-        for _ in range(4):
-            person.type(ratio)
-        person.type("q")
-        assert person.end()[0] == 0
-    person = Terminal(*elicit(table, paths[0], "--beside", str(paths[1]), "--again", "1"))
-    person.type("=")
-    person.type("q")
-    assert person.end()[0] == 0
-    assert answers(paths[0]).answers[-1].value == 1.0
-    assert len(answers(paths[0]).answers) == 5
-    done = run("misuse", "combine", *paths, "--json")
-    told = json.loads(done.stdout)
-    assert -1 <= told["agreement"] <= 1
-    assert len(told["version"]) == 16
-
-
-def test_contradictions_are_put_once_more(table: tuple[Path, Path], tmp_path: Path) -> None:
-    out = tmp_path / "ann.json"
-    person = Terminal(*elicit(table, out, "--comparisons", "6", "--ratings", "0"))
-    asked = 0
-    while person.process.poll() is None and asked < 6:
-        person.type("a9" if asked % 2 else "b9")
-        asked += 1
-    person.wait_for("contradict each other")
-    person.type("=")
-    person.type("=")
-    assert person.end()[0] == 0
-    questions = [one.question for one in answers(out).answers]
-    assert len(questions) == 8
-    assert all(isinstance(question, Compare) for question in questions)
-
-
-def test_without_a_terminal_nothing_is_asked(table: tuple[Path, Path], tmp_path: Path) -> None:
-    done = run(*elicit(table, tmp_path / "ann.json"), stdin=subprocess.DEVNULL)
-    assert done.returncode == 2
-    assert "terminal" in done.stderr
-    assert not (tmp_path / "ann.json").exists()
-
-
-def test_bad_files_and_options_are_refused(table: tuple[Path, Path], tmp_path: Path, write: Any) -> None:
-    broken = write("broken.json", f'{{"expert": "{CANARY}"')
-    for words in (
-        ("misuse", "combine", broken),
-        ("misuse", "combine", tmp_path / "none.json"),
-        elicit(table, broken),
-    ):
-        done = run(*words)
-        assert done.returncode == 3, done.stderr
-        assert CANARY not in done.stderr + done.stdout
-    assert run(*elicit(table, tmp_path / "a.json", "--level", "illness")).returncode == 2
-    assert run(*elicit(table, tmp_path / "a.json", "--level", "illness=7")).returncode == 2
-    assert run(*elicit(table, tmp_path / "a.json", "--column", "none")).returncode == 3
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("misuse")
-    assert run("misuse", "generate", "--out", place, "--days", "7", "--misusers", "4").returncode == 0
-    return place
-
-
-def test_unusual_days_end_with_1_and_a_report(folder: Path, tmp_path: Path) -> None:
-    done = run("misuse", "anomalies", folder / "log.jsonl", "--out", tmp_path / "days.html")
+def test_above_the_limit_it_ends_with_one(files: list[Any]) -> None:
+    done = run(*files, "--json")
     assert done.returncode == 1, done.stderr
-    assert "unusual" in done.stdout
-    assert "<script" not in (tmp_path / "days.html").read_text(encoding="utf-8")
-    told = json.loads(run("misuse", "anomalies", folder / "log.jsonl", "--json").stdout)
-    assert set(told) == {"days", "users", "threshold", "x", "sensitivity", "unusual", "high"}
-    assert set(told["unusual"][0]) == {"user", "role", "day", "results", "rows", "score", "usual", "z"}
-    calm = run("misuse", "anomalies", folder / "log.jsonl", "--threshold", "1000")
-    assert calm.returncode == 0
-    assert "None of" in calm.stdout
+    found = json.loads(done.stdout)
+    assert found["value"] == pytest.approx(1.224745, abs=1e-6)
+    assert found["normalised"] == pytest.approx(0.453609, abs=1e-6)
+    assert (found["rows"], found["record_score"], found["x"]) == (6, 0.5, 2.0)
+    assert found["limit"] == {"value": 1.2, "exceeded": True}
+    assert found["top"][0] == {"row": 0, "columns": ["account", "bill"], "record_score": 0.5, "crowd": 2}
+    assert run(*files, "--limit", "1.3").returncode == 0
+    assert run(*files, "--limit", "inf", "--json").returncode == 0
 
 
-def test_a_period_can_be_chosen(folder: Path) -> None:
-    words = ("misuse", "anomalies", folder / "log.jsonl", "--json")
-    told = json.loads(run(*words, "--since", "2025-03-05", "--until", "2025-03-06").stdout)
-    assert {day["day"] for day in told["unusual"]} <= {"2025-03-05", "2025-03-06"}
-    assert told["days"] < json.loads(run(*words).stdout)["days"]
-    assert run(*words, "--since", "2031-01-01").returncode == 3
-    assert run(*words, "--since", "yesterday").returncode == 2
+def test_it_speaks_in_words_and_never_of_values(files: list[Any]) -> None:
+    done = run(*files)
+    assert "Misuse score of result.csv: 1.225" in done.stdout
+    assert "above the limit of 1.2" in done.stdout
+    assert "45.4 % of what the whole table could do" in done.stdout
+    assert not any(secret in done.stdout + done.stderr for secret in ("Gold", "Lawyer", "600"))
 
 
-def test_incidents_are_ranked(folder: Path, tmp_path: Path) -> None:
-    done = run("misuse", "incidents", folder / "log.jsonl", "--out", tmp_path / "incidents.html")
-    assert done.returncode == 0, done.stderr
-    assert "heaviest rows" in done.stdout
-    assert "<script" not in (tmp_path / "incidents.html").read_text(encoding="utf-8")
-    told = json.loads(run("misuse", "incidents", folder / "log.jsonl", "--leaked", "r000005", "--json").stdout)
-    (one,) = told["incidents"]
-    assert set(one) == {
-        *("id", "time", "user", "role", "score", "alone", "rows", "held", "unknown", "heavy_rows", "heavy_columns")
-    }
-    assert one["score"] >= one["alone"]
-    assert run("misuse", "incidents", folder / "log.jsonl", "--leaked", "nothing").returncode == 2
+def test_settings_come_from_the_policy_unless_given(files: list[Any]) -> None:
+    assert json.loads(run(*files, "--json", "--x", "1").stdout)["value"] == pytest.approx(3.0)
+    infinite = json.loads(run(*files, "--json", "--x", "inf").stdout)
+    assert (infinite["value"], infinite["x"]) == (0.5, "inf")
+    audit = json.loads(run(*files, "--json", "--context", "audit").stdout)
+    assert audit["record_score"] == pytest.approx(0.25)
 
 
-def test_a_bad_line_is_named_by_number(folder: Path, tmp_path: Path) -> None:
-    lines = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    lines[6] = lines[6].replace('"score":', f'"score":"{CANARY}",')
-    bad = tmp_path / "bad.jsonl"
-    bad.write_text("\n".join(lines), encoding="utf-8")
-    for verb in ("anomalies", "incidents"):
-        done = run("misuse", verb, bad)
-        assert done.returncode == 3
-        assert "line 7" in done.stderr
-        assert CANARY not in done.stderr + done.stdout
+def test_a_request_and_entities(files: list[Any], tmp_path: Path) -> None:
+    polars.DataFrame([{"job": row["job"], "city": row["city"]} for row in PUBLISHED]).write_csv(tmp_path / "result.csv")
+    nothing = run(*files)
+    assert nothing.returncode == 0
+    assert "no sensitive column" in nothing.stdout
+    asked = run(*files, "--request", "select job, city from customers where account = 'Gold'")
+    assert asked.returncode == 1
+    assert "gives away account" in asked.stdout
+    by_entity = json.loads(run(*files, "--entity", "job", "--json").stdout)
+    assert by_entity["rows"] == 4
+    assert "4 entities" in run(*files, "--entity", "job").stdout
 
 
-def test_three_experts_of_the_demo_agree_mostly(folder: Path) -> None:
-    done = run("misuse", "combine", *(folder / f"{name}.json" for name in ("ann", "ben", "eva")))
-    assert done.returncode == 0
-    assert "mostly agree" in done.stderr
-    assert "[sensitivity.diagnosis.values]" in done.stdout
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--x", "0"], 2, "from 1 to infinity"),
+        (["--limit", "-1"], 2, "from 0 up"),
+        (["--context", "nobody"], 2, "known contexts: audit"),
+        (["--request", "selec"], 2, "cannot be looked into"),
+        (["--entity", "nobody"], 3, "no column 'nobody'"),
+    ],
+)
+def test_mistakes_end_with_their_code(files: list[Any], words: list[str], code: int, said: str) -> None:
+    done = run(*files, *words)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr
+
+
+def test_a_policy_must_say_how_sensitive_values_are(files: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text(POLICY.split("[sensitivity")[0], encoding="utf-8")
+    done = run(*files)
+    assert done.returncode == 2
+    assert "[sensitivity.COLUMN]" in done.stderr
+    (tmp_path / "policy.toml").write_text(
+        POLICY.replace("[sensitivity.bill]", "[columns.x]\nrole = 'other'\n[ignored]"), encoding="utf-8"
+    )
+    assert run(*files).returncode == 4
+    left = POLICY.partition("[sensitivity.bill]")[0]
+    (tmp_path / "policy.toml").write_text(left, encoding="utf-8")
+    assert "no [sensitivity.COLUMN] for bill" in run(*files).stderr
+
+
+def test_a_result_without_rows_or_quasi_identifiers(files: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "result.csv").write_text("job,account\n", encoding="utf-8")
+    assert json.loads(run(*files, "--json").stdout)["value"] == 0.0
+    (tmp_path / "result.csv").write_text("account\nGold\nWhite\n", encoding="utf-8")
+    assert "hides among the 2 of the result" in run(*files).stdout
+
+
+def test_only_columns_of_the_result_are_said_to_weigh_nothing(files: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text(POLICY.replace("[sensitivity.bill]", "[sensitivity.other]"), encoding="utf-8")
+    assert "bill, which therefore counted as harmless" in run(*files).stderr
+    polars.DataFrame(PUBLISHED).drop("bill").write_csv(tmp_path / "result.csv")
+    assert "weighed nothing" not in run(*files).stderr

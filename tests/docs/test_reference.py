@@ -56,7 +56,7 @@ def test_a_stale_table_is_made_anew_and_words_are_kept() -> None:
     page = f"# A\n\n<!-- generated: options of discreet assess -->\n\n| a |\n|---|\n{kept}\n<!-- end -->\n\nB\n"
     now = fresh(page)
     assert "| `--policy` | FILE | words by hand | required |" in now
-    assert "| `--json` |  | print the numbers as JSON |  |" in now
+    assert "| `--json` |  | print the figures as JSON |  |" in now
     assert "--gone" not in now
     assert now.startswith("# A\n")
     assert now.endswith("\nB\n")

@@ -1,4 +1,4 @@
-"""The command line: one file per verb. stdout is data, stderr is talk, the exit code says how it ended."""
+"""The command line: one module per verb group. Results go to stdout, remarks to stderr."""
 
 from discreet.cli.main import main
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from discreet.cli.options import acting, added, as_option, store_option
+from discreet.cli.options import acting, added, as_option, option, store_option
 from discreet.cli.output import say
 from discreet.web.framework.permissions import ROLES
 
@@ -17,7 +17,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def account_options(command: Command) -> Command:
     """The store, the address of the web application, and the person acting."""
     words = "Address of the web application, as given to `discreet serve`; the link starts with it."
-    origin = click.option("--origin", metavar="URL", default="http://127.0.0.1:8000", show_default=True, help=words)
+    origin = option("--origin", metavar="URL", default="http://127.0.0.1:8000", help=words)
     return added((store_option, origin, as_option), command)
 
 
@@ -38,7 +38,7 @@ def command() -> None:
 
 @command.command(name="add")
 @click.argument("name")
-@click.option("--role", type=click.Choice(list(ROLES)), default="custodian", show_default=True, help="Their role.")
+@option("--role", type=click.Choice(list(ROLES)), default="custodian", help="Their role.")
 @account_options
 def add(name: str, role: str, address: str | None, origin: str, actor: str | None) -> None:
     """Create an account, and print the link that opens it."""

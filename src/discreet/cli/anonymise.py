@@ -6,14 +6,13 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
 
 from discreet.anonymity import LOSSES, SEARCHES, Anonymised, Progress, anonymise, frontier, sweep
 from discreet.cli.attack import adversary
-from discreet.cli.options import HIERARCHIES, listed, policy_option
+from discreet.cli.options import HIERARCHIES, PATH, listed, option, policy_option
 from discreet.cli.output import CommandResult, heading, output, paragraph, table
 from discreet.errors import UsageError
 from discreet.policy import Policy
@@ -28,60 +27,49 @@ DRAWN = 20_000
 @click.command(name="anonymise", short_help="Write the least generalised table within a limit.")
 @click.argument("source", metavar="DATA")
 @policy_option(HIERARCHIES)
-@click.option("--k", type=click.IntRange(1), metavar="K", help="Smallest class: at least K people look alike.")
-@click.option(
-    "--suppression", type=float, default=0.0, show_default=True, metavar="S", help="Largest share of people suppressed."
-)
-@click.option(
-    "--loss",
-    type=click.Choice(list(LOSSES)),
-    default="loss",
-    show_default=True,
-    help="Information-loss metric to minimise.",
-)
-@click.option("--max-risk", type=float, metavar="T", help="Largest risk of any person; with marketer, the average.")
-@click.option(
+@option("--k", type=click.IntRange(1), metavar="K", help="Smallest class: at least K people look alike.")
+@option("--suppression", type=float, default=0.0, metavar="S", help="Largest share of people suppressed.")
+@option("--loss", type=click.Choice(list(LOSSES)), default="loss", help="Information-loss metric to minimise.")
+@option("--max-risk", type=float, metavar="T", help="Largest risk of any person; with marketer, the average.")
+@option(
     "--risk-model",
     type=click.Choice(["prosecutor", "journalist", "marketer"]),
     default="prosecutor",
-    show_default=True,
     help="Whose risk --max-risk limits.",
 )
-@click.option(
+@option(
     "--attack",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Apply --max-risk to a planning adversary (TOML; discreet attack init drafts one).",
 )
-@click.option("--average-risk", type=float, metavar="T", help="Largest average risk.")
-@click.option(
+@option("--average-risk", type=float, metavar="T", help="Largest average risk.")
+@option(
     "--diversity",
     metavar="L",
     help='l-diversity: at least L values of each sensitive column, or JSON: {"l": 3, "kind": "entropy"}.',
 )
-@click.option(
+@option(
     "--closeness",
     metavar="T",
     help='t-closeness: sensitive columns within T of the whole table, or JSON: {"t": 0.2, "distance": "hierarchical"}.',
 )
-@click.option(
+@option(
     "--presence",
     type=float,
     nargs=2,
     metavar="LOW HIGH",
     help="Bounds of the probability that a person is in the data (δ-presence).",
 )
-@click.option(
-    "--k-map", type=click.IntRange(1), metavar="K", help="At least K people of the population look alike (k-map)."
-)
-@click.option("--population", metavar="POP", help="Table of the people an adversary may know of.")
-@click.option("--search", type=click.Choice(SEARCHES), default="optimal", show_default=True, help="Search algorithm.")
-@click.option(
+@option("--k-map", type=click.IntRange(1), metavar="K", help="At least K people of the population look alike (k-map).")
+@option("--population", metavar="POP", help="Table of the people an adversary may know of.")
+@option("--search", type=click.Choice(SEARCHES), default="optimal", help="Search algorithm.")
+@option(
     "--time-limit", type=float, metavar="SECONDS", help="Stop after this time, with the best so far and a proven bound."
 )
-@click.option("--out", metavar="TARGET", help="Write to a CSV or Parquet file, or to postgresql://...?table=NAME.")
-@click.option("--overwrite", is_flag=True, help="Replace TARGET if it exists.")
-@click.option("--dry-run", is_flag=True, help="Search, but write nothing.")
+@option("--out", metavar="TARGET", help="Write to a CSV or Parquet file, or to postgresql://...?table=NAME.")
+@option("--overwrite", is_flag=True, help="Replace TARGET if it exists.")
+@option("--dry-run", is_flag=True, help="Search, but write nothing.")
 @output("Print the result as JSON.", report="--report")
 def command(
     source: str,
@@ -152,7 +140,7 @@ def _keywords(options: dict[str, Any], policy: Policy) -> dict[str, Any]:
 
 @contextmanager
 def _progress_bar(name: str) -> Iterator[Any]:
-    """Progress on a terminal: nodes counted, and how far the best may be from the bound."""
+    """Progress on a terminal: nodes counted, best loss and proven bound."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -180,7 +168,7 @@ def _progress_bar(name: str) -> Iterator[Any]:
 
 
 def closed(progress: Progress) -> float:
-    """How much of the way the proven bound has come towards the best loss found.
+    """The proven bound as a share of the best loss found.
 
     >>> closed(Progress(evaluated=10, nodes=100, bound=0.2, best=0.4))
     0.5

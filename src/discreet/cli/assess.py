@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import discreet
-from discreet.cli.options import listed, number_of_people, policy_option, repeated_notes
+from discreet.cli.options import listed, number_of_people, option, policy_option, repeated_notes
 from discreet.cli.output import CommandResult, finding_lines, heading, output, table, working
 from discreet.wording import brief_percent
 
@@ -23,10 +23,8 @@ PROFILED = 500_000
 @click.command(name="assess", short_help="Measure the risk of publishing a table.")
 @click.argument("source", metavar="DATA")
 @policy_option()
-@click.option("--population", metavar="POP", help="The people an adversary may know of: a table, or their number.")
-@click.option(
-    "--threshold", type=float, metavar="T", help="Risk above which a person counts as at risk [policy, or 0.2]."
-)
+@option("--population", metavar="POP", help="The people an adversary may know of: a table, or their number.")
+@option("--threshold", type=float, metavar="T", help="Risk above which a person counts as at risk [policy, or 0.2].")
 @output("Print the figures as JSON.", report="--out")
 def assess(source: str, policy_file: str, population: str | None, threshold: float | None) -> CommandResult:
     """Measure the risk of publishing DATA: a CSV or Parquet file, or a PostgreSQL URL with ?table= or ?query=.
@@ -97,9 +95,7 @@ def _assessment_page(assessment: Assessment, data: Table, **stamp: Any) -> str:
 @click.command(name="profile", short_help="Describe a table's columns and what they may be.")
 @click.argument("source", metavar="DATA")
 @policy_option("Policy that says how the data are written.", required=False)
-@click.option(
-    "--largest", type=click.IntRange(1, 8), default=4, show_default=True, help="Most columns in a combination."
-)
+@option("--largest", type=click.IntRange(1, 8), default=4, help="Most columns in a combination.")
 @output("Print the profile as JSON.")
 def profile(source: str, policy_file: str | None, largest: int) -> CommandResult:
     """Describe DATA: types, distributions, uniqueness, and which few columns single people out.

@@ -1,4 +1,4 @@
-"""`discreet attack`: what a planning adversary would do to a table, and what deters them."""
+"""`discreet attack`: what a planning adversary would do, and what deters them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ import click
 
 import discreet
 from discreet.cli.main import Verbs
-from discreet.cli.options import added, draft_option, listed, number_of_people, policy_option, repeated_notes
+from discreet.cli.options import (
+    FILE,
+    PATH,
+    added,
+    draft_option,
+    listed,
+    number_of_people,
+    option,
+    policy_option,
+    repeated_notes,
+)
 from discreet.cli.output import (
     CommandResult,
     finding_lines,
@@ -83,14 +93,14 @@ def command() -> None:
 def adversary_options(function: Function) -> Function:
     """The options of every command about an adversary."""
     options = (
-        click.option(
+        option(
             "--attack",
             "attack_file",
-            type=click.Path(path_type=Path),
+            type=PATH,
             metavar="FILE",
             help="The adversary's gain, costs and risks (TOML) [a published case study].",
         ),
-        click.option(
+        option(
             "--set",
             "changes",
             multiple=True,
@@ -104,7 +114,7 @@ def adversary_options(function: Function) -> Function:
 def external_option(function: Function) -> Function:
     """The list of named people."""
     words = "The list of named people the adversary can buy [the people in DATA]."
-    return click.option("--external", metavar="POP", help=words)(function)
+    return option("--external", metavar="POP", help=words)(function)
 
 
 def adversary(file: Path | None, changes: Sequence[str] = ()) -> Attack:
@@ -150,24 +160,21 @@ def init(out: Path | None) -> None:
 @policy_option()
 @external_option
 @adversary_options
-@click.option(
+@option(
     "--population",
     metavar="POP",
     help="The whole population, if the list holds only part of it: how frequent the adversary expects each class to be.",
 )
-@click.option(
+@option(
     "--loss",
     metavar="NUMBER|COLUMN",
     default="1",
-    show_default=True,
     help="What a re-identification costs you, or the column that says so.",
 )
-@click.option(
-    "--threshold", type=float, metavar="T", help="Risk above which a person counts as at risk [policy, or 0.2]."
-)
-@click.option(
+@option("--threshold", type=float, metavar="T", help="Risk above which a person counts as at risk [policy, or 0.2].")
+@option(
     "--classes",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Write the risk of every class of people who look alike (CSV); it contains their values.",
 )

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.attacker import Attack
 from discreet.cli.attack import adversary, adversary_options, external_option, parameter_value
-from discreet.cli.options import listed, policy_option, seed_option
+from discreet.cli.options import listed, option, policy_option, seed_option
 from discreet.cli.output import CommandResult, bullet, finding_lines, heading, output, paragraph, say, table, working
 from discreet.errors import UsageError
 from discreet.kernel import Classes
@@ -68,7 +68,7 @@ class ParameterRange:
 
 @click.command(name="sweep", short_help="Vary one parameter and see how decisions change.")
 @click.argument("source", metavar="[DATA]", required=False)
-@click.option(
+@option(
     "--vary",
     metavar="NAME=FROM:TO:STEPS",
     required=True,
@@ -107,7 +107,7 @@ def sweep(
 
 
 def _counted(source: str, policy_file: str | None, external: str | None) -> tuple[Classes, Classes]:
-    """The classes of the table to be attacked, and of the list the adversary can buy."""
+    """The classes of the attacked table and of the adversary's list."""
     if policy_file is None:
         raise UsageError("DATA needs a policy.", remedy="Give --policy FILE; discreet policy init DATA drafts one.")
     policy = Policy.load(policy_file)
@@ -142,7 +142,7 @@ def _sweep_words(steps: list[dict[str, Any]]) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False)
 class StudyPeople:
-    """The people of a case study: those in the data, and those in the registry."""
+    """The people of a case study: in the data and in the registry."""
 
     name: str
     sample: Classes
@@ -153,15 +153,9 @@ class StudyPeople:
 
 
 @click.command(name="case-study", short_help="Run a case study after a paper, on your people or ours.")
-@click.option("--data", metavar="FILE", help="The people to be attacked [UCI Adult if at hand, or generated ones].")
+@option("--data", metavar="FILE", help="The people to be attacked [UCI Adult if at hand, or generated ones].")
 @policy_option("Policy that gives the columns of --data their roles.", required=False)
-@click.option(
-    "--people",
-    type=click.IntRange(1_000, 50_000_000),
-    default=REGISTRY,
-    show_default=True,
-    help="People in the registry.",
-)
+@option("--people", type=click.IntRange(1_000, 50_000_000), default=REGISTRY, help="People in the registry.")
 @seed_option("registry")
 @output("Print the figures as JSON.", report="--out", default=Path("case-study.html"))
 def case_study(data: str | None, policy_file: str | None, people: int, seed: int) -> CommandResult:
@@ -217,7 +211,7 @@ def _given(data: str, policy: Policy, people: int, seed: int, *, name: str | Non
 
 
 def _adult_policy() -> Policy:
-    """Every column that a registry might have, with its hierarchy; the others have no role."""
+    """Quasi-identifiers with their hierarchies; other columns have no role."""
     with (NEARBY / "adult.csv").open(encoding="utf-8", newline="") as file:
         names = next(csv.reader(file, delimiter=";"))
     hierarchies = {name: str(NEARBY / f"adult_hierarchy_{name}.csv") for name in ADULT_QUASI}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.options import folder_option, seed_option
+from discreet.cli.options import folder_option, option, seed_option
 from discreet.cli.output import CommandResult, heading, output, working, write_text
 
 if TYPE_CHECKING:
@@ -20,15 +20,9 @@ SOURCE = "Measured by discreet demo on generated people."
 
 
 @click.command(name="demo", short_help="Walk through every capability on generated people.")
-@click.option(
-    "--people",
-    type=click.IntRange(100_000, 50_000_000),
-    default=1_000_000,
-    show_default=True,
-    help="People in the state.",
-)
+@option("--people", type=click.IntRange(100_000, 50_000_000), default=1_000_000, help="People in the state.")
 @seed_option("people")
-@folder_option(default=Path("demo"), show_default=True)
+@folder_option(default=Path("demo"))
 def demo(people: int, seed: int, out: Path) -> None:
     """Walk through every capability on generated people, one chapter each, and write the reports.
 
@@ -37,12 +31,12 @@ def demo(people: int, seed: int, out: Path) -> None:
       discreet demo --out demo
     """
     from discreet.demo.chapters import CHAPTERS
-    from discreet.demo.stage import Stage, contrast_picture, fresh_store
+    from discreet.demo.stage import DemoStage, contrast_picture, fresh_store
     from discreet.people import write_demo
 
     store = fresh_store(out)
     with working(f"Generating {people:,} people"):
-        stage = Stage(out, people, seed, write_demo(out, people=people, seed=seed), store)
+        stage = DemoStage(out, people, seed, write_demo(out, people=people, seed=seed), store)
     contrasts: list[Contrast] = []
     for number, chapter in enumerate(CHAPTERS, start=1):
         click.echo()
@@ -60,12 +54,10 @@ def demo(people: int, seed: int, out: Path) -> None:
 
 
 @click.command(name="demo-data", short_help="Generate a synthetic population and a hospital extract.")
-@click.option(
-    "--people", type=click.IntRange(1_000, 50_000_000), default=350_000, show_default=True, help="People in the state."
-)
+@option("--people", type=click.IntRange(1_000, 50_000_000), default=350_000, help="People in the state.")
 @seed_option("people")
 @folder_option(required=True)
-@click.option("--linkage", is_flag=True, help="Write two tables to link, the truth and a link file instead.")
+@option("--linkage", is_flag=True, help="Write two tables to link, the truth and a link file instead.")
 @output("Print the paths as JSON.")
 def demo_data(people: int, seed: int, out: Path, linkage: bool) -> CommandResult:
     """Generate synthetic people: a public register, a hospital extract of it, and a policy.

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import click
 
 from discreet import __version__
+from discreet.cli.options import option
 from discreet.cli.output import CommandResult, output, plain
 from discreet.errors import DiscreetError, MissingExtra
 
@@ -59,7 +60,7 @@ SIGNS = {"ok": ("ok", "green"), "missing": ("missing", "yellow"), "broken": ("BR
 
 
 @click.command(name="doctor", short_help="Check what is installed, what is missing, and how to get it.")
-@click.option("--store", metavar="ADDRESS", help="The store to check [$DISCREET_STORE].")
+@option("--store", metavar="ADDRESS", help="The store to check [$DISCREET_STORE].")
 @output("Print JSON.")
 def command(store: str | None) -> CommandResult:
     """Check the installation, its extras, external programs and the store. Nothing is changed.
@@ -89,13 +90,13 @@ def _check_words(checks: list[DoctorCheck]) -> Iterator[str]:
 
 
 def examine(store: str | None = None) -> list[DoctorCheck]:
-    """Look at everything; what is wrong with one part does not keep the others from being looked at."""
+    """Check everything; a fault in one part does not hide the others."""
     return [_python(), *_packages(), _java(), *_folders(), _store(store)]
 
 
 def _python() -> DoctorCheck:
     said = f"Discreet {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-    if sys.version_info < (3, 11):  # noqa: UP036 - whoever forces an installation is told
+    if sys.version_info < (3, 11):  # noqa: UP036 - an installation can be forced
         return DoctorCheck("Python", "broken", said, "Install Python 3.11 or newer.")
     return DoctorCheck("Python", "ok", said)
 
@@ -114,7 +115,7 @@ def _packages() -> Iterator[DoctorCheck]:
 
 
 def requirements(lines: list[str]) -> dict[str, list[tuple[str, str]]]:
-    """Per extra what it needs: names with the least version. Extras that stand for other extras have theirs.
+    """Packages and least versions per extra, including those of extras it contains.
 
     >>> requirements(["numpy>=2.0", "fastapi>=0.115 ; extra == 'web'", "discreet[web] ; extra == 'all'"])
     {'': [('numpy', '2.0')], 'web': [('fastapi', '0.115')], 'all': [('fastapi', '0.115')]}
@@ -257,7 +258,7 @@ PACKAGES = {
 
 
 def missing_extra(error: ModuleNotFoundError, words: Sequence[str]) -> MissingExtra | None:
-    """The extra that a command lacks; nothing if the package belongs to none, which is a bug.
+    """The extra that a command lacks; None if no extra has the package: a bug.
 
     >>> print(missing_extra(ModuleNotFoundError(name="sqlalchemy.sql"), ["release", "make"]).problem)
     discreet release needs the extra 'store', which is not installed.

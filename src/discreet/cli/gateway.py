@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from discreet.cli.options import option
 from discreet.cli.output import say
 from discreet.errors import UsageError
 
@@ -18,75 +19,55 @@ if TYPE_CHECKING:
     from discreet.gateway.enforcement.governor import Governor
 
 MEBIBYTE = 1 << 20
-FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
 @click.command(name="gateway", short_help="Govern queries between PostgreSQL clients and their server.")
-@click.option("--upstream", required=True, metavar="URL", help="The server: postgresql://HOST:PORT, or ?host=/FOLDER.")
-@click.option(
-    "--listen", default="127.0.0.1:6432", show_default=True, metavar="HOST:PORT", help="Where clients connect."
-)
-@click.option(
+@option("--upstream", required=True, metavar="URL", help="The server: postgresql://HOST:PORT, or ?host=/FOLDER.")
+@option("--listen", default="127.0.0.1:6432", metavar="HOST:PORT", help="Where clients connect.")
+@option(
     "--policy",
     "policy",
-    type=FILE,
+    type=EXISTING,
     metavar="FILE",
     help="Policy with a section [gateway]; without it, nobody is governed.",
 )
-@click.option(
+@option(
     "--mode",
     type=click.Choice(["open", "shadow", "enforce"]),
-    help="open: everything passes; shadow: decide and record only; enforce: act [the policy's].",
+    help="open: everything passes; shadow: decide and record only; enforce: act [as the policy says].",
 )
-@click.option(
+@option(
     "--own",
     metavar="URL",
     help="The gateway's own login, for definitions and counts: postgresql://USER@HOST/DATABASE [--upstream].",
 )
-@click.option("--store", metavar="ADDRESS", help="The store with exposures and the ledger [$DISCREET_STORE].")
-@click.option("--tls-cert", "certificate", type=FILE, metavar="FILE", help="Certificate for TLS to clients (PEM).")
-@click.option("--tls-key", "key", type=FILE, metavar="FILE", help="Its key, if not in the same file.")
-@click.option(
+@option("--store", metavar="ADDRESS", help="The store with exposures and the ledger [$DISCREET_STORE].")
+@option("--tls-cert", "certificate", type=EXISTING, metavar="FILE", help="Certificate for TLS to clients (PEM).")
+@option("--tls-key", "key", type=EXISTING, metavar="FILE", help="Its key, if not in the same file.")
+@option(
     "--upstream-tls",
     type=click.Choice(["disable", "require", "verify-full"]),
     default="disable",
-    show_default=True,
     help="TLS to the server: none, encrypted, or encrypted with its certificate verified.",
 )
-@click.option(
-    "--upstream-ca", type=FILE, metavar="FILE", help="Certificate authorities to trust (PEM) [the machine's]."
-)
-@click.option(
+@option("--upstream-ca", type=EXISTING, metavar="FILE", help="Certificate authorities to trust (PEM) [the machine's].")
+@option(
     "--scram-secrets",
-    type=FILE,
+    type=EXISTING,
     metavar="FILE",
     help="Users and their SCRAM secrets, in the format of connection poolers.",
 )
-@click.option("--sessions", type=click.IntRange(1), default=500, show_default=True, help="Most connections at a time.")
-@click.option(
+@option("--sessions", type=click.IntRange(1), default=500, help="Most connections at a time.")
+@option(
     "--held",
     type=click.IntRange(1),
     default=64,
-    show_default=True,
     metavar="MIB",
-    help="Most memory for one result; larger ones are refused.",
+    help="Largest result held for a decision; larger ones are refused.",
 )
-@click.option(
-    "--held-in-all",
-    type=click.IntRange(1),
-    default=512,
-    show_default=True,
-    metavar="MIB",
-    help="Most memory for all results.",
-)
-@click.option(
-    "--grace",
-    type=click.FloatRange(0),
-    default=10.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time to finish at shutdown.",
-)
+@option("--held-in-all", type=click.IntRange(1), default=512, metavar="MIB", help="Largest size of all held results.")
+@option("--grace", type=click.FloatRange(0), default=10.0, metavar="SECONDS", help="Time to finish at shutdown.")
 def command(
     upstream: str,
     listen: str,

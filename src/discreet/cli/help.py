@@ -1,4 +1,4 @@
-"""`discreet help` and `discreet completion`: manual pages and shell scripts, made from the commands themselves."""
+"""`discreet help` and `completion`: manual pages and shell scripts, made from the commands."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from discreet.cli.options import store_option
+from discreet.cli.options import FILE, option, store_option
 from discreet.cli.output import CommandResult, output, plain, say, table, writable, write_text
 from discreet.errors import IntegrityError, MissingExtra, UsageError
 from discreet.ledger import verifier
@@ -25,8 +25,8 @@ ROOMS = ("anonymity", "attacker", "gateway", "ledger", "linkage", "misuse", "rel
 def head_option(command: Command) -> Command:
     """Signed heads that were stored elsewhere."""
     words = "A signed head stored elsewhere; may be given several times."
-    kind = click.Path(path_type=Path, dir_okay=False)
-    return click.option("--head", "head_files", type=kind, multiple=True, metavar="FILE", help=words)(command)
+    kind = FILE
+    return option("--head", "head_files", type=kind, multiple=True, metavar="FILE", help=words)(command)
 
 
 @click.group(name="ledger", short_help="Show, verify and export what was disclosed.")
@@ -46,13 +46,13 @@ def command() -> None:
 
 @command.command(name="show")
 @store_option
-@click.option("--last", type=click.IntRange(1), default=20, show_default=True, help="How many entries at most.")
-@click.option("--actor", metavar="NAME", help="Only what this person or program did.")
-@click.option("--room", type=click.Choice(ROOMS), help="Only this part of Discreet.")
-@click.option("--event", metavar="CODE", help="Only this event, such as linkage.revealed.")
-@click.option("--outcome", metavar="NAME", help="Only this outcome, such as refused.")
-@click.option("--subject", metavar="TEXT", help="Only this subject and those below it, such as project:7.")
-@click.option("--budgets", is_flag=True, help="Show the budgets instead: limit, spent, reserved and left.")
+@option("--last", type=click.IntRange(1), default=20, help="How many entries at most.")
+@option("--actor", metavar="NAME", help="Only what this person or program did.")
+@option("--room", type=click.Choice(ROOMS), help="Only this part of Discreet.")
+@option("--event", metavar="CODE", help="Only this event, such as linkage.revealed.")
+@option("--outcome", metavar="NAME", help="Only this outcome, such as refused.")
+@option("--subject", metavar="TEXT", help="Only this subject and those below it, such as project:7.")
+@option("--budgets", is_flag=True, help="Show the budgets instead: limit, spent, reserved and left.")
 @output("Print as JSON.")
 def show(address: str | None, last: int, budgets: bool, **chosen: str | None) -> CommandResult:
     """Show the newest entries, or the budgets."""
@@ -89,7 +89,7 @@ def _amount(exact: Fraction) -> str:
 
 @command.command(name="head")
 @store_option
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the head to FILE.")
+@option("--out", type=FILE, metavar="FILE", help="Write the head to FILE.")
 @output("Print the signed head as JSON.")
 def head(address: str | None, out: Path | None) -> CommandResult:
     """Print the signed head: a hash of all that the ledger holds now. Store it where nobody can change it."""
@@ -105,7 +105,7 @@ def head(address: str | None, out: Path | None) -> CommandResult:
 
 
 @command.command(name="verify")
-@click.argument("export_file", metavar="[EXPORT]", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("export_file", metavar="[EXPORT]", required=False, type=FILE)
 @store_option
 @head_option
 @output("Print the verdict as JSON.")
@@ -174,10 +174,8 @@ def _verdict_words(verdict: verifier.Verdict) -> Iterator[str]:
 
 @command.command(name="export")
 @store_option
-@click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to FILE instead of stdout."
-)
-@click.option("--json", "as_json", is_flag=True, help="Accepted for symmetry: an export is JSON lines.")
+@option("--out", type=FILE, metavar="FILE", help="Write to FILE instead of stdout.")
+@option("--json", "as_json", is_flag=True, help="Accepted for symmetry: an export is JSON lines.")
 def export(address: str | None, out: Path | None, as_json: bool) -> None:
     """Write the whole ledger as JSON lines, the signed head last, for `discreet ledger verify EXPORT`."""
     del as_json

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.cli.main import Verbs
-from discreet.cli.options import acting, as_option, seed_option, store_option
+from discreet.cli.options import PATH, acting, as_option, option, seed_option, store_option
 from discreet.cli.output import CommandResult, finding_lines, heading, on_store, output, plain, table, working
 from discreet.errors import NotThere, UsageError
 from discreet.wording import brief_percent
@@ -79,12 +79,10 @@ def project_named(ledger: Ledger, name: str) -> Project:
 @click.command(name="init", short_help="Import tables into a linkage project.")
 @click.argument("first", metavar="DATA")
 @click.argument("second", metavar="[DATA2]", required=False)
-@click.option("--spec", "spec_file", metavar="FILE", required=True, help="Link file that declares identifying columns.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), required=True, metavar="PROJECT", help="Folder to create; must be new."
-)
-@click.option("--register", is_flag=True, help="Register the project in the store, too; otherwise `assign` does.")
-@click.option("--name", metavar="NAME", help="Name of the project in the store [the folder's name].")
+@option("--spec", "spec_file", metavar="FILE", required=True, help="Link file that declares identifying columns.")
+@option("--out", type=PATH, required=True, metavar="PROJECT", help="Folder to create; must be new.")
+@option("--register", is_flag=True, help="Register the project in the store, too; otherwise `assign` does.")
+@option("--name", metavar="NAME", help="Name of the project in the store [the folder's name].")
 @as_option
 @store_option
 @output("Print what was imported as JSON.")
@@ -140,32 +138,30 @@ def _import_words(imported: dict[str, Any]) -> Iterator[str]:
 
 
 @click.command(name="pairs", short_help="Find candidate pairs and divide them between machine and reviewers.")
-@click.argument("project", metavar="PROJECT", type=click.Path(path_type=Path))
-@click.option("--most-pairs", type=click.IntRange(1), metavar="N", help="Score at most N pairs [20 per record].")
-@click.option(
+@click.argument("project", metavar="PROJECT", type=PATH)
+@option("--most-pairs", type=click.IntRange(1), metavar="N", help="Score at most N pairs [20 per record].")
+@option(
     "--rule", "rules", multiple=True, metavar="A,B", help="Compare pairs that agree on A and B; replaces suggestions."
 )
-@click.option("--pairs-file", metavar="FILE", help="Take pairs from FILE, whose first two columns are ids.")
-@click.option("--score", metavar="COLUMN", help="Column of the pairs file with a probability or a weight in bits.")
-@click.option("--labels", "labels_file", metavar="FILE", help="Pairs whose answer is known: two ids, same, [weight].")
-@click.option("--review", type=click.IntRange(0), metavar="N", help="Number of pairs that reviewers can decide.")
-@click.option(
+@option("--pairs-file", metavar="FILE", help="Take pairs from FILE, whose first two columns are ids.")
+@option("--score", metavar="COLUMN", help="Column of the pairs file with a probability or a weight in bits.")
+@option("--labels", "labels_file", metavar="FILE", help="Pairs whose answer is known: two ids, same, [weight].")
+@option("--review", type=click.IntRange(0), metavar="N", help="Number of pairs that reviewers can decide.")
+@option(
     "--false-same",
     type=click.FloatRange(0, 1),
     default=0.005,
-    show_default=True,
     metavar="SHARE",
     help="Largest share of wrong pairs among those decided as the same by machine, estimated by the model.",
 )
-@click.option(
+@option(
     "--missed",
     type=click.FloatRange(0, 1),
     default=0.01,
-    show_default=True,
     metavar="SHARE",
     help="Largest share of true pairs decided as different by machine, estimated by the model.",
 )
-@click.option("--one-to-one", "once", is_flag=True, help="Each table contains every person at most once.")
+@option("--one-to-one", "once", is_flag=True, help="Each table contains every person at most once.")
 @seed_option("model")
 @output("Print counts, thresholds and the data of the chart as JSON.", report="--chart")
 def pairs(project: Path, **settings: Any) -> CommandResult:
@@ -331,18 +327,11 @@ def _after(shown: Progress, address: str | None) -> str:
 
 @click.command(name="export", short_help="Write the linked, de-identified table and the disclosure log.")
 @click.argument("project", metavar="PROJECT")
-@click.option(
-    "--out", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="Folder to create; must be new."
-)
-@click.option("--unfinished", is_flag=True, help="Export although pairs are undecided; they count as different.")
-@click.option("--everybody", is_flag=True, help="Of two tables, include people who are in only one of them.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["parquet", "csv"]),
-    default="parquet",
-    show_default=True,
-    help="Format of the linked table.",
+@option("--out", type=PATH, required=True, metavar="FOLDER", help="Folder to create; must be new.")
+@option("--unfinished", is_flag=True, help="Export although pairs are undecided; they count as different.")
+@option("--everybody", is_flag=True, help="Of two tables, include people who are in only one of them.")
+@option(
+    "--format", "form", type=click.Choice(["parquet", "csv"]), default="parquet", help="Format of the linked table."
 )
 @as_option
 @store_option

@@ -1,4 +1,4 @@
-"""`discreet link assign` and `review`: who decides which pairs, and the review itself in a terminal."""
+"""`discreet link assign` and `review`: who decides which pairs, and how."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.cli.link import opened_ledger, project_named
-from discreet.cli.options import acting, as_option, store_option
+from discreet.cli.options import acting, as_option, option, store_option
 from discreet.cli.output import CommandResult, heading, on_store, output, say, table
 from discreet.errors import NotThere, Refused, UsageError
 
@@ -39,34 +39,27 @@ HELP = """\
 
 @click.command(name="assign", short_help="Assign pairs to reviewers, within limits.")
 @click.argument("project", metavar="PROJECT")
-@click.option("--worker", "workers", multiple=True, metavar="NAME", help="A reviewer; may be given several times.")
-@click.option("--overlap", type=click.IntRange(1), default=1, show_default=True, help="Reviewers per pair.")
-@click.option("--most", type=click.IntRange(0), metavar="N", help="Most pairs per reviewer.")
-@click.option("--risk", metavar="SHARE", help="Limit of each reviewer's privacy risk (KAPR), such as 0.12.")
-@click.option("--characters", metavar="SHARE", help="Largest share of characters shown to each reviewer, such as 0.3.")
-@click.option("--withdraw", metavar="NAME", help="Withdraw the pairs that this reviewer has not decided.")
-@click.option("--rebalance", is_flag=True, help="Withdraw the pairs that nobody has opened, and assign them again.")
-@click.option("--adjudicator", metavar="NAME", help="Assign the pairs on which reviewers differ to this person.")
-@click.option(
+@option("--worker", "workers", multiple=True, metavar="NAME", help="A reviewer; may be given several times.")
+@option("--overlap", type=click.IntRange(1), default=1, help="Reviewers per pair.")
+@option("--most", type=click.IntRange(0), metavar="N", help="Most pairs per reviewer.")
+@option("--risk", metavar="SHARE", help="Limit of each reviewer's privacy risk (KAPR), such as 0.12.")
+@option("--characters", metavar="SHARE", help="Largest share of characters shown to each reviewer, such as 0.3.")
+@option("--withdraw", metavar="NAME", help="Withdraw the pairs that this reviewer has not decided.")
+@option("--rebalance", is_flag=True, help="Withdraw the pairs that nobody has opened, and assign them again.")
+@option("--adjudicator", metavar="NAME", help="Assign the pairs on which reviewers differ to this person.")
+@option(
     "--initial",
     type=click.Choice(["masked", "minimum", "moderate", "full"]),
     default="masked",
-    show_default=True,
     help="What is open at the start (set once).",
 )
-@click.option(
-    "--kappa",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Smallest number of people who match what is shown (set once).",
+@option(
+    "--kappa", type=click.IntRange(1), default=1, help="Smallest number of people who match what is shown (set once)."
 )
-@click.option("--strict", is_flag=True, help="Also charge what masked cells give away (set once).")
-@click.option("--project-risk", metavar="SHARE", help="Limit of the privacy risk of all reviewers together (set once).")
-@click.option(
-    "--project-characters", metavar="SHARE", help="Limit of characters for all reviewers together (set once)."
-)
-@click.option("--name", metavar="NAME", help="Name of the project in the store [its folder's name].")
+@option("--strict", is_flag=True, help="Also charge what masked cells give away (set once).")
+@option("--project-risk", metavar="SHARE", help="Limit of the privacy risk of all reviewers together (set once).")
+@option("--project-characters", metavar="SHARE", help="Limit of characters for all reviewers together (set once).")
+@option("--name", metavar="NAME", help="Name of the project in the store [its folder's name].")
 @as_option
 @store_option
 @output("Print the assignment as JSON.")
@@ -97,7 +90,7 @@ def assign(project: str, address: str | None, actor: str | None, **options: Any)
 
 
 def _registered(ledger: Ledger, name: str, actor: str, options: dict[str, Any]) -> Project:
-    """The project in the store; registered there if it is a folder that the store does not know."""
+    """The project in the store; a folder unknown to it is registered."""
     from discreet.linkage.project import register_project
 
     try:
@@ -162,7 +155,7 @@ def _assignment_words(done: dict[str, Any]) -> Iterator[str]:
 
 @click.command(name="review", short_help="Review pairs in the terminal.")
 @click.argument("project", metavar="PROJECT")
-@click.option("--worker", required=True, metavar="NAME", help="The reviewer to whom pairs were assigned.")
+@option("--worker", required=True, metavar="NAME", help="The reviewer to whom pairs were assigned.")
 @store_option
 @output("Print the summary at the end as JSON.")
 def review(project: str, worker: str, address: str | None) -> CommandResult:
@@ -185,7 +178,7 @@ def review(project: str, worker: str, address: str | None) -> CommandResult:
 
 @dataclass
 class ReviewTerminal:
-    """One review session in a terminal, through the same door and on the same budget as in the browser."""
+    """A review session in a terminal, on the same budget as in the browser."""
 
     ledger: Ledger
     project: Project
@@ -255,7 +248,7 @@ class ReviewTerminal:
 
 
 def _keys() -> Iterator[str]:
-    """What is typed, line by line; a line may hold several keys. Ends with the input."""
+    """The keys typed; a line may hold several. Ends with the input."""
     asks = sys.stdin.isatty()
     while True:
         if asks:

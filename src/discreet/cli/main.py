@@ -1,4 +1,4 @@
-"""The command `discreet`: finds the verb, runs it, and turns every ending into an exit code.
+"""The command `discreet`: runs a verb and turns every ending into an exit code.
 
 0 done and within limits; 1 done, a limit is exceeded; 2 the call cannot be understood; 3 bad data; 4 bad policy;
 5 refused; 6 integrity failure; 69 the store cannot be used; 70 a bug.
@@ -23,7 +23,7 @@ from discreet.errors import DiscreetError
 
 
 class Verbs(click.Group):
-    """A group of commands that imports a command only when it is called, so that help is instant.
+    """A group that imports a command only when it is called.
 
     `verbs` maps each verb to its module, the command in it, and one line of help. With a `default` the group takes its
     arguments where a verb is expected: `discreet attack DATA` is `discreet attack table DATA`.
@@ -36,7 +36,7 @@ class Verbs(click.Group):
         self._verbs, self.default = verbs, default
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Pass anything that is neither a verb nor an option of the group to the default verb."""
+        """Pass anything that is not a verb to the default verb."""
         if self.default and args and args[0] not in (*self._verbs, *self.get_help_option_names(ctx)):
             args = [self.default, *args]
         return super().parse_args(ctx, args)
@@ -144,7 +144,7 @@ def _report(error: DiscreetError) -> int:
 
 
 def _bug(error: Exception) -> int:
-    """A bug is reported by its place only: the message of an unforeseen error may hold a person's value."""
+    """Report a bug by its place only; its message may hold a person's value."""
     if os.environ.get("DISCREET_DEBUG") == "1":
         traceback.print_exception(error)
         return BUG
@@ -162,7 +162,7 @@ PYTHON = re.compile(rf"{KEYWORD.pattern}|\[\.\.\.\]|\bdiscreet\.[a-z]|\b[A-Z]\w*
 
 
 def options_of(words: Sequence[str]) -> dict[str, str]:
-    """Options of the command that was called, by the keywords that rooms know them by."""
+    """Options of the called command, by the keywords that rooms use."""
     command: click.Command | None = cli
     remaining = list(words)
     while isinstance(command, click.Group):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from discreet.cli.main import Verbs
-from discreet.cli.options import added, policy_option
+from discreet.cli.options import PATH, added, option, policy_option
 from discreet.cli.output import CommandResult, bullet, finding_lines, heading, output, table, working
 from discreet.errors import EmptySource, UsageError
 from discreet.wording import percent
@@ -55,18 +55,14 @@ def command() -> None:
 
 @click.command(name="score", short_help="Measure what a result could do in the wrong hands.")
 @click.argument("result", metavar="RESULT")
-@click.option("--source", metavar="SRC", required=True, help="The table that the result was taken from.")
+@option("--source", metavar="SRC", required=True, help="The table that the result was taken from.")
 @policy_option("Policy with roles and sensitivity.")
-@click.option("--x", type=float, metavar="X", help="How little the number of rows matters: 1 to inf [policy, or 2].")
-@click.option("--limit", type=float, metavar="L", help="Largest score allowed [policy, or none].")
-@click.option("--context", metavar="NAME", help="Context whose sensitivity applies.")
-@click.option("--entity", metavar="COLUMN", help="Column that identifies whom a row is about; its rows count as one.")
-@click.option(
-    "--request", metavar="SQL", help="The query that asked for the result: what it gives away counts as known."
-)
-@click.option(
-    "--dialect", type=click.Choice(["postgres", "duckdb"]), default="postgres", help="SQL of --request [postgres]."
-)
+@option("--x", type=float, metavar="X", help="How little the number of rows matters: 1 to inf [policy, or 2].")
+@option("--limit", type=float, metavar="L", help="Largest score allowed [policy, or none].")
+@option("--context", metavar="NAME", help="Context whose sensitivity applies.")
+@option("--entity", metavar="COLUMN", help="Column that identifies whom a row is about; its rows count as one.")
+@option("--request", metavar="SQL", help="The query that asked for the result: what it gives away counts as known.")
+@option("--dialect", type=click.Choice(["postgres", "duckdb"]), default="postgres", help="SQL of --request [postgres].")
 @output("Print the score as JSON.")
 def score(
     result: str,
@@ -159,10 +155,10 @@ def _score_words(scored: Score, result: Table, source: Table, limit: float | Non
 def log_options(listed: str) -> Callable[[Command], Command]:
     """A log of scored results, a period, and how much to list."""
     options = (
-        click.argument("log", metavar="LOG", type=click.Path(path_type=Path)),
-        click.option("--since", metavar="DATE", help="Only results from this day on."),
-        click.option("--until", metavar="DATE", help="Only results up to and including this day."),
-        click.option("--most", type=click.IntRange(1), default=20, show_default=True, metavar="N", help=listed),
+        click.argument("log", metavar="LOG", type=PATH),
+        option("--since", metavar="DATE", help="Only results from this day on."),
+        option("--until", metavar="DATE", help="Only results up to and including this day."),
+        option("--most", type=click.IntRange(1), default=20, metavar="N", help=listed),
     )
     return lambda command: added(options, command)
 
@@ -191,7 +187,7 @@ def _day(given: str | None) -> datetime.date | None:
 
 @click.command(name="anomalies", short_help="Find unusual days in a log.")
 @log_options("Days to list.")
-@click.option("--threshold", type=float, default=3.5, show_default=True, metavar="Z", help="Smallest unusual z-score.")
+@option("--threshold", type=float, default=3.5, metavar="Z", help="Smallest unusual z-score.")
 @output("Print the days as JSON.", report="--out")
 def anomalies(log: Path, threshold: float, since: str | None, until: str | None, most: int) -> CommandResult:
     """Find days on which a user took much more than is usual for them and their peers.
@@ -249,13 +245,13 @@ def _anomalies_page(found: Anomalies, name: str, **stamp: Any) -> str:
 
 @click.command(name="incidents", short_help="Rank leaked results by severity.")
 @log_options("Incidents to list.")
-@click.option(
+@option(
     "--leaked",
     multiple=True,
     metavar="ID",
     help="A result that leaked; may be repeated [all that passed with an alert].",
 )
-@click.option("--frame", type=click.IntRange(1), metavar="DAYS", help="How long users retain results [for ever].")
+@option("--frame", type=click.IntRange(1), metavar="DAYS", help="How long users retain results [for ever].")
 @output("Print all incidents as JSON.", report="--out")
 def incidents(
     log: Path, leaked: tuple[str, ...], frame: int | None, since: str | None, until: str | None, most: int

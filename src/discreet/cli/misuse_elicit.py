@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from discreet.cli.options import draft_option, folder_option, policy_option, seed_option
+from discreet.cli.options import FILE, PATH, draft_option, folder_option, option, policy_option, seed_option
 from discreet.cli.output import CommandResult, output, say, table, working, write_text
 from discreet.errors import DataError, SourceNotFound, UsageError
 from discreet.misuse import Sensitivity
@@ -57,37 +57,27 @@ SCORES = {
 @click.command(name="elicit", short_help="Ask an expert how sensitive values are.")
 @click.argument("source", metavar="DATA")
 @policy_option("Policy that names the sensitive columns.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    required=True,
-    help="File of answers (JSON), saved after every answer.",
-)
-@click.option("--expert", default="expert", show_default=True, metavar="NAME", help="Who answers.")
-@click.option("--column", "columns", multiple=True, metavar="NAME", help="Ask about this column only; may be repeated.")
-@click.option(
-    "--level", "levels", multiple=True, metavar="COLUMN=N", help="Ask about groups at level N of the hierarchy."
-)
-@click.option(
+@option("--out", type=FILE, metavar="FILE", required=True, help="File of answers (JSON), saved after every answer.")
+@option("--expert", default="expert", metavar="NAME", help="Who answers.")
+@option("--column", "columns", multiple=True, metavar="NAME", help="Ask about this column only; may be repeated.")
+@option("--level", "levels", multiple=True, metavar="COLUMN=N", help="Ask about groups at level N of the hierarchy.")
+@option(
     "--by-value",
     multiple=True,
     metavar="NAME",
     help="Treat numbers of this column as codes, not as ranges; may be repeated.",
 )
-@click.option("--most", type=click.IntRange(2), default=8, show_default=True, help="Most values per column.")
-@click.option("--comparisons", type=click.IntRange(0), metavar="N", help="Comparisons [twice as many as connect all].")
-@click.option("--ratings", type=click.IntRange(0), default=25, show_default=True, metavar="N", help="Records to rate.")
-@click.option(
+@option("--most", type=click.IntRange(2), default=8, help="Most values per column.")
+@option("--comparisons", type=click.IntRange(0), metavar="N", help="Comparisons [twice as many as connect all].")
+@option("--ratings", type=click.IntRange(0), default=25, metavar="N", help="Records to rate.")
+@option(
     "--beside",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Another expert's answers: ask again where opinions differ most; may be repeated.",
 )
-@click.option(
-    "--again", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Questions to ask again."
-)
+@option("--again", type=click.IntRange(1), default=10, metavar="N", help="Questions to ask again.")
 @output("Print the scores as JSON.")
 def elicit(
     source: str, policy_file: str, out: Path, expert: str, beside: tuple[Path, ...], again: int, **options: Any
@@ -226,7 +216,7 @@ def _ask_in_terminal(interview: Interview, out: Path) -> Interview:
 
 
 def conduct(interview: Interview, save: Save) -> Interview:
-    """Ask until enough is asked, or the expert stops; every answer is saved before the next question."""
+    """Ask until done or stopped; every answer is saved before the next question."""
     say(WELCOME)
     rechecked = 0
     while True:
@@ -320,7 +310,7 @@ def read_rating(typed: str) -> float | None:
 
 
 @click.command(name="combine", short_help="Combine experts' answers into one sensitivity function.")
-@click.argument("files", nargs=-1, required=True, metavar="ANSWERS...", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, metavar="ANSWERS...", type=PATH)
 @draft_option("Write the sections [sensitivity.COLUMN] (TOML); never overwrites.")
 @output("Print scores and agreement as JSON.")
 def combine(files: tuple[Path, ...], out: Path | None) -> CommandResult:
@@ -370,8 +360,8 @@ def _panel_notes(panel: Panel, version: str) -> list[str]:
 
 @click.command(name="generate", short_help="Generate a sample log and experts' answers.")
 @folder_option(required=True)
-@click.option("--days", type=click.IntRange(5, 400), default=40, show_default=True, help="Working days in the log.")
-@click.option("--misusers", type=click.IntRange(0, 20), default=4, show_default=True, help="Users who misuse it.")
+@option("--days", type=click.IntRange(5, 400), default=40, help="Working days in the log.")
+@option("--misusers", type=click.IntRange(0, 20), default=4, help="Users who misuse it.")
 @seed_option("log")
 @output("Print the paths as JSON.")
 def generate(out: Path, days: int, misusers: int, seed: int) -> CommandResult:

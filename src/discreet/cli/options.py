@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they stand for: policies, tables, the store, the actor."""
+"""Options that several commands share: policies, tables, the store, the actor."""
 
 from __future__ import annotations
 
@@ -19,35 +19,41 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 SEED = "The same seed gives the same {}."
 ROLES = "Policy that gives the columns their roles."
 HIERARCHIES = "Policy with roles and hierarchies."
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+PATH = click.Path(path_type=Path)
+
+
+def option(*names: str, **settings: Any) -> Callable[[Command], Command]:
+    """`click.option`, with the default shown where there is one."""
+    return click.option(*names, show_default=settings.get("default") not in (None, ""), **settings)
 
 
 def added(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
     """A command with options, which its help lists in this order."""
-    for option in reversed(options):
-        command = option(command)
+    for add in reversed(options):
+        command = add(command)
     return command
 
 
 def policy_option(words: str = ROLES, *, required: bool = True) -> Callable[[Command], Command]:
     """The policy file."""
-    return click.option("--policy", "policy_file", metavar="FILE", required=required, help=words)
+    return option("--policy", "policy_file", metavar="FILE", required=required, help=words)
 
 
 def seed_option(what: str) -> Callable[[Command], Command]:
     """The seed of something that is generated."""
-    return click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help=SEED.format(what))
+    return option("--seed", type=click.IntRange(0), default=1, help=SEED.format(what))
 
 
 def folder_option(words: str = "Folder to write to.", **settings: Any) -> Callable[[Command], Command]:
     """The folder for what is written."""
-    kind = click.Path(path_type=Path, file_okay=False)
-    return click.option("--out", type=kind, metavar="DIR", help=words, **settings)
+    return option("--out", type=FOLDER, metavar="DIR", help=words, **settings)
 
 
 def draft_option(words: str = "Write to FILE instead of stdout; never overwrites.") -> Callable[[Command], Command]:
     """The new file for a draft, which a person may have filled in since."""
-    kind = click.Path(path_type=Path, dir_okay=False)
-    return click.option("--out", type=kind, callback=_refuse_existing, metavar="FILE", help=words)
+    return option("--out", type=FILE, callback=_refuse_existing, metavar="FILE", help=words)
 
 
 def _refuse_existing(context: click.Context, option: click.Parameter, out: Path | None) -> Path | None:
@@ -59,19 +65,17 @@ def _refuse_existing(context: click.Context, option: click.Parameter, out: Path 
 def store_option(command: Command) -> Command:
     """The store."""
     words = "The store: a path or a URL; else $DISCREET_STORE, else ~/.local/share/discreet/store.db."
-    return click.option("--store", "address", metavar="URL", help=words)(command)
+    return option("--store", "address", metavar="URL", help=words)(command)
 
 
 def as_option(command: Command) -> Command:
     """The person acting, in linkage and for accounts."""
-    return click.option("--as", "actor", metavar="NAME", help="Who does this, for the ledger [your user name].")(
-        command
-    )
+    return option("--as", "actor", metavar="NAME", help="Who does this, for the ledger [your user name].")(command)
 
 
 def actor_option(command: Command) -> Command:
     """The person acting, in releases and traces."""
-    return click.option("--actor", metavar="NAME", help="Who does this, for the ledger [your user name].")(command)
+    return option("--actor", metavar="NAME", help="Who does this, for the ledger [your user name].")(command)
 
 
 def acting(name: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Results of commands: words for the terminal, JSON for programs, an HTML report, an exit code.
+"""Results of commands: words, JSON, an HTML report, an exit code.
 
 A command returns a `CommandResult`; `@output` adds the options `--json` and, where there is one, the report, and prints
 what was asked for. Results go to stdout, remarks to stderr.
@@ -32,7 +32,7 @@ WIDTH = 96
 
 @dataclass(frozen=True)
 class CommandResult:
-    """Outcome of a command in every form it can be asked for; each form is made only on demand."""
+    """Outcome of a command in every form; each is made only on demand."""
 
     data: Callable[[], Any]
     """What --json prints."""
@@ -70,7 +70,7 @@ class CommandResult:
 def output(
     json_help: str, *, report: str | None = None, default: Path | None = None
 ) -> Callable[[Callable[..., CommandResult]], Callable[..., int]]:
-    """Add `--json` and the option `report` to a command, and print the result that it returns."""
+    """Add `--json` and the `report` option to a command, and print its result."""
 
     def decorate(function: Callable[..., CommandResult]) -> Callable[..., int]:
         @functools.wraps(function)

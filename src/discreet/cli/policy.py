@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import discreet
-from discreet.cli.options import draft_option
+from discreet.cli.options import draft_option, option
 from discreet.cli.output import CommandResult, hand_over, output, print_json, table, working
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def command() -> None:
 @command.command(name="init")
 @click.argument("source", metavar="DATA")
 @draft_option()
-@click.option("--json", "as_json", is_flag=True, help="Print the guesses as JSON.")
+@option("--json", "as_json", is_flag=True, help="Print the guesses as JSON.")
 def init(source: str, out: Path | None, as_json: bool) -> None:
     """Draft a policy for DATA with guessed roles, for a person to confirm."""
     data = discreet.read(source)
@@ -48,7 +48,7 @@ def init(source: str, out: Path | None, as_json: bool) -> None:
 
 @command.command(name="check")
 @click.argument("file", metavar="POLICY")
-@click.option("--data", "source", metavar="DATA", help="Also check that the data fit: columns, counts, hierarchies.")
+@option("--data", "source", metavar="DATA", help="Also check that the data fit: columns, counts, hierarchies.")
 @output("Print the result as JSON.")
 def check(file: str, source: str | None) -> CommandResult:
     """Check a policy file, its hierarchies, and with --data that the data fit it."""
@@ -89,7 +89,7 @@ def _summary(policy: Policy, data: Table | None) -> dict[str, Any]:
 
 
 @command.command(name="schema")
-@click.option("--json", "as_json", is_flag=True, help="Accepted for symmetry: the schema is JSON.")
+@option("--json", "as_json", is_flag=True, help="Accepted for symmetry: the schema is JSON.")
 def schema(as_json: bool) -> None:
     """Print the JSON Schema of the policy file."""
     del as_json

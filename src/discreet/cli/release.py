@@ -11,7 +11,16 @@ import click
 
 import discreet
 from discreet.cli.main import Verbs
-from discreet.cli.options import HIERARCHIES, DataAndPopulation, actor_option, added, policy_option, store_option
+from discreet.cli.options import (
+    FILE,
+    HIERARCHIES,
+    DataAndPopulation,
+    actor_option,
+    added,
+    option,
+    policy_option,
+    store_option,
+)
 from discreet.cli.output import CommandResult, bullet, heading, output, paragraph, plain, table, working
 from discreet.errors import UsageError
 
@@ -68,28 +77,18 @@ def command() -> None:
 def release_options(command: Command) -> Command:
     """The options that decide what a release looks like."""
     options = (
-        click.option(
-            "--population", metavar="POP", required=True, help="Table of the people the data were drawn from."
-        ),
+        option("--population", metavar="POP", required=True, help="Table of the people the data were drawn from."),
         policy_option(HIERARCHIES),
-        click.option("--k", type=click.IntRange(2), default=5, show_default=True, help=ALIKE),
-        click.option(
-            "--suppression",
-            type=click.FloatRange(0, 1),
-            default=0.1,
-            show_default=True,
-            metavar="S",
-            help=SUPPRESSION,
-        ),
-        click.option("--loss", default="dm_star", show_default=True, metavar="NAME", help=LOSS),
-        click.option(
+        option("--k", type=click.IntRange(2), default=5, help=ALIKE),
+        option("--suppression", type=click.FloatRange(0, 1), default=0.1, metavar="S", help=SUPPRESSION),
+        option("--loss", default="dm_star", metavar="NAME", help=LOSS),
+        option(
             "--law",
             default="0.2/0.5",
-            show_default=True,
             metavar="LAW",
             help="How often a mark is in a copy: 0.2/0.5, 0.5, or nuida:C for C colluding recipients.",
         ),
-        click.option("--force", is_flag=True, help=FORCE),
+        option("--force", is_flag=True, help=FORCE),
     )
     return added(options, command)
 
@@ -97,13 +96,12 @@ def release_options(command: Command) -> Command:
 def delivery_options(command: Command) -> Command:
     """Where and how copies are written, and by whom."""
     options = (
-        click.option("--out", metavar="DIR", required=True, help="Folder that gets a folder per recipient."),
-        click.option(
+        option("--out", metavar="DIR", required=True, help="Folder that gets a folder per recipient."),
+        option(
             "--format",
             "file_format",
             type=click.Choice(["parquet", "csv", "csv.gz"]),
             default="parquet",
-            show_default=True,
             help="Format of the copies.",
         ),
         actor_option,
@@ -114,7 +112,7 @@ def delivery_options(command: Command) -> Command:
 
 def recipients_option(command: Command) -> Command:
     """Recipients by name."""
-    return click.option(
+    return option(
         "--recipient", "recipients", metavar="NAME", multiple=True, required=True, help="A recipient; once for each."
     )(command)
 
@@ -122,9 +120,7 @@ def recipients_option(command: Command) -> Command:
 @click.command(name="plan", short_help="Preview a release; nothing is written.")
 @click.argument("data", metavar="DATA")
 @release_options
-@click.option(
-    "--recipients", default="20", show_default=True, metavar="N|NAMES", help="Number of recipients, or names: a,b,c."
-)
+@option("--recipients", default="20", metavar="N|NAMES", help="Number of recipients, or names: a,b,c.")
 @output("Print the plan as JSON.")
 def plan(data: str, population: str, policy_file: str, recipients: str, **settings: Any) -> CommandResult:
     """Preview a release of DATA: levels, marks, rows lost, and how reliably a leak could be traced.
@@ -163,21 +159,21 @@ def _number(recipients: str) -> int:
 @click.command(name="make", short_help="Give every recipient a traceable copy of DATA.")
 @click.argument("data", metavar="DATA")
 @release_options
-@click.option("--name", metavar="NAME", required=True, help="Name of the release.")
+@option("--name", metavar="NAME", required=True, help="Name of the release.")
 @recipients_option
-@click.option("--population-source", metavar="TEXT", default="", help="Where the population comes from.")
-@click.option("--population-licence", metavar="TEXT", default="", help="What allows its use for this purpose.")
-@click.option("--counts-only", is_flag=True, help="Confirm: only counts of the population are stored.")
-@click.option("--sign-off", metavar="ID", default="", help="Reference of your internal approval.")
-@click.option(
+@option("--population-source", metavar="TEXT", default="", help="Where the population comes from.")
+@option("--population-licence", metavar="TEXT", default="", help="What allows its use for this purpose.")
+@option("--counts-only", is_flag=True, help="Confirm: only counts of the population are stored.")
+@option("--sign-off", metavar="ID", default="", help="Reference of your internal approval.")
+@option(
     "--agreement",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Your own data-use agreement; it must say that the copy contains control records.",
 )
 @delivery_options
-@click.option("--row-ids", metavar="NAME", default="row", show_default=True, help="Column of new row numbers.")
-@click.option("--no-row-ids", is_flag=True, help="Write no row numbers.")
+@option("--row-ids", metavar="NAME", default="row", help="Column of new row numbers.")
+@option("--no-row-ids", is_flag=True, help="Write no row numbers.")
 @output("Print what was done as JSON.")
 def make(
     data: str,
@@ -342,7 +338,7 @@ def _state_words(kept: Kept) -> Iterator[str]:
 
 @click.command(name="show", short_help="Show a release and the state of its copies.")
 @click.argument("release_name", metavar="RELEASE")
-@click.option("--version", "version", type=click.IntRange(1), help="An earlier version [the newest].")
+@option("--version", "version", type=click.IntRange(1), help="An earlier version [the newest].")
 @store_option
 @output("Print as JSON.")
 def show(release_name: str, version: int | None, address: str | None) -> CommandResult:

@@ -1,4 +1,4 @@
-"""`discreet release feasibility`, `attack` and `fingerprints`: what traceable copies of a table would be like."""
+"""`discreet release feasibility`, `attack` and `fingerprints`: studies of traceable copies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from discreet.anonymity import LOSSES, anonymise
-from discreet.cli.options import HIERARCHIES, DataAndPopulation, added, folder_option, policy_option
+from discreet.cli.options import HIERARCHIES, DataAndPopulation, added, folder_option, option, policy_option
 from discreet.cli.output import CommandResult, bullet, finding_lines, heading, output, paragraph, table, working
 from discreet.cli.release import ALIKE, FORCE, LOSS, SUPPRESSION
 from discreet.errors import UsageError
@@ -30,16 +30,14 @@ def search_options(*, smallest_k: int, suppression: float, loss: str) -> Callabl
     """The options of a search for levels."""
     options = (
         policy_option(HIERARCHIES),
-        click.option("--k", type=click.IntRange(smallest_k), default=5, show_default=True, metavar="K", help=ALIKE),
-        click.option(
-            "--suppression", type=float, default=suppression, show_default=True, metavar="S", help=SUPPRESSION
-        ),
-        click.option("--loss", type=click.Choice(list(LOSSES)), default=loss, show_default=True, help=LOSS),
+        option("--k", type=click.IntRange(smallest_k), default=5, metavar="K", help=ALIKE),
+        option("--suppression", type=float, default=suppression, metavar="S", help=SUPPRESSION),
+        option("--loss", type=click.Choice(list(LOSSES)), default=loss, help=LOSS),
     )
     return lambda command: added(options, command)
 
 
-population_option = click.option(
+population_option = option(
     "--population", metavar="POP", required=True, help="Table of the people the data were drawn from."
 )
 
@@ -48,7 +46,7 @@ population_option = click.option(
 @click.argument("source", metavar="DATA")
 @population_option
 @search_options(smallest_k=1, suppression=0.1, loss="dm_star")
-@click.option("--grid", is_flag=True, help="Also for k = 2, 5, 10, 20, 50 and 0, 2, 5, 10, 15 % suppressed.")
+@option("--grid", is_flag=True, help="Also for k = 2, 5, 10, 20, 50 and 0, 2, 5, 10, 15 % suppressed.")
 @output("Print the figures as JSON.", report="--report")
 def feasibility(
     source: str, population: str, policy_file: str, k: int, suppression: float, loss: str, grid: bool
@@ -122,20 +120,17 @@ def _feasibility_page(
 @click.argument("source", metavar="DATA")
 @population_option
 @search_options(smallest_k=2, suppression=0.1, loss="dm_star")
-@click.option("--law", default="0.2/0.5", show_default=True, metavar="LAW", help="How often a mark is in a copy.")
-@click.option(
+@option("--law", default="0.2/0.5", metavar="LAW", help="How often a mark is in a copy.")
+@option(
     "--mode",
     type=click.Choice(["marks", "bait", "both"]),
     default="both",
-    show_default=True,
     help="Decoys among classes of doubtful size, decoys riskier than everybody, or both in turn.",
 )
-@click.option("--recipients", type=click.IntRange(1), default=4, show_default=True, help="Number of attackers.")
-@click.option("--decoys", type=click.IntRange(1), default=10, show_default=True, help="Decoys per copy in bait mode.")
-@click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, help="The same seed gives the same copies."
-)
-@click.option("--force", is_flag=True, help=FORCE)
+@option("--recipients", type=click.IntRange(1), default=4, help="Number of attackers.")
+@option("--decoys", type=click.IntRange(1), default=10, help="Decoys per copy in bait mode.")
+@option("--seed", type=click.IntRange(0), default=1, help="The same seed gives the same copies.")
+@option("--force", is_flag=True, help=FORCE)
 @output("Print the figures as JSON.")
 def attack(
     source: str,
@@ -197,10 +192,10 @@ def _played_words(title: str, played: Played) -> Iterator[str]:
 
 @click.command(name="fingerprints", short_help="Give each recipient different levels, where that is safe.")
 @click.argument("source", metavar="DATA")
-@click.option("--recipients", type=click.IntRange(1), required=True, metavar="N", help="Number of recipients.")
+@option("--recipients", type=click.IntRange(1), required=True, metavar="N", help="Number of recipients.")
 @search_options(smallest_k=1, suppression=0.0, loss="loss")
 @folder_option("Write the copies there.")
-@click.option("--leaked", metavar="COPY", help="A leaked copy: say whose it is.")
+@option("--leaked", metavar="COPY", help="A leaked copy: say whose it is.")
 @output("Print the levels as JSON.")
 def fingerprints(
     source: str,

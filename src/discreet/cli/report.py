@@ -10,7 +10,7 @@ import click
 
 from discreet.cli.ledger import head_option, read_head_file
 from discreet.cli.main import Verbs
-from discreet.cli.options import draft_option, number_of_people
+from discreet.cli.options import PATH, draft_option, number_of_people, option
 from discreet.cli.output import CommandResult, finding_lines, hand_over, heading, output, working
 
 
@@ -39,12 +39,12 @@ def command() -> None:
 
 @click.command(name="init", short_help="Draft a project file.")
 @click.argument("data", metavar="DATA")
-@click.option("--policy", metavar="FILE", required=True, help="The policy file.")
-@click.option("--title", metavar="TEXT", help="Title of the report [Sharing DATA].")
-@click.option("--population", metavar="POP", help="The people an adversary may know of: a table, or their number.")
-@click.option("--attack", metavar="FILE", help="What an adversary gains, pays and risks.")
-@click.option("--published", metavar="FILE", help="The anonymised table, as it is handed out.")
-@click.option("--store", metavar="URL", help="The store whose ledger has the disclosures.")
+@option("--policy", metavar="FILE", required=True, help="The policy file.")
+@option("--title", metavar="TEXT", help="Title of the report [Sharing DATA].")
+@option("--population", metavar="POP", help="The people an adversary may know of: a table, or their number.")
+@option("--attack", metavar="FILE", help="What an adversary gains, pays and risks.")
+@option("--published", metavar="FILE", help="The anonymised table, as it is handed out.")
+@option("--store", metavar="URL", help="The store whose ledger has the disclosures.")
 @draft_option()
 def init(data: str, title: str | None, out: Path | None, **paths: str | None) -> None:
     """Draft a project file about sharing DATA, with a comment on every key. Paths in it are relative to it.
@@ -64,15 +64,15 @@ def init(data: str, title: str | None, out: Path | None, **paths: str | None) ->
 
 
 def _seen_from(folder: Path, path: str) -> str:
-    """A path as the project file has it; an address or a number as it is."""
+    """A path relative to the project file; an address or a number unchanged."""
     if "://" in path or number_of_people(path) is not None or Path(path).is_absolute():
         return path
     return Path(os.path.relpath(path, folder)).as_posix()
 
 
 @click.command(name="project", short_help="Report on a project (the default).")
-@click.argument("project", metavar="PROJECT", type=click.Path(path_type=Path))
-@click.option("--store", "address", metavar="URL", help="The store: a path or a URL [the project's].")
+@click.argument("project", metavar="PROJECT", type=PATH)
+@option("--store", "address", metavar="URL", help="The store: a path or a URL [the project's].")
 @head_option
 @output("Print everything as JSON.", report="--out")
 def project(project: Path, address: str | None, head_files: tuple[Path, ...]) -> CommandResult:

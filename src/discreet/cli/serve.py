@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.cli.options import FOLDER, option
 from discreet.cli.output import say
 from discreet.cli.signals import in_good_order
 from discreet.errors import UsageError
@@ -22,11 +23,9 @@ LOOPBACK = "127.0.0.1"
 
 
 @click.command(name="serve", short_help="Run the web application.")
-@click.option("--store", "address", metavar="URL", help="The store: a path, or postgresql://... [$DISCREET_STORE].")
-@click.option(
-    "--data", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder for uploads and results."
-)
-@click.option(
+@option("--store", "address", metavar="URL", help="The store: a path, or postgresql://... [$DISCREET_STORE].")
+@option("--data", type=FOLDER, metavar="DIR", help="Folder for uploads and results.")
+@option(
     "--folder",
     "folders",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
@@ -34,23 +33,19 @@ LOOPBACK = "127.0.0.1"
     metavar="DIR",
     help="Folder whose files custodians may register in place; can be repeated.",
 )
-@click.option(
+@option(
     "--server",
     "servers",
     multiple=True,
     metavar="HOST[:PORT]",
     help="PostgreSQL server whose tables custodians may register; can be repeated.",
 )
-@click.option("--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Most jobs at a time.")
-@click.option("--host", default=LOOPBACK, show_default=True, metavar="ADDRESS", help="Address to listen on.")
-@click.option(
-    "--port", type=click.IntRange(0, 65_535), default=8000, show_default=True, help="Port; 0 for any free one."
-)
-@click.option(
-    "--origin", metavar="URL", help="Public address, such as https://discreet.example; required beyond loopback."
-)
-@click.option("--proxy", metavar="ADDRESS", help="The proxy whose X-Forwarded-For is trusted.")
-@click.option("--demo", is_flag=True, help="Generated data and accounts in a temporary store; on loopback only.")
+@option("--jobs", type=click.IntRange(1, 64), default=2, help="Most jobs at a time.")
+@option("--host", default=LOOPBACK, metavar="ADDRESS", help="Address to listen on.")
+@option("--port", type=click.IntRange(0, 65_535), default=8000, help="Port; 0 for any free one.")
+@option("--origin", metavar="URL", help="Public address, such as https://discreet.example; required beyond loopback.")
+@option("--proxy", metavar="ADDRESS", help="The proxy whose X-Forwarded-For is trusted.")
+@option("--demo", is_flag=True, help="Generated data and accounts in a temporary store; on loopback only.")
 def command(
     address: str | None,
     data: Path | None,

@@ -12,13 +12,13 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 """What a terminal, a supervisor or a closed window sends; not every system has all of them."""
 
 
-class Stopped(BaseException):
-    """A signal asked the process to end. Not an Exception, so that nobody takes it for a failure of their own."""
+class StopSignal(BaseException):
+    """A signal asked the process to end. Not an Exception, so that no handler swallows it."""
 
 
 @contextmanager
 def in_good_order() -> Iterator[None]:
-    """Whatever is open within is closed when a signal comes: folders are removed, children end, then the process does.
+    """Close what is open within when a signal comes, before the process ends.
 
     The process ends by SIGTERM afterwards, as it would have without this; Ctrl-C stays a KeyboardInterrupt.
     """
@@ -28,7 +28,7 @@ def in_good_order() -> Iterator[None]:
             signal.signal(number, _hang_up if number == getattr(signal, "SIGHUP", None) else _stop)
     try:
         yield
-    except Stopped:
+    except StopSignal:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.raise_signal(signal.SIGTERM)
     finally:
@@ -37,7 +37,7 @@ def in_good_order() -> Iterator[None]:
 
 
 def end_tidily() -> None:
-    """From now on SIGTERM and SIGHUP end the process as an exit does: what is open is closed, what is temporary removed."""
+    """Let SIGTERM and SIGHUP end the process like an exit, which cleans up."""
     for number in SIGNALS:
         if number != signal.SIGINT and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _end)
@@ -45,17 +45,17 @@ def end_tidily() -> None:
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
     for other in SIGNALS:
-        signal.signal(other, signal.SIG_IGN)  # nothing may end the putting away
+        signal.signal(other, signal.SIG_IGN)  # nothing may interrupt the clean-up
     raise SystemExit(128 + number)
 
 
 def _hang_up(number: int, frame: FrameType | None) -> None:
-    """Like SIGTERM, also for a server that has a handler of its own for that one only."""
+    """Like SIGTERM, also for a server that handles only that one."""
     signal.raise_signal(signal.SIGTERM)
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    """Once: a second signal must not end the putting away."""
+    """Once: a second signal must not interrupt the clean-up."""
     for other in SIGNALS:
         signal.signal(other, signal.SIG_IGN)
-    raise KeyboardInterrupt if number == signal.SIGINT else Stopped
+    raise KeyboardInterrupt if number == signal.SIGINT else StopSignal

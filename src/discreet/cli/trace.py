@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from discreet.cli.main import Verbs
-from discreet.cli.options import actor_option, added, store_option
+from discreet.cli.options import actor_option, added, option, store_option
 from discreet.cli.output import CommandResult, bullet, heading, output, table
 from discreet.errors import UsageError
 
@@ -40,27 +40,19 @@ def command() -> None:
 def trace_options(command: Command) -> Command:
     """The release, the error rates, and the store."""
     options = (
-        click.option("--release", "release_name", metavar="NAME", required=True, help="Name of the release."),
-        click.option("--version", type=click.IntRange(1), help="An earlier version of it [the newest]."),
-        click.option(
+        option("--release", "release_name", metavar="NAME", required=True, help="Name of the release."),
+        option("--version", type=click.IntRange(1), help="An earlier version of it [the newest]."),
+        option(
             "--alpha",
             type=float,
             default=1e-3,
-            show_default=True,
             metavar="P",
             help="Largest probability that anybody is accused although all are innocent.",
         ),
-        click.option(
-            "--prior",
-            type=float,
-            default=0.5,
-            show_default=True,
-            metavar="P",
-            help="Prior probability that a recipient is the source.",
+        option(
+            "--prior", type=float, default=0.5, metavar="P", help="Prior probability that a recipient is the source."
         ),
-        click.option(
-            "--family", type=click.IntRange(1), metavar="N", help="All recipients to be expected, if more come."
-        ),
+        option("--family", type=click.IntRange(1), metavar="N", help="All recipients to be expected, if more come."),
         actor_option,
         store_option,
     )
@@ -69,8 +61,8 @@ def trace_options(command: Command) -> Command:
 
 @click.command(name="claims", short_help="Trace claims that people were re-identified.")
 @click.argument("claims", metavar="CLAIMS")
-@click.option("--exclude", metavar="FILE", help="Claims that do not count: your own audits.")
-@click.option("--earlier", metavar="FILE", multiple=True, help="Claims of an earlier incident; once for each.")
+@option("--exclude", metavar="FILE", help="Claims that do not count: your own audits.")
+@option("--earlier", metavar="FILE", multiple=True, help="Claims of an earlier incident; once for each.")
 @trace_options
 @output("Print the trace as JSON.", report="--report")
 def claims(
@@ -100,8 +92,8 @@ def claims(
 
 @click.command(name="leak", short_help="Trace a leaked file.")
 @click.argument("leak", metavar="FILE")
-@click.option("--column", "columns", metavar="THEIRS=OURS", multiple=True, help="A column that has another name there.")
-@click.option("--original", metavar="DATA", help="The original table, to recognise decoys by their other columns.")
+@option("--column", "columns", metavar="THEIRS=OURS", multiple=True, help="A column that has another name there.")
+@option("--original", metavar="DATA", help="The original table, to recognise decoys by their other columns.")
 @trace_options
 @output("Print the trace as JSON.", report="--report")
 def leak(

@@ -1,4 +1,4 @@
-"""Chapters of the demo, one per capability; those on the shared store are in `store_chapters`."""
+"""Chapters of the demo, one per capability; `store_chapters` has those on the store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet import __version__
 from discreet.anonymity import Anonymised, anonymise
 from discreet.cli.attack import DRAFT
 from discreet.cli.output import finding_lines, working, write_text
-from discreet.demo.stage import Contrast, Contrasts, Stage, narrate, share_of, show_command, show_files
+from discreet.demo.stage import Contrast, Contrasts, DemoStage, narrate, share_of, show_command, show_files
 from discreet.demo.store_chapters import what_it_costs_to_link, who_leaked_it, who_may_ask
 from discreet.misuse import Sensitivity, prepare, reduce_rows, score
 from discreet.policy import Policy
@@ -33,7 +33,7 @@ SHOWN = 3
 TITLE = "A hospital shares its extract"
 
 
-def _hospital(stage: Stage) -> tuple[Table, Table]:
+def _hospital(stage: DemoStage) -> tuple[Table, Table]:
     """The hospital's extract and the register, both by the demo's policy."""
     policy = Policy.load(stage.files.policy)
     return read(stage.files.hospital, policy=policy), read(stage.files.population, policy=policy.for_population())
@@ -49,7 +49,7 @@ def _stamp(command: str) -> dict[str, Any]:
     return {"created": datetime.datetime.now(datetime.UTC), "command": command, "version": __version__}
 
 
-def the_data(stage: Stage) -> Contrasts:
+def the_data(stage: DemoStage) -> Contrasts:
     """The data"""
     hospital, _ = _hospital(stage)
     best = singling_out(hospital.classes(), largest=3).combinations[0]
@@ -65,7 +65,7 @@ def the_data(stage: Stage) -> Contrasts:
     return ()
 
 
-def who_can_be_singled_out(stage: Stage) -> Contrasts:
+def who_can_be_singled_out(stage: DemoStage) -> Contrasts:
     """Who can be singled out"""
     hospital, register = _hospital(stage)
     assessment = assess(hospital, population=register)
@@ -87,7 +87,7 @@ def who_can_be_singled_out(stage: Stage) -> Contrasts:
     return ()
 
 
-def what_an_adversary_would_do(stage: Stage) -> Contrasts:
+def what_an_adversary_would_do(stage: DemoStage) -> Contrasts:
     """What an adversary would do"""
     hospital, register = _hospital(stage)
     limits = Policy.load(stage.files.policy).limits
@@ -113,7 +113,7 @@ def what_an_adversary_would_do(stage: Stage) -> Contrasts:
     return ()
 
 
-def what_we_release(stage: Stage) -> Contrasts:
+def what_we_release(stage: DemoStage) -> Contrasts:
     """What we release"""
     hospital, register = _hospital(stage)
     safe = anonymise(hospital, k=5, suppression=0.05)
@@ -154,7 +154,7 @@ def _attacked(hospital: Table, register: Table, safe: Anonymised) -> Contrast:
     )
 
 
-def what_a_query_gives_away(stage: Stage) -> Contrasts:
+def what_a_query_gives_away(stage: DemoStage) -> Contrasts:
     """What a query gives away"""
     policy = Policy.load(stage.files.policy)
     sensitivity, limit = Sensitivity.from_policy(policy), policy.misuse.limit or 0.0
@@ -175,7 +175,7 @@ def what_a_query_gives_away(stage: Stage) -> Contrasts:
     return ()
 
 
-def the_whole_story(stage: Stage) -> Contrasts:
+def the_whole_story(stage: DemoStage) -> Contrasts:
     """The whole project in one report"""
     file, report = write_project(stage)
     show_files(file, report)
@@ -183,8 +183,8 @@ def the_whole_story(stage: Stage) -> Contrasts:
     return ()
 
 
-def write_project(stage: Stage) -> tuple[Path, Path]:
-    """Write the project file and the report of all that the chapters measured and disclosed."""
+def write_project(stage: DemoStage) -> tuple[Path, Path]:
+    """Write the project file and the report of all that was measured and disclosed."""
     folder, files = stage.folder, stage.files
     file, report = folder / "project.toml", folder / "project.html"
 
@@ -209,7 +209,7 @@ def write_project(stage: Stage) -> tuple[Path, Path]:
     return file, report
 
 
-CHAPTERS: tuple[Callable[[Stage], Contrasts], ...] = (
+CHAPTERS: tuple[Callable[[DemoStage], Contrasts], ...] = (
     the_data,
     who_can_be_singled_out,
     what_an_adversary_would_do,

@@ -1,4 +1,4 @@
-"""Stage of the demo: what its chapters share, its store, and the picture of what they contrast."""
+"""Stage of the demo: its store, and the picture of what its chapters contrast."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEMO_FLAG = "store.db.demo"
 """Beside a store that a demo made, and that the next one may replace."""
 WIDTH, MARGIN, TOP, ROW, FOOT = 880, 28, 92, 84, 40
 LONGEST = 560
-"""Pixels of a bar that stands for the whole; its words follow it."""
+"""Pixels of a bar for the whole; its words follow it."""
 BEFORE, AFTER = "as it is", "with Discreet"
 
 STYLE = """
@@ -41,7 +41,7 @@ text { font-size: 15px; fill: var(--ink); font-variant-numeric: tabular-nums; }
 
 
 @dataclass(frozen=True)
-class Stage:
+class DemoStage:
     """What the chapters share."""
 
     folder: Path
@@ -96,7 +96,7 @@ def show_command(command: str) -> None:
 
 
 def fresh_store(folder: Path) -> Path:
-    """A new store for the demo. It replaces that of an earlier demo, and never any other store."""
+    """A new store for the demo; replaces that of an earlier demo, never another."""
     store = folder / "store.db"
     if store.exists() and not (folder / DEMO_FLAG).exists():
         raise UsageError(
@@ -112,7 +112,7 @@ def fresh_store(folder: Path) -> Path:
 
 
 def open_ledger(store: Path) -> Ledger:
-    """The ledger of the demo, with keys beside it, never the user's own; created when first needed."""
+    """The ledger of the demo, with keys beside it, never the user's own."""
     from discreet.ledger import Keys, Ledger
     from discreet.store import Store  # first: says in words if the extra is missing
 
@@ -121,7 +121,7 @@ def open_ledger(store: Path) -> Ledger:
 
 
 def contrast_picture(contrasts: Sequence[Contrast], *, title: str, source: str) -> str:
-    """The contrasts below each other, as the text of an SVG file that follows the reader's light or dark mode.
+    """The contrasts as an SVG file that follows the reader's light or dark mode.
 
     >>> one = Contrast("People who can be singled out", ContrastSide(0.5, "5 of 10"), ContrastSide(0.0, "0 of 10"))
     >>> "5 of 10 as it is, 0 of 10 with Discreet" in contrast_picture([one], title="Ten people", source="made up")
@@ -160,7 +160,7 @@ def _row(contrast: Contrast, top: int) -> Markup:
 
 
 def _bar(side: ContrastSide, y: int, class_: str, fill: str | None) -> Markup:
-    """A bar, and its words behind it; what is there is seen, what is not has no bar."""
+    """A bar and its words; a share of nothing has no bar."""
     long = max(side.share, THINNEST / 100) * LONGEST if side.share > 0 else 0.0
     drawn = rect(x=str(MARGIN), y=y, width=number(long), class_=class_, fill=fill) if long else None
     return join(drawn, text(side.words, x=number(MARGIN + long + (8 if long else 0)), y=y + 11, class_="note"))

@@ -1,4 +1,4 @@
-"""Chapters of the demo on its store: a traced leak, a linkage review, a governed database."""
+"""Chapters of the demo on its store: leak, linkage, gateway."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from discreet.demo.stage import (
     Contrast,
     Contrasts,
     ContrastSide,
-    Stage,
+    DemoStage,
     narrate,
     open_ledger,
     share_of,
@@ -71,7 +71,7 @@ WAYS_AROUND = (
 )
 
 
-def who_leaked_it(stage: Stage) -> Contrasts:
+def who_leaked_it(stage: DemoStage) -> Contrasts:
     """Who leaked it"""
     folder = _emptied(stage.folder / "releases")
     contrasts: Contrasts = ()
@@ -90,7 +90,7 @@ def _emptied(folder: Path) -> Path:
     return folder
 
 
-def _release_and_trace(folder: Path, stage: Stage, ledger: Ledger) -> Contrast:
+def _release_and_trace(folder: Path, stage: DemoStage, ledger: Ledger) -> Contrast:
     from discreet.releases import trace
 
     policy = Policy.load(stage.files.policy)
@@ -139,7 +139,7 @@ def _released(hospital: Table, register: Table, ledger: Ledger) -> Release:
 
 
 def _leaked_half(folder: Path) -> Path:
-    """Half of the rows of one copy. Its order is random, so the first rows are any rows."""
+    """Half of the rows of one copy: the first, as their order is random."""
     copy = read(folder / "copies" / LEAKER / "data.parquet")
     columns = [name for name in copy.columns if name != "row"]
     cells = fetch(copy, columns)
@@ -152,7 +152,7 @@ def _leaked_half(folder: Path) -> Path:
     return leak
 
 
-def what_it_costs_to_link(stage: Stage) -> Contrasts:
+def what_it_costs_to_link(stage: DemoStage) -> Contrasts:
     """What it costs to link"""
     from discreet.linkage import LinkageSpec, start_project
 
@@ -203,7 +203,7 @@ def _review_and_export(folder: Path, home: ProjectFolder, ledger: Ledger, truth:
 
 
 def _review(ledger: Ledger, project: Project) -> int:
-    """Open what differs, cheapest first and two steps at most, then decide; gives the number of reveals."""
+    """Open what differs, cheapest first, then decide; gives the number of reveals."""
     from discreet.linkage.review.decisions import decide, next_pair
     from discreet.linkage.review.reveal import reveal, view
 
@@ -234,7 +234,7 @@ def _cheapest(shown: PairView) -> str | None:
 
 
 def _same(shown: PairView) -> bool:
-    """By the marks: two attributes that differ entirely, or a different ID, speak against one person."""
+    """Whether marks allow one person: no different ID, at most one attribute different."""
     marks = {cell.attribute: {mark.name for mark in cell.marks} for cell in shown.cells}
     different = [attribute for attribute, names in marks.items() if "different" in names]
     return len(different) < 2 and not marks.get("national_id", set()) & {"different", "replace"}
@@ -251,7 +251,7 @@ def _correct(ledger: Ledger, project: Project, home: ProjectFolder, truth: Path)
     return sum((answer.verdict == "same") == (answer.records in same) for answer in answers_of(ledger.store, project))
 
 
-def who_may_ask(stage: Stage) -> Contrasts:
+def who_may_ask(stage: DemoStage) -> Contrasts:
     """Who may ask"""
     contrasts: Contrasts = ()
     try:
@@ -296,7 +296,7 @@ def _query(port: int, patients: int, diagnoses: frozenset[str]) -> Contrast:
 
 
 def _hoard(client: Any) -> tuple[int, str]:
-    """How many patients a user sees who retrieves page after page, and the refusal that ends it."""
+    """How many patients a user sees page after page, and the final refusal."""
     import psycopg
 
     rows = 0
@@ -362,7 +362,7 @@ def _server() -> Iterator[str]:
 
 
 def _fill(server: str, hospital: Path) -> tuple[int, frozenset[str]]:
-    """The patients as a table, and two users who may read it; gives the number of patients and their diagnoses."""
+    """Create the table and two readers; gives the number of patients and their diagnoses."""
     import psycopg
     from psycopg import sql
 
@@ -392,7 +392,7 @@ def _fill(server: str, hospital: Path) -> tuple[int, frozenset[str]]:
 
 @contextmanager
 def _gateway(server: str, policy: Path, store: Path) -> Iterator[int]:
-    """The gateway as a custodian would start it, on the store of the demo; gives its port."""
+    """The gateway on the store of the demo; gives its port."""
     words = ["gateway", "--upstream", server, "--policy", str(policy), "--mode", "enforce"]
     where = ["--listen", "127.0.0.1:0", "--store", str(store), "--grace", "1"]
     command = [sys.executable, "-m", "discreet", *words, *where]

@@ -43,7 +43,7 @@ from discreet.sources import read
 from discreet.store.exposures import write
 from discreet.store.gateway_limits import PARTS
 from discreet.web.accounts import accounts
-from discreet.web.accounts.accounts import Act
+from discreet.web.accounts.accounts import Account, Act
 from discreet.web.datasets import store as datasets
 from discreet.web.framework.context import Context
 from discreet.web.framework.permissions import GRANTED, ROLES
@@ -68,7 +68,7 @@ LEASE = 600_000
 
 
 def bring_hospital(site: Site) -> None:
-    """Two data sets, one the population of the other, with a policy, an assessment and a planned attack that are done."""
+    """A data set and its population, with a policy, an assessment and an attack."""
     with tempfile.TemporaryDirectory(prefix="discreet-demo-") as folder:
         files = write_demo(folder, people=PEOPLE, seed=SEED)
         register = _bring(site, files.population, "register.parquet", {})
@@ -87,7 +87,7 @@ def _bring(site: Site, path: Path, name: str, about: dict[str, Any], files: Demo
     facts: dict[str, Any] = {"kind": "upload", "place": kept.name, "size": kept.stat().st_size}
 
     def along(connection: Connection) -> None:
-        account = _custodian(connection)
+        account = _account(connection).id
         more = {**facts, **about}
         datasets.add(connection, number, name=name, columns=columns, account=account, now=site.stamp(), **more)
         if files is not None:
@@ -101,22 +101,22 @@ def _bring(site: Site, path: Path, name: str, about: dict[str, Any], files: Demo
     return number
 
 
-def _custodian(connection: Connection) -> int:
-    found = accounts.by_name(connection, "custodian")
-    if found is None:
-        raise LookupError("custodian")
-    return found[0].id
+def _account(connection: Connection, name: str = "custodian") -> Account:
+    named = accounts.by_name(connection, name)
+    if named is None:
+        raise LookupError(name)
+    return named[0]
 
 
 def _done(site: Site, kind: str, dataset: int, asked: dict[str, Any]) -> None:
     """A job, done here and now instead of in a process of its own."""
     with site.store.writing() as connection:
-        queue.enqueue(connection, kind=kind, dataset=dataset, account=_custodian(connection), asked=asked)
+        queue.enqueue(connection, kind=kind, dataset=dataset, account=_account(connection).id, asked=asked)
     work_off(site)
 
 
 def work_off(site: Site) -> None:
-    """Every job that waits, done here and now; one that is refused says why, as it would in a process of its own."""
+    """Do every waiting job here and now; a refused one says why."""
     while (job := _next(site)) is not None:
         try:
             task = process.prepared(site.ledger, job, site.places, lambda step, share: None)
@@ -152,8 +152,8 @@ class Past:
 
 
 @dataclass
-class Somebody:
-    """A database user, as a gateway would keep her account."""
+class DatabaseUser:
+    """A database user and their account, as a gateway would keep it."""
 
     ledger: Ledger
     clock: Past
@@ -169,17 +169,17 @@ class Somebody:
 
     def ask(self, people: range, diagnoses: tuple[str, ...], *, alike: int = 1) -> None:
         """Ask for some people; the answer is given or refused as a gateway would."""
-        values = [diagnoses[place % len(diagnoses)] for place in people]
+        values = [diagnoses[number % len(diagnoses)] for number in people]
         at = self.clock.now.timestamp()
         known: dict[str, Any] = {"entities": list(people), "distinguishing": [alike] * len(people), "at": at}
         after = self.exposure.after(values={COLUMN: values}, **known)
         above = after.value > LIMIT
-        told = self._told(len(people), "deny" if above else "release")
+        details = self._details(len(people), "deny" if above else "release")
         if above and self.enforced:
             worst = self.exposure.after(values={COLUMN: ["B20"] * len(people)}, **known)
-            self.ledger.refuse(**self._about(worst.value, {**told, "columns": COLUMN.rpartition(".")[2]}))
+            self.ledger.refuse(**self._about(worst.value, {**details, "columns": COLUMN.rpartition(".")[2]}))
         else:
-            self._give(after, told)
+            self._give(after, details)
         self.clock.now += timedelta(minutes=7)
 
     def try_to(self, reason: str) -> None:
@@ -188,16 +188,16 @@ class Somebody:
         self.ledger.refuse(**about, policy=POLICY, details={"reason": f"Refused: {reason}"})
         self.clock.now += timedelta(minutes=2)
 
-    def _told(self, rows: int, decision: str) -> dict[str, Detail]:
-        told: dict[str, Detail] = {"rows": rows, "columns": COLUMN, "limit": f"{LIMIT:.6g}", "rule": "misuse.limit"}
-        return {**told, "decision": decision, **({} if self.enforced else {"enforced": False})}
+    def _details(self, rows: int, decision: str) -> dict[str, Detail]:
+        details: dict[str, Detail] = {"rows": rows, "columns": COLUMN, "limit": f"{LIMIT:.6g}", "rule": "misuse.limit"}
+        return {**details, "decision": decision, **({} if self.enforced else {"enforced": False})}
 
-    def _about(self, value: float, told: dict[str, Detail]) -> dict[str, Any]:
+    def _about(self, value: float, details: dict[str, Detail]) -> dict[str, Any]:
         risks = {"risk_before": _amount(self.exposure.value), "risk_after": _amount(value)}
         about: dict[str, Any] = {"actor": self.name, "event": ANSWERED, "subject": self._subject}
-        return {**about, **risks, "policy": POLICY, "details": told}
+        return {**about, **risks, "policy": POLICY, "details": details}
 
-    def _give(self, after: Exposure, told: dict[str, Detail]) -> None:
+    def _give(self, after: Exposure, details: dict[str, Detail]) -> None:
         budget, person = f"gateway:{self.database}/{self.name}", f"{self.database}/{self.name}"
         if not self.version:
             self.ledger.set_budget(budget, limit=10**9, parts=PARTS, actor="gateway", key=budget)
@@ -208,7 +208,7 @@ class Somebody:
             cost,
             key=f"{person}/{seen}",
             along=lambda link: write(link, person, content, seen=seen),
-            **self._about(after.value, told),
+            **self._about(after.value, details),
         )
         self.ledger.settle(receipt)
         self.exposure, self.version = after, seen + 1
@@ -219,13 +219,13 @@ def _amount(value: float) -> Fraction:
 
 
 def write_past(store: str | os.PathLike[str] | None, now: datetime) -> None:
-    """Two weeks of a gateway, into a store that nobody has used yet: entries are in the order of time."""
+    """Write two weeks of a gateway into an unused store, in the order of time."""
     clock = Past(_morning(now, DAYS))
     with Ledger.open(store, clock=clock) as ledger:
         _started(ledger, "clinic", "enforce", tables=2)
         _started(ledger, "registry", "shadow", tables=1)
-        who = {name: Somebody(ledger, clock, "clinic", name) for name in (ANALYST, HOARDER, MANAGER)}
-        newcomer = Somebody(ledger, clock, "registry", NEWCOMER, enforced=False)
+        who = {name: DatabaseUser(ledger, clock, "clinic", name) for name in (ANALYST, HOARDER, MANAGER)}
+        newcomer = DatabaseUser(ledger, clock, "registry", NEWCOMER, enforced=False)
         for ago in range(DAYS, 0, -1):
             clock.now = max(clock.now, _morning(now, ago))
             _day(who, newcomer, DAYS - ago)
@@ -242,8 +242,8 @@ def _started(ledger: Ledger, database: str, mode: str, *, tables: int) -> None:
     )
 
 
-def _day(who: dict[str, Somebody], newcomer: Somebody, day: int) -> None:
-    """The analyst's groups; the hoarder's few, then far too many; somebody in shadow mode."""
+def _day(who: dict[str, DatabaseUser], newcomer: DatabaseUser, day: int) -> None:
+    """The analyst's groups; the hoarder's few, then far too many; a user in shadow mode."""
     chosen = np.random.default_rng(day)
     for _ in range(2):
         start = int(chosen.integers(0, 4_000))
@@ -259,24 +259,19 @@ def _day(who: dict[str, Somebody], newcomer: Somebody, day: int) -> None:
         newcomer.ask(range(100 * day, 100 * day + 12), ("B20", "I10"), alike=3 if day > 8 else 15)
 
 
-def _hoard(somebody: Somebody) -> None:
-    """A few patients of one small place after the other, until the limit stops it; then whatever else might work."""
+def _hoard(hoarder: DatabaseUser) -> None:
+    """A few patients after the other, until the limit stops it; then other statements."""
     for number in range(7_000, 7_112, 8):
-        somebody.ask(range(number, number + 8), ("F32", "I10"), alike=5)
+        hoarder.ask(range(number, number + 8), ("F32", "I10"), alike=5)
     for number in range(8_000, 8_005):
-        somebody.ask(range(number, number + 40), ("B20",), alike=2)
-    somebody.try_to("values of governed tables cannot be copied.")
-    somebody.try_to("EXPLAIN tells of values of governed tables.")
+        hoarder.ask(range(number, number + 40), ("B20",), alike=2)
+    hoarder.try_to("values of governed tables cannot be copied.")
+    hoarder.try_to("EXPLAIN tells of values of governed tables.")
 
 
 def bring_gateway(site: Site) -> None:
-    """A limit that one custodian proposed and the other has not looked at yet."""
-    with site.store.reading() as connection:
-        found = accounts.by_name(connection, "deputy")
-    if found is None:
-        raise LookupError("deputy")
-    route = Route("POST", "/gateway/limits", "gateway.limit", bring_gateway)
-    context = Context(cast(Request, None), site, route, account=found[0], permissions=GRANTED["custodian"])
+    """A limit that one custodian proposed and that awaits approval."""
+    context = _as(site, "deputy", Route("POST", "/gateway/limits", "gateway.limit", bring_gateway))
     until: date = (site.now() + timedelta(days=30)).date()
     reason = "Yearly report of the wards; the groups are large, but there are many of them."
     wanted = NewLimit(
@@ -285,7 +280,7 @@ def bring_gateway(site: Site) -> None:
     limits.propose(context, wanted)
 
 
-# The demonstration has a linkage project waiting: two extracts of generated people, and pairs that only people can decide.
+# The demonstration has a linkage project: two extracts of generated people, and pairs for a reviewer.
 PROJECT = "Clinic and registry"
 LINKED_PEOPLE, LINKED_SEED = 400, 7
 FOR_PEOPLE = 36
@@ -305,20 +300,21 @@ def bring_linkage(site: Site) -> None:
     door.prepare(project)
 
 
-# The demonstration has one release that is handed over and traced, and one plan that waits for a second pair of eyes.
+# The demonstration has one release that was delivered and traced, and one plan that awaits approval.
 DATA, REGISTER = "hospital.csv", "register.parquet"
 LEAKER = "ministry"
 SPRING = ("university", LEAKER, "insurer")
 AUTUMN = ("university", "registry", "institute")
 LEAKED = 0.5
-"""The share of rows of a copy that turns up."""
+"""The share of rows of a copy that leaks."""
 KS = (3, 2)
 """Tried in this order: the first with enough marks is taken."""
 
 
 def bring_releases(site: Site) -> None:
-    """What one custodian planned, the other approved, somebody leaked; and what still waits."""
-    first, second = (_as(site, name) for name in ("custodian", "deputy"))
+    """One release planned, approved, delivered and leaked; one plan awaiting approval."""
+    route = Route("POST", "/releases/new", "releases.change", bring_releases)
+    first, second = (_as(site, name, route) for name in ("custodian", "deputy"))
     number = _planned(first, "spring-2026", SPRING)
     if number is None:
         return
@@ -332,20 +328,17 @@ def bring_releases(site: Site) -> None:
     _planned(second, "autumn-2026", AUTUMN)
 
 
-def _as(site: Site, name: str) -> Context:
-    """What a custodian does before anybody is there to ask for it."""
+def _as(site: Site, name: str, route: Route) -> Context:
+    """A request of a custodian, made without a browser."""
     with site.store.reading() as connection:
-        found = accounts.by_name(connection, name)
-    if found is None:
-        raise LookupError(name)
-    route = Route("POST", "/releases/new", "releases.change", bring_releases)
-    return Context(cast(Request, None), site, route, account=found[0], permissions=GRANTED["custodian"])
+        account = _account(connection, name)
+    return Context(cast(Request, None), site, route, account=account, permissions=GRANTED["custodian"])
 
 
 def _planned(context: Context, name: str, recipients: tuple[str, ...]) -> int | None:
-    """A plan that can be approved; None if the table has too few marks for any."""
+    """A plan that can be approved; None if there are too few marks."""
     with context.site.store.reading() as connection:
-        numbers = {one.name: one.id for one in datasets.everything(connection)}
+        numbers = {dataset.name: dataset.id for dataset in datasets.everything(connection)}
     for k in KS:
         wanted: dict[str, Any] = {"name": name, "dataset": numbers[DATA], "population": numbers[REGISTER], "k": k}
         wanted |= {"recipients": list(recipients), "format": "csv", "counts_only": True, "agreement": AGREEMENT}
@@ -373,10 +366,10 @@ def _handed_over_and_leaked(context: Context, kept: Kept) -> None:
     tracing.keep(context, opened, found)
 
 
-# The demonstration asks everybody how sensitive the values of its hospital are.
+# The demonstration asks all accounts how sensitive the values of its hospital are.
 STUDY = "What a hospital knows"
 RATINGS = 6
-"""Few, so that one can get through."""
+"""Few, so that an interview is short."""
 
 
 def bring_study(site: Site) -> None:
@@ -385,23 +378,23 @@ def bring_study(site: Site) -> None:
 
     def along(connection: Connection) -> None:
         people, now = accounts.everybody(connection), site.stamp()
-        owner = next(one for one in people if one.role == "custodian")
+        owner = next(person for person in people if person.role == "custodian")
         study = studies.add(connection, name=STUDY, items=items, ratings=RATINGS, account=owner.id, now=now)
-        for one in people:
-            studies.invite(connection, study, one.id, now)
+        for person in people:
+            studies.invite(connection, study, person.id, now)
 
     details = {"values": len(items)}
     site.ledger.record(actor="custodian", event="misuse.asked", subject=f"study:{STUDY}", details=details, along=along)
 
 
-# A demonstration: an account per role and a second custodian, with random passwords, and whatever the places bring along.
+# The demonstration has an account per role and a second custodian, with random passwords.
 NAMES = {**{role: role for role in ROLES}, "deputy": "custodian"}
 """Who can sign in, and in which role: a release needs a second custodian."""
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody who can sign in to the demonstration."""
+    """An account of the demonstration, with its password."""
 
     name: str
     role: str
@@ -409,12 +402,12 @@ class Visitor:
 
 
 def begin(settings: Settings) -> None:
-    """Write what happened before anybody opened the store: the ledger takes entries in the order of time."""
+    """Write what happened before the store was opened; entries are in the order of time."""
     write_past(settings.store, settings.clock())
 
 
 def furnish(site: Site) -> list[Visitor]:
-    """Fill an empty store; gives who can sign in."""
+    """Fill an empty store; gives the accounts."""
     visitors = [_visitor(site, name, role) for name, role in NAMES.items()]
     for bring in STEPS:
         bring(site)
@@ -435,4 +428,4 @@ def _visitor(site: Site, name: str, role: str) -> Visitor:
 
 
 STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital, bring_study, bring_releases, bring_linkage, bring_gateway)
-"""What further places bring: data sets, projects, recipients."""
+"""What fills the demonstration, in this order."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from discreet.anonymity import anonymise
 from discreet.cli.attack import DRAFT
-from discreet.demo.stage import Stage, fresh_store, open_ledger
+from discreet.demo.stage import DemoStage, fresh_store, open_ledger
 from discreet.demo.store_chapters import what_it_costs_to_link, who_leaked_it
 from discreet.gateway.enforcement.exposure_accounts import Account, Books, with_seen
 from discreet.ledger import Ledger
@@ -30,7 +30,7 @@ def furnish(folder: Path) -> Path:
     (folder / "attack.toml").write_text(DRAFT, encoding="utf-8")
     store = fresh_store(folder)
     with contextlib.redirect_stdout(io.StringIO()):
-        stage = Stage(folder, 200_000, 1, files, store)
+        stage = DemoStage(folder, 200_000, 1, files, store)
         who_leaked_it(stage)
         what_it_costs_to_link(stage)
     # In a thread of its own: where a browser is driven, this one has a loop already.
