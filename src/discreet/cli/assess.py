@@ -49,10 +49,18 @@ def assess(source: str, policy_file: str, population: str | None, threshold: flo
         columns = ", ".join(names) + (f" and {more} more" if more > 0 else "")
         have = "columns {} have" if len(data.undeclared) > 1 else "column {} has"
         notes.insert(0, f"Note: {have.format(columns)} no role in the policy and did not count as quasi-identifiers.")
+
+    def page(**stamp: Any) -> str:
+        from discreet.report import assessment_page
+
+        profiled = discreet.profile(data, largest=3) if assessment.records <= PROFILED else None
+        title = f"Risk of {data.name}"
+        return assessment_page(assessment, title=title, source=data.name, policy=data.policy, profile=profiled, **stamp)
+
     return CommandResult(
         assessment.to_dict,
         _assessment_words(assessment, data),
-        page=lambda **stamp: _assessment_page(assessment, data, **stamp),
+        page=page,
         notes=notes,
         exit_code=int(assessment.exceeded),
     )
@@ -77,19 +85,6 @@ def _assessment_words(assessment: Assessment, data: Table) -> Iterator[str]:
         if band.records
     ]
     yield table(["people who look alike", "classes", "people", "share"], rows, numeric=(0, 1, 2, 3))
-
-
-def _assessment_page(assessment: Assessment, data: Table, **stamp: Any) -> str:
-    from discreet.report import assessment_page
-
-    return assessment_page(
-        assessment,
-        title=f"Risk of {data.name}",
-        source=data.name,
-        policy=data.policy,
-        profile=discreet.profile(data, largest=3) if assessment.records <= PROFILED else None,
-        **stamp,
-    )
 
 
 @click.command(name="profile", short_help="Describe a table's columns and what they may be.")

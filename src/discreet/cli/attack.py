@@ -38,7 +38,7 @@ from discreet.cli.output import (
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet import Assessment, Attack, Policy, Table
+    from discreet import Attack, Policy, Table
     from discreet.attacker import Attacked, Thresholds
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -220,10 +220,28 @@ def attack_table(
     if classes is not None:
         write_text(classes, _class_risks(attacked))
         notes.append(f"Risk per class: {classes}. It contains people's values: protect it like the data.")
+
+    def figures() -> dict[str, Any]:
+        return {
+            "records": assessment.records,
+            "classes": assessment.classes,
+            "columns": list(assessment.columns),
+            "threshold": assessment.threshold,
+            **attacked.to_dict(assessment.threshold),
+            "limit": {"at_risk": assessment.allowed_at_risk, "exceeded": exceeded},
+        }
+
+    def page(**stamp: Any) -> str:
+        from discreet.report import attack_page
+
+        about: dict[str, Any] = {"title": f"What an adversary would do to {data.name}", "source": data.name}
+        about |= {"threshold": assessment.threshold, "exceeded": exceeded, "policy": data.policy}
+        return attack_page(attacked, **about, **stamp)
+
     return CommandResult(
-        lambda: _figures(assessment, attacked, exceeded),
+        figures,
         _attack_words(attacked, data, assessment.threshold),
-        page=lambda **stamp: _attack_page(attacked, data, threshold=assessment.threshold, exceeded=exceeded, **stamp),
+        page=page,
         notes=notes,
         exit_code=int(exceeded),
     )
@@ -243,17 +261,6 @@ def _loss(given: str) -> float | str:
         return float(given)
     except ValueError:
         return given
-
-
-def _figures(assessment: Assessment, attacked: Attacked, exceeded: bool) -> dict[str, Any]:
-    return {
-        "records": assessment.records,
-        "classes": assessment.classes,
-        "columns": list(assessment.columns),
-        "threshold": assessment.threshold,
-        **attacked.to_dict(assessment.threshold),
-        "limit": {"at_risk": assessment.allowed_at_risk, "exceeded": exceeded},
-    }
 
 
 def _attack_words(attacked: Attacked, data: Table, threshold: float) -> Iterator[str]:
@@ -286,13 +293,6 @@ def _class_risks(attacked: Attacked) -> str:
             writer.writerow([*attacked.sample.names, *risks])
         writer.writerow([*values, *risks.values()])
     return text.getvalue()
-
-
-def _attack_page(attacked: Attacked, data: Table, **settings: Any) -> str:
-    from discreet.report import attack_page
-
-    title = f"What an adversary would do to {data.name}"
-    return attack_page(attacked, title=title, source=data.name, policy=data.policy, **settings)
 
 
 @click.command(name="thresholds", short_help="Show the group sizes at which decisions change.")

@@ -19,6 +19,7 @@ from discreet.cli.output import CommandResult, bullet, finding_lines, heading, o
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.policy import Policy
+from discreet.reference import case_study as unreproduced
 from discreet.reference.case_study import REGISTRY, CaseStudy
 from discreet.sources import read
 
@@ -175,11 +176,16 @@ def case_study(data: str | None, policy_file: str | None, people: int, seed: int
     with working("Generating a registry and planning the attacks"):
         subjects = _subjects(data, policy_file, people, seed)
         study = CaseStudy.of(subjects.sample, subjects.registry)
-    return CommandResult(
-        lambda: _study_figures(study, subjects),
-        _study_words(study, subjects),
-        page=lambda **stamp: _study_page(study, subjects, **stamp),
-    )
+
+    def figures() -> dict[str, Any]:
+        return {"source": subjects.name, **study.to_dict(), "not_reproduced": unreproduced.to_dict()}
+
+    def page(**stamp: Any) -> str:
+        from discreet.report import case_study_page
+
+        return case_study_page(study, source=subjects.name, registry=subjects.origin, policy=subjects.policy, **stamp)
+
+    return CommandResult(figures, _study_words(study, subjects), page=page)
 
 
 def _subjects(data: str | None, policy_file: str | None, people: int, seed: int) -> StudyPeople:
@@ -233,14 +239,7 @@ def _generated(people: int, seed: int) -> StudyPeople:
     return StudyPeople("generated people", counted(sample), registry, origin)
 
 
-def _study_figures(study: CaseStudy, subjects: StudyPeople) -> dict[str, Any]:
-    from discreet.reference import case_study as unreproduced
-
-    return {"source": subjects.name, **study.to_dict(), "not_reproduced": unreproduced.to_dict()}
-
-
 def _study_words(study: CaseStudy, subjects: StudyPeople) -> Iterator[str]:
-    from discreet.reference import case_study as unreproduced
     from discreet.reference.charts import OWN
     from discreet.reference.report import TITLE, discount_words, pair_words, sunk_words
     from discreet.report import case_study_findings
@@ -255,9 +254,3 @@ def _study_words(study: CaseStudy, subjects: StudyPeople) -> Iterator[str]:
     for words in (sunk_words(), pair_words(unreproduced.pairs()), discount_words(unreproduced.discounts())):
         yield ""
         yield bullet(words)
-
-
-def _study_page(study: CaseStudy, subjects: StudyPeople, **stamp: Any) -> str:
-    from discreet.report import case_study_page
-
-    return case_study_page(study, source=subjects.name, registry=subjects.origin, policy=subjects.policy, **stamp)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +15,7 @@ from discreet.errors import IntegrityError, MissingExtra, UsageError
 from discreet.ledger import verifier
 
 if TYPE_CHECKING:
-    from discreet.ledger import Budget, Entry
+    from discreet.ledger import Entry
     from discreet.store import Store
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -61,18 +61,17 @@ def show(address: str | None, last: int, budgets: bool, **chosen: str | None) ->
 
         if budgets:
             accounts = queries.budgets(connection)
-            return CommandResult(lambda: [budget.to_dict() for budget in accounts], _budget_words(accounts))
+            rows = [[str(value) for value in (b.name, b.limit, b.spent, b.reserved, b.left)] for b in accounts]
+            return CommandResult(
+                lambda: [budget.to_dict() for budget in accounts],
+                [table(["budget", "limit", "spent", "reserved", "left"], rows, numeric=(1, 2, 3, 4))],
+            )
         entries = list(queries.entries(connection, last=last, **chosen))  # type: ignore[arg-type]
     headers = ["entry", "time", "actor", "event", "outcome", "subject", "amount", "left"]
     return CommandResult(
         lambda: [entry.to_dict() for entry in entries],
         [table(headers, [_entry_row(entry) for entry in entries], numeric=(0, 6, 7))],
     )
-
-
-def _budget_words(budgets: Iterable[Budget]) -> Iterator[str]:
-    rows = [[str(value) for value in (b.name, b.limit, b.spent, b.reserved, b.left)] for b in budgets]
-    yield table(["budget", "limit", "spent", "reserved", "left"], rows, numeric=(1, 2, 3, 4))
 
 
 def _entry_row(entry: Entry) -> list[str]:
@@ -117,7 +116,13 @@ def verify(export_file: Path | None, address: str | None, head_files: tuple[Path
     if export_file is not None and address is not None:
         raise UsageError("An export is verified without a store.", remedy="Give EXPORT or --store, not both.")
     heads = [read_head_file(file) for file in head_files]
-    verdict = _verify_store(address, heads) if export_file is None else _verify_export(export_file, heads)
+    if export_file is not None:
+        verdict = _verify_export(export_file, heads)
+    else:
+        with _opened(address) as store, store.reading() as connection:
+            from discreet.ledger.integrity import check_store
+
+            verdict = check_store(connection, heads=heads)
     alone = "Note: no head stored elsewhere was given, so this shows only that the ledger is consistent with itself."
     return CommandResult(
         lambda: {
@@ -131,13 +136,6 @@ def verify(export_file: Path | None, address: str | None, head_files: tuple[Path
         notes=[alone] if verdict.holds and not verdict.heads else [],
         exit_code=0 if verdict.holds else IntegrityError.exit_code,
     )
-
-
-def _verify_store(address: str | None, heads: list[Mapping[str, Any]]) -> verifier.Verdict:
-    with _opened(address) as store, store.reading() as connection:
-        from discreet.ledger.integrity import check_store
-
-        return check_store(connection, heads=heads)
 
 
 def _verify_export(file: Path, heads: list[Mapping[str, Any]]) -> verifier.Verdict:

@@ -182,10 +182,23 @@ def pairs(project: Path, **settings: Any) -> CommandResult:
     with working("Finding candidate pairs"):
         candidates = _candidates(folder, **settings)
         candidates.save(folder)
+
+    def figures() -> dict[str, Any]:
+        from discreet.linkage import distribution
+
+        scored, zones = candidates.pairs, candidates.zones
+        chart = distribution(scored, zones).to_dict() if zones and len(scored) else None
+        return {**candidates.to_dict(), "distribution": chart}
+
+    def page(**stamp: Any) -> str:
+        from discreet.report import pairs_page
+
+        return pairs_page(candidates, source=folder.path.name, **stamp)
+
     return CommandResult(
-        lambda: _pair_figures(candidates),
+        figures,
         _pair_words(candidates, folder),
-        page=lambda **stamp: _pairs_page(candidates, folder, **stamp),
+        page=page,
         notes=[f"Stored in {folder.pairs_folder}"],
         next_step=f"discreet link assign {project} --worker NAME",
     )
@@ -218,16 +231,6 @@ def _candidates(
     return find_pairs(folder, most_pairs=most_pairs, rules=named, seed=seed, labels=labels, **thresholds)
 
 
-def _pair_figures(candidates: Candidates) -> dict[str, Any]:
-    from discreet.linkage import distribution
-
-    pairs, zones = candidates.pairs, candidates.zones
-    return {
-        **candidates.to_dict(),
-        "distribution": distribution(pairs, zones).to_dict() if zones and len(pairs) else None,
-    }
-
-
 def _pair_words(candidates: Candidates, folder: ProjectFolder) -> Iterator[str]:
     from discreet.report import pairs_findings
 
@@ -245,12 +248,6 @@ def _pair_words(candidates: Candidates, folder: ProjectFolder) -> Iterator[str]:
         for rule in candidates.model.blocking.rules
     ]
     yield table(["rule: same", "pairs", "true pairs found"], rows, numeric=(1, 2))
-
-
-def _pairs_page(candidates: Candidates, folder: ProjectFolder, **stamp: Any) -> str:
-    from discreet.report import pairs_page
-
-    return pairs_page(candidates, source=folder.path.name, **stamp)
 
 
 @click.command(name="status", short_help="Show the progress of projects, without any value.")

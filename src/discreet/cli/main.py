@@ -171,11 +171,8 @@ def options_of(words: Sequence[str]) -> dict[str, str]:
             following = command.get_command(click.Context(command), command.default)
         command = following
     options = [option for option in command.params if isinstance(option, click.Option)] if command else []
-    return {name: option.opts[0] for option in options for name in (option.name or "", _keyword(option.opts[0]))}
-
-
-def _keyword(option: str) -> str:
-    return option.lstrip("-").replace("-", "_")
+    spelled = {option.opts[0].lstrip("-").replace("-", "_"): option.opts[0] for option in options}
+    return {**{option.name or "": option.opts[0] for option in options}, **spelled}
 
 
 def in_options(text: str, keywords: Mapping[str, str], *, whole: bool = False) -> str:

@@ -204,10 +204,16 @@ def anomalies(log: Path, threshold: float, since: str | None, until: str | None,
 
     found = find_anomalies(scored_results(log, since, until), threshold=threshold)
     mixed = f"Note: scores were made with {len(found.versions)} versions of the sensitivity function."
+
+    def page(**stamp: Any) -> str:
+        from discreet.report import anomalies_page
+
+        return anomalies_page(found, source=log.name, **stamp)
+
     return CommandResult(
         found.to_dict,
         _anomaly_words(found, log.name, most),
-        page=lambda **stamp: _anomalies_page(found, log.name, **stamp),
+        page=page,
         notes=[mixed] if len(found.versions) > 1 else [],
         exit_code=int(bool(found.unusual)),
     )
@@ -237,12 +243,6 @@ def _anomaly_words(found: Anomalies, name: str, most: int) -> Iterator[str]:
     yield table(["user", "role", "day", "score", "usual", "rows", "z"], rows, numeric=(3, 4, 5, 6))
 
 
-def _anomalies_page(found: Anomalies, name: str, **stamp: Any) -> str:
-    from discreet.report import anomalies_page
-
-    return anomalies_page(found, source=name, **stamp)
-
-
 @click.command(name="incidents", short_help="Rank leaked results by severity.")
 @log_options("Incidents to list.")
 @option(
@@ -270,10 +270,16 @@ def incidents(
 
     retained = None if frame is None else datetime.timedelta(days=frame)
     ranked = triage(scored_results(log, since, until), leaked=leaked or None, frame=retained)
+
+    def page(**stamp: Any) -> str:
+        from discreet.report import incidents_page
+
+        return incidents_page(ranked[:most], whole=len(ranked), frame=frame, source=log.name, **stamp)
+
     return CommandResult(
         lambda: {"incidents": [incident.to_dict() for incident in ranked]},
         _incident_words(ranked, log.name, most),
-        page=lambda **stamp: _incidents_page(ranked[:most], whole=len(ranked), frame=frame, source=log.name, **stamp),
+        page=page,
     )
 
 
@@ -301,9 +307,3 @@ def _incident_words(ranked: list[Incident], name: str, most: int) -> Iterator[st
     ]
     headers = ["id", "user", "time", "score", "alone", "rows", "held", "heaviest rows", "heaviest columns"]
     yield table(headers, rows, numeric=(3, 4, 5, 6))
-
-
-def _incidents_page(ranked: list[Incident], **settings: Any) -> str:
-    from discreet.report import incidents_page
-
-    return incidents_page(ranked, **settings)

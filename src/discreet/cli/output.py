@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,7 +26,6 @@ from discreet.errors import UsageError
 if TYPE_CHECKING:
     from discreet.report import Finding
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 WIDTH = 96
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -62,7 +62,13 @@ def check(file: str, source: str | None) -> CommandResult:
         )
     if not policy.quasi:
         notes.append('Note: no column has the role "quasi", so no risk can be measured.')
-    return CommandResult(lambda: _summary(policy, data), _policy_words(file, policy, data), notes=notes)
+    columns = {name: {"role": role, "levels": policy.rule(name).height} for name, role in policy.roles.items()}
+    fits = None if data is None else {"records": data.records, "undeclared": list(data.undeclared)}
+    return CommandResult(
+        lambda: {"valid": True, "digest": policy.digest, "columns": columns, "data": fits},
+        _policy_words(file, policy, data),
+        notes=notes,
+    )
 
 
 def _checked_data(source: str, policy: Policy) -> Table:
@@ -80,12 +86,6 @@ def _policy_words(file: str, policy: Policy, data: Table | None) -> Iterator[str
     yield table(["column", "role", "levels"], rows, numeric=(2,))
     if data is not None:
         yield f"{data.name} fits it: {data.records:,} people."
-
-
-def _summary(policy: Policy, data: Table | None) -> dict[str, Any]:
-    columns = {name: {"role": role, "levels": policy.rule(name).height} for name, role in policy.roles.items()}
-    fits = None if data is None else {"records": data.records, "undeclared": list(data.undeclared)}
-    return {"valid": True, "digest": policy.digest, "columns": columns, "data": fits}
 
 
 @command.command(name="schema")

@@ -354,22 +354,22 @@ def show(release_name: str, version: int | None, address: str | None) -> Command
     from discreet.releases.delivery.service import open_release
 
     opened = open_release(release_name, address, version=version)
-    return CommandResult(lambda: _manifest_figures(opened), _manifest_words(opened))
-
-
-def _manifest_figures(opened: Opened) -> dict[str, Any]:
-    from discreet.releases.plan import published_columns
-
     manifest = opened.manifest
-    return {
-        **opened.kept.to_dict(),
-        "levels": manifest.levels,
-        "k": manifest.settings.k,
-        "law": manifest.settings.law,
-        "gates": {name: value for name, value in manifest.gates.to_dict().items() if name != "agreement"},
-        "published": published_columns(manifest.published, manifest.released),
-        "preflight": dict(manifest.preflight),
-    }
+
+    def figures() -> dict[str, Any]:
+        from discreet.releases.plan import published_columns
+
+        return {
+            **opened.kept.to_dict(),
+            "levels": manifest.levels,
+            "k": manifest.settings.k,
+            "law": manifest.settings.law,
+            "gates": {name: value for name, value in manifest.gates.to_dict().items() if name != "agreement"},
+            "published": published_columns(manifest.published, manifest.released),
+            "preflight": dict(manifest.preflight),
+        }
+
+    return CommandResult(figures, _manifest_words(opened))
 
 
 def _manifest_words(opened: Opened) -> Iterator[str]:

@@ -63,10 +63,18 @@ def feasibility(
     with working(f"Counting people who look alike in {tables.data.name} and {tables.population.name}"):
         measured = measure_feasibility(*tables, k=k, suppression=suppression, loss=loss)
         cells = feasibility_grid(*tables, loss=loss) if grid else None
+
+    def page(**stamp: Any) -> str:
+        from discreet.report import feasibility_page
+
+        data, people = tables
+        about: dict[str, Any] = {"title": f"Room for decoys in {data.name}", "source": data.name}
+        return feasibility_page(measured, grid=cells, population=people.name, policy=data.policy, **about, **stamp)
+
     return CommandResult(
         lambda: {**measured.to_dict(), "grid": cells.to_dict() if cells else None},
         _feasibility_words(measured, cells, tables.data),
-        page=lambda **stamp: _feasibility_page(measured, cells, tables, **stamp),
+        page=page,
     )
 
 
@@ -98,22 +106,6 @@ def _grid_row(cell: Cell) -> list[str]:
     )
     levels = " ".join(map(str, measured.levels.values()))
     return [*start, levels, *(f"{number:,}" for number in numbers), f"{measured.max_factor:.4g}"]
-
-
-def _feasibility_page(
-    measured: Feasibility, grid: FeasibilityGrid | None, tables: DataAndPopulation, **stamp: Any
-) -> str:
-    from discreet.report import feasibility_page
-
-    return feasibility_page(
-        measured,
-        grid=grid,
-        title=f"Room for decoys in {tables.data.name}",
-        source=tables.data.name,
-        population=tables.population.name,
-        policy=tables.data.policy,
-        **stamp,
-    )
 
 
 @click.command(name="attack", short_help="Simulate recipients who try to find the decoys.")

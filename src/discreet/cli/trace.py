@@ -130,12 +130,12 @@ def leak(
 
 
 def _traced(trace: Trace) -> CommandResult:
-    return CommandResult(
-        trace.to_dict,
-        _trace_words(trace),
-        page=lambda **stamp: _trace_page(trace, **stamp),
-        exit_code=int(bool(trace.accused)),
-    )
+    def page(**stamp: Any) -> str:
+        from discreet.report import traced_page
+
+        return traced_page(trace, **stamp)
+
+    return CommandResult(trace.to_dict, _trace_words(trace), page=page, exit_code=int(bool(trace.accused)))
 
 
 def _trace_words(trace: Trace) -> Iterator[str]:
@@ -159,9 +159,3 @@ def _trace_words(trace: Trace) -> Iterator[str]:
         for standing in trace.standings
     ]
     yield table(["recipient", "for", "against", "e-value", "p-value", "posterior", ""], rows, numeric=(1, 2, 3, 4, 5))
-
-
-def _trace_page(trace: Trace, **stamp: Any) -> str:
-    from discreet.report import traced_page
-
-    return traced_page(trace, **stamp)
