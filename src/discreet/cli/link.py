@@ -292,8 +292,8 @@ def _progress_words(shown: Progress) -> Iterator[str]:
     yield ""
     headers = ["reviewer", "pairs", "decided", "characters", "limit", "privacy risk", "limit", "minutes"]
     yield table(headers, [_reviewer_row(worker) for worker in shown.workers], numeric=(1, 2, 3, 4, 5, 6, 7))
-    yield ""
     if shown.agreement is not None:
+        yield ""
         yield f"Agreement beyond chance (Fleiss' kappa) on {shown.compared:,} pairs: {_kappa(shown.agreement)}"
     for first, second, pairs, kappa in shown.between:
         yield plain(f"  {first} and {second} (Cohen's kappa, {pairs:,} pairs): {_kappa(kappa)}")

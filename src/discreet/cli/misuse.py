@@ -57,12 +57,12 @@ def command() -> None:
 @click.argument("result", metavar="RESULT")
 @option("--source", metavar="SRC", required=True, help="The table that the result was taken from.")
 @policy_option("Policy with roles and sensitivity.")
-@option("--x", type=float, metavar="X", help="How little the number of rows matters: 1 to inf [policy, or 2].")
+@option("--x", type=float, metavar="X", help="The larger, the less the number of rows counts: 1 to inf [policy, or 2].")
 @option("--limit", type=float, metavar="L", help="Largest score allowed [policy, or none].")
 @option("--context", metavar="NAME", help="Context whose sensitivity applies.")
 @option("--entity", metavar="COLUMN", help="Column that identifies whom a row is about; its rows count as one.")
 @option("--request", metavar="SQL", help="The query that asked for the result: what it gives away counts as known.")
-@option("--dialect", type=click.Choice(["postgres", "duckdb"]), default="postgres", help="SQL of --request [postgres].")
+@option("--dialect", type=click.Choice(["postgres", "duckdb"]), default="postgres", help="SQL dialect of --request.")
 @output("Print the score as JSON.")
 def score(
     result: str,
