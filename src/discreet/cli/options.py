@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -80,6 +79,8 @@ def actor_option(command: Command) -> Command:
 
 def acting(name: str | None) -> str:
     """The person acting: the name given, or that of the user of this machine."""
+    import getpass  # few commands need it
+
     return name or getpass.getuser()
 
 
