@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, insert, select
 
 from discreet.errors import NotThere, UsageError
 from discreet.kernel import Amount, exact, written
@@ -21,6 +21,7 @@ from discreet.linkage.masking.kapr import Meter
 from discreet.linkage.records.folder import ProjectFolder
 from discreet.store import Store
 from discreet.store.tables.linkage import PROJECT
+from discreet.store.transitions import StateMachine
 
 Initial = Literal["masked", "minimum", "moderate", "full"]
 INITIAL: dict[Initial, str] = {
@@ -134,8 +135,16 @@ def find_project(store: Store, name: str) -> Project:
     with store.reading() as connection:
         row = connection.execute(select(PROJECT).where(PROJECT.c.name == name)).one_or_none()
     if row is None:
-        raise NotThere("There is no such project.", remedy="List them with: discreet link status")
+        raise _no_such_project()
     return project_of(row)
+
+
+def _no_such_project() -> NotThere:
+    return NotThere("There is no such project.", remedy="List them with: discreet link status")
+
+
+PROJECTS = StateMachine(PROJECT, {"open": ("closed",), "closed": ("closed",)}, _no_such_project)
+"""Closing a closed project again changes nothing."""
 
 
 def list_projects(store: Store) -> list[Project]:
@@ -151,9 +160,7 @@ def close_project(ledger: Ledger, project: Project, *, actor: str) -> Project:
         event="linkage.project",
         subject=project.subject,
         details={"state": "closed"},
-        along=lambda connection: connection.execute(
-            update(PROJECT).where(PROJECT.c.id == project.id).values(state="closed")
-        ),
+        along=lambda connection: PROJECTS.move(connection, PROJECT.c.id == project.id, to="closed"),
     )
     return find_project(ledger.store, project.name)
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import Outdated
 from discreet.store.store import Store
 from discreet.store.tables.misuse import EXPOSURE
+from discreet.store.transitions import update_one
 
 
 @dataclass(frozen=True)
@@ -53,23 +54,17 @@ class Exposures:
 def write(connection: Connection, person: str, content: bytes, *, seen: int) -> int:
     """The same within somebody's transaction, such as that of the entry in the ledger (`along=`)."""
     new = {"version": seen + 1, "content": content}
-    if seen == 0:
-        _first(connection, person, new)
-        return 1
-    replaced = connection.execute(
-        update(EXPOSURE).where(EXPOSURE.c.person == person, EXPOSURE.c.version == seen).values(new)
-    )
-    if replaced.rowcount != 1:
-        raise _changed()
-    return seen + 1
-
-
-def _first(connection: Connection, person: str, new: dict[str, object]) -> None:
+    if seen > 0:
+        mine = (EXPOSURE.c.person == person, EXPOSURE.c.version == seen)
+        if not update_one(connection, EXPOSURE, *mine, **new):
+            raise _changed()
+        return seen + 1
     try:
         with connection.begin_nested():
             connection.execute(insert(EXPOSURE).values(person=person, **new))
     except IntegrityError:
         raise _changed() from None
+    return 1
 
 
 def _changed() -> Outdated:

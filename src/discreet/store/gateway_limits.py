@@ -11,12 +11,13 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, insert, or_, select, update
+from sqlalchemy import Connection, Row, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import Outdated
 from discreet.store.tables.gateway import LIMIT, WITHDRAWAL
 from discreet.store.tables.web import ACCOUNT
+from discreet.store.transitions import StateMachine
 
 PARTS = 1_000_000
 """Exposures and limits are kept in millionths."""
@@ -97,6 +98,28 @@ class Withdrawal:
     decider: str | None = None
 
 
+def too_late() -> Outdated:
+    """Another custodian was quicker."""
+    return Outdated(
+        "This limit has changed since you saw it: another custodian decided on it or withdrew it.",
+        remedy="Look at it again, then decide.",
+    )
+
+
+LIMITS = StateMachine(
+    LIMIT,
+    {
+        "proposed": ("approved", "declined", "withdrawn"),
+        "approved": ("replaced", "withdrawn"),
+        "declined": (),
+        "withdrawn": (),
+        "replaced": (),
+    },
+    too_late,
+)
+WITHDRAWALS = StateMachine(WITHDRAWAL, {"proposed": ("approved", "declined"), "approved": (), "declined": ()}, too_late)
+"""A limit in force is withdrawn only along with an approved withdrawal, which another custodian than its proposer decides."""
+
 _DECIDER = ACCOUNT.alias("decider")
 _WHOLE = (
     select(LIMIT, ACCOUNT.c.name.label("proposer"), _DECIDER.c.name.label("decided_by"))
@@ -173,24 +196,25 @@ def propose(
 
 def approve(connection: Connection, limit: Agreed, *, account: int, now: str) -> None:
     """Put it in force, in place of the one that held for the same user. Never one's own."""
-    held = (LIMIT.c.database == limit.database, LIMIT.c.name == limit.name, LIMIT.c.state == "approved")
+    same_user = (LIMIT.c.database == limit.database, LIMIT.c.name == limit.name)
+    others = (LIMIT.c.id == limit.id, LIMIT.c.account != account)
     try:
         with connection.begin_nested():
-            connection.execute(update(LIMIT).where(*held).values(state="replaced", ended=now))
-            _move(connection, limit, "proposed", {"state": "approved", "decider": account, "decided": now}, but=account)
+            connection.execute(LIMITS.update(*same_user, to="replaced", ended=now))
+            LIMITS.move(connection, *others, to="approved", decider=account, decided=now)
     except IntegrityError:
         raise too_late() from None
 
 
 def decline(connection: Connection, limit: Agreed, *, account: int, now: str, answer: str) -> None:
     """Say no, and why. Never to one's own."""
-    new = {"state": "declined", "decider": account, "decided": now, "answer": answer}
-    _move(connection, limit, "proposed", new, but=account)
+    others = (LIMIT.c.id == limit.id, LIMIT.c.account != account)
+    LIMITS.move(connection, *others, to="declined", decider=account, decided=now, answer=answer)
 
 
 def withdraw(connection: Connection, limit: Agreed, *, now: str) -> None:
     """It was proposed, and nothing shall come of it. One that is in force is withdrawn by two."""
-    _move(connection, limit, "proposed", {"state": "withdrawn", "ended": now})
+    LIMITS.move(connection, LIMIT.c.id == limit.id, to="withdrawn", was=["proposed"], ended=now)
 
 
 def withdrawals(
@@ -219,35 +243,12 @@ def propose_withdrawal(connection: Connection, limit: Agreed, *, account: int, n
 
 def approve_withdrawal(connection: Connection, withdrawal: Withdrawal, *, account: int, now: str) -> None:
     """The limit no longer holds. Never by the one who proposed that."""
-    _decide_withdrawal(connection, withdrawal, {"state": "approved", "decider": account, "decided": now})
-    held = (LIMIT.c.id == withdrawal.limit, LIMIT.c.state == "approved")
-    if connection.execute(update(LIMIT).where(*held).values(state="withdrawn", ended=now)).rowcount != 1:
-        raise too_late()
+    others = (WITHDRAWAL.c.id == withdrawal.id, WITHDRAWAL.c.account != account)
+    WITHDRAWALS.move(connection, *others, to="approved", decider=account, decided=now)
+    LIMITS.move(connection, LIMIT.c.id == withdrawal.limit, to="withdrawn", was=["approved"], ended=now)
 
 
 def decline_withdrawal(connection: Connection, withdrawal: Withdrawal, *, account: int, now: str, answer: str) -> None:
     """The limit holds on; says why. Never by the one who proposed the withdrawal."""
-    new = {"state": "declined", "decider": account, "decided": now, "answer": answer}
-    _decide_withdrawal(connection, withdrawal, new)
-
-
-def _decide_withdrawal(connection: Connection, withdrawal: Withdrawal, new: dict[str, Any]) -> None:
-    mine = (WITHDRAWAL.c.id == withdrawal.id, WITHDRAWAL.c.state == "proposed", WITHDRAWAL.c.account != new["decider"])
-    if connection.execute(update(WITHDRAWAL).where(*mine).values(new)).rowcount != 1:
-        raise too_late()
-
-
-def _move(connection: Connection, limit: Agreed, was: str, new: dict[str, Any], *, but: int | None = None) -> None:
-    mine = [LIMIT.c.id == limit.id, LIMIT.c.state == was, LIMIT.c.state.in_(("proposed", "approved"))]
-    if but is not None:
-        mine.append(LIMIT.c.account != but)
-    if connection.execute(update(LIMIT).where(*mine).values(new)).rowcount != 1:
-        raise too_late()
-
-
-def too_late() -> Outdated:
-    """Somebody was quicker."""
-    return Outdated(
-        "This limit is not as you saw it: somebody decided on it or withdrew it meanwhile.",
-        remedy="Look at it again, then decide.",
-    )
+    others = (WITHDRAWAL.c.id == withdrawal.id, WITHDRAWAL.c.account != account)
+    WITHDRAWALS.move(connection, *others, to="declined", decider=account, decided=now, answer=answer)

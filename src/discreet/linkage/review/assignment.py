@@ -6,16 +6,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sqlalchemy import Connection, and_, bindparam, case, func, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, case, func, insert, select
 
 from discreet.errors import BudgetExhausted, NotThere, Outdated
 from discreet.linkage.masking.comparison import MODES, Mode, State
-from discreet.linkage.project import Project, now
+from discreet.linkage.project import PROJECTS, Project, now
 from discreet.store.tables.ledger import BUDGET
 from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION, PAIR, PROJECT, WORKER
+from discreet.store.transitions import StateMachine, update_one
 
 WITHDRAWN = "withdrawn"
+ASSIGNED = ("open", "decided")
+"""States in which a pair is before its reviewer's eyes."""
 Opened = Sequence[tuple[str, Mode]]
+
+
+def outdated() -> Outdated:
+    """The answer to a step that was chosen on a display that has changed since."""
+    return Outdated(
+        "This pair has changed since it was shown, perhaps in another window; nothing was opened or charged.",
+        remedy="Look at it again, then repeat your choice.",
+    )
+
+
+ASSIGNMENTS = StateMachine(
+    ASSIGNMENT, {"open": ("open", "decided", WITHDRAWN), "decided": ("open", "decided"), WITHDRAWN: ()}, outdated
+)
 
 
 class LimitPassed(BudgetExhausted):
@@ -128,21 +144,14 @@ def read_standing(connection: Connection, project: Project, worker: str, place: 
 
 def apply_change(connection: Connection, project: Project, worker: str, held: Held, change: Change) -> None:
     """Open cells of a pair that is still as it was read, within every limit; an error undoes the entry as well."""
-    _exactly_one(
-        connection.execute(
-            update(ASSIGNMENT)
-            .where(
-                ASSIGNMENT.c.id == held.assignment,
-                ASSIGNMENT.c.version == held.version,
-                ASSIGNMENT.c.state != WITHDRAWN,
-            )
-            .values(
-                version=ASSIGNMENT.c.version + 1,
-                contribution=str(change.contribution),
-                characters_shown=ASSIGNMENT.c.characters_shown + change.characters,
-            )
-        ).rowcount,
-        outdated(),
+    ASSIGNMENTS.move(
+        connection,
+        ASSIGNMENT.c.id == held.assignment,
+        ASSIGNMENT.c.version == held.version,
+        was=ASSIGNED,
+        version=ASSIGNMENT.c.version + 1,
+        contribution=str(change.contribution),
+        characters_shown=ASSIGNMENT.c.characters_shown + change.characters,
     )
     count_worker(connection, project, worker, characters=change.characters)
     count_project(connection, project, parts=change.parts, characters=change.characters)
@@ -152,32 +161,21 @@ def apply_change(connection: Connection, project: Project, worker: str, held: He
 def count_worker(connection: Connection, project: Project, worker: str, *, characters: int) -> None:
     """Count what a reviewer is shown, if her limit allows it."""
     shown = WORKER.c.characters_shown + characters
-    done = connection.execute(
-        update(WORKER)
-        .where(
-            WORKER.c.project == project.id,
-            WORKER.c.worker == worker,
-            func.coalesce(WORKER.c.characters_allowed, shown) >= shown,
-        )
-        .values(characters_shown=shown)
-    )
-    _exactly_one(done.rowcount, LimitPassed("characters"))
+    mine = (WORKER.c.project == project.id, WORKER.c.worker == worker)
+    within = func.coalesce(WORKER.c.characters_allowed, shown) >= shown
+    if not update_one(connection, WORKER, *mine, within, characters_shown=shown):
+        raise LimitPassed("characters")
 
 
 def count_project(connection: Connection, project: Project, *, parts: int, characters: int) -> None:
     """Count what all reviewers of a project are shown, if its limits allow it."""
     risk, shown = PROJECT.c.risk_spent + parts, PROJECT.c.characters_shown + characters
-    done = connection.execute(
-        update(PROJECT)
-        .where(
-            PROJECT.c.id == project.id,
-            PROJECT.c.state == "open",
-            func.coalesce(PROJECT.c.risk_allowed, risk) >= risk,
-            func.coalesce(PROJECT.c.characters_allowed, shown) >= shown,
-        )
-        .values(risk_spent=risk, characters_shown=shown)
+    within = (
+        func.coalesce(PROJECT.c.risk_allowed, risk) >= risk,
+        func.coalesce(PROJECT.c.characters_allowed, shown) >= shown,
     )
-    if done.rowcount != 1:
+    mine = PROJECT.c.id == project.id
+    if not PROJECTS.attempt(connection, mine, *within, was=["open"], risk_spent=risk, characters_shown=shown):
         raise LimitPassed(_which(connection, project, parts))
 
 
@@ -197,25 +195,12 @@ def not_there() -> NotThere:
     return NotThere("There is no such pair for you.", remedy="Go on with the pairs that were given to you.")
 
 
-def outdated() -> Outdated:
-    """The answer to a step that was chosen on a display that has changed since."""
-    return Outdated(
-        "This pair has changed since it was shown, perhaps in another window; nothing was opened or charged.",
-        remedy="Look at it again, and choose anew.",
-    )
-
-
 def _which(connection: Connection, project: Project, parts: int) -> str:
     row = connection.execute(select(PROJECT).where(PROJECT.c.id == project.id)).one()
     if row.state != "open":
         return "closed"
     passed = row.risk_allowed is not None and row.risk_spent + parts > row.risk_allowed
     return "project risk" if passed else "project characters"
-
-
-def _exactly_one(changed: int, otherwise: Exception) -> None:
-    if changed != 1:
-        raise otherwise
 
 
 def _left(allowed: int | None, used: int) -> int | None:

@@ -23,7 +23,14 @@ from discreet.linkage.matching.candidate_pairs import load_candidates
 from discreet.linkage.project import Project, now, share
 from discreet.linkage.records.folder import ProjectFolder
 from discreet.linkage.review import reveal
-from discreet.linkage.review.assignment import WITHDRAWN, LimitPassed, count_project, count_worker, write_cells
+from discreet.linkage.review.assignment import (
+    ASSIGNMENTS,
+    WITHDRAWN,
+    LimitPassed,
+    count_project,
+    count_worker,
+    write_cells,
+)
 from discreet.linkage.review.views import REFUSALS
 from discreet.store.tables.linkage import ASSIGNMENT, PAIR, PROJECT, WORKER
 
@@ -324,8 +331,8 @@ def take_back(
 ) -> None:
     """Take pairs back that nobody has touched since they were read; those of which nothing was seen no longer count."""
     for row in mine:
-        taken = connection.execute(_TAKE, {"i": row.id, "v": row.version})
-        if taken.rowcount != 1:
+        unchanged = (ASSIGNMENT.c.id == row.id, ASSIGNMENT.c.version == row.version)
+        if not ASSIGNMENTS.attempt(connection, *unchanged, to=WITHDRAWN, version=ASSIGNMENT.c.version + 1):
             raise Outdated("A pair was opened or decided meanwhile; nothing was taken.", remedy="Do it again.")
     before = worker_of(connection, project, worker)
     characters = sum(row.characters for row in unseen)
@@ -360,11 +367,6 @@ _OF_WORKER = (ASSIGNMENT.c.project == bindparam("p"), ASSIGNMENT.c.worker == bin
 _LAST = select(func.max(ASSIGNMENT.c.place)).where(*_OF_WORKER)
 _IDS = select(ASSIGNMENT.c.pair, ASSIGNMENT.c.id).where(*_OF_WORKER)
 _WORKER = select(WORKER).where(WORKER.c.project == bindparam("p"), WORKER.c.worker == bindparam("w"))
-_TAKE = (
-    update(ASSIGNMENT)
-    .where(ASSIGNMENT.c.id == bindparam("i"), ASSIGNMENT.c.version == bindparam("v"), ASSIGNMENT.c.state == "open")
-    .values(state=WITHDRAWN, version=ASSIGNMENT.c.version + 1)
-)
 
 
 # Who gets which pairs: each pair to several people, everybody about as many, in an order of her own. Pure.

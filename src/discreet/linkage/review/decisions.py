@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from sqlalchemy import Connection, and_, func, insert, select, update
+from sqlalchemy import Connection, and_, func, insert, select
 
 from discreet.errors import Refused, UsageError
 from discreet.ledger import Ledger
@@ -16,7 +16,7 @@ from discreet.linkage.masking.comparison import MODES, Mode
 from discreet.linkage.matching.pairs import Labels, Pairs
 from discreet.linkage.project import Project, now
 from discreet.linkage.review import reveal
-from discreet.linkage.review.assignment import WITHDRAWN, not_there, read_held
+from discreet.linkage.review.assignment import ASSIGNMENTS, WITHDRAWN, not_there, read_held
 from discreet.linkage.review.assignments import Limits, give
 from discreet.linkage.review.views import CHOICES
 from discreet.store import Store
@@ -71,12 +71,8 @@ def _write(connection: Connection, project: Project, worker: str, number: int, c
         raise Refused("The project is closed: nothing is decided any more.", remedy="Ask its manager.")
     if choice is None and held.choice is None:
         return
-    done = connection.execute(
-        update(ASSIGNMENT)
-        .where(ASSIGNMENT.c.id == held.assignment, ASSIGNMENT.c.state != WITHDRAWN)
-        .values(state="open" if choice is None else "decided")
-    )
-    if done.rowcount != 1:
+    mine, decided = ASSIGNMENT.c.id == held.assignment, "open" if choice is None else "decided"
+    if not ASSIGNMENTS.attempt(connection, mine, to=decided):
         raise not_there()
     connection.execute(insert(DECISION).values(assignment=held.assignment, choice=choice, at=now()))
 

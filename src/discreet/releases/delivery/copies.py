@@ -275,8 +275,7 @@ def keep_shelved(connection: Connection, kept: Kept, copies: Sequence[Shelved], 
     """Remember which file lies there for whom; a refusal if somebody was retired meanwhile, or rows are others."""
     for one in copies:
         repository.hold_to_content(connection, kept, one.content)
-        new = {"file": one.file, "rows": one.rows, "changed": now}
-        repository.change(connection, kept, one.recipient, was=["approved"], **new)
+        repository.change(connection, kept, one.recipient, was=["approved"], file=one.file, rows=one.rows, changed=now)
 
 
 # The two texts that go with every copy. They say that control records exist; which ones they are is nowhere.

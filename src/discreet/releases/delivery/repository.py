@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError as Taken
 from discreet.errors import Outdated, Refused, UsageError
 from discreet.kernel.serialise import json_of
 from discreet.store.tables.releases import RELEASE, RELEASE_COPY
+from discreet.store.transitions import StateMachine, update_one
 
 STATES = {
     "planned": "sealed; waits for approval",
@@ -20,6 +21,25 @@ STATES = {
     "retired": "gets no further copies",
 }
 """What each state of a copy means."""
+
+
+def _changed() -> Outdated:
+    return Outdated(
+        "This release has been changed by somebody else in the meantime.",
+        remedy="Look at it: discreet release show; then repeat.",
+    )
+
+
+COPIES = StateMachine(
+    RELEASE_COPY,
+    {
+        "planned": ("approved", "retired"),
+        "approved": ("delivered", "retired"),
+        "delivered": ("delivered", "retired"),
+        "retired": ("retired",),
+    },
+    _changed,
+)
 
 
 @dataclass(frozen=True)
@@ -130,7 +150,7 @@ def revise(connection: Connection, kept: Kept, added: Sequence[Copy]) -> None:
     """Keep a manifest with further recipients in place of the revision before it."""
     seen = RELEASE.c.name == kept.name, RELEASE.c.version == kept.version, RELEASE.c.revision == kept.revision - 1
     new = {"sealed": kept.sealed, "digest": kept.digest, "revision": kept.revision}
-    if connection.execute(update(RELEASE).where(*seen).values(new)).rowcount != 1:
+    if not update_one(connection, RELEASE, *seen, **new):
         raise _changed()
     _add_copies(connection, kept, added, first=len(kept.copies))
 
@@ -143,22 +163,28 @@ def _add_copies(connection: Connection, kept: Kept, copies: Sequence[Copy], *, f
     connection.execute(insert(RELEASE_COPY), rows)
 
 
-def change(connection: Connection, kept: Kept, recipient: str, *, was: Sequence[str], **new: Any) -> None:
-    """Change a copy that is in one of these states; a refusal if it is in another one by now."""
+def change(
+    connection: Connection,
+    kept: Kept,
+    recipient: str,
+    *,
+    to: str | None = None,
+    was: Sequence[str] | None = None,
+    **new: Any,
+) -> None:
+    """Move a copy to a state, or change one that is in the states `was`; a refusal if it is in another one by now."""
     mine = (
         RELEASE_COPY.c.release == kept.name,
         RELEASE_COPY.c.version == kept.version,
         RELEASE_COPY.c.recipient == recipient,
-        RELEASE_COPY.c.state.in_(was),
     )
-    if connection.execute(update(RELEASE_COPY).where(*mine).values(new)).rowcount != 1:
-        raise _changed()
+    COPIES.move(connection, *mine, to=to, was=was, **new)
 
 
-def change_all(connection: Connection, name: str, recipient: str, **new: Any) -> None:
-    """Change a recipient's copies of all versions."""
+def retire(connection: Connection, name: str, recipient: str, *, now: str) -> None:
+    """Retire a recipient's copies of all versions."""
     mine = RELEASE_COPY.c.release == name, RELEASE_COPY.c.recipient == recipient
-    connection.execute(update(RELEASE_COPY).where(*mine).values(new))
+    connection.execute(COPIES.update(*mine, to="retired", changed=now))
 
 
 def hold_to_content(connection: Connection, kept: Kept, content: str) -> None:
@@ -192,11 +218,4 @@ def _kept(connection: Connection, row: Row[Any]) -> Kept:
         actor=row.actor,
         made=row.made,
         copies=copies,
-    )
-
-
-def _changed() -> Outdated:
-    return Outdated(
-        "Somebody else has changed this release in the meantime.",
-        remedy="Look at it: discreet release show; then repeat.",
     )

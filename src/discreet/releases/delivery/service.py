@@ -129,7 +129,7 @@ class Registry:
                 subject=f"{kept.subject}/recipient:{name}",
                 details={"manifest": kept.digest},
                 along=lambda connection, name=name: repository.change(  # type: ignore[misc]
-                    connection, kept, name, was=["planned"], state="approved", changed=now
+                    connection, kept, name, to="approved", changed=now
                 ),
             )
         return self.require(kept.name, kept.version)
@@ -154,8 +154,7 @@ class Registry:
 
         def along(connection: Connection) -> None:
             repository.hold_to_content(connection, kept, content)
-            new = {"state": "delivered", "file": file, "rows": rows, "changed": now}
-            repository.change(connection, kept, recipient, was=["approved", "delivered"], **new)
+            repository.change(connection, kept, recipient, to="delivered", file=file, rows=rows, changed=now)
 
         return self.ledger.record(
             actor=actor,
@@ -176,7 +175,7 @@ class Registry:
             event="releases.retired",
             key=f"retired:{repository.subject_of(name)}/{recipient}",
             subject=f"{repository.subject_of(name)}/recipient:{recipient}",
-            along=lambda connection: repository.change_all(connection, name, recipient, state="retired", changed=now),
+            along=lambda connection: repository.retire(connection, name, recipient, now=now),
         )
         return self.require(name)
 

@@ -95,7 +95,7 @@ def change(context: Context, plan: Plan, wanted: NewPlan | list[str], *, version
 
     def along(connection: Connection) -> None:
         by = {"account": context.owner.id, "entry": second_approver.moment(connection)}
-        plans.change(connection, plan, content, was=was, version=version, now=context.site.stamp(), **by)
+        plans.change(connection, plan, content, was=was, plan_version=version, now=context.site.stamp(), **by)
 
     context.act("releases.planned", plan.subject, along=along, act="changed", **_facts(content))
     look(context, found(context, plan.id))

@@ -69,7 +69,7 @@ def hand_over(context: Context, kept: Kept, recipient: str) -> Path:
     copy, now = kept.copy(recipient), context.site.stamp()
 
     def along(connection: Connection) -> None:
-        repository.change(connection, kept, recipient, was=["approved", "delivered"], state="delivered", changed=now)
+        repository.change(connection, kept, recipient, to="delivered", changed=now)
 
     context.act(
         "releases.delivered",

@@ -1,10 +1,8 @@
 """Release plans in the store, and their content.
 
-    planned ──approve (another account)──▶ approved ──make──▶ making ──the job is done──▶ made
-       ▲  └──reject──▶ rejected ─┐            │
-       └─────────change──────────┴────────────┘          planned, approved, rejected ──withdraw──▶ withdrawn
-
-Every change is one statement that says what it found before, so that of two who act at once one comes too late.
+planned ──approve (another account)──▶ approved ──make──▶ making ──the job is done──▶ made
+   ▲  └──reject──▶ rejected ─┐            │
+   └─────────change──────────┴────────────┘          planned, approved, rejected ──withdraw──▶ withdrawn
 """
 
 from __future__ import annotations
@@ -16,13 +14,14 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, insert, select
 
 from discreet.errors import DiscreetError
 from discreet.releases.marks.codebook import Law
 from discreet.releases.preconditions import AGREEMENT, Gates, check_names
 from discreet.store.tables.releases import PLAN
 from discreet.store.tables.web import ACCOUNT
+from discreet.store.transitions import StateMachine
 from discreet.web.datasets import policies
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.store import Dataset
@@ -42,6 +41,31 @@ WORDS = {
     "made": "copies are made",
 }
 """What each state means."""
+
+
+def too_late() -> Problem:
+    """Another custodian was quicker, or the form is an old one."""
+    return Problem(
+        409,
+        "This plan has changed since you saw it: another custodian changed it or decided on it.",
+        remedy="Look at it again, then decide.",
+    )
+
+
+PLANS = StateMachine(
+    PLAN,
+    {
+        "planned": ("planned", "approved", "rejected", "withdrawn"),
+        "approved": ("planned", "making", "withdrawn"),
+        "rejected": ("planned", "withdrawn"),
+        "making": ("made", "planned", "withdrawn"),
+        "made": (),
+        "withdrawn": (),
+    },
+    too_late,
+)
+"""Every change is one statement that says what it found before, so that of two who act at once one comes too late. What is
+being made goes back only where its copies were refused before anything was sealed."""
 
 
 @dataclass(frozen=True)
@@ -151,23 +175,29 @@ def change(
     content: dict[str, Any],
     *,
     was: Sequence[str],
-    version: int,
+    plan_version: int,
     account: int,
     now: str,
     entry: int,
 ) -> None:
     """Plan something else instead. Whatever was approved or rejected is forgotten: it was about something else."""
     _refuse_second(connection, content["release"], but=plan.id)
-    new = {**_written(content), "release": content["release"], "dataset": content["dataset"], "version": version + 1}
-    new |= {"state": "planned", "account": account, "changed": now, "entry": entry, "preflight": None}
+    new = {
+        **_written(content),
+        "release": content["release"],
+        "dataset": content["dataset"],
+        "version": plan_version + 1,
+    }
+    new |= {"account": account, "changed": now, "entry": entry, "preflight": None}
     new |= {"decider": None, "decided": None, "reason": None}
-    _move(connection, plan.id, new, was=was, version=version)
+    mine = (PLAN.c.id == plan.id, PLAN.c.version == plan_version)
+    PLANS.move(connection, *mine, to="planned", was=was, **new)
 
 
 def keep_preflight(connection: Connection, number: int, digest: str, preflight: dict[str, Any]) -> None:
     """What would come of a plan, if it is still the one that was looked at."""
-    mine = (PLAN.c.id == number, PLAN.c.digest == digest, PLAN.c.state == "planned")
-    connection.execute(update(PLAN).where(*mine).values(preflight=json.dumps(preflight, sort_keys=True)))
+    mine, words = (PLAN.c.id == number, PLAN.c.digest == digest), json.dumps(preflight, sort_keys=True)
+    PLANS.attempt(connection, *mine, was=["planned"], preflight=words)
 
 
 def decide(connection: Connection, plan: Plan, state: str, *, account: int, now: str, reason: str | None) -> None:
@@ -175,19 +205,12 @@ def decide(connection: Connection, plan: Plan, state: str, *, account: int, now:
     row = connection.execute(_WHOLE.where(PLAN.c.id == plan.id)).one()
     if _plan_of(row).seen != plan.seen or row.account == account:
         raise too_late()
-    new = {"state": state, "decider": account, "decided": now, "reason": reason}
-    _move(connection, plan.id, new, was=("planned",), version=plan.version)
+    move(connection, plan, state, was=["planned"], decider=account, decided=now, reason=reason)
 
 
-def move(connection: Connection, plan: Plan, state: str, *, was: Sequence[str]) -> None:
-    """To another state, if it is in one of these and nobody has changed it."""
-    _move(connection, plan.id, {"state": state}, was=was, version=plan.version)
-
-
-def _move(connection: Connection, number: int, new: dict[str, Any], *, was: Sequence[str], version: int) -> None:
-    mine = (PLAN.c.id == number, PLAN.c.version == version, PLAN.c.state.in_(was))
-    if connection.execute(update(PLAN).where(*mine).values(new)).rowcount != 1:
-        raise too_late()
+def move(connection: Connection, plan: Plan, state: str, *, was: Sequence[str] | None = None, **new: Any) -> None:
+    """To another state, if it is in one that allows it and has not been changed."""
+    PLANS.move(connection, PLAN.c.id == plan.id, PLAN.c.version == plan.version, to=state, was=was, **new)
 
 
 def _refuse_second(connection: Connection, release: str, *, but: int | None = None) -> None:
@@ -204,15 +227,6 @@ def _refuse_second(connection: Connection, release: str, *, but: int | None = No
 
 def _written(content: dict[str, Any]) -> dict[str, Any]:
     return {"content": json.dumps(content, sort_keys=True, ensure_ascii=False), "digest": digest_of(content)}
-
-
-def too_late() -> Problem:
-    """Somebody was quicker, or the form is an old one."""
-    return Problem(
-        409,
-        "This plan is not as you saw it: somebody changed it or decided on it meanwhile.",
-        remedy="Look at it again, then decide.",
-    )
 
 
 # What somebody plans: a release, or further recipients of one. Pages and the API share this.

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Row, insert, select, update
 from discreet.misuse.elicitation import Interview, Item
 from discreet.store.tables.studies import INTERVIEW, SENSITIVITY, STUDY
 from discreet.store.tables.web import ACCOUNT
+from discreet.store.transitions import update_one
 from discreet.web.framework.problems import Problem
 
 
@@ -157,7 +158,7 @@ def save(connection: Connection, kept: Kept, talk: Interview, now: str) -> bool:
     """Put the interview as it is now in place of the one that was read; False if somebody else was quicker."""
     mine = (INTERVIEW.c.study == kept.study, INTERVIEW.c.account == kept.account, INTERVIEW.c.version == kept.version)
     values = {"content": json.dumps(talk.to_dict()), "version": kept.version + 1, "changed": now}
-    return connection.execute(update(INTERVIEW).where(*mine).values(values)).rowcount == 1
+    return update_one(connection, INTERVIEW, *mine, **values)
 
 
 def ask_again(connection: Connection, study: int, items: Sequence[int], *, most: int, now: str) -> int:
