@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from sqlalchemy import insert
 
 from discreet.attacker.population import Targets
-from discreet.store.tables.datasets import DATASET, JOB, RESULT
+from discreet.store.tables.web import DATASET, JOB, RESULT
 from tests.web.samples import account_number
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import Outdated
 from discreet.store.store import Store
-from discreet.store.tables.misuse import EXPOSURE
+from discreet.store.tables.gateway import EXPOSURE
 from discreet.store.transitions import update_one
 
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from discreet.ledger import Ledger
-from discreet.store.tables.datasets import JOB
+from discreet.store.tables.web import JOB
 from discreet.web.jobs import store as jobs
 from tests.swift import REAL
 from tests.web.client import MOSTLY_SQLITE

@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import update
 
-from discreet.store.tables.datasets import JOB
+from discreet.store.tables.web import JOB
 from discreet.web import Settings, create_app
 from discreet.web.jobs import queue
 from discreet.web.jobs import requests as job_requests

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from discreet.store.tables.datasets import JOB
+from discreet.store.tables.web import JOB
 from discreet.web.jobs import queue
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.store import ACTIVE, Job, Result

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import func, select
 
 from discreet.ledger import Ledger
-from discreet.store.tables.datasets import JOB
+from discreet.store.tables.web import JOB
 from discreet.web.jobs import store as jobs
 from tests.web.jobs.visiting import Visitor, all_done, assert_once
 from tests.web.jobs.working import until

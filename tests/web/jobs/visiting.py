@@ -6,8 +6,8 @@ import httpx
 from sqlalchemy import select, update
 
 from discreet.ledger import Ledger
-from discreet.store.tables.datasets import JOB, RESULT
 from discreet.store.tables.ledger import ENTRY
+from discreet.store.tables.web import JOB, RESULT
 from discreet.web.jobs import store as jobs
 from tests.web.client import PASSWORD
 from tests.web.jobs.working import alive, children

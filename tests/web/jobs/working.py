@@ -13,8 +13,8 @@ from typing import Any
 from fastapi import FastAPI
 from sqlalchemy import func, select
 
-from discreet.store.tables.datasets import RESULT
 from discreet.store.tables.ledger import ENTRY
+from discreet.store.tables.web import RESULT
 from discreet.web.jobs import queue
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.foreman import Foreman

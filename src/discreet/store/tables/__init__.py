@@ -1,6 +1,6 @@
-"""The tables, as statements speak of them, by room. The migrations make them; a test holds the two together."""
+"""Tables of the store, by room; migrations create them, and a test compares the two."""
 
-from discreet.store.tables import datasets, gateway, ledger, linkage, misuse, releases, studies, web
+from discreet.store.tables import gateway, ledger, linkage, releases, web
 from discreet.store.tables.base import metadata
 
-__all__ = ["datasets", "gateway", "ledger", "linkage", "metadata", "misuse", "releases", "studies", "web"]
+__all__ = ["gateway", "ledger", "linkage", "metadata", "releases", "web"]

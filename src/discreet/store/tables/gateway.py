@@ -1,4 +1,4 @@
-"""The tables about database users: what the ledger tells of each, summed up, and limits that two people agreed on."""
+"""Tables about database users: exposure, sums of the ledger's entries, limits approved by two people."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sqlalchemy import (
     Column,
     ForeignKey,
     Index,
+    LargeBinary,
     SmallInteger,
     Table,
     Text,
@@ -152,3 +153,12 @@ WITHDRAWAL = Table(
     ),
 )
 """That a limit in force shall no longer hold: proposed by one (`account`), decided on by another (`decider`)."""
+
+EXPOSURE = Table(
+    "misuse_exposure",
+    metadata,
+    Column("person", Text, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+"""What one user has learned, as the misuse room packs it; `version` grows with every change, so that none is lost."""

@@ -11,9 +11,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select, update
 
-from discreet.store.tables.datasets import DATASET, JOB
 from discreet.store.tables.ledger import ENTRY
-from discreet.store.tables.web import ACCOUNT
+from discreet.store.tables.web import ACCOUNT, DATASET, JOB
 from discreet.web.accounts.accounts import Account
 from discreet.web.datasets.policies import rules
 from discreet.web.jobs.store import ACTIVE

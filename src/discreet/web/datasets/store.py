@@ -9,9 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
-from discreet.store.tables.datasets import DATASET, HIERARCHY, JOB, RESULT
 from discreet.store.tables.linkage import LOAN
-from discreet.store.tables.web import ACCOUNT
+from discreet.store.tables.web import ACCOUNT, DATASET, HIERARCHY, JOB, RESULT
 from discreet.web.framework.problems import Problem
 
 KINDS = {

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from sqlalchemy import Table, select
 
 from discreet.errors import DiscreetError
-from discreet.store.tables.datasets import DATASET, JOB, RESULT
 from discreet.store.tables.linkage import WORK
 from discreet.store.tables.releases import PARCEL
+from discreet.store.tables.web import DATASET, JOB, RESULT
 from discreet.web.framework.middleware import place_of
 from discreet.web.framework.site import Site
 from discreet.web.jobs import queue

@@ -23,7 +23,7 @@ from sqlalchemy import Table
 from discreet.errors import DiscreetError, StoreError
 from discreet.ledger import Ledger
 from discreet.policy import Policy
-from discreet.store.tables.datasets import JOB
+from discreet.store.tables.web import JOB
 from discreet.web.datasets import policies
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.files import Folder, Places

@@ -19,7 +19,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, and_, func, insert, or_, select, text, update
 
 from discreet.errors import DiscreetError
-from discreet.store.tables.datasets import JOB, RESULT
+from discreet.store.tables.web import JOB, RESULT
 from discreet.web.jobs.store import ACTIVE, Job, Result, find
 
 ADVISORY_LOCK = 0x6469736A6F6273

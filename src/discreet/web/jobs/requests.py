@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from discreet.anonymity import LOSSES, SEARCHES
 from discreet.attacker import Attack
-from discreet.store.tables.datasets import JOB
+from discreet.store.tables.web import JOB
 from discreet.web.datasets import policies
 from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context

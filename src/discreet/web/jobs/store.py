@@ -10,8 +10,7 @@ from typing import Any, Literal, Self
 from sqlalchemy import Connection, Row, Select, select
 
 from discreet.ledger.entry import timestamp
-from discreet.store.tables.datasets import DATASET, JOB, RESULT
-from discreet.store.tables.web import ACCOUNT
+from discreet.store.tables.web import ACCOUNT, DATASET, JOB, RESULT
 
 # Work that waits for its turn, goes on and ends: what the store keeps of it, whatever it is about.
 ACTIVE = ("queued", "running")

@@ -19,7 +19,7 @@ from discreet.report.attack.findings import Case, Deterrents, by_topic
 from discreet.report.toolkit.html import Markup
 from discreet.report.toolkit.page import Finding, figure
 from discreet.report.toolkit.words import amount, people
-from discreet.store.tables.datasets import DATASET, JOB, RESULT
+from discreet.store.tables.web import DATASET, JOB, RESULT
 from discreet.web.lab.query import CONTROLS, Control, Query, against, shown, toml
 
 QUICK, SLOW = 64, 1024

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, and_, case, func, select
 
 from discreet.linkage.project import Project, project_of
 from discreet.linkage.review.assignment import WITHDRAWN
-from discreet.store.tables.datasets import DATASET
 from discreet.store.tables.linkage import ASSIGNMENT, LOAN, PROJECT, WORKER
+from discreet.store.tables.web import DATASET
 from discreet.web.datasets.store import Dataset
 from discreet.web.datasets.store import find as find_dataset
 

@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select, update
 
 from discreet.misuse.elicitation import Interview, Item
-from discreet.store.tables.studies import INTERVIEW, SENSITIVITY, STUDY
-from discreet.store.tables.web import ACCOUNT
+from discreet.store.tables.web import ACCOUNT, INTERVIEW, SENSITIVITY, STUDY
 from discreet.store.transitions import update_one
 from discreet.web.framework.problems import Problem
 
