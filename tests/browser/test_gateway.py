@@ -46,7 +46,7 @@ def test_from_the_meter_to_a_limit_in_force_by_keyboard(place: Place, visit: Vis
     expect(one.get_by_role("meter", name="Exposure of eve")).to_have_attribute("aria-valuenow", "95")
     type_into(one, "Reference", reference)
     one.keyboard.press("Enter")
-    expect(one.get_by_role("heading", level=2).first).to_contain_text("40 rows would have brought the exposure")
+    expect(one.get_by_role("heading", level=2).first).to_contain_text("40 rows would have raised the exposure")
     press(one, one.get_by_role("link", name="Propose a limit"))
     expect(one.get_by_label("User")).to_have_value("eve")
     type_into(one, "Exposure up to", "2.5")

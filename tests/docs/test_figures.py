@@ -29,7 +29,7 @@ from discreet.risk import combinations
 from discreet.sources import engine
 from discreet.web import Settings
 from discreet.web.datasets import inspection
-from discreet.web.gateway import incidents, users
+from discreet.web.gateway import users
 from tests.docs.pages import DOCS, PAGES, ROOT, name
 
 BENCHMARK = re.compile(r"python -m benchmarks([. ])(\w+)")
@@ -98,7 +98,7 @@ def stated() -> Iterator[tuple[str, str]]:
     yield "how-to/find-candidate-pairs.md", "at least twenty are needed"
     yield "how-to/run-the-web-app.md", f"after {Settings().lease.seconds} seconds"
     yield "how-to/see-who-has-seen-how-much.md", f"above {users.NEARLY} %"
-    yield "how-to/see-who-has-seen-how-much.md", f"days of the last {incidents.FRAME}"
+    yield "how-to/see-who-has-seen-how-much.md", f"days of the last {users.FRAME}"
 
 
 @pytest.mark.parametrize(("page", "words"), list(stated()))

@@ -1,6 +1,6 @@
 """Limits of database users: proposed by one custodian, approved by another.
 
-They are kept here because the gateway and the web application both need them, and neither may know the other.
+The gateway and the web application both need them, and neither may import the other.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, insert, or_, select
+from sqlalchemy import Connection, Row, Select, Table, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import Outdated
 from discreet.store.tables.gateway import LIMIT, WITHDRAWAL
 from discreet.store.tables.web import ACCOUNT
-from discreet.store.transitions import StateMachine
+from discreet.store.transitions import Condition, StateMachine
 
 PARTS = 1_000_000
-"""Exposures and limits are kept in millionths."""
+"""Exposures and limits are stored in millionths."""
 EVERYBODY = "*"
 """In place of a name: all users of the database."""
 Action = Literal["deny", "subset", "mask", "alert"]
 ACTIONS: dict[Action, str] = {
     "deny": "refuse the result",
-    "subset": "give the most rows that are within the limit",
-    "mask": "empty the heaviest cells",
-    "alert": "let it through and write it down",
+    "subset": "give out as many rows as the limit allows",
+    "mask": "empty the most sensitive cells",
+    "alert": "let it through and record it",
 }
-"""What can happen to a result above the limit."""
+"""What happens to a result above the limit."""
 
 
 @dataclass(frozen=True)
 class Agreed:
-    """A limit, and how far it has come."""
+    """A limit and its state: proposed, approved, or ended."""
 
     id: int
     database: str
@@ -44,7 +44,7 @@ class Agreed:
     """In millionths."""
     action: Action
     until: str | None
-    """The moment from which on it no longer holds."""
+    """The moment at which it ends."""
     reason: str
     state: str
     account: int
@@ -82,7 +82,7 @@ class Agreed:
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """That a limit in force shall no longer hold, and how far that has come."""
+    """The proposal to end a limit in force, and its state."""
 
     id: int
     limit: int
@@ -120,31 +120,34 @@ LIMITS = StateMachine(
 WITHDRAWALS = StateMachine(WITHDRAWAL, {"proposed": ("approved", "declined"), "approved": (), "declined": ()}, too_late)
 """A limit in force is withdrawn only along with an approved withdrawal, which another custodian than its proposer decides."""
 
-_DECIDER = ACCOUNT.alias("decider")
-_WHOLE = (
-    select(LIMIT, ACCOUNT.c.name.label("proposer"), _DECIDER.c.name.label("decided_by"))
-    .join(ACCOUNT, ACCOUNT.c.id == LIMIT.c.account)
-    .outerjoin(_DECIDER, _DECIDER.c.id == LIMIT.c.decider)
-)
-_PLAIN = (
-    "id", "database", "name", "allowed", "action", "until", "reason", "state", "account", "made", "entry", "decided", "answer",
-    "ended", "proposer",
-)  # fmt: skip
-_WITHDRAWALS = (
-    select(WITHDRAWAL, ACCOUNT.c.name.label("proposer"), _DECIDER.c.name.label("decided_by"))
-    .join(ACCOUNT, ACCOUNT.c.id == WITHDRAWAL.c.account)
-    .outerjoin(_DECIDER, _DECIDER.c.id == WITHDRAWAL.c.decider)
-)
-_PLAIN_WITHDRAWAL = ("id", "limit", "state", "account", "made", "entry", "decided", "answer", "proposer")
+_DECIDER = ACCOUNT.alias("decided_by")
+
+
+def _with_names(table: Table) -> Select[Any]:
+    """Rows of a table of proposals, with the names of who proposed and who decided."""
+    return (
+        select(table, ACCOUNT.c.name.label("proposer"), _DECIDER.c.name.label("decider_name"))
+        .join(ACCOUNT, ACCOUNT.c.id == table.c.account)
+        .outerjoin(_DECIDER, _DECIDER.c.id == table.c.decider)
+    )
+
+
+_LIMITS, _WITHDRAWALS = _with_names(LIMIT), _with_names(WITHDRAWAL)
 
 
 def _limit_of(row: Row[Any]) -> Agreed:
-    return Agreed(**{name: getattr(row, name) for name in _PLAIN}, decider=row.decided_by)
+    plain = [name for name in Agreed.__dataclass_fields__ if name != "decider"]
+    return Agreed(**{name: getattr(row, name) for name in plain}, decider=row.decider_name)
+
+
+def _withdrawal_of(row: Row[Any]) -> Withdrawal:
+    plain = [name for name in Withdrawal.__dataclass_fields__ if name != "decider"]
+    return Withdrawal(**{name: getattr(row, name) for name in plain}, decider=row.decider_name)
 
 
 def find(connection: Connection, number: int) -> Agreed | None:
     """By number."""
-    row = connection.execute(_WHOLE.where(LIMIT.c.id == number)).one_or_none()
+    row = connection.execute(_LIMITS.where(LIMIT.c.id == number)).one_or_none()
     return None if row is None else _limit_of(row)
 
 
@@ -158,7 +161,7 @@ def everything(
     most: int = 1_000,
 ) -> list[Agreed]:
     """Limits, the newest first."""
-    wanted = _WHOLE.order_by(LIMIT.c.id.desc()).limit(most)
+    wanted = _LIMITS.order_by(LIMIT.c.id.desc()).limit(most)
     for column, value in ((LIMIT.c.state, state), (LIMIT.c.database, database), (LIMIT.c.name, name)):
         if value is not None:
             wanted = wanted.where(column == value)
@@ -168,8 +171,8 @@ def everything(
 
 
 def in_force(connection: Connection, database: str | None = None, *, now: str) -> list[Agreed]:
-    """Those that hold at a moment, of one database or of all."""
-    wanted = _WHOLE.where(LIMIT.c.state == "approved", or_(LIMIT.c.until.is_(None), LIMIT.c.until > now))
+    """Limits in force at a moment, of one database or of all."""
+    wanted = _LIMITS.where(LIMIT.c.state == "approved", or_(LIMIT.c.until.is_(None), LIMIT.c.until > now))
     if database is not None:
         wanted = wanted.where(LIMIT.c.database == database)
     return [_limit_of(row) for row in connection.execute(wanted.order_by(LIMIT.c.id))]
@@ -188,32 +191,42 @@ def propose(
     now: str,
     entry: int,
 ) -> int:
-    """A new limit that nobody has agreed to yet; gives its number."""
+    """Store a proposed limit; gives its number."""
     values = {"database": database, "name": name, "allowed": allowed, "action": action, "until": until, "entry": entry}
     made = insert(LIMIT).values(**values, reason=reason, state="proposed", account=account, made=now)
     return int(connection.execute(made.returning(LIMIT.c.id)).scalar_one())
 
 
-def approve(connection: Connection, limit: Agreed, *, account: int, now: str) -> None:
-    """Put it in force, in place of the one that held for the same user. Never one's own."""
-    same_user = (LIMIT.c.database == limit.database, LIMIT.c.name == limit.name)
-    others = (LIMIT.c.id == limit.id, LIMIT.c.account != account)
+def approve(connection: Connection, proposed: Agreed | Withdrawal, *, account: int, now: str) -> None:
+    """Put a limit in force, in place of the user's earlier one, or end it by its withdrawal. Never one's own proposal."""
+    if isinstance(proposed, Withdrawal):
+        withdrawal = _of_others(WITHDRAWAL, proposed, account)
+        WITHDRAWALS.move(connection, *withdrawal, to="approved", decider=account, decided=now)
+        LIMITS.move(connection, LIMIT.c.id == proposed.limit, to="withdrawn", was=["approved"], ended=now)
+        return
+    same_user = (LIMIT.c.database == proposed.database, LIMIT.c.name == proposed.name)
     try:
         with connection.begin_nested():
             connection.execute(LIMITS.update(*same_user, to="replaced", ended=now))
-            LIMITS.move(connection, *others, to="approved", decider=account, decided=now)
-    except IntegrityError:
+            LIMITS.move(connection, *_of_others(LIMIT, proposed, account), to="approved", decider=account, decided=now)
+    except IntegrityError:  # two limits for one user, approved at the same time
         raise too_late() from None
 
 
-def decline(connection: Connection, limit: Agreed, *, account: int, now: str, answer: str) -> None:
-    """Say no, and why. Never to one's own."""
-    others = (LIMIT.c.id == limit.id, LIMIT.c.account != account)
-    LIMITS.move(connection, *others, to="declined", decider=account, decided=now, answer=answer)
+def decline(connection: Connection, proposed: Agreed | Withdrawal, *, account: int, now: str, answer: str) -> None:
+    """Reject a limit, or a withdrawal, so that the limit stays in force; says why. Never one's own proposal."""
+    machine = WITHDRAWALS if isinstance(proposed, Withdrawal) else LIMITS
+    mine = _of_others(machine.table, proposed, account)
+    machine.move(connection, *mine, to="declined", decider=account, decided=now, answer=answer)
+
+
+def _of_others(table: Table, proposed: Agreed | Withdrawal, account: int) -> tuple[Condition, Condition]:
+    """The row of a proposal, unless this account made it."""
+    return table.c.id == proposed.id, table.c.account != account
 
 
 def withdraw(connection: Connection, limit: Agreed, *, now: str) -> None:
-    """It was proposed, and nothing shall come of it. One that is in force is withdrawn by two."""
+    """Withdraw a proposal. A limit in force is withdrawn by two people."""
     LIMITS.move(connection, LIMIT.c.id == limit.id, to="withdrawn", was=["proposed"], ended=now)
 
 
@@ -226,29 +239,13 @@ def withdrawals(
         wanted = wanted.where(WITHDRAWAL.c.limit.in_(of))
     if state is not None:
         wanted = wanted.where(WITHDRAWAL.c.state == state)
-    rows = connection.execute(wanted)
-    return [
-        Withdrawal(**{name: getattr(row, name) for name in _PLAIN_WITHDRAWAL}, decider=row.decided_by) for row in rows
-    ]
+    return [_withdrawal_of(row) for row in connection.execute(wanted)]
 
 
 def propose_withdrawal(connection: Connection, limit: Agreed, *, account: int, now: str, entry: int) -> None:
-    """Propose that a limit in force shall no longer hold; until another person agrees, it does. One at a time."""
-    found = find(connection, limit.id)
-    if found is None or not found.holds(now) or withdrawals(connection, of=[limit.id], state="proposed"):
+    """Propose to withdraw a limit in force, which holds until another person agrees; one proposal at a time."""
+    current = find(connection, limit.id)
+    if current is None or not current.holds(now) or withdrawals(connection, of=[limit.id], state="proposed"):
         raise too_late()
     values = {"limit": limit.id, "state": "proposed", "account": account, "made": now, "entry": entry}
     connection.execute(insert(WITHDRAWAL).values(values))
-
-
-def approve_withdrawal(connection: Connection, withdrawal: Withdrawal, *, account: int, now: str) -> None:
-    """The limit no longer holds. Never by the one who proposed that."""
-    others = (WITHDRAWAL.c.id == withdrawal.id, WITHDRAWAL.c.account != account)
-    WITHDRAWALS.move(connection, *others, to="approved", decider=account, decided=now)
-    LIMITS.move(connection, LIMIT.c.id == withdrawal.limit, to="withdrawn", was=["approved"], ended=now)
-
-
-def decline_withdrawal(connection: Connection, withdrawal: Withdrawal, *, account: int, now: str, answer: str) -> None:
-    """The limit holds on; says why. Never by the one who proposed the withdrawal."""
-    others = (WITHDRAWAL.c.id == withdrawal.id, WITHDRAWAL.c.account != account)
-    WITHDRAWALS.move(connection, *others, to="declined", decider=account, decided=now, answer=answer)

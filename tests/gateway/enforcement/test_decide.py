@@ -223,7 +223,7 @@ def end(store: Store, limit: Agreed) -> None:
         assert other is not None
         gateway_limits.propose_withdrawal(connection, limit, account=one[0].id, now=now, entry=0)
         (asked,) = gateway_limits.withdrawals(connection, of=[limit.id], state="proposed")
-        gateway_limits.approve_withdrawal(connection, asked, account=other[0].id, now=now)
+        gateway_limits.approve(connection, asked, account=other[0].id, now=now)
 
 
 def sees(connection: Any, key: int) -> bool:

@@ -57,7 +57,7 @@ def test_incidents_have_reasons(app: FastAPI) -> None:
         refused(app.state.site.ledger, "eve", "0.1", "9")
     (incident,) = program(app, "gateway.read").get("/api/v1/gateway/incidents").json()["incidents"]
     assert incident["name"] == "eve"
-    assert incident["reasons"] == ["6 refusals in a row, without an answer that told anything new in between."]
+    assert incident["reasons"] == ["6 refusals in a row, with no new information given out in between."]
 
 
 def test_a_token_proposes_and_withdraws_but_never_approves(app: FastAPI, clock: Clock) -> None:

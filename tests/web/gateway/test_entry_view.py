@@ -14,7 +14,7 @@ def test_it_says_what_was_asked_what_it_would_have_brought_and_what_to_do(app: F
     entry = refused(ledger, "eve", "1.5", "2.31", rows=40, rule="gateway.limits 2", application="bi")
     page = signed_in(app, "custodian").get(f"/gateway/why?reference={entry.sequence:X}").text
     for words in (
-        "A result was refused: 40 rows would have brought the exposure from 1.50 to 2.31; the limit was 2.00.",
+        "A result was refused: 40 rows would have raised the exposure from 1.50 to 2.31; the limit was 2.00.",
         "40 rows, with <code>public.patients.diagnosis</code>",
         "if every value were the most sensitive of its column",
         "rule 2 of [[gateway.limits]] in the policy",
@@ -30,7 +30,7 @@ def test_a_limit_that_was_agreed_on_is_named_with_its_reason(app: FastAPI) -> No
     number = proposed(app, "custodian", reason="until the audit is done")
     entry = refused(app.state.site.ledger, "eve", "1.5", "2.31", rule=f"agreed {number}")
     page = signed_in(app, "auditor").get(f"/gateway/why?reference={entry.sequence:04x}").text
-    assert f"limit {number}, which two people agreed on: until the audit is done" in page
+    assert f"limit {number}, approved by two people: until the audit is done" in page
     assert f'href="/gateway/limits/{number}"' in page
 
 
@@ -45,10 +45,10 @@ def test_shadow_mode_and_questions_have_words_of_their_own(app: FastAPI) -> None
     ledger, browser = app.state.site.ledger, signed_in(app, "auditor")
     shadow = answered(ledger, "eve", "1", "3", decision="deny", enforced=False)
     page = browser.get(f"/gateway/why?reference={shadow.sequence:04X}").text
-    assert "A result would have been refused, but the gateway was in shadow mode: 3 rows brought the exposure" in page
+    assert "A result would have been refused, but the gateway was in shadow mode: 3 rows raised the exposure" in page
     question = refused(ledger, "eve", "1", "3", rows=0)
     page = browser.get(f"/gateway/why?reference={question.sequence:04X}").text
-    assert "The answer to a question was refused: the answer to a question would have brought" in page
+    assert "The answer to a question was refused: the answer to a question would have raised" in page
     assert "Ask for counts of larger groups" in page
 
 

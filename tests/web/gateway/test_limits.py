@@ -327,8 +327,8 @@ def test_a_demonstration_has_a_past_and_a_limit_that_waits(tmp_path: Any, monkey
     from discreet.demo import web
     from discreet.demo.web import bring_gateway
     from discreet.web import Settings, create_app
-    from discreet.web.gateway.incidents import incidents
     from discreet.web.gateway.totals import follow
+    from discreet.web.gateway.users import incidents
     from tests.web.client import CHEAP, ORIGIN
 
     monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))

@@ -12,8 +12,8 @@ from sqlalchemy import insert
 
 from discreet.store.tables.gateway import DAY, USER, WATCHED
 from discreet.web.gateway import users
-from discreet.web.gateway.incidents import incidents
 from discreet.web.gateway.totals import follow
+from discreet.web.gateway.users import incidents
 from tests.web.client import BOTH_STORES, Clock, signed_in
 from tests.web.gateway_data import MILLION, answered, not_run, proposed, refused, repeated, somebody, started
 
@@ -108,7 +108,7 @@ def test_one_user_has_a_chart_results_and_refusals_and_no_text_of_a_statement(ap
     assert 'class="stroke two"' in page
     assert "1,234" in page
     assert f"/gateway/why?reference={entry.sequence:04X}" in page
-    assert "9 rows would have brought the exposure from 0.75 to 2.31; the limit was 2.00." in page
+    assert "9 rows would have raised the exposure from 0.75 to 2.31; the limit was 2.00." in page
     assert html.escape(STRANGE, quote=False).replace('"', "&#34;").replace("'", "&#39;") in page
     assert browser.get("/gateway/users/999").status_code == 404
 
@@ -171,8 +171,8 @@ def test_incidents_are_ranked_by_what_was_held(app: FastAPI, clock: Clock) -> No
     assert [one.name for one in found] == ["kim", "eve", "ben"]
     kim, eve, ben = found
     assert eve.reasons[0].startswith("The day added 1.49 to what was known before; 0.0")
-    assert kim.reasons[1] == "1 result was let through although the exposure was above the limit then."
-    assert ben.reasons == ("5 refusals in a row, without an answer that told anything new in between.",)
+    assert kim.reasons[1] == "1 result was let through although the exposure was above the limit."
+    assert ben.reasons == ("5 refusals in a row, with no new information given out in between.",)
     page = signed_in(app, "auditor").get("/gateway/incidents").text
     assert page.index("kim") < page.index("eve")
     clock.wait(days=31)

@@ -14,7 +14,7 @@ from sqlalchemy import delete, select, update
 from discreet.ledger import Ledger
 from discreet.store.tables.gateway import DAY, READ, REFUSAL, USER, WATCHED
 from discreet.web.gateway import totals, users
-from discreet.web.gateway.entry_view import told_of
+from discreet.web.gateway.entry_view import result_of
 from discreet.web.gateway.totals import follow
 from tests.examples import examples
 from tests.web.client import BOTH_STORES, Clock
@@ -119,7 +119,7 @@ def test_however_entries_are_cut_the_sums_are_those_of_a_plain_count(
         found = users.ranked(connection, now=app.state.site.stamp())
     entries = list(ledger.entries(room="gateway"))
     back = {one.budget.reservation for one in entries if one.outcome == "released" and one.budget}
-    told = [one for one in map(told_of, entries) if one is not None and one.entry.sequence not in back]
+    told = [one for one in map(result_of, entries) if one is not None and one.entry.sequence not in back]
     for user in found.users:
         mine = [one for one in told if (one.database, one.user) == (user.database, user.name)]
         assert user.answers == sum(one.answered for one in mine)

@@ -17,6 +17,7 @@ from discreet.web.accounts.accounts import Account
 from discreet.web.accounts.onboarding import ALONG, BROUGHT, Guide, guide_of
 from discreet.web.accounts.sessions import Session
 from discreet.web.accounts.tokens import Token
+from discreet.web.framework.format import remark
 from discreet.web.framework.forms import Form
 from discreet.web.framework.permissions import menu
 from discreet.web.framework.problems import Problem
@@ -77,8 +78,10 @@ class Context:
         return self.site.ledger.record(actor=who, event=event, subject=subject, key=key, along=along, details=details)
 
     def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
-        """A page of ours."""
-        return HTMLResponse(self.site.templates.page(template, {**self._frame(), **values}), status_code=status)
+        """A page of ours; with a problem to show, it answers with the status of that."""
+        problem: Problem | None = values.get("problem")
+        markup = self.site.templates.page(template, {**self._frame(), **values})
+        return HTMLResponse(markup, status_code=status if problem is None else problem.status)
 
     def _frame(self) -> Mapping[str, Any]:
         return {
@@ -88,6 +91,7 @@ class Context:
             "now": self.site.now(),
             "demo": self.site.settings.demo,
             "problem": None,
+            "said": remark(self.request.query_params.get("said")),
             "at_the_door": self.route.path in AT_THE_DOOR,
             "next_step": self._next_step(),
             "path": self.request.url.path,

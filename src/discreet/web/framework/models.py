@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
@@ -46,6 +46,11 @@ class Strict(BaseModel):
     """No text for a number, and nothing extra."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
+
+    @classmethod
+    def of(cls, source: Any, **others: Any) -> Self:
+        """From the attributes of the same names, and what else is given."""
+        return cls(**{name: getattr(source, name) for name in cls.model_fields if name not in others}, **others)
 
 
 class ProblemModel(Strict):

@@ -119,6 +119,14 @@ def problem_of(error: Exception) -> Problem:
     return Problem(status, error.problem, remedy=error.remedy)
 
 
+def page_problem(error: Exception) -> Problem:
+    """What a page with a form says about an error; a bug, or a fault of the store, is raised again."""
+    problem = problem_of(error)
+    if problem.status >= 500:
+        raise error
+    return problem
+
+
 def _of_store(status: int) -> Problem:
     """Where the store is and what ails it is for the log of the server, not for visitors."""
     if status == 503:

@@ -11,6 +11,8 @@ from discreet.errors import DiscreetError
 from discreet.web.framework.permissions import ANYONE, PERMISSIONS
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from discreet.web.framework.context import Context
 
 Kind = Literal["page", "fragment", "api", "asset"]
@@ -84,6 +86,16 @@ def _faults(route: Route) -> list[str]:
     if (route.kind == "api") != route.path.startswith("/api/"):
         faults.append("the API is what is below /api/, and nothing else")
     return faults
+
+
+def by_number(name: str, find: Callable[[Connection, int], Any]) -> Loads:
+    """The object whose number is in the path, for everybody who has the permission of the route."""
+
+    def load(context: Context, path: dict[str, str]) -> Any:
+        with context.site.store.reading() as connection:
+            return find(connection, numbered(path["number"]))
+
+    return Loads(name, find=load, may=lambda context, found: context.may(context.route.permission))
 
 
 def numbered(text: str) -> int:

@@ -1,4 +1,4 @@
-"""API of database users: exposure, refusals, limits."""
+"""API of database users: exposure, refusals, limits. Amounts are exact, as decimal text."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from discreet.store.gateway_limits import Action, Agreed, Withdrawal
 from discreet.web.framework.context import Context, Here
 from discreet.web.framework.models import Strict
 from discreet.web.framework.problems import not_found
-from discreet.web.gateway import incidents, limits, refusals, users
-from discreet.web.gateway.entry_view import Told, decimal, explained, reason_words
+from discreet.web.gateway import entry_view, limits, users
+from discreet.web.gateway.entry_view import GatewayResult, decimal, explained, reason_words
 from discreet.web.gateway.limits import LONGEST_REASON, NewLimit
 from discreet.web.gateway.pages import STEPS, Number, PageNumber, Text, may_see, printable
 from discreet.web.gateway.totals import follow
@@ -21,46 +21,39 @@ from discreet.web.gateway.users import User
 
 
 def user_list(context: Here, database: Text = "", name: Text = "", page: PageNumber = 1) -> Users:
-    """Users, the most exposed first; `name` finds those whose names hold it."""
+    """Users, the most exposed first; `name` finds those whose names contain it."""
     follow(context.site.store)
     with context.site.store.reading() as connection:
         now = context.site.stamp()
-        found = users.ranked(connection, now=now, database=printable(database), name=printable(name), page=page)
-    shown = [UserModel(**_facts(user)) for user in found.users]
-    return Users(users=shown, page=found.number, pages=found.pages, total=found.total)
+        ranked = users.ranked(connection, now=now, database=printable(database), name=printable(name), page=page)
+    shown = [UserModel.of(user, **_amounts(user)) for user in ranked.users]
+    return Users(users=shown, page=ranked.number, pages=ranked.pages, total=ranked.total)
 
 
 def user(context: Here, number: str) -> UserHistory:
-    """One user, with her newest results and refusals."""
-    found: User = context.loaded
+    """One user, with their newest results and refusals."""
+    loaded: User = context.loaded
     with context.site.store.reading() as connection:
-        history = refusals.history(connection, found, most=STEPS)
-    return UserHistory(**_facts(found), history=[_result(told) for told in history])
+        results = entry_view.history(connection, loaded.subject, most=STEPS)
+    return UserHistory.of(loaded, **_amounts(loaded), history=[_result(result) for result in results])
 
 
 def refusal_list(context: Here, database: Text = "", before: Number = None) -> Refusals:
-    """Refusals, newest first, also those that shadow mode only wrote down."""
+    """Refusals, newest first, including those that shadow mode only recorded."""
     follow(context.site.store)
     with context.site.store.reading() as connection:
-        page = refusals.newest(connection, database=printable(database), before=before)
-    return Refusals(refusals=[_result(one.told) for one in page.refusals], older=page.older)
+        page = entry_view.refusals(connection, database=printable(database), before=before)
+    return Refusals(refusals=[_result(refusal.result) for refusal in page.refusals], older=page.older)
 
 
 def incident_list(context: Here) -> Incidents:
     """Days that are worth a look, the worst first."""
     follow(context.site.store)
     with context.site.store.reading() as connection:
-        found = incidents.incidents(connection, context.site.now())
+        found = users.incidents(connection, context.site.now())
     shown = [
-        IncidentModel(
-            user=one.user,
-            database=one.database,
-            name=one.name,
-            day=one.day,
-            exposure=decimal(one.exposure),
-            reasons=list(one.reasons),
-        )
-        for one in found
+        IncidentModel.of(incident, exposure=decimal(incident.exposure), reasons=list(incident.reasons))
+        for incident in found
     ]
     return Incidents(incidents=shown)
 
@@ -68,120 +61,100 @@ def incident_list(context: Here) -> Incidents:
 def why(context: Here, reference: Text) -> Explanation:
     """Why something was refused; without `gateway.read` only what was refused to a user of one's own name."""
     with context.site.store.reading() as connection:
-        told = may_see(context, connection, reference)
-        if told is None:
+        result = may_see(context, connection, reference)
+        if result is None:
             raise not_found()
-        found = explained(connection, told)
-    return Explanation(headline=found.headline, result=_result(told), advice=list(found.advice))
+        explanation = explained(connection, result)
+    return Explanation(headline=explanation.headline, result=_result(result), advice=list(explanation.advice))
 
 
 def limit_list(context: Here, database: Text = "", before: Number = None) -> Limits:
-    """Limits that were proposed, hold or have held."""
+    """Limits that are proposed, in force, or ended."""
     with context.site.store.reading() as connection:
         found = gateway_limits.everything(connection, database=printable(database) or None, before=before, most=200)
-        waiting = gateway_limits.withdrawals(connection, of=[one.id for one in found], state="proposed")
-    return Limits(limits=[_limit(context, one, waiting) for one in found])
+        pending = gateway_limits.withdrawals(connection, of=[limit.id for limit in found], state="proposed")
+    return Limits(limits=[_limit(context, limit, pending) for limit in found])
 
 
 def limit(context: Here, number: str) -> LimitModel:
     """One limit."""
-    return _now(context, context.loaded.id)
+    return _current(context, context.loaded.id)
 
 
 def propose(context: Here, wanted: NewLimit) -> LimitModel:
-    """Propose a limit; nothing changes before another custodian approves it."""
-    return _now(context, limits.propose(context, wanted))
+    """Propose a limit, which takes effect once another custodian approves it."""
+    return _current(context, limits.propose(context, wanted))
 
 
 def approve(context: Here, number: str) -> LimitModel:
-    """Put it in force; only by somebody who has signed in, and did not propose it."""
+    """Put it in force; only by a person who has signed in and did not propose it."""
     limits.approve(context, context.loaded)
-    return _now(context, context.loaded.id)
+    return _current(context, context.loaded.id)
 
 
 def decline(context: Here, number: str, why: Decline) -> LimitModel:
-    """Say no, and why."""
+    """Reject it, with a reason."""
     limits.decline(context, context.loaded, reason=why.reason.strip())
-    return _now(context, context.loaded.id)
+    return _current(context, context.loaded.id)
 
 
 def withdraw(context: Here, number: str) -> LimitModel:
-    """Nothing shall come of a proposal; of a limit in force the withdrawal is proposed, and another custodian decides."""
+    """Withdraw a proposal; for a limit in force, propose its withdrawal, which another custodian decides on."""
     limits.withdraw(context, context.loaded)
-    return _now(context, context.loaded.id)
+    return _current(context, context.loaded.id)
 
 
 def approve_withdrawal(context: Here, number: str) -> LimitModel:
-    """The limit no longer holds; only by a person who has signed in, and did not propose that."""
+    """End the limit; only by a person who has signed in and did not propose the withdrawal."""
     limits.approve_withdrawal(context, context.loaded)
-    return _now(context, context.loaded.id)
+    return _current(context, context.loaded.id)
 
 
 def decline_withdrawal(context: Here, number: str, why: Decline) -> LimitModel:
-    """The limit holds on, and why."""
+    """Keep the limit in force, with a reason."""
     limits.decline_withdrawal(context, context.loaded, reason=why.reason.strip())
-    return _now(context, context.loaded.id)
+    return _current(context, context.loaded.id)
 
 
-def _now(context: Context, number: int) -> LimitModel:
+def _current(context: Context, number: int) -> LimitModel:
     with context.site.store.reading() as connection:
-        waiting = gateway_limits.withdrawals(connection, of=[number], state="proposed")
-    return _limit(context, limits.found(context, number), waiting)
+        pending = gateway_limits.withdrawals(connection, of=[number], state="proposed")
+    return _limit(context, limits.current(context, number), pending)
 
 
 def _amount(millionths: int | None) -> str | None:
     return None if millionths is None else decimal(millionths)
 
 
-def _facts(found: User) -> dict[str, Any]:
-    plain = ("id", "database", "name", "rule", "answers", "repeated", "refused", "would", "over", "seen")
-    amounts = {"exposure": _amount(found.exposure), "limit": _amount(found.limit), "percent": found.share}
-    return {**{name: getattr(found, name) for name in plain}, **amounts}
+def _amounts(user: User) -> dict[str, Any]:
+    return {"exposure": decimal(user.exposure), "limit": _amount(user.limit), "percent": user.share}
 
 
-def _result(told: Told) -> ResultModel:
-    return ResultModel(
-        reference=told.reference,
-        entry=told.entry.sequence,
-        time=told.entry.time,
-        database=told.database,
-        user=told.user,
-        outcome="refused" if told.refused else "would" if told.would else "given",
-        decision=told.decision,
-        rows=told.rows,
-        columns=list(told.columns),
-        before=_amount(told.before),
-        after=_amount(told.after),
-        limit=_amount(told.limit),
-        rule=told.rule,
-        reason=reason_words(told) if told.is_refusal else "",
+def _result(result: GatewayResult) -> ResultModel:
+    return ResultModel.of(
+        result,
+        entry=result.entry.sequence,
+        time=result.entry.time,
+        outcome="refused" if result.refused else "would" if result.would else "given",
+        columns=list(result.columns),
+        before=_amount(result.before),
+        after=_amount(result.after),
+        limit=_amount(result.limit),
+        reason=reason_words(result) if result.is_refusal else "",
     )
 
 
-def _limit(context: Context, found: Agreed, withdrawals: Sequence[Withdrawal]) -> LimitModel:
-    plain = (
-        "id",
-        "database",
-        "name",
-        "action",
-        "until",
-        "reason",
-        "state",
-        "proposer",
-        "made",
-        "decider",
-        "decided",
-        "answer",
-    )
-    values = {name: getattr(found, name) for name in plain}
-    asker = next((one.proposer for one in withdrawals if one.limit == found.id), None)
-    now = context.site.stamp()
-    return LimitModel(**values, limit=decimal(found.allowed), holds=found.holds(now), withdrawal_by=asker)
+def _limit(context: Context, limit: Agreed, pending: Sequence[Withdrawal]) -> LimitModel:
+    proposer = next((withdrawal.proposer for withdrawal in pending if withdrawal.limit == limit.id), None)
+    holds = limit.holds(context.site.stamp())
+    return LimitModel.of(limit, limit=decimal(limit.allowed), holds=holds, withdrawal_by=proposer)
 
 
-# What the API takes and gives about database users behind a gateway. Exposures and limits are exact, as decimal text.
+# -- models -----------------------------------------------------------------------------------------------------------
+
+
 class UserModel(Strict):
-    """A database user, and what the ledger tells of her."""
+    """A database user as the ledger records them."""
 
     id: int
     database: str
@@ -190,17 +163,17 @@ class UserModel(Strict):
     """After the last result."""
     limit: str | None
     rule: str
-    """What set the limit: `misuse.limit`, `gateway.limits 2`, `agreed 7`; empty where nothing is known."""
+    """The rule that set the limit: `misuse.limit`, `gateway.limits 2`, `agreed 7`; empty where none is known."""
     percent: int | None
     """How much of the limit is used, rounded up."""
     answers: int
     repeated: int
-    """Results that told nothing new."""
+    """Results that contained nothing new."""
     refused: int
     would: int
-    """In shadow mode: how often she would have been refused, or a result reduced."""
+    """In shadow mode: how often a result would have been refused or reduced."""
     over: int
-    """Results that were let through although they were above the limit."""
+    """Results that were let through above the limit."""
     seen: str
 
 
@@ -234,7 +207,7 @@ class ResultModel(Strict):
 
 
 class UserHistory(UserModel):
-    """The same, with her newest results and refusals."""
+    """The same, with their newest results and refusals."""
 
     history: list[ResultModel]
 
@@ -277,11 +250,11 @@ class LimitModel(Strict):
     id: int
     database: str
     name: str
-    """`*` for everybody of the database."""
+    """`*` for all users of the database."""
     limit: str
     action: Action
     until: str | None
-    """The moment from which on it no longer holds."""
+    """The moment at which it ends."""
     reason: str
     state: Literal["proposed", "approved", "declined", "withdrawn", "replaced"]
     holds: bool
@@ -292,7 +265,7 @@ class LimitModel(Strict):
     answer: str | None
     """Why it was rejected."""
     withdrawal_by: str | None
-    """Who has proposed to withdraw it, where that waits for another custodian; it holds until then."""
+    """The custodian whose proposal to withdraw it awaits another custodian; it holds until then."""
 
 
 class Limits(Strict):

@@ -1,4 +1,4 @@
-"""View of a gateway's ledger entry, and why something was refused."""
+"""View of a gateway's ledger entries: results, refusals, and why something was refused."""
 
 from __future__ import annotations
 
@@ -6,23 +6,30 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Select, select
 
 from discreet.ledger import Entry
 from discreet.report.toolkit.words import plural
 from discreet.store import gateway_limits
 from discreet.store.gateway_limits import PARTS
+from discreet.store.tables.gateway import REFUSAL, USER
+from discreet.store.tables.ledger import ENTRY
+from discreet.web.ledger import store as ledger_store
 
 ANSWERED = "gateway.answered"
 _AMOUNT = re.compile(r"[0-9]{1,40}(/[0-9]{1,40}|\.[0-9]{1,40})?|[0-9](\.[0-9]{1,20})?e[+-][0-9]{1,3}")
 MOST = 9 * 10**17
 """Millionths that every database can keep."""
 REDUCING = ("deny", "subset", "mask")
+PAGE = 50
+LONGEST_REFERENCE = 15
+"""Hexadecimal digits of a number that every database can keep."""
 
 
 @dataclass(frozen=True)
-class Told:
+class GatewayResult:
     """One result, refusal or question of a database user."""
 
     entry: Entry
@@ -31,7 +38,7 @@ class Told:
     refused: bool
     """It was not given out."""
     answered: bool
-    """Something was given out, or an error has answered."""
+    """Something was given out, or an error was the answer."""
     would: bool
     """Shadow mode: it would have been refused or reduced."""
     over: bool
@@ -50,7 +57,7 @@ class Told:
 
     @property
     def reference(self) -> str:
-        """What the user was told to refer to."""
+        """The reference in the message to the user."""
         return f"{self.entry.sequence:04X}"
 
     @property
@@ -64,35 +71,34 @@ class Told:
         return self.before if self.refused else self.after
 
 
-def told_of(entry: Entry) -> Told | None:
-    """What an entry says about a database user; None for entries about something else.
+def result_of(entry: Entry) -> GatewayResult | None:
+    """The result that an entry is about; None for entries about something else.
 
-    >>> told_of(Entry(5, "", None, "ann", "linkage", "linkage.revealed", "done", "", None, None, None, "", None, {}, ""))
+    >>> result_of(Entry(5, "", None, "ann", "linkage", "linkage.revealed", "done", "", None, None, None, "", None, {}, ""))
     """
     database = database_of(entry)
     if entry.event != ANSWERED or database is None or entry.outcome not in ("reserved", "refused", "done"):
         return None
-    said = entry.details
-    decision, shadow = str(said.get("decision") or ""), said.get("enforced") is False
+    details, rows = entry.details, entry.details.get("rows")
+    decision, shadow = str(details.get("decision") or ""), details.get("enforced") is False
     answered = entry.outcome == "reserved"
-    above = answered and (decision == "alert" or (shadow and decision in REDUCING))
-    return Told(
+    return GatewayResult(
         entry,
         database,
         entry.actor,
         refused=entry.outcome == "refused",
         answered=answered,
         would=shadow and (entry.outcome == "done" or (answered and decision in REDUCING)),
-        over=above,
-        rows=_whole(said.get("rows")),
-        columns=tuple(name for name in str(said.get("columns") or "").split(", ") if name),
+        over=answered and (decision == "alert" or (shadow and decision in REDUCING)),
+        rows=min(MOST, rows) if isinstance(rows, int) and rows > 0 else 0,
+        columns=tuple(name for name in str(details.get("columns") or "").split(", ") if name),
         decision=decision,
-        reason=str(said.get("reason") or ""),
+        reason=str(details.get("reason") or ""),
         before=millionths(entry.risk_before),
         after=millionths(entry.risk_after),
-        limit=millionths(said.get("limit")),
-        rule=str(said.get("rule") or ""),
-        application=str(said.get("application") or ""),
+        limit=millionths(details.get("limit")),
+        rule=str(details.get("rule") or ""),
+        application=str(details.get("application") or ""),
     )
 
 
@@ -105,7 +111,7 @@ def database_of(entry: Entry) -> str | None:
 
 
 def subject_of(database: str, user: str) -> str:
-    """What entries about a user are about."""
+    """The subject of entries about a user."""
     return f"database:{database}/user:{user}"
 
 
@@ -124,10 +130,6 @@ def millionths(written: object) -> int | None:
     return min(MOST, round(Fraction(whole) / int(parts or 1) * PARTS)) if int(parts or 1) else None
 
 
-def _whole(value: object) -> int:
-    return min(MOST, value) if isinstance(value, int) and value > 0 else 0
-
-
 def decimal(amount: int) -> str:
     """Millionths as an exact decimal number.
 
@@ -137,11 +139,86 @@ def decimal(amount: int) -> str:
     return f"{amount // PARTS}.{amount % PARTS:06}".rstrip("0").rstrip(".")
 
 
-# -- in words -------------------------------------------------------------------------------------------------------
+# -- refusals and history ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """One refusal, and the number of the user."""
+
+    result: GatewayResult
+    user: int
+
+
+@dataclass(frozen=True)
+class RefusalPage:
+    """Some refusals; `older` is what to ask for next."""
+
+    refusals: tuple[Refusal, ...]
+    older: int | None
+
+
+def refusals(
+    connection: Connection, *, user: int | None = None, database: str = "", before: int | None = None, most: int = PAGE
+) -> RefusalPage:
+    """The newest refusals, or the newest with a smaller number than `before`."""
+    wanted: Select[Any] = (
+        select(REFUSAL.c.sequence, REFUSAL.c.user, ENTRY.c.body)
+        .join(ENTRY, ENTRY.c.sequence == REFUSAL.c.sequence)
+        .order_by(REFUSAL.c.sequence.desc())
+        .limit(most + 1)
+    )
+    if user is not None:
+        wanted = wanted.where(REFUSAL.c.user == user)
+    if database:
+        wanted = wanted.join(USER, USER.c.id == REFUSAL.c.user).where(USER.c.database == database)
+    if before is not None:
+        wanted = wanted.where(REFUSAL.c.sequence < before)
+    rows = connection.execute(wanted).all()
+    read = [(result_of(ledger_store.entry_of(row.sequence, row.body)), row.user) for row in rows[:most]]
+    older = rows[most - 1].sequence if len(rows) > most else None
+    return RefusalPage(tuple(Refusal(result, number) for result, number in read if result is not None), older)
+
+
+def number_of(reference: str) -> int | None:
+    """The number of the entry that a reference names; None if it is no reference.
+
+    >>> number_of(" 4f2a "), number_of("0x12"), number_of("")
+    (20266, None, None)
+    """
+    text = reference.strip().upper()
+    if not text or len(text) > LONGEST_REFERENCE or any(letter not in "0123456789ABCDEF" for letter in text):
+        return None
+    return int(text, 16)
+
+
+def refusal_by_reference(connection: Connection, reference: str) -> GatewayResult | None:
+    """What was refused, or would have been; None if the reference leads to no refusal."""
+    number = number_of(reference)
+    entry = ledger_store.find(connection, number) if number is not None else None
+    result = result_of(entry) if entry is not None else None
+    return result if result is not None and result.is_refusal else None
+
+
+def history(connection: Connection, subject: str, *, most: int) -> Sequence[GatewayResult]:
+    """Results and refusals of one user, newest first, from the newest so many entries."""
+    about = (ENTRY.c.subject == subject, ENTRY.c.event == ANSWERED)
+    outcomes = ENTRY.c.outcome.in_(("reserved", "refused", "done", "released"))
+    wanted = (
+        select(ENTRY.c.sequence, ENTRY.c.body).where(*about, outcomes).order_by(ENTRY.c.sequence.desc()).limit(most)
+    )
+    read = [ledger_store.entry_of(row.sequence, row.body) for row in connection.execute(wanted)]
+    # A reservation that was released reached nobody, so it is no result.
+    released = {entry.budget.reservation for entry in read if entry.outcome == "released" and entry.budget is not None}
+    results = [result_of(entry) for entry in read if entry.sequence not in released]
+    return [result for result in results if result is not None]
+
+
+# -- in words ---------------------------------------------------------------------------------------------------------
 
 
 def points(amount: int | None) -> str:
-    """An exposure as people read it, rounded up, so that nobody seems to be within a limit that is passed.
+    """An exposure for people, rounded up, so that a limit that is exceeded never seems to be observed.
 
     >>> points(2_310_001), points(2_000_000), points(None)
     ('2.32', '2.00', 'unknown')
@@ -159,21 +236,21 @@ def limit_words(amount: int | None) -> str:
 
 
 def rule_words(rule: str) -> str:
-    """What set a limit.
+    """The rule that set a limit.
 
     >>> rule_words("gateway.limits 2"), rule_words("agreed 7"), rule_words("misuse.limit")
-    ('rule 2 of [[gateway.limits]] in the policy', 'limit 7, which two people agreed on', 'the limit of [misuse] in the policy')
+    ('rule 2 of [[gateway.limits]] in the policy', 'limit 7, approved by two people', 'the limit of [misuse] in the policy')
     """
     kind, _, number = rule.partition(" ")
     if kind == "gateway.limits":
         return f"rule {number} of [[gateway.limits]] in the policy"
     if kind == "agreed":
-        return f"limit {number}, which two people agreed on"
+        return f"limit {number}, approved by two people"
     return "the limit of [misuse] in the policy" if kind == "misuse.limit" else "the policy"
 
 
 def agreed_number(rule: str) -> int | None:
-    """The number of the limit that two people agreed on, if it was one."""
+    """The number of the limit that two people approved, if it was one."""
     kind, _, number = rule.partition(" ")
     return int(number) if kind == "agreed" and number.isascii() and number.isdigit() else None
 
@@ -181,36 +258,39 @@ def agreed_number(rule: str) -> int | None:
 DECISIONS = {
     "release": "given out",
     "subset": "some rows given out",
-    "mask": "given out, heavy cells emptied",
+    "mask": "given out, most sensitive cells emptied",
     "alert": "given out above the limit",
     "deny": "refused",
-    "error": "an error answered",
+    "error": "answered with an error",
 }
 
 
-def outcome_words(told: Told) -> str:
-    """What became of it, in few words."""
-    if told.would:
-        return "given out; would have been " + ("reduced" if told.decision in ("subset", "mask") else "refused")
-    if told.refused:
-        return "refused"
-    return DECISIONS.get(told.decision, "given out")
+def outcome_words(result: GatewayResult) -> str:
+    """The outcome in few words."""
+    if result.would:
+        return f"given out; would have been {_shadowed(result)}"
+    return "refused" if result.refused else DECISIONS.get(result.decision, "given out")
 
 
-def reason_words(told: Told) -> str:
+def _shadowed(result: GatewayResult) -> str:
+    """What would have happened to a result outside shadow mode."""
+    return "reduced" if result.decision in ("subset", "mask") else "refused"
+
+
+def reason_words(result: GatewayResult) -> str:
     """Why it was refused, or would have been, in a sentence."""
-    if told.reason:
-        said = told.reason.removeprefix("Refused: ")
+    if result.reason:
+        said = result.reason.removeprefix("Refused: ")
         return said[:1].upper() + said[1:]
-    brought = "would have brought" if told.refused else "brought"
-    what = plural(told.rows, "row", "rows") if told.rows else "The answer to a question"
-    return f"{what} {brought} the exposure from {points(told.before)} to {points(told.after)}; the limit was {limit_words(told.limit)}."
+    raised = "would have raised" if result.refused else "raised"
+    what = plural(result.rows, "row", "rows") if result.rows else "The answer to a question"
+    growth = f"{raised} the exposure from {points(result.before)} to {points(result.after)}"
+    return f"{what} {growth}; the limit was {limit_words(result.limit)}."
 
 
-# Why something was refused, in plain words: what was asked for, what it would have brought, which limit, what to do.
 @dataclass(frozen=True)
-class Explanation:
-    """A refusal in words."""
+class RefusalExplanation:
+    """A refusal in plain words: what was asked for, what it would have disclosed, which limit, what to do."""
 
     headline: str
     facts: tuple[tuple[str, str], ...]
@@ -218,70 +298,60 @@ class Explanation:
     advice: tuple[str, ...]
     """What the user can do."""
     agreed: int | None
-    """The limit that two people agreed on, if that was the one."""
+    """The limit that two people approved, if that was the one."""
 
 
-def explained(connection: Connection, told: Told) -> Explanation:
-    """What to say about a refusal."""
-    number = agreed_number(told.rule)
-    agreed = gateway_limits.find(connection, number) if number is not None else None
-    why = rule_words(told.rule) if agreed is None or not agreed.reason else f"{rule_words(told.rule)}: {agreed.reason}"
-    facts = _statement(told) if told.reason else _result(told, why)
-    return Explanation(_headline(told), facts, tuple(_advice(told)), number if agreed is not None else None)
-
-
-def _headline(told: Told) -> str:
-    what = "a statement" if told.reason else "a result" if told.rows else "the answer to a question"
-    if told.refused:
-        return f"{what[0].upper()}{what[1:]} was refused: {_lower(reason_words(told))}"
-    become = "reduced" if told.decision in ("subset", "mask") else "refused"
-    return f"{what[0].upper()}{what[1:]} would have been {become}, but the gateway was in shadow mode: {_lower(reason_words(told))}"
-
-
-def _lower(text: str) -> str:
-    """A sentence as the rest of another; names that are written large stay."""
-    return text if text[:2].isupper() or text[:1].isdigit() else text[:1].lower() + text[1:]
-
-
-def _statement(told: Told) -> tuple[tuple[str, str], ...]:
-    return (
-        ("What was asked for", "a statement that was not run; its text is kept nowhere"),
-        ("Why", reason_words(told)),
+def explained(connection: Connection, result: GatewayResult) -> RefusalExplanation:
+    """The explanation of a refusal."""
+    number = agreed_number(result.rule)
+    limit = gateway_limits.find(connection, number) if number is not None else None
+    rule = rule_words(result.rule)
+    facts: tuple[tuple[str, str], ...] = (
+        ("What was asked for", "a statement that was not run; its text is not stored"),
+        ("Why", reason_words(result)),
     )
+    if not result.reason:
+        facts = _disclosure_facts(result, rule if limit is None or not limit.reason else f"{rule}: {limit.reason}")
+    return RefusalExplanation(_headline(result), facts, tuple(_advice(result)), number if limit is not None else None)
 
 
-def _result(told: Told, why: str) -> tuple[tuple[str, str], ...]:
-    asked = plural(told.rows, "row", "rows") if told.rows else "a question about sensitive columns, without rows"
-    columns = ", ".join(f"`{name}`" for name in told.columns)
-    grew = "would have been" if told.refused else "became"
+def _headline(result: GatewayResult) -> str:
+    what = "A statement" if result.reason else "A result" if result.rows else "The answer to a question"
+    why = reason_words(result)
+    if not (why[:2].isupper() or why[:1].isdigit()):  # names in capitals stay as they are
+        why = why[:1].lower() + why[1:]
+    if result.refused:
+        return f"{what} was refused: {why}"
+    return f"{what} would have been {_shadowed(result)}, but the gateway was in shadow mode: {why}"
+
+
+def _disclosure_facts(result: GatewayResult, rule: str) -> tuple[tuple[str, str], ...]:
+    asked = plural(result.rows, "row", "rows") if result.rows else "a question about sensitive columns, without rows"
+    columns = ", ".join(f"`{name}`" for name in result.columns)
+    grew = "would have been" if result.refused else "became"
+    # A refusal discloses nothing of the values that were refused, so the worst case is shown.
+    worst = ", if every value were the most sensitive of its column" if result.refused else ""
     facts = [("What was asked for", f"{asked}{f', with {columns}' if columns else ''}")]
-    facts += [("Exposure before", points(told.before)), (f"Exposure {grew}", _at_worst(told))]
-    facts += [("Limit", limit_words(told.limit)), ("Set by", why)]
-    if told.application:
-        facts.append(("Application", f"`{told.application}`"))
+    facts += [("Exposure before", points(result.before)), (f"Exposure {grew}", f"{points(result.after)}{worst}")]
+    facts += [("Limit", limit_words(result.limit)), ("Set by", rule)]
+    if result.application:
+        facts.append(("Application", f"`{result.application}`"))
     return tuple(facts)
 
 
-def _at_worst(told: Told) -> str:
-    """A refusal tells nothing of the values that were refused."""
-    worst = ", if every value were the most sensitive of its column" if told.refused else ""
-    return f"{points(told.after)}{worst}"
-
-
-def _advice(told: Told) -> Sequence[str]:
-    if told.reason:
-        return ["Ask in another way: results can be read, but not copied, explained or hidden in functions."]
-    found = []
-    if told.rows > 1:
-        found.append("Ask for fewer rows.")
-    if not told.rows:
-        found.append("Ask for counts of larger groups: a condition on a sensitive column is a question about it.")
-    if told.columns:
-        found.append(
-            f"Leave out {', '.join(f'`{name}`' for name in told.columns)}, or ask for an average with its count."
-        )
-    found.append("Show the key of the people: the same person seen again counts once.")
-    found.append(
-        f"Ask a custodian for a higher limit, with the reference {told.reference}; another one has to approve it."
+def _advice(result: GatewayResult) -> Sequence[str]:
+    if result.reason:
+        return ["Rewrite the query: results can be read, but not copied, explained or hidden in functions."]
+    advice = []
+    if result.rows > 1:
+        advice.append("Ask for fewer rows.")
+    if not result.rows:
+        advice.append("Ask for counts of larger groups: a condition on a sensitive column is a question about it.")
+    if result.columns:
+        names = ", ".join(f"`{name}`" for name in result.columns)
+        advice.append(f"Leave out {names}, or ask for an average with its count.")
+    advice.append("Include the key of the people: a person who is seen again counts once.")
+    advice.append(
+        f"Ask a custodian for a higher limit, with the reference {result.reference}; a second custodian must approve it."
     )
-    return found
+    return advice

@@ -18,14 +18,15 @@ from discreet.web.accounts.second_approver import Asked
 from discreet.web.framework.context import Context
 from discreet.web.framework.models import Day, Strict
 from discreet.web.framework.problems import Problem, not_found
-from discreet.web.gateway.entry_view import decimal
+from discreet.web.gateway.entry_view import decimal, subject_of
 
 LONGEST_NAME = 63
 """Bytes, and so letters, of a name in PostgreSQL."""
 LARGEST = 10**9
 WRITTEN = re.compile(r"[0-9]{1,10}(\.[0-9]{1,6})?")
-"""A limit as people write it; nothing that could stand for a number of a million digits."""
+"""A limit as people write it; no notation that could stand for a number of a million digits."""
 LONGEST_REASON = 400
+NOT_PROPOSED = "The limit was not proposed"
 
 
 def _printable(text: str) -> str:
@@ -39,7 +40,7 @@ Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidat
 
 
 class NewLimit(Strict):
-    """A limit that somebody proposes for a user of a database, or for everybody of it (`*`)."""
+    """A limit proposed for a user of a database, or for all of its users (`*`)."""
 
     database: Name
     name: Name
@@ -52,99 +53,67 @@ class NewLimit(Strict):
 
 
 def propose(context: Context, wanted: NewLimit) -> int:
-    """Propose a limit; nothing changes before somebody else approves it. Gives its number."""
-    allowed, until = amount_of(wanted.limit), end_of(context, wanted.until)
+    """Propose a limit, which takes effect once another custodian approves it; gives its number."""
+    allowed, until = int(amount_of(wanted.limit) * PARTS), end_of(context, wanted.until)
     made: list[int] = []
 
     def along(connection: Connection) -> None:
-        made.append(
-            gateway_limits.propose(
-                connection,
-                database=wanted.database,
-                name=wanted.name,
-                allowed=int(allowed * PARTS),
-                action=wanted.action,
-                until=until,
-                reason=wanted.reason,
-                account=context.owner.id,
-                now=context.site.stamp(),
-                entry=second_approver.moment(connection),
-            )
+        number = gateway_limits.propose(
+            connection,
+            database=wanted.database,
+            name=wanted.name,
+            allowed=allowed,
+            action=wanted.action,
+            until=until,
+            reason=wanted.reason,
+            account=context.owner.id,
+            now=context.site.stamp(),
+            entry=second_approver.moment(connection),
         )
+        made.append(number)
 
-    subject = f"database:{wanted.database}/user:{wanted.name}"
-    told = {
-        "limit": decimal(int(allowed * PARTS)),
-        "action": wanted.action,
-        "until": wanted.until,
-        "reason": wanted.reason,
-    }
-    context.act("gateway.limited", subject, along=along, act="proposed", **told)
+    details = {"limit": decimal(allowed), "action": wanted.action, "until": wanted.until, "reason": wanted.reason}
+    subject = subject_of(wanted.database, wanted.name)
+    context.act("gateway.limited", subject, along=along, act="proposed", **details)
     return made[-1]
 
 
 def amount_of(text: str) -> Fraction:
-    """A limit as somebody typed it, to the millionth."""
+    """A limit as it was typed, to the millionth."""
     amount = Fraction(text.strip()) if WRITTEN.fullmatch(text.strip()) else Fraction(-1)
     if not 0 <= amount <= LARGEST:
-        raise Problem(
-            422,
-            f"A limit is a number from 0 to {LARGEST:,}, with at most six decimals.",
-            remedy="Write it as 2.5.",
-            title="Nothing is proposed yet",
-        )
+        problem = f"A limit is a number from 0 to {LARGEST:,}, with at most six decimals."
+        raise Problem(422, problem, remedy="Write it as 2.5.", title=NOT_PROPOSED)
     return amount
 
 
 def end_of(context: Context, day: str | None) -> str | None:
-    """The moment after a day; a problem if that is over."""
+    """The moment after a day, which must not have passed."""
     if day is None:
         return None
     after = datetime.combine(date.fromisoformat(day), datetime.min.time(), UTC) + timedelta(days=1)
     if after <= context.site.now():
-        raise Problem(
-            422,
-            "The last day of this limit is over.",
-            remedy="Give a day that is to come, or none.",
-            title="Nothing is proposed yet",
-        )
+        remedy = "Give a day in the future, or none."
+        raise Problem(422, "The last day of this limit has passed.", remedy=remedy, title=NOT_PROPOSED)
     return timestamp(after)
 
 
 def approve(context: Context, limit: Agreed) -> None:
-    """Put it in force. The proposer cannot, nor an account that the same person could be behind, nor the user whom it is about."""
+    """Put it in force: not by its proposer, an account the same person could be behind, or the user it is about."""
     _refuse_alone(context, limit, limit)
     if limit.until is not None and limit.until <= context.site.stamp():
-        raise Problem(409, "The last day of this limit is over.", remedy="Reject it, or have it proposed anew.")
-    _decide(context, limit, "web.approved")
+        raise Problem(409, "The last day of this limit has passed.", remedy="Reject it, or have it proposed again.")
+    _decide(context, limit, limit)
 
 
 def decline(context: Context, limit: Agreed, *, reason: str) -> None:
-    """Say no, and why. One's own is withdrawn instead."""
+    """Reject it, with a reason. One's own is withdrawn instead."""
     _refuse_own(context, limit, limit, "web.rejected", "reject")
-    _require_reason(reason)
-    _decide(context, limit, "web.rejected", reason)
-
-
-def _require_reason(reason: str) -> None:
-    if not reason:
-        raise Problem(422, "A rejection needs a reason.", remedy="Say in a sentence what should be different.")
-
-
-def _decide(context: Context, limit: Agreed, event: str, reason: str | None = None) -> None:
-    def along(connection: Connection) -> None:
-        account, now = context.owner.id, context.site.stamp()
-        if reason is None:
-            gateway_limits.approve(connection, limit, account=account, now=now)
-        else:
-            gateway_limits.decline(connection, limit, account=account, now=now, answer=reason)
-
-    told = {"limit": decimal(limit.allowed), "action": limit.action, "proposed_by": limit.proposer}
-    context.act(event, limit.subject, along=along, **told, **({} if reason is None else {"reason": reason}))
+    _decide(context, limit, limit, _required(reason))
 
 
 def withdraw(context: Context, limit: Agreed) -> None:
-    """Nothing shall come of what was proposed; what is in force holds on until another person agrees."""
+    """Withdraw a proposal; a limit in force holds until another person agrees to its withdrawal."""
     in_force = limit.state == "approved"
 
     def along(connection: Connection) -> None:
@@ -160,41 +129,50 @@ def withdraw(context: Context, limit: Agreed) -> None:
 
 
 def approve_withdrawal(context: Context, limit: Agreed) -> None:
-    """The limit no longer holds: then what the policy says does. Two decide on that, as on the limit itself."""
-    withdrawal = waiting_withdrawal(context, limit)
+    """End a limit, so that the policy holds again; two people decide on that, as on the limit itself."""
+    withdrawal = pending_withdrawal(context, limit)
     _refuse_alone(context, limit, withdrawal)
-    _decide_withdrawal(context, limit, withdrawal, "web.approved")
+    _decide(context, limit, withdrawal)
 
 
 def decline_withdrawal(context: Context, limit: Agreed, *, reason: str) -> None:
-    """The limit holds on; say why."""
-    withdrawal = waiting_withdrawal(context, limit)
+    """Keep a limit in force, with a reason."""
+    withdrawal = pending_withdrawal(context, limit)
     _refuse_own(context, limit, withdrawal, "web.rejected", "reject")
-    _require_reason(reason)
-    _decide_withdrawal(context, limit, withdrawal, "web.rejected", reason)
+    _decide(context, limit, withdrawal, _required(reason))
 
 
-def _decide_withdrawal(
-    context: Context, limit: Agreed, withdrawal: Withdrawal, event: str, reason: str | None = None
-) -> None:
+def _required(reason: str) -> str:
+    if not reason:
+        raise Problem(422, "A rejection needs a reason.", remedy="Say in a sentence what should be different.")
+    return reason
+
+
+def _decide(context: Context, limit: Agreed, proposed: Agreed | Withdrawal, reason: str | None = None) -> None:
+    """Approve, or with a reason reject, a limit or its withdrawal, along with the ledger entry."""
+
     def along(connection: Connection) -> None:
         account, now = context.owner.id, context.site.stamp()
         if reason is None:
-            gateway_limits.approve_withdrawal(connection, withdrawal, account=account, now=now)
+            gateway_limits.approve(connection, proposed, account=account, now=now)
         else:
-            gateway_limits.decline_withdrawal(connection, withdrawal, account=account, now=now, answer=reason)
+            gateway_limits.decline(connection, proposed, account=account, now=now, answer=reason)
 
-    about = {"act": "withdrawal", "limit": decimal(limit.allowed), "proposed_by": withdrawal.proposer}
-    context.act(event, limit.subject, along=along, **about, **({} if reason is None else {"reason": reason}))
+    what = {"act": "withdrawal"} if isinstance(proposed, Withdrawal) else {"action": limit.action}
+    details = {**what, "limit": decimal(limit.allowed), "proposed_by": proposed.proposer}
+    if reason is not None:
+        details["reason"] = reason
+    event = "web.approved" if reason is None else "web.rejected"
+    context.act(event, limit.subject, along=along, **details)
 
 
-def waiting_withdrawal(context: Context, limit: Agreed) -> Withdrawal:
-    """The withdrawal that waits for a second person; a problem if there is none."""
+def pending_withdrawal(context: Context, limit: Agreed) -> Withdrawal:
+    """The withdrawal that awaits a second person; a problem if there is none."""
     with context.site.store.reading() as connection:
-        waiting = gateway_limits.withdrawals(connection, of=[limit.id], state="proposed")
-    if not waiting or limit.state != "approved":
+        pending = gateway_limits.withdrawals(connection, of=[limit.id], state="proposed")
+    if not pending or limit.state != "approved":
         raise gateway_limits.too_late()
-    return waiting[0]
+    return pending[0]
 
 
 def asked_of(limit: Agreed, proposed: Agreed | Withdrawal) -> Asked:
@@ -203,7 +181,7 @@ def asked_of(limit: Agreed, proposed: Agreed | Withdrawal) -> Asked:
     return Asked(proposed.proposer, proposed.entry, "proposed", barred=about)
 
 
-def found(context: Context, number: int) -> Agreed:
+def current(context: Context, number: int) -> Agreed:
     """The limit as it is now."""
     with context.site.store.reading() as connection:
         limit = gateway_limits.find(connection, number)
@@ -213,14 +191,14 @@ def found(context: Context, number: int) -> Agreed:
 
 
 def _refuse_alone(context: Context, limit: Agreed, proposed: Agreed | Withdrawal) -> None:
-    """An approval by an account that the person who asked for it could be behind."""
+    """Refuse an approval by an account that the proposer could be behind."""
     _refuse_own(context, limit, proposed, "web.approved", "approve")
     about = {"event": "web.approved", "subject": limit.subject}
     second_approver.require(context, asked_of(limit, proposed), permission="gateway.approve", **about)
 
 
 def _refuse_own(context: Context, limit: Agreed, proposed: Agreed | Withdrawal, event: str, verb: str) -> None:
-    """A refusal that is written down, since somebody tried."""
+    """Refuse, and record, a decision on one's own proposal or about a database user of one's own name."""
     if context.owner.id == proposed.account:
         words = f"You proposed this yourself, so you cannot {verb} it."
         raise second_approver.refuse(context, event, limit.subject, words, second_approver.OTHERS, why="own proposal")

@@ -13,19 +13,18 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from discreet.report.charts.axes import Axes, Line, Scale, line_chart, linear
-from discreet.report.toolkit.html import Markup
 from discreet.report.toolkit.page import Figure, Table, figure
 from discreet.report.toolkit.words import MONTHS, plural
 from discreet.store import gateway_limits
 from discreet.store.gateway_limits import ACTIONS, EVERYBODY, PARTS, Agreed, Withdrawal
-from discreet.web.accounts.second_approver import History, Second
+from discreet.web.accounts.second_approver import History
 from discreet.web.framework.context import Context, Here, go
-from discreet.web.framework.format import moment, remark, short_moment
-from discreet.web.framework.problems import Problem, problem_of
-from discreet.web.framework.route import Loads, numbered
-from discreet.web.gateway import incidents, limits, refusals, users
+from discreet.web.framework.format import moment, short_moment
+from discreet.web.framework.problems import Problem, page_problem
+from discreet.web.framework.route import Loads, by_number, numbered
+from discreet.web.gateway import entry_view, limits, users
 from discreet.web.gateway.entry_view import (
-    Told,
+    GatewayResult,
     agreed_number,
     explained,
     limit_words,
@@ -33,58 +32,161 @@ from discreet.web.gateway.entry_view import (
     points,
     reason_words,
 )
-from discreet.web.gateway.limits import LONGEST_NAME, LONGEST_REASON, NewLimit
+from discreet.web.gateway.limits import LONGEST_NAME, LONGEST_REASON, NOT_PROPOSED, NewLimit
 from discreet.web.gateway.totals import follow
 from discreet.web.gateway.users import User
 
+NEWEST = 5
+"""Refusals and incidents on the first page."""
+STEPS = 400
+"""Entries of a user that the chart is made from."""
+SHOWN = 50
 FIELDS = ("database", "name", "limit", "action", "until", "reason")
-PAST = 50
 Text = Annotated[str, Query(max_length=200)]
 Number = Annotated[int | None, Query(ge=0, le=10**17)]
+PageNumber = Annotated[int, Query(ge=1, le=10**6)]
 
 
-def _find(context: Context, path: dict[str, str]) -> Agreed | None:
+def _find_user(context: Context, path: dict[str, str]) -> User | None:
+    follow(context.site.store)
     with context.site.store.reading() as connection:
-        return gateway_limits.find(connection, numbered(path["number"]))
+        return users.find(connection, numbered(path["number"]), now=context.site.stamp())
 
 
-LIMIT = Loads("limit", find=_find, may=lambda context, limit: context.may(context.route.permission))
-"""Limits belong to the custodians of the store together; who may decide on one is asked where it is decided."""
+USER = Loads("database user", find=_find_user, may=lambda context, user: context.may(context.route.permission))
+LIMIT = by_number("limit", gateway_limits.find)
+"""Custodians look after limits together; who may decide on one is checked where it is decided."""
 
 
-def limits_page(context: Here, said: str = "", database: Text = "", name: Text = "", before: Number = None) -> Response:
-    """What waits, what holds, what was; and the form to propose one."""
+def printable(text: str) -> str:
+    """A text that every database accepts; one that cannot be printed occurs in no entry, so nothing matches."""
+    return text if text.isprintable() else "\N{REPLACEMENT CHARACTER}"
+
+
+# -- users, refusals, incidents ---------------------------------------------------------------------------------------
+
+
+def gateway_page(context: Here, database: Text = "", name: Text = "", page: PageNumber = 1) -> Response:
+    """Users by exposure, the most exposed first."""
+    complete = follow(context.site.store)
+    now = context.site.stamp()
+    with context.site.store.reading() as connection:
+        shown = users.ranked(connection, now=now, database=printable(database), name=printable(name), page=page)
+        return context.page(
+            "gateway.html",
+            complete=complete,
+            watched=users.watched(connection),
+            shown=shown,
+            wanted={"database": database, "name": name},
+            incidents=users.incidents(connection, context.site.now())[:NEWEST],
+            refusals=entry_view.refusals(connection, most=NEWEST).refusals,
+            waiting=gateway_limits.everything(connection, state="proposed"),
+            words=reason_words,
+            frame=users.FRAME,
+        )
+
+
+def user_page(context: Here) -> Response:
+    """One user: exposure over time, newest results, refusals, incidents and limits."""
+    user: User = context.loaded
+    with context.site.store.reading() as connection:
+        history = entry_view.history(connection, user.subject, most=STEPS)
+        exposure = exposure_figure(user, history, context.site.now())
+        return context.page(
+            "gateway_user.html",
+            user=user,
+            agreed=agreed_number(user.rule),
+            figure=None if exposure is None else figure(exposure, 1),
+            history=history[:SHOWN],
+            refusals=entry_view.refusals(connection, user=user.id, most=SHOWN),
+            incidents=users.incidents(connection, context.site.now(), user=user.id),
+            limits=gateway_limits.everything(connection, database=user.database, name=user.name, most=SHOWN),
+            words=reason_words,
+            outcome=outcome_words,
+            amount=limit_words,
+            stamp=context.site.stamp(),
+        )
+
+
+def refusals_page(context: Here, database: Text = "", before: Number = None) -> Response:
+    """All refusals, newest first, with their reasons."""
+    follow(context.site.store)
+    with context.site.store.reading() as connection:
+        return context.page(
+            "gateway_refusals.html",
+            page=entry_view.refusals(connection, database=printable(database), before=before),
+            watched=users.watched(connection),
+            database=database,
+            paged=before is not None,
+            words=reason_words,
+        )
+
+
+def incidents_page(context: Here) -> Response:
+    """Days that are worth a look, the worst first."""
+    follow(context.site.store)
+    with context.site.store.reading() as connection:
+        incidents = users.incidents(connection, context.site.now())
+    return context.page("gateway_incidents.html", incidents=incidents, frame=users.FRAME, most=users.MOST_INCIDENTS)
+
+
+def why_page(context: Here, reference: Text = "") -> Response:
+    """Why something was refused, in plain words."""
+    with context.site.store.reading() as connection:
+        result = may_see(context, connection, reference) if reference.strip() else None
+        explanation = None if result is None else explained(connection, result)
+    user = None
+    if result is not None and context.may("gateway.read"):
+        follow(context.site.store)
+        with context.site.store.reading() as connection:
+            user = users.named(connection, result.database, result.user, now=context.site.stamp())
+    return context.page(
+        "gateway_why.html",
+        status=404 if reference.strip() and result is None else 200,
+        reference=reference.strip()[:20],
+        result=result,
+        explanation=explanation,
+        user=user,
+    )
+
+
+def may_see(context: Context, connection: Connection, reference: str) -> GatewayResult | None:
+    """The refusal behind a reference: any for those who read the gateway, for everybody else their own."""
+    result = entry_view.refusal_by_reference(connection, reference)
+    if result is None or context.may("gateway.read") or result.user == context.owner.name:
+        return result
+    return None
+
+
+# -- limits -----------------------------------------------------------------------------------------------------------
+
+
+def limits_page(context: Here, database: Text = "", name: Text = "", before: Number = None) -> Response:
+    """Limits that await approval, are in force or have ended; and the form to propose one."""
     typed = {"database": database, "name": name, "action": "deny"} if (database + name).isprintable() else {}
-    return _page(context, typed=typed, said=remark(said), before=before)
+    return _limits(context, typed=typed, before=before)
 
 
-def _page(
-    context: Context,
-    *,
-    typed: dict[str, str],
-    said: str = "",
-    problem: Problem | None = None,
-    before: int | None = None,
+def _limits(
+    context: Context, *, typed: dict[str, str], problem: Problem | None = None, before: int | None = None
 ) -> Response:
     follow(context.site.store)
     now = context.site.stamp()
     with context.site.store.reading() as connection:
-        listed = gateway_limits.everything(connection, before=before, most=PAST + 1)
-        watched = [one.name for one in users.watched(connection)]
-        holding = gateway_limits.in_force(connection, now=now)
+        listed = gateway_limits.everything(connection, before=before, most=SHOWN + 1)
+        watched = [database.name for database in users.watched(connection)]
+        in_force = gateway_limits.in_force(connection, now=now)
         waiting = gateway_limits.everything(connection, state="proposed")
-        leaving = {one.limit: one.proposer for one in gateway_limits.withdrawals(connection, state="proposed")}
+        withdrawals = gateway_limits.withdrawals(connection, state="proposed")
     return context.page(
         "gateway_limits.html",
-        status=problem.status if problem else 200,
         problem=problem,
-        said=said,
         typed={**dict.fromkeys(FIELDS, ""), **typed},
         waiting=waiting,
-        holding=holding,
-        leaving=leaving,
-        past=[one for one in listed[:PAST] if one.state != "proposed" and not one.holds(now)],
-        older=listed[PAST - 1].id if len(listed) > PAST else None,
+        holding=in_force,
+        leaving={withdrawal.limit: withdrawal.proposer for withdrawal in withdrawals},
+        past=[limit for limit in listed[:SHOWN] if limit.state != "proposed" and not limit.holds(now)],
+        older=listed[SHOWN - 1].id if len(listed) > SHOWN else None,
         databases=watched,
         actions=ACTIONS,
         everybody=EVERYBODY,
@@ -101,9 +203,9 @@ def propose(context: Here) -> Response:
         typed = {name: form.verbatim(name, most=LONGEST_REASON) for name in FIELDS}
         number = limits.propose(context, _wanted(typed))
     except Exception as error:
-        kept = {name: "".join(form.fields.get(name, [""])[:1])[:LONGEST_REASON] for name in FIELDS}
-        shown = {name: text for name, text in kept.items() if text.isprintable()}
-        return _page(context, typed=shown, problem=_ours(error))
+        sent = {name: "".join(form.fields.get(name, [""])[:1])[:LONGEST_REASON] for name in FIELDS}
+        shown = {name: text for name, text in sent.items() if text.isprintable()}
+        return _limits(context, typed=shown, problem=page_problem(error))
     return go(f"/gateway/limits/{number}", said="limit-proposed")
 
 
@@ -115,38 +217,39 @@ def _wanted(typed: dict[str, str]) -> NewLimit:
         names = dict.fromkeys(str(one["loc"][0]) for one in error.errors())
         raise Problem(
             422,
-            f"These fields are missing or do not fit: {', '.join(names)}.",
-            remedy="Name a database and a user (or * for everybody), the limit, and why.",
-            title="Nothing is proposed yet",
+            f"These fields are missing or not valid: {', '.join(names)}.",
+            remedy="Name a database and a user (or * for all users), the limit, and the reason.",
+            title=NOT_PROPOSED,
         ) from None
 
 
-def limit_page(context: Here, said: str = "") -> Response:
+def limit_page(context: Here) -> Response:
     """One limit, and what is to be decided about it."""
-    return _again(context, said=remark(said))
+    return _limit(context)
 
 
-def _again(context: Context, *, said: str = "", problem: Problem | None = None) -> Response:
-    limit = limits.found(context, context.loaded.id)
+def _limit(context: Context, *, problem: Problem | None = None) -> Response:
+    limit = limits.current(context, context.loaded.id)
     follow(context.site.store)
     now = context.site.stamp()
     with context.site.store.reading() as connection:
         user = users.named(connection, limit.database, limit.name, now=now)
-        held = [one for one in gateway_limits.in_force(connection, limit.database, now=now) if one.name == limit.name]
+        in_force = gateway_limits.in_force(connection, limit.database, now=now)
         withdrawals = gateway_limits.withdrawals(connection, of=[limit.id])
-        waits = _waits(limit, withdrawals, now)
-        second = _second(context, connection, limit, waits) if waits is not None else None
+        undecided = _undecided(limit, withdrawals, now)
+        second = None
+        if undecided is not None:
+            asked, name = limits.asked_of(limit, undecided), context.owner.name
+            second = History.read(connection).view(connection, asked, name, "gateway.approve")
     return context.page(
         "gateway_limit.html",
-        status=problem.status if problem else 200,
         problem=problem,
-        said=said,
         limit=limit,
         user=user,
-        held=held[0] if held and held[0].id != limit.id else None,
+        held=next((other for other in in_force if other.name == limit.name and other.id != limit.id), None),
         holds=limit.holds(now),
         withdrawals=withdrawals,
-        waits=waits,
+        waits=undecided,
         second=second,
         over=limit.until is not None and limit.until <= now,
         actions=ACTIONS,
@@ -155,16 +258,11 @@ def _again(context: Context, *, said: str = "", problem: Problem | None = None) 
     )
 
 
-def _waits(limit: Agreed, withdrawals: list[Withdrawal], now: str) -> Agreed | Withdrawal | None:
+def _undecided(limit: Agreed, withdrawals: list[Withdrawal], now: str) -> Agreed | Withdrawal | None:
     """What a second person has to decide on: the limit, its withdrawal, or nothing."""
     if limit.state == "proposed":
         return limit
     return next((one for one in withdrawals if one.state == "proposed" and limit.holds(now)), None)
-
-
-def _second(context: Context, connection: Connection, limit: Agreed, waits: Agreed | Withdrawal) -> Second:
-    asked = limits.asked_of(limit, waits)
-    return History.read(connection).view(connection, asked, context.owner.name, "gateway.approve")
 
 
 def approve(context: Here) -> Response:
@@ -173,7 +271,7 @@ def approve(context: Here) -> Response:
 
 
 def decline(context: Here) -> Response:
-    """Say no, and why."""
+    """Reject it, with a reason."""
     return _or_say(
         context,
         lambda: limits.decline(context, context.loaded, reason=context.form.text("reason", most=LONGEST_REASON)),
@@ -182,18 +280,18 @@ def decline(context: Here) -> Response:
 
 
 def withdraw(context: Here) -> Response:
-    """Nothing shall come of it; or, if it is in force, another person shall decide that it no longer holds."""
+    """Withdraw a proposal, or propose to withdraw a limit in force."""
     said = "limit-withdrawal-proposed" if context.loaded.state == "approved" else "limit-withdrawn"
     return _or_say(context, lambda: limits.withdraw(context, context.loaded), said=said)
 
 
 def approve_withdrawal(context: Here) -> Response:
-    """The limit no longer holds."""
+    """End the limit."""
     return _or_say(context, lambda: limits.approve_withdrawal(context, context.loaded), said="limit-ended")
 
 
 def decline_withdrawal(context: Here) -> Response:
-    """The limit holds on, and why."""
+    """Keep the limit in force, with a reason."""
     reason = context.form.text("reason", most=LONGEST_REASON)
     return _or_say(
         context,
@@ -203,198 +301,57 @@ def decline_withdrawal(context: Here) -> Response:
 
 
 def _or_say(context: Context, act: Callable[[], object], *, said: str) -> Response:
+    """Back to the limit after an act, or its page with what went wrong."""
     try:
         act()
     except Exception as error:
-        return _again(context, problem=_ours(error))
+        return _limit(context, problem=page_problem(error))
     return go(f"/gateway/limits/{context.loaded.id}", said=said)
 
 
-def _ours(error: Exception) -> Problem:
-    """What to say on the page; what is a bug or ails the store is not for it."""
-    problem = problem_of(error)
-    if problem.status >= 500:
-        raise error
-    return problem
+# -- exposure over time: a step for every result with something new, and the limit as a line ----------------------------
 
-
-# The gateway: users by exposure, one user over time, refusals, incidents, and why something was refused.
-NEWEST = 5
-"""Refusals and incidents on the first page."""
-STEPS = 400
-"""Entries of a user that the chart is made from."""
-SHOWN = 50
-PageNumber = Annotated[int, Query(ge=1, le=10**6)]
-
-
-def _find_user(context: Context, path: dict[str, str]) -> User | None:
-    follow(context.site.store)
-    with context.site.store.reading() as connection:
-        return users.find(connection, numbered(path["number"]), now=context.site.stamp())
-
-
-USER = Loads("database user", find=_find_user, may=lambda context, user: context.may(context.route.permission))
-"""Database users belong to nobody: whoever may see the gateway may see each."""
-
-
-def gateway_page(context: Here, said: str = "", database: Text = "", name: Text = "", page: PageNumber = 1) -> Response:
-    """Who has seen how much, the most exposed first."""
-    complete = follow(context.site.store)
-    now = context.site.stamp()
-    with context.site.store.reading() as connection:
-        shown = users.ranked(connection, now=now, database=printable(database), name=printable(name), page=page)
-        return context.page(
-            "gateway.html",
-            said=remark(said),
-            complete=complete,
-            watched=users.watched(connection),
-            shown=shown,
-            wanted={"database": database, "name": name},
-            incidents=incidents.incidents(connection, context.site.now())[:NEWEST],
-            refusals=refusals.newest(connection, most=NEWEST).refusals,
-            waiting=gateway_limits.everything(connection, state="proposed"),
-            words=reason_words,
-            frame=incidents.FRAME,
-        )
-
-
-def printable(text: str) -> str:
-    """What can be asked of every database; what cannot be printed stands in no entry, so nobody fits."""
-    return text if text.isprintable() else "\N{REPLACEMENT CHARACTER}"
-
-
-def user_page(context: Here, said: str = "") -> Response:
-    """One user: exposure over time, newest results, refusals, incidents and limits."""
-    user: User = context.loaded
-    with context.site.store.reading() as connection:
-        history = refusals.history(connection, user, most=STEPS)
-        drawn = figure_of(user, history, context.site.now())
-        return context.page(
-            "gateway_user.html",
-            said=remark(said),
-            user=user,
-            agreed=agreed_number(user.rule),
-            figure=_drawn(drawn),
-            history=history[:SHOWN],
-            refusals=refusals.newest(connection, user=user.id, most=SHOWN),
-            incidents=incidents.incidents(connection, context.site.now(), user=user.id),
-            limits=gateway_limits.everything(connection, database=user.database, name=user.name, most=SHOWN),
-            words=reason_words,
-            outcome=outcome_words,
-            amount=limit_words,
-            stamp=context.site.stamp(),
-        )
-
-
-def _drawn(data: Figure | None) -> Markup | None:
-    return None if data is None else figure(data, 1)
-
-
-def refusals_page(context: Here, database: Text = "", before: Number = None) -> Response:
-    """All refusals, newest first, with their reasons."""
-    follow(context.site.store)
-    with context.site.store.reading() as connection:
-        return context.page(
-            "gateway_refusals.html",
-            page=refusals.newest(connection, database=printable(database), before=before),
-            watched=users.watched(connection),
-            database=database,
-            paged=before is not None,
-            words=reason_words,
-        )
-
-
-def incidents_page(context: Here) -> Response:
-    """Days that are worth a look, the worst first."""
-    follow(context.site.store)
-    with context.site.store.reading() as connection:
-        found = incidents.incidents(connection, context.site.now())
-    return context.page("gateway_incidents.html", incidents=found, frame=incidents.FRAME, most=incidents.MOST)
-
-
-def why_page(context: Here, reference: Text = "") -> Response:
-    """Why something was refused, in plain words."""
-    with context.site.store.reading() as connection:
-        told = may_see(context, connection, reference) if reference.strip() else None
-        explanation = None if told is None else explained(connection, told)
-    user = None
-    if told is not None and context.may("gateway.read"):
-        follow(context.site.store)
-        with context.site.store.reading() as connection:
-            user = users.named(connection, told.database, told.user, now=context.site.stamp())
-    return context.page(
-        "gateway_why.html",
-        status=404 if reference.strip() and told is None else 200,
-        reference=reference.strip()[:20],
-        told=told,
-        explanation=explanation,
-        user=user,
-    )
-
-
-def may_see(context: Context, connection: Connection, reference: str) -> Told | None:
-    """The refusal behind a reference: any for those who watch the gateway, for everybody else their own."""
-    told = refusals.by_reference(connection, reference)
-    if told is None or context.may("gateway.read") or told.user == context.owner.name:
-        return told
-    return None
-
-
-# Exposure over time as a figure: a step for every result that told something new, and the limit as a line.
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
-CHART_STEPS = (
-    MINUTE,
-    5 * MINUTE,
-    15 * MINUTE,
-    HOUR,
-    3 * HOUR,
-    6 * HOUR,
-    DAY,
-    2 * DAY,
-    5 * DAY,
-    10 * DAY,
-    30 * DAY,
-    90 * DAY,
+TICK_STEPS = (
+    *(MINUTE * step for step in (1, 5, 15)),
+    *(HOUR * step for step in (1, 3, 6)),
+    *(DAY * step for step in (1, 2, 5, 10, 30, 90)),
 )
 """Seconds between two ticks."""
 MOST_TICKS = 6
 ROWS = 60
 """Steps that the table beside the figure lists."""
-Points = list[tuple[float, float]]
 
 
-def figure_of(user: User, history: Sequence[Told], now: datetime) -> Figure | None:
-    """The figure; None where nothing is known yet. `history` has the newest first."""
-    steps = [told for told in reversed(history) if told.exposure is not None]
+def exposure_figure(user: User, history: Sequence[GatewayResult], now: datetime) -> Figure | None:
+    """The figure of one user; None where nothing is known yet. `history` has the newest first."""
+    steps = [result for result in reversed(history) if result.exposure is not None]
     if not steps:
         return None
-    begin, end = _seconds(steps[0].entry.time), max(now.timestamp(), _seconds(steps[-1].entry.time) + MINUTE)
-    lines = [Line(label, tuple(its)) for label, its in _lines(user, steps, end).items() if its]
+    begin, end = _seconds(steps[0]), max(now.timestamp(), _seconds(steps[-1]) + MINUTE)
+    exposure = [(_seconds(step), (step.exposure or 0) / PARTS) for step in steps]
+    limit = [(_seconds(step), step.limit / PARTS) for step in steps if step.limit is not None]
+    if limit and user.limit is not None:
+        limit.append((end, user.limit / PARTS))
+    drawn = {"exposure": [*exposure, (end, exposure[-1][1])], "limit": limit}
+    lines = [Line(label, tuple(corners)) for label, corners in drawn.items() if corners]
     ticks, dated = _ticks(begin, end)
     heights = linear([height for line in lines for _, height in line.points], zero=True)
-    about = _about(user, steps)
     axes = Axes(Scale(begin, end, ticks), heights, "time (UTC)", "exposure", dated=dated)
+    about = _about(user, steps)
     drawing = line_chart(lines, axes)
     return Figure("exposure-over-time", "Exposure over time", about, (about,), (), _table(steps), drawing)
 
 
-def _lines(user: User, steps: Sequence[Told], end: float) -> dict[str, Points]:
-    exposure = [(_seconds(one.entry.time), (one.exposure or 0) / PARTS) for one in steps]
-    limits = [(_seconds(one.entry.time), one.limit / PARTS) for one in steps if one.limit is not None]
-    last = [(end, user.limit / PARTS)] if user.limit is not None and limits else []
-    return {"exposure": [*exposure, (end, exposure[-1][1])], "limit": [*limits, *last]}
-
-
-def _seconds(stamp: str) -> float:
-    return datetime.fromisoformat(stamp).timestamp()
+def _seconds(result: GatewayResult) -> float:
+    return datetime.fromisoformat(result.entry.time).timestamp()
 
 
 def _ticks(begin: float, end: float) -> tuple[tuple[float, ...], Callable[[float], str]]:
     """Round moments, and how they are written."""
-    step = next((step for step in CHART_STEPS if (end - begin) / step <= MOST_TICKS), 365 * DAY)
-    first = math.ceil(begin / step)
-    ticks = tuple(float(place * step) for place in range(first, math.floor(end / step) + 1))
-    return ticks, _day if step >= DAY else _hour
+    step = next((step for step in TICK_STEPS if (end - begin) / step <= MOST_TICKS), 365 * DAY)
+    places = range(math.ceil(begin / step), math.floor(end / step) + 1)
+    return tuple(float(place * step) for place in places), _day if step >= DAY else _hour
 
 
 def _day(at: float) -> str:
@@ -406,18 +363,18 @@ def _hour(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%H:%M}"
 
 
-def _about(user: User, steps: Sequence[Told]) -> str:
+def _about(user: User, steps: Sequence[GatewayResult]) -> str:
     first, last = steps[0], steps[-1]
     what = f"From {points(first.before)} on {moment(first.entry.time)} to {points(last.exposure)} on {moment(last.entry.time)}"
     limit = f"; the limit is {limit_words(user.limit)} now" if user.limit is not None else ""
     return f"{what}, in {plural(len(steps), 'step', 'steps')}{limit}."
 
 
-def _table(steps: Sequence[Told]) -> Table:
+def _table(steps: Sequence[GatewayResult]) -> Table:
     newest = list(reversed(steps))[:ROWS]
     rows = tuple(
-        (short_moment(one.entry.time), points(one.before), points(one.exposure), limit_words(one.limit), outcome_words(one))
-        for one in newest
+        (short_moment(step.entry.time), points(step.before), points(step.exposure), limit_words(step.limit), outcome_words(step))
+        for step in newest
     )  # fmt: skip
     head = ("time (UTC)", "before", "after", "limit", "what happened")
-    return Table("Exposure after each result, the newest first", head, rows, numeric=(1, 2, 3))
+    return Table("Exposure after each result, newest first", head, rows, numeric=(1, 2, 3))

@@ -1,7 +1,7 @@
 """Running totals per database user, brought up to date when read.
 
-The ledger stays the truth: the sums hold nothing that its entries do not say, and can be made anew from them. Entries are
-numbered in the order in which they are committed, so whoever has read up to a number has missed nothing.
+The ledger stays the source: totals can be computed from its entries again. Entries are numbered in the order in which they
+are committed, so a reader up to a number has missed nothing.
 """
 
 from __future__ import annotations
@@ -15,25 +15,24 @@ from discreet.ledger import Entry
 from discreet.store import Store
 from discreet.store.tables.gateway import DAY, READ, REFUSAL, USER, WATCHED
 from discreet.store.tables.ledger import ENTRY
-from discreet.web.gateway.entry_view import Told, database_of, told_of
+from discreet.web.gateway.entry_view import GatewayResult, database_of, result_of
 from discreet.web.ledger.store import entry_of
 
 CHUNK = 2_000
 """Entries that are summed up in one transaction."""
 MOST = 100
-"""Transactions that one look takes at most; the next one goes on."""
+"""Transactions per call; the next call continues."""
 FAR = 10_000
-"""Entries of other rooms behind which we need not look again and again."""
-_COUNTED = ("answers", "refused", "would", "over")
+"""Entries of other rooms that are skipped at once, so that they are not searched at every call."""
 
 
 def follow(store: Store) -> bool:
-    """Sum up what is new; says whether all of it is."""
+    """Sum up new entries; says whether the totals are complete."""
     for _ in range(MOST):
         if not _is_behind(store):
             return True
         with store.writing() as connection:
-            _go_on(connection)
+            _continue(connection)
     return not _is_behind(store)
 
 
@@ -52,7 +51,7 @@ def _new(upto: int) -> Any:
     )
 
 
-def _go_on(connection: Connection) -> None:
+def _continue(connection: Connection) -> None:
     upto = connection.execute(select(READ.c.upto).with_for_update()).scalar_one()
     top = connection.execute(select(func.max(ENTRY.c.sequence))).scalar_one()
     rows = connection.execute(_new(upto).where(ENTRY.c.sequence <= top).limit(CHUNK)).all()
@@ -66,7 +65,7 @@ def _go_on(connection: Connection) -> None:
 
 @dataclass
 class Sums:
-    """Users and days that some entries are about."""
+    """Users and days with their totals, changed by entries and saved together."""
 
     connection: Connection
     users: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -75,13 +74,13 @@ class Sums:
     def add(self, entry: Entry) -> None:
         """Count one more entry."""
         if entry.event == "gateway.started":
-            self._start(entry)
+            self._start_gateway(entry)
         elif entry.event == "gateway.repeated":
             self._repeat(entry)
         elif entry.outcome == "released":
             self._take_back(entry)
-        elif (told := told_of(entry)) is not None:
-            self._count(told)
+        elif (result := result_of(entry)) is not None:
+            self._count(result)
 
     def save(self) -> None:
         """Write what has changed."""
@@ -91,7 +90,7 @@ class Sums:
             mine = (DAY.c.user == day["user"], DAY.c.day == day["day"])
             self.connection.execute(update(DAY).where(*mine).values(_but(day, "user", "day")))
 
-    def _start(self, entry: Entry) -> None:
+    def _start_gateway(self, entry: Entry) -> None:
         name = entry.subject.removeprefix("database:")
         tables = entry.details.get("tables")
         self.connection.execute(delete(WATCHED).where(WATCHED.c.name == name))
@@ -113,52 +112,51 @@ class Sums:
             user["repeated"] += number
             user["seen"] = entry.time
 
-    def _count(self, told: Told) -> None:
-        user = self._user(told.database, told.user, told.entry.time)
-        day = self._day(user, told.entry.time)
-        self._change(user, day, told, 1)
-        exposure = told.exposure
-        user["exposure"] = user["exposure"] if exposure is None else exposure
-        if told.limit is not None:
-            user["allowed"], user["rule"] = told.limit, told.rule
-        user["streak"] = user["streak"] + 1 if told.refused else 0 if told.answered else user["streak"]
-        user["seen"] = told.entry.time
+    def _count(self, result: GatewayResult) -> None:
+        user, day = self._change(result, 1)
+        user["exposure"] = user["exposure"] if result.exposure is None else result.exposure
+        if result.limit is not None:
+            user["allowed"], user["rule"] = result.limit, result.rule
+        user["streak"] = user["streak"] + 1 if result.refused else 0 if result.answered else user["streak"]
+        user["seen"] = result.entry.time
         day["closed"], day["streak"] = user["exposure"], max(day["streak"], user["streak"])
-        if told.is_refusal:
-            values = {"sequence": told.entry.sequence, "user": user["id"], "enforced": told.refused}
+        if result.is_refusal:
+            values = {"sequence": result.entry.sequence, "user": user["id"], "enforced": result.refused}
             self.connection.execute(insert(REFUSAL).values(values))
 
     def _take_back(self, entry: Entry) -> None:
-        """What was reserved certainly reached nobody: as if it had not been."""
+        """A released reservation reached nobody, so its result does not count."""
         number = entry.budget.reservation if entry.budget is not None else None
         body = self.connection.execute(select(ENTRY.c.body).where(ENTRY.c.sequence == number)).scalar()
-        told = told_of(entry_of(number, body)) if number is not None and body is not None else None
-        if told is None:
+        result = result_of(entry_of(number, body)) if number is not None and body is not None else None
+        if result is None:
             return
-        user = self._user(told.database, told.user, told.entry.time)
-        day = self._day(user, told.entry.time)
-        self._change(user, day, told, -1)
-        if told.before is not None:
-            user["exposure"] = day["closed"] = told.before
-        self.connection.execute(delete(REFUSAL).where(REFUSAL.c.sequence == told.entry.sequence))
+        user, day = self._change(result, -1)
+        if result.before is not None:
+            user["exposure"] = day["closed"] = result.before
+        self.connection.execute(delete(REFUSAL).where(REFUSAL.c.sequence == result.entry.sequence))
 
-    def _change(self, user: dict[str, Any], day: dict[str, Any], told: Told, by: int) -> None:
-        said = {"answers": told.answered, "refused": told.refused, "would": told.would, "over": told.over}
-        for name in _COUNTED:
-            user[name] += by * said[name]
-            day[name] += by * said[name]
-        day["rows"] += by * told.rows * told.answered
+    def _change(self, result: GatewayResult, by: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Count a result in, or out again; gives its user and its day."""
+        user = self._user(result.database, result.user, result.entry.time)
+        day = self._day(user, result.entry.time)
+        counts = {"answers": result.answered, "refused": result.refused, "would": result.would, "over": result.over}
+        for name, counted in counts.items():
+            user[name] += by * counted
+            day[name] += by * counted
+        day["rows"] += by * result.rows * result.answered
+        return user, day
 
     def _user(self, database: str, name: str, time: str) -> dict[str, Any]:
         known = self.users.get((database, name))
         if known is None:
             mine = (USER.c.database == database, USER.c.name == name)
             row = self.connection.execute(select(USER).where(*mine)).one_or_none()
-            known = dict(row._mapping) if row is not None else self._first(database, name, time)
+            known = dict(row._mapping) if row is not None else self._new_user(database, name, time)
             self.users[database, name] = known
         return known
 
-    def _first(self, database: str, name: str, time: str) -> dict[str, Any]:
+    def _new_user(self, database: str, name: str, time: str) -> dict[str, Any]:
         nothing = dict.fromkeys(("exposure", "answers", "repeated", "refused", "would", "over", "streak"), 0)
         new = {"database": database, "name": name, "allowed": None, "rule": "", "seen": time, **nothing}
         number = self.connection.execute(insert(USER).values(new).returning(USER.c.id)).scalar_one()
@@ -170,11 +168,11 @@ class Sums:
         if known is None:
             mine = (DAY.c.user == key[0], DAY.c.day == key[1])
             row = self.connection.execute(select(DAY).where(*mine)).one_or_none()
-            known = dict(row._mapping) if row is not None else self._first_of(user, key)
+            known = dict(row._mapping) if row is not None else self._new_day(user, key)
             self.days[key] = known
         return known
 
-    def _first_of(self, user: dict[str, Any], key: tuple[int, str]) -> dict[str, Any]:
+    def _new_day(self, user: dict[str, Any], key: tuple[int, str]) -> dict[str, Any]:
         nothing = dict.fromkeys(("answers", "rows", "refused", "would", "over", "streak"), 0)
         new = {"user": key[0], "day": key[1], **nothing, "opened": user["exposure"], "closed": user["exposure"]}
         self.connection.execute(insert(DAY).values(new))

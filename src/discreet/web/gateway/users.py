@@ -1,25 +1,42 @@
-"""Users of databases, ranked by how much of their limit is used, a page at a time."""
+"""Database users behind a gateway: exposure against limits, days, incidents.
+
+What a day added follows from exposures alone: with M in the morning and M' in the evening, (M'^x - M^x)^(1/x) is what the
+new results weigh as one table. Days are unusual as `discreet.misuse` finds it: by the user's other days and by their peers.
+"""
 
 from __future__ import annotations
 
+import datetime
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import BigInteger, Connection, Row, Select, and_, case, cast, func, or_, select
+from sqlalchemy import BigInteger, Connection, Engine, Row, Select, and_, case, cast, func, or_, select
 
-from discreet.store.gateway_limits import EVERYBODY
-from discreet.store.tables.gateway import DAY, LIMIT, USER, WATCHED
+from discreet.misuse.anomalies import Day as ScoredDay
+from discreet.misuse.anomalies import find_anomalies
+from discreet.misuse.log import Scored
+from discreet.report.toolkit.words import plural
+from discreet.store.gateway_limits import EVERYBODY, PARTS
+from discreet.store.tables.gateway import DAY, LIMIT, READ, USER, WATCHED
 from discreet.web.gateway.entry_view import limit_words, points, rule_words, subject_of
 
 PAGE = 50
 NEARLY = 80
-"""Per cent of a limit from which on somebody is worth a look."""
+"""Per cent of a limit from which on a user is worth a look."""
+FRAME = 30
+"""Days that are searched for incidents."""
+ROW = 5
+"""Refusals in a row that make an incident."""
+MOST_INCIDENTS = 50
 
 
 @dataclass(frozen=True)
 class User:
-    """What the ledger tells of one database user, and the limit that holds now."""
+    """A database user as the ledger records them, and the limit in force."""
 
     id: int
     database: str
@@ -27,7 +44,7 @@ class User:
     exposure: int
     """After the last result, in millionths."""
     limit: int | None
-    """That which was agreed on, or else the one that held at the last result."""
+    """The approved one, or else the one in force at the last result."""
     rule: str
     answers: int
     repeated: int
@@ -51,7 +68,7 @@ class User:
 
     @property
     def state(self) -> str:
-        """In a word, so that colour is not all that tells it."""
+        """In a word, so that it does not depend on colour."""
         if self.share is None:
             return "unknown"
         return "above" if self.share > 100 else "near" if self.share >= NEARLY else "within"
@@ -68,17 +85,17 @@ class User:
 
     @property
     def why(self) -> str:
-        """What set the limit."""
+        """The rule that set the limit."""
         return rule_words(self.rule)
 
     @property
     def subject(self) -> str:
-        """What the ledger calls her."""
+        """The subject of ledger entries about this user."""
         return subject_of(self.database, self.name)
 
     @property
-    def repeats(self) -> str:
-        """The address at which a limit for her is proposed."""
+    def propose_limit_url(self) -> str:
+        """Where a limit for this user is proposed."""
         return "/gateway/limits?" + urlencode({"database": self.database, "name": self.name}) + "#propose"
 
 
@@ -97,7 +114,7 @@ class Watched:
 
 
 @dataclass(frozen=True)
-class Page:
+class UserPage:
     """Some users, the most exposed first."""
 
     users: tuple[User, ...]
@@ -107,7 +124,7 @@ class Page:
 
 
 def _whole(now: str) -> Select[Any]:
-    """Users with the limit that holds now: her own, or else that of everybody, or else the one last noted."""
+    """Users with the limit in force: their own, or else that of everybody, or else the last one recorded."""
     own, everybody = LIMIT.alias("own"), LIMIT.alias("everybody")
 
     def holding(limit: Any, name: Any) -> Any:
@@ -129,8 +146,8 @@ def _share(limit: Any) -> Any:
     return case((limit.is_(None), -1.0), (limit == 0, 1e9 * exposure), else_=1.0 * exposure / limit)
 
 
-def ranked(connection: Connection, *, now: str, database: str = "", name: str = "", page: int = 1) -> Page:
-    """Those whose names hold a text, of one database or all."""
+def ranked(connection: Connection, *, now: str, database: str = "", name: str = "", page: int = 1) -> UserPage:
+    """Users whose names contain a text, of one database or all, the most exposed first."""
     whole = _whole(now)
     if database:
         whole = whole.where(USER.c.database == database)
@@ -142,11 +159,11 @@ def ranked(connection: Connection, *, now: str, database: str = "", name: str = 
     limit = whole.selected_columns["limit_now"]
     wanted = whole.order_by(_share(limit).desc(), USER.c.exposure.desc(), USER.c.id).limit(PAGE)
     rows = connection.execute(wanted.offset((number - 1) * PAGE)).all()
-    return Page(tuple(_user(row) for row in rows), number, pages, total)
+    return UserPage(tuple(_user(row) for row in rows), number, pages, total)
 
 
 def near_limit(connection: Connection, *, now: str) -> tuple[int, User | None]:
-    """How many users have used more than most of their limit, and the first of them."""
+    """How many users are near or above their limit, and the first of them."""
     whole = _whole(now)
     near = whole.where(_share(whole.selected_columns["limit_now"]) > NEARLY / 100)
     number = connection.execute(select(func.count()).select_from(near.subquery())).scalar_one()
@@ -186,7 +203,7 @@ def watched(connection: Connection) -> list[Watched]:
 
 
 @dataclass(frozen=True)
-class Day:
+class UserDay:
     """One day of one user."""
 
     user: int
@@ -204,7 +221,7 @@ class Day:
     x: str
 
 
-def days(connection: Connection, *, since: str, user: int | None = None) -> list[Day]:
+def days(connection: Connection, *, since: str, user: int | None = None) -> list[UserDay]:
     """Days of users, in order."""
     wanted = (
         select(DAY, USER.c.database, USER.c.name, WATCHED.c.x)
@@ -215,5 +232,90 @@ def days(connection: Connection, *, since: str, user: int | None = None) -> list
     )
     if user is not None:
         wanted = wanted.where(DAY.c.user == user)
-    plain = [name for name in Day.__dataclass_fields__ if name != "x"]
-    return [Day(**{name: getattr(row, name) for name in plain}, x=row.x or "2") for row in connection.execute(wanted)]
+    plain = [name for name in UserDay.__dataclass_fields__ if name != "x"]
+    rows = connection.execute(wanted)
+    return [UserDay(**{name: getattr(row, name) for name in plain}, x=row.x or "2") for row in rows]
+
+
+# -- incidents: days worth a look, by what the user held in the evening, since that is what could leak ------------------
+
+
+@dataclass(frozen=True)
+class UserIncident:
+    """A day of a user, and what was unusual about it in words."""
+
+    user: int
+    database: str
+    name: str
+    day: str
+    exposure: int
+    """In the evening, in millionths."""
+    reasons: tuple[str, ...]
+
+    @property
+    def held(self) -> str:
+        """The exposure in words."""
+        return points(self.exposure)
+
+
+_KNOWN: WeakKeyDictionary[Engine, tuple[tuple[int, str], list[UserIncident]]] = WeakKeyDictionary()
+"""Per store the incidents found last, and up to which entry: days change only with entries."""
+
+
+def incidents(connection: Connection, now: datetime.datetime, *, user: int | None = None) -> list[UserIncident]:
+    """Incidents of the last days, the worst first; one user's are measured against all users as well."""
+    since = (now - datetime.timedelta(days=FRAME)).date().isoformat()
+    key = (connection.execute(select(READ.c.upto)).scalar_one(), since)
+    known = _KNOWN.get(connection.engine)
+    if known is None or known[0] != key:
+        known = (key, _ranked_incidents(days(connection, since=since)))
+        _KNOWN[connection.engine] = known
+    return [incident for incident in known[1] if user in (None, incident.user)][:MOST_INCIDENTS]
+
+
+def _ranked_incidents(days: Sequence[UserDay]) -> list[UserIncident]:
+    unusual: dict[tuple[int, str], ScoredDay] = {}
+    for database in {day.database for day in days}:  # each has its own exponent and its own peers
+        scored = [_scored(day) for day in days if day.database == database and day.answers]
+        if scored:
+            unusual |= {(int(day.user), day.day.isoformat()): day for day in find_anomalies(scored).unusual}
+    incidents = []
+    for day in days:
+        reasons = _reasons(day, unusual.get((day.user, day.day)))
+        if reasons:
+            incidents.append(UserIncident(day.user, day.database, day.name, day.day, day.closed, reasons))
+    return sorted(incidents, key=lambda incident: (-incident.exposure, incident.day, incident.user))
+
+
+def _reasons(day: UserDay, unusual: ScoredDay | None) -> tuple[str, ...]:
+    reasons = []
+    if unusual is not None:
+        reasons.append(
+            f"The day added {added(day):.2f} to what was known before; {unusual.usual:.2f} was to be expected of this user "
+            "and others."
+        )
+    if day.over:
+        what = plural(day.over, "result was", "results were")
+        reasons.append(f"{what} let through although the exposure was above the limit.")
+    if day.streak >= ROW:
+        reasons.append(f"{day.streak:,} refusals in a row, with no new information given out in between.")
+    return tuple(reasons)
+
+
+def added(day: UserDay) -> float:
+    """What the results of a day weigh as one table.
+
+    >>> added(UserDay(1, "d", "ann", "2026-05-01", 1, 1, 0, 0, 0, 0, 3_000_000, 5_000_000, "2"))
+    4.0
+    """
+    opened, closed, x = day.opened / PARTS, day.closed / PARTS, float(day.x)
+    if closed <= opened:
+        return 0.0
+    if math.isinf(x):
+        return closed
+    return float(closed * (1 - (opened / closed) ** x) ** (1 / x))
+
+
+def _scored(day: UserDay) -> Scored:
+    when = datetime.datetime.fromisoformat(day.day).replace(tzinfo=datetime.UTC)
+    return Scored(f"{day.user}/{day.day}", when, str(day.user), "", added(day), float(day.x), day.rows, (), "", "")
