@@ -31,7 +31,7 @@ from discreet.web.ledger import api as ledger_api
 from discreet.web.ledger import pages as ledger_pages
 from discreet.web.linkage.routes import LINKAGE_ROUTES
 from discreet.web.releases.routes import RELEASE_ROUTES
-from discreet.web.sensitivity.routes import SENSITIVITY_ROUTES
+from discreet.web.sensitivity.pages import SENSITIVITY_ROUTES
 
 # The description of the API, as OpenAPI.
 ABOUT = (

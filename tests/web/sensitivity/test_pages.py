@@ -17,7 +17,17 @@ from discreet.misuse import Sensitivity
 from discreet.misuse.elicitation import Compare, Interview, Item, Rate, combine, sections
 from discreet.web.framework.problems import Problem
 from discreet.web.sensitivity import store as studies
-from discreet.web.sensitivity.view import EXAMPLE, MOST, RATIOS, comparing, items_of, named, rating, value_of, written
+from discreet.web.sensitivity.view import (
+    EXAMPLE,
+    MOST,
+    RATIOS,
+    comparison_buttons,
+    items_of,
+    named,
+    rating_buttons,
+    value_of,
+    written,
+)
 from tests.examples import examples
 from tests.web.client import Browser, signed_in
 from tests.web.samples import account_number
@@ -65,7 +75,7 @@ def say(browser: Browser, study: int, *, strange: bool = False) -> bool:
 def test_two_experts_answer_and_a_version_is_made(app: FastAPI) -> None:
     study = begin(app, "worker", "auditor")
     custodian = signed_in(app, "custodian")
-    assert "Nobody has answered anything yet" in custodian.get(f"/sensitivity/{study}/panel").text
+    assert "No expert has answered yet" in custodian.get(f"/sensitivity/{study}/panel").text
     for name in ("worker", "auditor"):
         browser = signed_in(app, name)
         assert "Hospital" in browser.get("/sensitivity").text
@@ -73,7 +83,7 @@ def test_two_experts_answer_and_a_version_is_made(app: FastAPI) -> None:
             pass
         assert "You have answered everything" in browser.get(f"/sensitivity/{study}/question").text
     page = custodian.get(f"/sensitivity/{study}/panel").text
-    assert "they mostly agree about the order" in page
+    assert "they mostly agree on the order" in page
     (digest,) = set(re.findall(r'name="digest" value="([0-9a-f]{16})"', page))
     made = custodian.post(f"/sensitivity/{study}/versions", {"digest": digest})
     assert made.status_code == 303
@@ -216,15 +226,15 @@ def test_a_version_of_scores_that_have_changed_is_not_made(app: FastAPI) -> None
     [
         ({"name": " "}, "needs a name"),
         ({"values": ""}, "2 to 40 values"),
-        ({"values": "Flu\n[diagnosis]\nHIV"}, "Line 1 stands before the first column"),
+        ({"values": "Flu\n[diagnosis]\nHIV"}, "Line 1 comes before the first column"),
         ({"values": "[]\nx"}, "Line 1 names no column"),
-        ({"values": "[a]\nx\nx"}, "stands there twice"),
-        ({"values": "[a]\nup to 5\nup to 4"}, "must rise"),
+        ({"values": "[a]\nx\nx"}, "is listed twice"),
+        ({"values": "[a]\nup to 5\nup to 4"}, "must increase"),
         ({"values": "[a]\nany other value\nover 5"}, "only one line"),
         ({"values": "[a]\nG: x | y\nH: y | z"}, "in two groups"),
         ({"values": "[a]\n" + "\n".join(map(str, range(50)))}, "2 to 40 values"),
         ({"values": "[a]\n" + "x" * 200}, "longer than"),
-        ({"expert": []}, "Nobody is invited"),
+        ({"expert": []}, "No expert is invited"),
         ({"expert": ["999"]}, "must be some of"),
         ({"ratings": "many"}, "whole number"),
     ],
@@ -257,12 +267,12 @@ def test_an_answer_that_is_none_is_refused(app: FastAPI) -> None:
 
 
 def test_the_buttons_are_the_scale() -> None:
-    assert [one.key for one in comparing()] == list("123456789")
-    assert [one.key for one in rating()] == [*"0123456789", "x"]
+    assert [one.key for one in comparison_buttons()] == list("123456789")
+    assert [one.key for one in rating_buttons()] == [*"0123456789", "x"]
     compare, rate = Compare(0, 1), Rate((0, 2))
-    ratios = [value_of(compare, one.value) for one in comparing()]
+    ratios = [value_of(compare, one.value) for one in comparison_buttons()]
     assert ratios == sorted((one for one in ratios if one is not None), reverse=True)
-    assert [value_of(rate, one.value) for one in rating()] == [number / 10 for number in range(11)]
+    assert [value_of(rate, one.value) for one in rating_buttons()] == [number / 10 for number in range(11)]
     assert value_of(compare, "pass") is value_of(rate, "pass") is None
     assert named(rate) == "rate 0 2"
     with pytest.raises(Problem):

@@ -1,1 +1,1 @@
-"""How sensitive values are: experts are asked in their browsers, each with answers of their own."""
+"""Sensitivity of values: experts answer questions, each in an interview of their own."""

@@ -1,8 +1,10 @@
-"""Pages of studies, and of an expert's questions."""
+"""Pages of sensitivity studies, and of an expert's questions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from sqlalchemy import Connection
 from starlette.responses import Response
@@ -11,20 +13,18 @@ from discreet.misuse.elicitation import Interview
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account
 from discreet.web.framework.context import Context, Here, go
-from discreet.web.framework.format import remark
 from discreet.web.framework.forms import Form
 from discreet.web.framework.problems import Problem
-from discreet.web.framework.route import Loads, numbered
+from discreet.web.framework.route import Loads, Route, by_number, numbered
 from discreet.web.sensitivity import store as studies
-from discreet.web.sensitivity.store import Kept, Study, Version
+from discreet.web.sensitivity.store import SensitivityVersion, StoredInterview, Study
 from discreet.web.sensitivity.view import (
     AGAIN,
     EXAMPLE,
-    Combined,
     contradiction,
     items_of,
     named,
-    shown,
+    question_view,
     text_of,
     together,
     value_of,
@@ -33,32 +33,18 @@ from discreet.web.sensitivity.view import (
 LONGEST_NAME, LONGEST_TEXT = 80, 8_000
 RATINGS = 25
 
-
-def _find(context: Context, path: dict[str, str]) -> Study | None:
-    with context.site.store.reading() as connection:
-        return studies.find(connection, numbered(path["number"]))
-
-
-STUDY = Loads("study", find=_find, may=lambda context, study: context.may("sensitivity.change"))
-"""Studies belong to the custodians, who look after them together."""
-
-
-def _find_version(context: Context, path: dict[str, str]) -> Version | None:
-    with context.site.store.reading() as connection:
-        return studies.version(connection, numbered(path["number"]))
-
-
-VERSION = Loads("version", find=_find_version, may=lambda context, version: context.may("sensitivity.change"))
-"""So do the versions made of them."""
+STUDY = by_number("study", studies.find)
+VERSION = by_number("version", studies.version)
+"""Studies and the versions made of them belong to the custodians together."""
 
 
 def new_page(context: Here) -> Response:
-    """The form."""
+    """The form of a new study."""
     return _form(context)
 
 
 def begin(context: Here) -> Response:
-    """A new study, its experts invited."""
+    """Begin a study and invite its experts."""
     form = context.form
     name, text = form.text("name", most=LONGEST_NAME), form.verbatim("values", most=LONGEST_TEXT, lines=True)
     made: list[Study] = []
@@ -72,217 +58,229 @@ def begin(context: Here) -> Response:
         def along(connection: Connection) -> None:
             now = context.site.stamp()
             study = studies.add(connection, name=name, items=items, ratings=ratings, account=context.owner.id, now=now)
-            for one in invited:
-                studies.invite(connection, study, one.id, now)
+            for expert in invited:
+                studies.invite(connection, study, expert.id, now)
             made.append(study)
 
         context.act("misuse.asked", f"study:{name}", along=along, values=len(items), experts=len(invited))
     except Problem as problem:
         return _form(context, problem=problem, name=name, text=text)
-    return go(f"/sensitivity/{made[-1].id}/panel", said="study")
+    return _panel(made[-1], said="study")
 
 
 def _chosen(context: Context, form: Form) -> list[Account]:
-    everybody = _experts(context)
-    chosen = form.choices("expert", [str(one.id) for one in everybody])
+    experts = _experts(context)
+    chosen = form.choices("expert", [str(expert.id) for expert in experts])
     if not chosen:
-        raise Problem(422, "Nobody is invited.", remedy="Choose at least one expert, which may be yourself.")
-    return [one for one in everybody if str(one.id) in chosen]
+        raise Problem(422, "No expert is invited.", remedy="Choose at least one expert, which may be yourself.")
+    return [expert for expert in experts if str(expert.id) in chosen]
 
 
 def _experts(context: Context) -> list[Account]:
     with context.site.store.reading() as connection:
-        return [one for one in accounts.everybody(connection) if not one.disabled]
+        return [account for account in accounts.everybody(connection) if not account.disabled]
 
 
 def _form(context: Context, *, problem: Problem | None = None, name: str = "", text: str = "") -> Response:
-    return context.page(
-        "study_new.html",
-        status=problem.status if problem else 200,
-        problem=problem,
-        name=name,
-        text=text,
-        example=EXAMPLE,
-        experts=_experts(context),
-        ratings=RATINGS,
-    )
+    experts = _experts(context)
+    shown: dict[str, Any] = {"name": name, "text": text, "example": EXAMPLE, "experts": experts, "ratings": RATINGS}
+    return context.page("study_new.html", problem=problem, **shown)
 
 
-def panel_page(context: Here, said: str = "") -> Response:
-    """The experts, what they say together, and the versions."""
+def _panel(study: Study, *, said: str) -> Response:
+    return go(f"/sensitivity/{study.id}/panel", said=said)
+
+
+def panel_page(context: Here) -> Response:
+    """The experts, their combined scores, and the versions."""
     study: Study = context.loaded
     with context.site.store.reading() as connection:
-        kept = studies.interviews(connection, study.id)
+        interviews = studies.interviews(connection, study.id)
         versions = studies.versions(connection, study.id)
-    found, waiting = _together(kept)
-    asked = {one.account for one in kept}
+    try:
+        combined, waiting = together(interviews), ""
+    except Problem as problem:
+        combined, waiting = None, problem.problem
+    asked = {interview.account for interview in interviews}
     return context.page(
         "study.html",
         study=study,
-        experts=[(one, contradiction(one)) for one in kept],
-        found=found,
+        experts=[(interview, contradiction(interview)) for interview in interviews],
+        found=combined,
         waiting=waiting,
         versions=versions,
-        others=[one for one in _experts(context) if one.id not in asked],
-        said=remark(said),
+        others=[expert for expert in _experts(context) if expert.id not in asked],
     )
 
 
-def _together(kept: list[Kept]) -> tuple[Combined | None, str]:
-    try:
-        return together(kept), ""
-    except Problem as problem:
-        return None, problem.problem
-
-
 def invite(context: Here) -> Response:
-    """Ask further experts."""
+    """Invite further experts."""
     study: Study = context.loaded
     invited = _chosen(context, context.form)
 
     def along(connection: Connection) -> None:
-        for one in invited:
-            studies.invite(connection, study, one.id, context.site.stamp())
+        for expert in invited:
+            studies.invite(connection, study, expert.id, context.site.stamp())
 
     context.act("misuse.asked", study.subject, along=along, experts=len(invited))
-    return go(f"/sensitivity/{study.id}/panel", said="invited")
+    return _panel(study, said="invited")
 
 
 def again(context: Here) -> Response:
-    """Put the questions about what is most in dispute once more to everybody."""
+    """Repeat the questions about the most disputed values to all experts."""
     study: Study = context.loaded
     with context.site.store.writing() as connection:
         disputed = together(studies.interviews(connection, study.id)).disputed
         asked = studies.ask_again(connection, study.id, disputed, most=AGAIN, now=context.site.stamp())
-    return go(f"/sensitivity/{study.id}/panel", said="again" if asked else "agreed")
+    return _panel(study, said="again" if asked else "agreed")
 
 
 def close(context: Here) -> Response:
-    """Nobody answers any more."""
-    study: Study = context.loaded
+    """Take no further answers."""
     with context.site.store.writing() as connection:
-        studies.close(connection, study.id, context.site.stamp())
-    return go(f"/sensitivity/{study.id}/panel", said="study-closed")
+        studies.close(connection, context.loaded.id, context.site.stamp())
+    return _panel(context.loaded, said="study-closed")
 
 
 def reopen(context: Here) -> Response:
-    """Answers are taken again."""
-    study: Study = context.loaded
+    """Take answers again."""
     with context.site.store.writing() as connection:
-        studies.close(connection, study.id, None)
-    return go(f"/sensitivity/{study.id}/panel", said="study-open")
+        studies.close(connection, context.loaded.id, None)
+    return _panel(context.loaded, said="study-open")
 
 
 def make_version(context: Here) -> Response:
-    """Keep what experts say together under a digest, and write that down."""
+    """Store the combined scores under their digest, and record that in the ledger."""
     study: Study = context.loaded
     with context.site.store.reading() as connection:
-        found = together(studies.interviews(connection, study.id))
-        there = [one for one in studies.versions(connection, study.id) if one.digest == found.digest]
-    if context.form.text("digest") != found.digest:
-        raise Problem(
-            409, "Somebody has answered meanwhile.", remedy="Look at the scores again, then make the version."
-        )
-    if there:
-        return go(f"/sensitivity/versions/{there[0].id}")
+        combined = together(studies.interviews(connection, study.id))
+        same = [version for version in studies.versions(connection, study.id) if version.digest == combined.digest]
+    if context.form.text("digest") != combined.digest:
+        remedy = "Look at the scores again, then make the version."
+        raise Problem(409, "An expert has answered meanwhile.", remedy=remedy)
+    if same:
+        return go(f"/sensitivity/versions/{same[0].id}")
     made: list[int] = []
 
     def along(connection: Connection) -> None:
-        now = context.site.stamp()
         number = studies.keep_version(
-            connection, study.id, digest=found.digest, content=found.content, account=context.owner.id, now=now
+            connection,
+            study.id,
+            digest=combined.digest,
+            content=combined.content,
+            account=context.owner.id,
+            now=context.site.stamp(),
         )
         made.append(number)
 
-    context.act("misuse.weighed", study.subject, along=along, version=found.digest, experts=len(found.experts))
+    context.act("misuse.weighed", study.subject, along=along, version=combined.digest, experts=len(combined.experts))
     return go(f"/sensitivity/versions/{made[-1]}", said="version")
 
 
-def version_page(context: Here, said: str = "") -> Response:
+def version_page(context: Here) -> Response:
     """One version: the sections for the policy."""
-    version: Version = context.loaded
-    return context.page(
-        "version.html", version=version, toml=text_of(version.content, version.digest), said=remark(said)
-    )
+    version: SensitivityVersion = context.loaded
+    return context.page("version.html", version=version, toml=text_of(version.content, version.digest))
 
 
-# Answering: one question to a page, by keyboard or mouse; stopped and resumed at will.
+# -- an expert's answers: one question to a page, stopped and resumed at any time ----------------------------------------
+
+
 @dataclass(frozen=True)
-class Mine:
-    """A study, and what one expert said in it."""
+class ExpertTask:
+    """A study, and one expert's interview in it."""
 
     study: Study
-    kept: Kept
+    interview: StoredInterview
 
 
-def _find_interview(context: Context, path: dict[str, str]) -> Mine | None:
+def _find_task(context: Context, path: dict[str, str]) -> ExpertTask | None:
     with context.site.store.reading() as connection:
-        found = studies.find(connection, numbered(path["number"]))
-        kept = None if found is None or context.account is None else studies.interview(connection, found.id, context.account.id)  # fmt: skip
-    return None if found is None or kept is None else Mine(found, kept)
+        study = studies.find(connection, numbered(path["number"]))
+        if study is None or context.account is None:
+            return None
+        interview = studies.interview(connection, study.id, context.account.id)
+    return None if interview is None else ExpertTask(study, interview)
 
 
-INTERVIEW = Loads("interview", find=_find_interview, may=lambda context, mine: mine.kept.account == context.owner.id)
-"""Answers belong to whoever gave them; who is not invited has none."""
+TASK = Loads("interview", find=_find_task, may=lambda context, task: task.interview.account == context.owner.id)
+"""Answers belong to the expert who gave them; an account that is not invited has none."""
 
 
-def sensitivity_page(context: Here, said: str = "") -> Response:
-    """What waits for one's answers, and, for custodians, all studies."""
+def sensitivity_page(context: Here) -> Response:
+    """The expert's open interviews, and, for custodians, all studies."""
     with context.site.store.reading() as connection:
         mine = studies.of_expert(connection, context.owner.id)
         every = studies.everything(connection) if context.may("sensitivity.change") else []
-    return context.page("sensitivity.html", mine=mine, every=every, said=remark(said))
+    return context.page("sensitivity.html", mine=mine, every=every)
 
 
-def question_page(context: Here, said: str = "") -> Response:
+def question_page(context: Here) -> Response:
     """The next question, or thanks."""
-    mine: Mine = context.loaded
-    question = mine.kept.talk.next_question()
+    task: ExpertTask = context.loaded
+    question = task.interview.talk.next_question()
     return context.page(
         "question.html",
-        study=mine.study,
-        kept=mine.kept,
-        asked=None if question is None or mine.study.closed else shown(mine.kept.talk, question),
-        contradiction=contradiction(mine.kept),
-        said=remark(said),
+        study=task.study,
+        kept=task.interview,
+        asked=None if question is None or task.study.closed else question_view(task.interview.talk, question),
+        contradiction=contradiction(task.interview),
     )
 
 
 def answer(context: Here) -> Response:
     """Take an answer to the question that was shown; one to another question changes nothing."""
-    mine, form = _open(context), context.form
+    task, form = _open(context), context.form
     said, asked = form.text("answer"), form.text("question")
-    talk = mine.kept.talk
+    talk = task.interview.talk
     question = talk.next_question()
     if question is None or asked != named(question):
-        return _on(mine, said="moved-on")
-    return _keep(context, mine, talk.answer(question, value_of(question, said)))
+        return go(f"/sensitivity/{task.study.id}/question", said="moved-on")
+    return _keep(context, task, talk.answer(question, value_of(question, said)))
 
 
 def undo(context: Here) -> Response:
     """Take the last answer back; its question comes next."""
-    mine = _open(context)
-    return _keep(context, mine, mine.kept.talk.undo())
+    task = _open(context)
+    return _keep(context, task, task.interview.talk.undo())
 
 
 def recheck(context: Here) -> Response:
-    """Put the comparison that contradicts the others most once more."""
-    mine = _open(context)
-    return _keep(context, mine, mine.kept.talk.recheck())
+    """Repeat the comparison that contradicts the others most."""
+    task = _open(context)
+    return _keep(context, task, task.interview.talk.recheck())
 
 
-def _open(context: Context) -> Mine:
-    mine: Mine = context.loaded
-    if mine.study.closed:
+def _open(context: Context) -> ExpertTask:
+    task: ExpertTask = context.loaded
+    if task.study.closed:
         raise Problem(409, "The study is closed.", remedy="Ask a custodian if your answers are still wanted.")
-    return mine
+    return task
 
 
-def _keep(context: Context, mine: Mine, talk: Interview) -> Response:
+def _keep(context: Context, task: ExpertTask, talk: Interview) -> Response:
     with context.site.store.writing() as connection:
-        kept = studies.save(connection, mine.kept, talk, context.site.stamp())
-    return _on(mine, said="" if kept else "moved-on")
+        saved = studies.save(connection, task.interview, talk, context.site.stamp())
+    return go(f"/sensitivity/{task.study.id}/question", said="" if saved else "moved-on")
 
 
-def _on(mine: Mine, *, said: str) -> Response:
-    return go(f"/sensitivity/{mine.study.id}/question", said=said)
+Read = partial(Route, "GET")
+Send = partial(Route, "POST", body="form")
+_AT = "/sensitivity/{number}"
+
+SENSITIVITY_ROUTES: tuple[Route, ...] = (
+    Read("/sensitivity", "sensitivity.answer", sensitivity_page),
+    Read("/sensitivity/new", "sensitivity.change", new_page),
+    Send("/sensitivity/new", "sensitivity.change", begin),
+    Read("/sensitivity/versions/{number}", "sensitivity.change", version_page, loads=VERSION),
+    Read(f"{_AT}/question", "sensitivity.answer", question_page, loads=TASK),
+    Send(f"{_AT}/answer", "sensitivity.answer", answer, loads=TASK),
+    Send(f"{_AT}/undo", "sensitivity.answer", undo, loads=TASK),
+    Send(f"{_AT}/recheck", "sensitivity.answer", recheck, loads=TASK),
+    Read(f"{_AT}/panel", "sensitivity.change", panel_page, loads=STUDY),
+    Send(f"{_AT}/invite", "sensitivity.change", invite, loads=STUDY),
+    Send(f"{_AT}/again", "sensitivity.change", again, loads=STUDY),
+    Send(f"{_AT}/close", "sensitivity.change", close, loads=STUDY),
+    Send(f"{_AT}/reopen", "sensitivity.change", reopen, loads=STUDY),
+    Send(f"{_AT}/versions", "sensitivity.change", make_version, loads=STUDY),
+)

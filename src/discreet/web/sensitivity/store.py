@@ -29,7 +29,7 @@ class Study:
 
     @property
     def subject(self) -> str:
-        """What the ledger calls it."""
+        """The subject of ledger entries about it."""
         return f"study:{self.name}"
 
     @property
@@ -39,8 +39,8 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """One expert's interview, and at which state it was read."""
+class StoredInterview:
+    """One expert's interview, and its version when it was read."""
 
     study: int
     account: int
@@ -51,9 +51,8 @@ class Kept:
 
     @property
     def percent(self) -> int:
-        """How much was answered."""
-        answered = len(self.talk.answers)
-        return round(100 * answered / max(1, answered + self.talk.left))
+        """The share of questions that are answered."""
+        return percent_answered(self.talk)
 
     @property
     def finished(self) -> bool:
@@ -62,7 +61,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Version:
+class SensitivityVersion:
     """A version of the sensitivity function."""
 
     id: int
@@ -72,6 +71,12 @@ class Version:
     content: dict[str, Any]
     owner: str
     made: str
+
+
+def percent_answered(talk: Interview) -> int:
+    """The share of an interview's questions that are answered."""
+    answered = len(talk.answers)
+    return round(100 * answered / max(1, answered + talk.left))
 
 
 _STUDIES = select(STUDY, ACCOUNT.c.name.label("owner")).join(ACCOUNT, ACCOUNT.c.id == STUDY.c.account)
@@ -90,13 +95,15 @@ def _study_of(row: Row[Any]) -> Study:
     return Study(row.id, row.name, items, row.ratings, row.owner, row.made, row.closed)
 
 
-def _kept_of(row: Row[Any]) -> Kept:
+def _interview_of(row: Row[Any]) -> StoredInterview:
     talk = Interview.from_dict(json.loads(row.content))
-    return Kept(row.study, row.account, row.name, talk, row.version, row.changed)
+    return StoredInterview(row.study, row.account, row.name, talk, row.version, row.changed)
 
 
-def _version_of(row: Row[Any]) -> Version:
-    return Version(row.id, row.study, row.study_name, row.digest, json.loads(row.content), row.owner, row.made)
+def _version_of(row: Row[Any]) -> SensitivityVersion:
+    return SensitivityVersion(
+        row.id, row.study, row.study_name, row.digest, json.loads(row.content), row.owner, row.made
+    )
 
 
 def find(connection: Connection, number: int) -> Study | None:
@@ -110,30 +117,31 @@ def everything(connection: Connection) -> list[Study]:
     return [_study_of(row) for row in connection.execute(_STUDIES.order_by(STUDY.c.id.desc()))]
 
 
-def of_expert(connection: Connection, account: int) -> list[tuple[Study, Kept]]:
-    """The open studies to which somebody is invited, the newest first."""
+def of_expert(connection: Connection, account: int) -> list[tuple[Study, StoredInterview]]:
+    """The open studies to which an expert is invited, the newest first."""
     mine = select(INTERVIEW.c.study).where(INTERVIEW.c.account == account)
     open_ones = _STUDIES.where(STUDY.c.id.in_(mine), STUDY.c.closed.is_(None)).order_by(STUDY.c.id.desc())
-    found = [(_study_of(row), interview(connection, row.id, account)) for row in connection.execute(open_ones)]
-    return [(study, kept) for study, kept in found if kept is not None]
+    invited = [(_study_of(row), interview(connection, row.id, account)) for row in connection.execute(open_ones)]
+    return [(study, talk) for study, talk in invited if talk is not None]
 
 
-def interview(connection: Connection, study: int, account: int) -> Kept | None:
-    """What one expert said; None if not invited."""
+def interview(connection: Connection, study: int, account: int) -> StoredInterview | None:
+    """One expert's interview; None if they are not invited."""
     mine = (INTERVIEW.c.study == study, INTERVIEW.c.account == account)
     row = connection.execute(_TALKS.where(*mine)).one_or_none()
-    return None if row is None else _kept_of(row)
+    return None if row is None else _interview_of(row)
 
 
-def interviews(connection: Connection, study: int) -> list[Kept]:
+def interviews(connection: Connection, study: int) -> list[StoredInterview]:
     """All experts of a study, by name."""
     return [
-        _kept_of(row) for row in connection.execute(_TALKS.where(INTERVIEW.c.study == study).order_by(ACCOUNT.c.name))
+        _interview_of(row)
+        for row in connection.execute(_TALKS.where(INTERVIEW.c.study == study).order_by(ACCOUNT.c.name))
     ]
 
 
 def add(connection: Connection, *, name: str, items: Sequence[Item], ratings: int, account: int, now: str) -> Study:
-    """A new study; its name is its own."""
+    """A new study, with a name that no other has."""
     if connection.execute(select(STUDY.c.id).where(STUDY.c.name == name)).scalar() is not None:
         raise Problem(409, "There is a study with this name already.", remedy="Choose another name.")
     content = json.dumps([item.to_dict() for item in items])
@@ -143,7 +151,7 @@ def add(connection: Connection, *, name: str, items: Sequence[Item], ratings: in
 
 
 def invite(connection: Connection, study: Study, account: int, now: str) -> bool:
-    """Ask one more expert; False if they were asked already. Everybody's questions come in an order of their own."""
+    """Invite one more expert; False if they were invited already. Each gets the questions in an order of their own."""
     if interview(connection, study.id, account) is not None:
         return False
     name = connection.execute(select(ACCOUNT.c.name).where(ACCOUNT.c.id == account)).scalar_one()
@@ -153,45 +161,45 @@ def invite(connection: Connection, study: Study, account: int, now: str) -> bool
     return True
 
 
-def save(connection: Connection, kept: Kept, talk: Interview, now: str) -> bool:
-    """Put the interview as it is now in place of the one that was read; False if somebody else was quicker."""
-    mine = (INTERVIEW.c.study == kept.study, INTERVIEW.c.account == kept.account, INTERVIEW.c.version == kept.version)
-    values = {"content": json.dumps(talk.to_dict()), "version": kept.version + 1, "changed": now}
+def save(connection: Connection, read: StoredInterview, talk: Interview, now: str) -> bool:
+    """Store the interview in place of the version that was read; False if another request was quicker."""
+    mine = (INTERVIEW.c.study == read.study, INTERVIEW.c.account == read.account, INTERVIEW.c.version == read.version)
+    values = {"content": json.dumps(talk.to_dict()), "version": read.version + 1, "changed": now}
     return update_one(connection, INTERVIEW, *mine, **values)
 
 
 def ask_again(connection: Connection, study: int, items: Sequence[int], *, most: int, now: str) -> int:
-    """Put the last questions about these items once more to everybody who answered some; gives to how many."""
+    """Repeat the last questions about these items to all experts who answered some; gives to how many."""
     asked = 0
-    for kept in interviews(connection, study):
-        talk = kept.talk.ask_again(items, most=most)
-        if talk.again and save(connection, kept, talk, now):
+    for stored in interviews(connection, study):
+        talk = stored.talk.ask_again(items, most=most)
+        if talk.again and save(connection, stored, talk, now):
             asked += 1
     return asked
 
 
 def close(connection: Connection, number: int, now: str | None) -> None:
-    """Nobody answers any more; or, with no moment, everybody may again."""
+    """Take no further answers; or, without a moment, take them again."""
     connection.execute(update(STUDY).where(STUDY.c.id == number).values(closed=now))
 
 
 def keep_version(connection: Connection, study: int, *, digest: str, content: Any, account: int, now: str) -> int:
-    """A version; the number of the one that there is if it is the same."""
+    """Store a version; gives its number, or that of the same version if it is stored already."""
     mine = (SENSITIVITY.c.study == study, SENSITIVITY.c.digest == digest)
-    found = connection.execute(select(SENSITIVITY.c.id).where(*mine)).scalar()
-    if found is not None:
-        return int(found)
+    known = connection.execute(select(SENSITIVITY.c.id).where(*mine)).scalar()
+    if known is not None:
+        return int(known)
     values = {"study": study, "digest": digest, "content": json.dumps(content), "account": account, "made": now}
     return int(connection.execute(insert(SENSITIVITY).values(values).returning(SENSITIVITY.c.id)).scalar_one())
 
 
-def versions(connection: Connection, study: int) -> list[Version]:
+def versions(connection: Connection, study: int) -> list[SensitivityVersion]:
     """The versions of a study, the newest first."""
     mine = _VERSIONS.where(SENSITIVITY.c.study == study).order_by(SENSITIVITY.c.id.desc())
     return [_version_of(row) for row in connection.execute(mine)]
 
 
-def version(connection: Connection, number: int) -> Version | None:
+def version(connection: Connection, number: int) -> SensitivityVersion | None:
     """By number."""
     row = connection.execute(_VERSIONS.where(SENSITIVITY.c.id == number)).one_or_none()
     return None if row is None else _version_of(row)

@@ -1,7 +1,7 @@
 """Panel of experts, questions on a page, and items from a form.
 
-A column stands in brackets, its values follow. `up to 250` is a range, `over 250` is what lies beyond; a group of values
-is named, and its values are set apart by bars: `Heart: I21 | I50`.
+In the form a column is written in brackets, and its values follow. `up to 250` is a range, `over 250` everything above it;
+a group of values has a name, and bars between its values: `Heart: I21 | I50`.
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ from typing import Any
 
 from discreet.errors import DataError
 from discreet.misuse import Sensitivity
-from discreet.misuse.elicitation import Compare, Interview, Item, Panel, Question, combine, sections, toml
+from discreet.misuse.elicitation import Compare, Interview, Item, Question, combine, sections, toml
 from discreet.misuse.elicitation.comparisons import TOLERABLE
 from discreet.misuse.elicitation.items import REST
 from discreet.report.toolkit.words import plural
 from discreet.web.framework.problems import Problem
-from discreet.web.sensitivity.store import Kept
+from discreet.web.sensitivity.store import StoredInterview, percent_answered
 
-# What experts say together: scores, agreement, what they dispute, and the text for the policy.
+# -- the panel: combined scores, agreement, disputes, and the text for the policy -----------------------------------------
+
 CLOSE = 0.6
-"""From which tau on experts mostly agree about the order."""
+"""Kendall's tau from which on experts mostly agree on the order."""
 DISPUTED = 0.5
 """Spread of logarithms above which a value is in dispute: experts differ by a factor of two."""
-SHOWN = 8
+MOST_DISPUTED = 8
 AGAIN = 10
-"""Questions that are put once more to each expert."""
+"""Questions that are repeated to each expert."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """One value, and what everybody says about it."""
+class ScoreRow:
+    """One value, its combined score and each expert's."""
 
     item: str
     score: float
@@ -44,10 +45,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Combined:
-    """What the page shows."""
+    """The combined answers of a panel, as the page shows them."""
 
     experts: tuple[str, ...]
-    rows: list[Row]
+    rows: list[ScoreRow]
     disputed: list[int]
     agreement: float | None
     digest: str
@@ -58,68 +59,58 @@ class Combined:
     def agreement_words(self) -> str:
         """Kendall's tau in words."""
         if self.agreement is None:
-            return "With one expert alone there is nobody to agree with."
-        order = "they mostly agree about the order" if self.agreement >= CLOSE else "they see the order differently"
+            return "There is only one expert, so agreement cannot be measured."
+        order = "they mostly agree on the order" if self.agreement >= CLOSE else "they disagree on the order"
         return f"Agreement (Kendall's tau, averaged over pairs of experts): {self.agreement:.2f}, {order}."
 
 
-def together(kept: Sequence[Kept]) -> Combined:
-    """All experts who have said something, with the same say."""
-    talks = [one.talk for one in kept if one.talk.pairs or one.talk.rated]
+def together(interviews: Sequence[StoredInterview]) -> Combined:
+    """The scores of all experts who have answered something, with equal weight."""
+    talks = [interview.talk for interview in interviews if interview.talk.pairs or interview.talk.rated]
     if not talks:
-        raise Problem(409, "Nobody has answered anything yet.", remedy="Wait for the experts.")
+        raise Problem(409, "No expert has answered yet.", remedy="Wait for the experts.")
     try:
         panel = combine(talks)
     except DataError as error:
         raise Problem(409, error.problem, remedy="Wait until the experts have answered more.") from None
-    return _combined(panel)
-
-
-def _combined(panel: Panel) -> Combined:
-    content = sections(panel.items, panel.scores)
-    digest = Sensitivity.from_dict(content).version
+    content = {"sensitivity": sections(panel.items, panel.scores), **panel.to_dict()}
+    digest = Sensitivity.from_dict(content["sensitivity"]).version
     spread = panel.disagreement
     rows = [
-        Row(
+        ScoreRow(
             str(item),
-            float(panel.scores[place]),
-            [None if math.isnan(score) else float(score) for score in panel.single[:, place]],
-            bool(spread[place] > DISPUTED),
+            float(panel.scores[index]),
+            [None if math.isnan(score) else float(score) for score in panel.single[:, index]],
+            bool(spread[index] > DISPUTED),
         )
-        for place, item in enumerate(panel.items)
+        for index, item in enumerate(panel.items)
     ]
-    disputed = [place for place in panel.disputed if spread[place] > DISPUTED][:SHOWN]
-    kept = {"sensitivity": content, **panel.to_dict()}
-    return Combined(
-        panel.experts, rows, disputed, panel.agreement, digest, toml(content, notes=_notes(panel, digest)), kept
-    )
-
-
-def _notes(panel: Panel, digest: str) -> list[str]:
-    agreement = "" if panel.agreement is None else f", agreement (Kendall's tau) {panel.agreement:.2f}"
-    return [f"Sensitivity version {digest}, from {plural(len(panel.experts), 'expert', 'experts')}{agreement}."]
+    disputed = [index for index in panel.disputed if spread[index] > DISPUTED][:MOST_DISPUTED]
+    return Combined(panel.experts, rows, disputed, panel.agreement, digest, text_of(content, digest), content)
 
 
 def text_of(content: dict[str, Any], digest: str) -> str:
-    """The sections of a stored version."""
+    """The sections of a version for the policy."""
     experts = plural(len(content["experts"]), "expert", "experts")
     tau = content["agreement"]
     agreement = "" if tau is None else f", agreement (Kendall's tau) {tau:.2f}"
     return toml(content["sensitivity"], notes=[f"Sensitivity version {digest}, from {experts}{agreement}."])
 
 
-def contradiction(kept: Kept) -> str:
-    """What to say about comparisons that contradict each other; empty if they do not."""
-    found = kept.talk.consistency
-    if found.tolerable or found.ratio is None:
+def contradiction(interview: StoredInterview) -> str:
+    """The sentence about comparisons that contradict each other; empty if they do not."""
+    consistency = interview.talk.consistency
+    if consistency.tolerable or consistency.ratio is None:
         return ""
     return (
-        f"Some comparisons contradict each other: the consistency ratio is {found.ratio:.2f}, and up to {TOLERABLE:.2f} "
-        "is good."
+        f"Some comparisons contradict each other: the consistency ratio is {consistency.ratio:.2f}, and up to "
+        f"{TOLERABLE:.2f} is good."
     )
 
 
-# A question on a page: its words, and the buttons with the keys that press them.
+# -- a question on a page: its words, and the buttons with their keys -----------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Button:
     """One answer."""
@@ -128,7 +119,7 @@ class Button:
     """As the form sends it."""
     label: str
     words: str
-    """What it says when it is read aloud."""
+    """The text for a screen reader."""
     key: str
 
 
@@ -143,11 +134,11 @@ RATIOS: dict[str, float] = {
     "b7": 1 / 7,
     "b9": 1 / 9,
 }
-"""The first over the second; nine steps of Saaty's scale."""
+"""The first over the second, in nine steps of Saaty's scale."""
 STRENGTHS = {9: "extremely", 7: "very much", 5: "much", 3: "somewhat"}
 
 
-def comparing() -> list[Button]:
+def comparison_buttons() -> list[Button]:
     """From the first far ahead to the second far ahead, on the keys 1 to 9."""
     buttons = []
     for key, value in enumerate(RATIOS, start=1):
@@ -160,7 +151,7 @@ def comparing() -> list[Button]:
     return buttons
 
 
-def rating() -> list[Button]:
+def rating_buttons() -> list[Button]:
     """From 0 to 10; the key of 10 is x."""
     return [
         Button(str(number), str(number), f"{number} of 10", "x" if number == 10 else str(number))
@@ -180,7 +171,7 @@ def named(question: Question) -> str:
 
 
 def value_of(question: Question, said: str) -> float | None:
-    """What an answer means; None to pass."""
+    """The value of an answer; None to pass."""
     if said == "pass":
         return None
     if isinstance(question, Compare):
@@ -188,11 +179,11 @@ def value_of(question: Question, said: str) -> float | None:
             return RATIOS[said]
     elif said in {str(number) for number in range(11)}:
         return int(said) / 10
-    raise Problem(422, "This is no answer to the question.", remedy="Choose one of the buttons.")
+    raise Problem(422, "This is not an answer to the question.", remedy="Choose one of the buttons.")
 
 
 @dataclass(frozen=True)
-class Shown:
+class QuestionView:
     """A question as the page shows it."""
 
     name: str
@@ -204,21 +195,22 @@ class Shown:
     buttons: list[Button]
 
 
-def shown(talk: Interview, question: Question) -> Shown:
+def question_view(talk: Interview, question: Question) -> QuestionView:
     """The question with everything that is needed to answer it."""
     compares = isinstance(question, Compare)
-    places = (question.first, question.second) if isinstance(question, Compare) else question.items
-    answered = len(talk.answers)
-    return Shown(
+    items = (question.first, question.second) if isinstance(question, Compare) else question.items
+    return QuestionView(
         named(question),
-        answered + 1,
+        len(talk.answers) + 1,
         max(0, talk.left - 1),
-        round(100 * answered / max(1, answered + talk.left)),
+        percent_answered(talk),
         compares,
-        [str(talk.items[place]) for place in places],
-        comparing() if compares else rating(),
+        [str(talk.items[item]) for item in items],
+        comparison_buttons() if compares else rating_buttons(),
     )
 
+
+# -- items from a form --------------------------------------------------------------------------------------------------
 
 FEWEST, MOST, COLUMNS = 2, 40, 12
 LONGEST = 120
@@ -239,29 +231,29 @@ over 1000
 
 
 def items_of(text: str) -> list[Item]:
-    """The items that a text means; a Problem says in which line something is wrong.
+    """The items that a text describes; a problem names the line that is wrong.
 
     >>> [str(item) for item in items_of("[bill]\\nup to 100\\nover 100")]
     ['bill: up to 100', 'bill: over 100']
     """
-    found: list[Item] = []
+    items: list[Item] = []
     column: str | None = None
     for number, line in enumerate(text.splitlines(), start=1):
         words = " ".join(line.split())
         if not words:
             continue
         if len(words) > LONGEST:
-            raise _wrong(number, f"is longer than {LONGEST} characters")
+            raise _unfit(f"Line {number} is longer than {LONGEST} characters.")
         if words.startswith("[") and words.endswith("]"):
             column = words[1:-1].strip()
             if not column:
-                raise _wrong(number, "names no column")
+                raise _unfit(f"Line {number} names no column.")
         elif column is None:
-            raise _wrong(number, "stands before the first column; a column is written [like this]")
+            raise _unfit(f"Line {number} comes before the first column; a column is written [like this].")
         else:
-            found.append(_item(column, words))
-    _check(found)
-    return found
+            items.append(_item(column, words))
+    _check(items)
+    return items
 
 
 def _item(column: str, words: str) -> Item:
@@ -281,7 +273,7 @@ def _check(items: Sequence[Item]) -> None:
     if len({item.column for item in items}) > COLUMNS:
         raise _unfit(f"Experts can be asked about up to {COLUMNS} columns.")
     if len({(item.column, item.label) for item in items}) < len(items):
-        raise _unfit("A value stands there twice.")
+        raise _unfit("A value is listed twice.")
     for column in dict.fromkeys(item.column for item in items):
         _check_column([item for item in items if item.column == column])
 
@@ -291,14 +283,10 @@ def _check_column(items: Sequence[Item]) -> None:
         raise _unfit("A column has only one line for all other values.")
     listed = [value for item in items for value in item.values]
     if len(set(listed)) < len(listed):
-        raise _unfit("A value stands in two groups.")
+        raise _unfit("A value is in two groups.")
     bounds = [item.upper for item in items if item.upper is not None]
     if any(low >= high for low, high in pairwise(bounds)):
-        raise _unfit("The bounds of ranges must rise from line to line.")
-
-
-def _wrong(number: int, words: str) -> Problem:
-    return _unfit(f"Line {number} {words}.")
+        raise _unfit("The bounds of ranges must increase from line to line.")
 
 
 def _unfit(words: str) -> Problem:
@@ -306,13 +294,13 @@ def _unfit(words: str) -> Problem:
 
 
 def written(items: Sequence[Item]) -> str:
-    """Items as they are typed."""
+    """Items as they are typed into the form."""
     lines: list[str] = []
     column = None
     for item in items:
         if item.column != column:
             lines += ["", f"[{item.column}]"]
             column = item.column
-        one = item.values == (item.label,) or not item.values
-        lines.append(item.label if one else f"{item.label}: {' | '.join(item.values)}")
+        single = item.values == (item.label,) or not item.values
+        lines.append(item.label if single else f"{item.label}: {' | '.join(item.values)}")
     return "\n".join(lines).strip() + "\n"
