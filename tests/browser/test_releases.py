@@ -60,7 +60,7 @@ def test_from_the_plan_to_the_evidence_by_keyboard(place: Place, visit: Visit, t
     one = visit("custodian")
     fill_in(one)
     expect(one.get_by_role("status")).to_contain_text("The plan is kept")
-    expect(one.get_by_text("claims until a name")).to_be_visible(timeout=60_000)
+    expect(one.get_by_text("claims until identified")).to_be_visible(timeout=60_000)
     photograph(one, "releases-plan-own")
     assert barriers(one) == []
     other = visit("custodian2")

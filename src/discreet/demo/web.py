@@ -56,7 +56,7 @@ from discreet.web.gateway.limits import NewLimit
 from discreet.web.jobs import process, queue
 from discreet.web.jobs.store import Job
 from discreet.web.jobs.work import work_of
-from discreet.web.releases import decisions, delivery, tracing
+from discreet.web.releases import decisions, tracing
 from discreet.web.releases.store import NewPlan
 from discreet.web.sensitivity import store as studies
 from discreet.web.sensitivity.view import EXAMPLE, items_of
@@ -318,12 +318,12 @@ def bring_releases(site: Site) -> None:
     number = _planned(first, "spring-2026", SPRING)
     if number is None:
         return
-    plan = decisions.found(second, number)
+    plan = decisions.current(second, number)
     decisions.approve(second, plan, seen=plan.seen)
-    decisions.make(first, decisions.found(first, number))
+    decisions.make(first, decisions.current(first, number))
     work_off(site)
     kept = Registry(site.ledger).find("spring-2026")
-    if kept is not None and decisions.found(first, number).state == "made":
+    if kept is not None and decisions.current(first, number).state == "made":
         _handed_over_and_leaked(first, kept)
     _planned(second, "autumn-2026", AUTUMN)
 
@@ -345,15 +345,15 @@ def _planned(context: Context, name: str, recipients: tuple[str, ...]) -> int | 
         wanted |= {"population_source": "Register of a state that does not exist", "population_licence": "generated"}
         number = decisions.begin(context, NewPlan(**wanted, sign_off="DPO-2026-17"))
         work_off(context.site)
-        if decisions.found(context, number).ready:
+        if decisions.current(context, number).ready:
             return number
-        decisions.withdraw(context, decisions.found(context, number))
+        decisions.withdraw(context, decisions.current(context, number))
     return None
 
 
 def _handed_over_and_leaked(context: Context, kept: Kept) -> None:
     for recipient in SPRING[:2]:
-        path = delivery.hand_over(context, kept, recipient)
+        path = decisions.hand_over(context, kept, recipient)
         if recipient == LEAKER:
             leaked = path.read_bytes()
     opened = Opened(kept, Registry(context.site.ledger).open(kept))

@@ -12,8 +12,8 @@ from sqlalchemy import text
 
 from discreet.releases.delivery.service import Registry
 from discreet.store.tables.releases import PARCEL
-from discreet.web.releases import plan_pages as releasing
 from discreet.web.releases import store as plans
+from discreet.web.releases import view
 from tests.web.client import BOTH_STORES, Browser, make_accounts, signed_in
 from tests.web.release_data import (
     CANARY,
@@ -46,7 +46,7 @@ def app(app: FastAPI) -> FastAPI:
 def test_a_classifier_that_is_mostly_wrong_tells_as_much_as_one_that_is_mostly_right(
     auc: float, shown: str, caution: bool
 ) -> None:
-    line = releasing._gate({"auc": auc, "floor": 0.6})
+    line = view._detectability({"auc": auc, "floor": 0.6})
     assert (line.figure, line.caution) == (shown, caution)
 
 
@@ -60,7 +60,7 @@ def test_from_a_plan_to_copies_that_are_handed_over(app: FastAPI) -> None:
         "marks",
         "of rows lost",
         "classifier (AUC)",
-        "claims until a name",
+        "claims until identified",
         "of about the same size",
         "was never named",
     ):
@@ -173,7 +173,7 @@ def test_recipients_who_come_later_wait_for_another_custodian_too(app: FastAPI) 
     assert answer.status_code == 303
     number = int(answer.headers["location"].partition("?")[0].rpartition("/")[2])
     assert work_off(app) == ["done"]
-    assert "nobody else's copy changes" in words_of(one.get(f"/releases/plans/{number}"))
+    assert "a further recipient changes no other copy" in words_of(one.get(f"/releases/plans/{number}"))
     assert one.post(f"/releases/plans/{number}/approve", {"seen": "x"}).status_code == 403
     assert one.post("/releases/named/spring/deliver", {"recipient": "east"}).status_code == 422
     approve(app, number)
@@ -210,7 +210,7 @@ def test_whoever_is_retired_gets_nothing_more(app: FastAPI) -> None:
         ("law", "2.0", "A law of presence"),
         ("k", "1", "whole number from 2"),
         ("suppression", "many", "not a number"),
-        ("dataset", "", "Nobody has chosen the data yet"),
+        ("dataset", "", "The data is not chosen yet"),
         ("population", "99", "There is no such data set"),
     ],
 )

@@ -156,7 +156,7 @@ def test_nothing_sent_is_said(app: FastAPI) -> None:
     browser = signed_in(app, "custodian")
     answer = browser.post("/releases/named/spring/claims", {"pasted": " "}, files={"file": ("", b"")})
     assert answer.status_code == 422
-    assert "Nothing was sent" in answer.text
+    assert "No file was sent" in answer.text
     both = browser.post("/releases/named/spring/claims", {"pasted": "a\n1"}, files={"file": ("x.csv", b"a\n1\n")})
     assert both.status_code == 422
 

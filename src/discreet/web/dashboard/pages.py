@@ -29,7 +29,7 @@ from discreet.web.gateway.totals import follow
 from discreet.web.linkage import store as linkage_store
 from discreet.web.releases import decisions
 from discreet.web.releases import store as plans
-from discreet.web.releases.store import Plan
+from discreet.web.releases.store import ReleasePlan
 from discreet.web.sensitivity import store as studies
 
 OLD = timedelta(days=7)
@@ -181,7 +181,7 @@ def waiting_releases(context: Context, connection: Connection) -> list[Notice]:
     return found
 
 
-def _listed(waiting: list[Plan]) -> str:
+def _listed(waiting: list[ReleasePlan]) -> str:
     names = [plan.release for plan in waiting]
     return ", ".join(names[:5]) + (" and others" if len(names) > 5 else "")
 

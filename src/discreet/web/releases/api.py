@@ -11,10 +11,10 @@ from discreet.web.framework.context import Context, Here
 from discreet.web.framework.models import Strict
 from discreet.web.framework.problems import not_found
 from discreet.web.releases import decisions, tracing, view
-from discreet.web.releases.pages import sealed, written_down
+from discreet.web.releases.pages import record_reading, sealed
 from discreet.web.releases.store import MoreRecipients, NewPlan
-from discreet.web.releases.tracing import Asked, Evidence
-from discreet.web.releases.view import Board, CopyState
+from discreet.web.releases.tracing import TraceRequest
+from discreet.web.releases.view import CopyState, ReleaseBoard
 
 Table = Annotated[UploadFile | None, File(description="A .csv, .csv.gz or .parquet file.")]
 Alpha = Annotated[float, Form(gt=0, lt=1)]
@@ -24,22 +24,22 @@ Family = Annotated[int | None, Form(ge=1, le=10**6)]
 def release_list(context: Here) -> Releases:
     """All releases."""
     with context.site.store.reading() as connection:
-        found = view.boards(connection)
-    return Releases(releases=[_model(context, board) for board in found])
+        boards = view.boards(connection)
+    return Releases(releases=[_release(context, board) for board in boards])
 
 
 def release(context: Here, name: str) -> ReleaseModel:
     """One release."""
-    return _model(context, context.loaded)
+    return _release(context, context.loaded)
 
 
 def begin(context: Here, wanted: NewPlan) -> PlanModel:
-    """Plan a release; a job looks at what would come of it."""
+    """Plan a release; a job runs its pre-flight."""
     return _plan(context, decisions.begin(context, wanted))
 
 
 def more(context: Here, name: str, wanted: MoreRecipients) -> PlanModel:
-    """Plan copies for recipients who come later."""
+    """Plan copies for further recipients."""
     return _plan(context, decisions.more(context, sealed(context), wanted.recipients))
 
 
@@ -57,80 +57,55 @@ def trace_claims(
     alpha: Alpha = ALPHA,
     family: Family = None,
 ) -> TraceModel:
-    """Hold claims against every recipient; `exclude` are your own audits, earlier incidents count unless not wanted."""
-    asked = Asked("claims", file, exclude=exclude, accumulate=accumulate, alpha=alpha, family=family)
+    """Compare claims with every recipient's copy; `exclude` are your own audits, `accumulate` counts earlier incidents."""
+    asked = TraceRequest("claims", file, exclude=exclude, accumulate=accumulate, alpha=alpha, family=family)
     return _traced(context, asked)
 
 
 def trace_leak(context: Here, name: str, file: Table = None, alpha: Alpha = ALPHA, family: Family = None) -> TraceModel:
-    """Hold a leaked file against every recipient."""
-    return _traced(context, Asked("leak", file, alpha=alpha, family=family))
+    """Compare a leaked file with every recipient's copy."""
+    return _traced(context, TraceRequest("leak", file, alpha=alpha, family=family))
 
 
 def trace(context: Here, number: str) -> TraceModel:
-    """The evidence of a trace; that it was read is written down first, once a day for each reader."""
-    found: Evidence = context.loaded
-    written_down(context, found, "read", key=f"trace:{found.id}:{context.site.stamp()[:10]}")
-    return _evidence(found)
+    """The evidence of a trace; reading it is recorded first, once a day for each reader."""
+    record_reading(context, context.loaded)
+    return TraceModel.of(context.loaded)
 
 
-def _traced(context: Context, asked: Asked) -> TraceModel:
+def _traced(context: Context, asked: TraceRequest) -> TraceModel:
     number = tracing.run(context, sealed(context), asked)
     with context.site.store.reading() as connection:
-        found = tracing.find(connection, number)
-    if found is None:
+        record = tracing.find(connection, number)
+    if record is None:
         raise not_found()
-    return _evidence(found)
+    return TraceModel.of(record)
 
 
-def _model(context: Context, board: Board) -> ReleaseModel:
+def _release(context: Context, board: ReleaseBoard) -> ReleaseModel:
     with context.site.store.reading() as connection:
-        traces = [one.id for one in tracing.of_release(connection, board.name)]
-    copies = [
-        CopyModel(recipient=row.recipient, state=row.state, ready=row.ready, rows=row.rows, file=row.file)
-        for row in board.rows
-    ]
+        traces = [record.id for record in tracing.of_release(connection, board.name)]
     return ReleaseModel(
         name=board.name,
         version=board.kept.version if board.kept else None,
         manifest=board.kept.digest if board.kept else None,
-        copies=copies,
-        plans=[one.id for one in board.plans],
+        copies=[CopyModel.of(row) for row in board.rows],
+        plans=[plan.id for plan in board.plans],
         traces=traces,
     )
 
 
 def _plan(context: Context, number: int) -> PlanModel:
-    found = decisions.found(context, number)
+    plan = decisions.current(context, number)
     with context.site.store.reading() as connection:
-        job = decisions.last_job(connection, found)
-    plain = (
-        "id",
-        "release",
-        "kind",
-        "state",
-        "version",
-        "planner",
-        "changed",
-        "decider",
-        "decided",
-        "reason",
-        "digest",
-    )
-    return PlanModel(
-        **{name: getattr(found, name) for name in plain},
-        recipients=list(found.recipients),
-        preflight={name: value for name, value in found.preflight.items() if name != "of"} if found.preflight else None,
-        job=job.id if job else None,
-    )
+        job = decisions.last_job(connection, plan)
+    preflight = {name: value for name, value in plan.preflight.items() if name != "of"} if plan.preflight else None
+    recipients = list(plan.recipients)
+    return PlanModel.of(plan, recipients=recipients, preflight=preflight, job=job.id if job else None)
 
 
-def _evidence(found: Evidence) -> TraceModel:
-    plain = ("id", "release", "version", "kind", "source", "tracer", "made", "accused", "numbers")
-    return TraceModel(**{name: getattr(found, name) for name in plain})
+# -- models -----------------------------------------------------------------------------------------------------------
 
-
-# What the API takes and gives about releases, plans and traces.
 PlanState = Literal["planned", "approved", "rejected", "withdrawn", "making", "made"]
 
 
@@ -140,14 +115,14 @@ class CopyModel(Strict):
     recipient: str
     state: CopyState
     ready: bool
-    """Does it lie ready to be handed over?"""
+    """Is it packed and ready to be handed over?"""
     rows: int | None
     file: str | None
     """The SHA-256 of its data."""
 
 
 class ReleaseModel(Strict):
-    """A release. What is in its manifest is given to nobody."""
+    """A release. The content of its manifest is never given out."""
 
     name: str
     version: int | None
@@ -162,7 +137,7 @@ class ReleaseModel(Strict):
 
 
 class Releases(Strict):
-    """All releases, what waits for somebody first, then what was touched last."""
+    """All releases, those with an open plan first, then the last changed."""
 
     releases: list[ReleaseModel]
 
@@ -183,9 +158,9 @@ class PlanModel(Strict):
     recipients: list[str]
     digest: str
     preflight: dict[str, Any] | None
-    """What would come of it; null while a job looks, or where it was refused."""
+    """The pre-flight; null while its job runs, or where it was refused."""
     job: int | None
-    """The last job that looked at it or made it; poll it under jobs."""
+    """The last job of its pre-flight or its copies; poll it under jobs."""
 
 
 class TraceModel(Strict):

@@ -1,17 +1,20 @@
-"""Decisions on plans: plan, change, approve, reject, withdraw; two people, one entry each."""
+"""Decisions on plans and delivery of copies: two people, one ledger entry each."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, delete
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, IntegrityError
 from discreet.releases.delivery import repository
 from discreet.releases.delivery.repository import Kept
 from discreet.releases.delivery.service import Registry
 from discreet.releases.preconditions import check_names
+from discreet.store.tables.releases import PARCEL
 from discreet.web.accounts import second_approver
 from discreet.web.accounts.second_approver import Asked
 from discreet.web.datasets import store as datasets
@@ -21,29 +24,29 @@ from discreet.web.jobs import store as jobs
 from discreet.web.jobs.requests import enqueue
 from discreet.web.jobs.store import Job
 from discreet.web.releases import store as plans
-from discreet.web.releases.store import NewPlan, Plan, content_of
+from discreet.web.releases.store import NOT_PLANNED, NewPlan, ReleasePlan, content_of
 
 LONGEST_REASON = 500
 
 
 def begin(context: Context, wanted: NewPlan) -> int:
-    """Plan a release and look at what would come of it; gives the number of the plan."""
+    """Plan a release and start its pre-flight; gives the number of the plan."""
     content = content_of(context, wanted)
     _refuse_known(context, wanted.name)
     return _begin(context, "new", content)
 
 
 def more(context: Context, kept: Kept, recipients: list[str]) -> int:
-    """Plan copies for recipients who come later; gives the number of the plan."""
+    """Plan copies for further recipients; gives the number of the plan."""
     with context.site.store.reading() as connection:
         made = plans.everything(connection, release=kept.name, states=("made",))
         gone = repository.retired(connection, kept.name)
     if not made:
         raise Problem(
             409,
-            "This release was made outside the desk, so the desk does not know its data.",
+            "This release was made on the command line, so its data set is not known here.",
             remedy=f'Use the command line: discreet release add-recipient "{kept.name}"',
-            title="Not from here",
+            title="Not possible here",
         )
     return _begin(context, "more", _further(made[-1].content, kept, recipients, gone))
 
@@ -52,9 +55,9 @@ def _further(first: dict[str, Any], kept: Kept, recipients: list[str], gone: set
     try:
         check_names([*kept.recipients, *recipients], "recipient")
     except DiscreetError as error:
-        raise Problem(422, error.problem, remedy=error.remedy, title="Nobody is added yet") from None
+        raise Problem(422, error.problem, remedy=error.remedy, title="No recipient was added") from None
     if gone & set(recipients):
-        raise Problem(422, "Somebody who was retired gets no further copy.", remedy="Leave the name out.")
+        raise Problem(422, "A retired recipient gets no further copy.", remedy="Leave the name out.")
     same = ("release", "dataset", "dataset_name", "format", "policy", "policy_digest")
     return {**{name: first[name] for name in same}, "recipients": recipients, "of": kept.version}
 
@@ -63,25 +66,17 @@ def _begin(context: Context, kind: str, content: dict[str, Any]) -> int:
     made: list[int] = []
 
     def along(connection: Connection) -> None:
-        made.append(
-            plans.add(
-                connection,
-                kind=kind,
-                content=content,
-                account=context.owner.id,
-                now=context.site.stamp(),
-                entry=second_approver.moment(connection),
-            )
-        )
+        by = {"account": context.owner.id, "entry": second_approver.moment(connection)}
+        made.append(plans.add(connection, kind=kind, content=content, now=context.site.stamp(), **by))
 
     subject = f"release:{content['release']}"
     context.act("releases.planned", subject, along=along, act="planned", **_facts(content))
-    look(context, found(context, made[-1]))
+    look(context, current(context, made[-1]))
     return made[-1]
 
 
-def change(context: Context, plan: Plan, wanted: NewPlan | list[str], *, version: int) -> None:
-    """Plan something else instead; an approval of what was planned before does not hold for it."""
+def change(context: Context, plan: ReleasePlan, wanted: NewPlan | list[str], *, version: int) -> None:
+    """Plan something else instead; an earlier approval does not hold for it."""
     if isinstance(wanted, NewPlan):
         content = content_of(context, wanted)
         _refuse_known(context, wanted.name)
@@ -98,18 +93,17 @@ def change(context: Context, plan: Plan, wanted: NewPlan | list[str], *, version
         plans.change(connection, plan, content, was=was, plan_version=version, now=context.site.stamp(), **by)
 
     context.act("releases.planned", plan.subject, along=along, act="changed", **_facts(content))
-    look(context, found(context, plan.id))
+    look(context, current(context, plan.id))
 
 
-def look(context: Context, plan: Plan) -> int:
-    """Have a job look at what would come of a plan; gives its number."""
+def look(context: Context, plan: ReleasePlan) -> int:
+    """Start the pre-flight of a plan; gives the number of the job."""
     _refuse_removed(context, plan)
     return enqueue(context, "preflight", plan.dataset, _asked(plan))
 
 
-def approve(context: Context, plan: Plan, *, seen: str) -> None:
-    """Let copies be made. The planner cannot, nor an account that the same person could be behind, nor one that saw
-    something else."""
+def approve(context: Context, plan: ReleasePlan, *, seen: str) -> None:
+    """Allow copies to be made: not by the planner, an account the same person could be behind, or of a changed plan."""
     _refuse_own(context, plan, "web.approved", "approve")
     about = {"event": "web.approved", "subject": plan.subject}
     second_approver.require(context, asked_of(plan), permission="releases.approve", **about, plan=plan.digest)
@@ -118,8 +112,8 @@ def approve(context: Context, plan: Plan, *, seen: str) -> None:
     _decide(context, plan, "approved", event="web.approved")
 
 
-def reject(context: Context, plan: Plan, *, seen: str, reason: str) -> None:
-    """Say no, and why. One's own plan is withdrawn instead."""
+def reject(context: Context, plan: ReleasePlan, *, seen: str, reason: str) -> None:
+    """Reject it, with a reason. One's own plan is withdrawn instead."""
     _refuse_own(context, plan, "web.rejected", "reject")
     if plan.state != "planned" or seen != plan.seen:
         raise plans.too_late()
@@ -128,7 +122,7 @@ def reject(context: Context, plan: Plan, *, seen: str, reason: str) -> None:
     _decide(context, plan, "rejected", event="web.rejected", reason=reason)
 
 
-def _decide(context: Context, plan: Plan, state: str, *, event: str, reason: str | None = None) -> None:
+def _decide(context: Context, plan: ReleasePlan, state: str, *, event: str, reason: str | None = None) -> None:
     def along(connection: Connection) -> None:
         now = context.site.stamp()
         plans.decide(connection, plan, state, account=context.owner.id, now=now, reason=reason)
@@ -136,8 +130,8 @@ def _decide(context: Context, plan: Plan, state: str, *, event: str, reason: str
     context.act(event, plan.subject, along=along, plan=plan.digest, planned_by=plan.planner, seen=plan.seen)
 
 
-def withdraw(context: Context, plan: Plan) -> None:
-    """Nothing shall come of it."""
+def withdraw(context: Context, plan: ReleasePlan) -> None:
+    """Withdraw a plan."""
     was = _changeable(context, plan)
     context.act(
         "releases.planned",
@@ -148,22 +142,22 @@ def withdraw(context: Context, plan: Plan) -> None:
     )
 
 
-def make(context: Context, plan: Plan) -> int:
+def make(context: Context, plan: ReleasePlan) -> int:
     """Have a job seal the manifest and write the copies of an approved plan; gives its number."""
     _refuse_removed(context, plan)
     with context.site.store.writing() as connection:
-        if plan.state != "making":  # else the job before did not come to its end, and goes on where it stopped
+        if plan.state != "making":  # else an earlier job did not finish, and the new one continues it
             plans.move(connection, plan, "making", was=("approved",))
     return enqueue(context, "release", plan.dataset, {**_asked(plan), "seen": plan.seen})
 
 
-def _changeable(context: Context, plan: Plan) -> Sequence[str]:
+def _changeable(context: Context, plan: ReleasePlan) -> Sequence[str]:
     """The states in which a plan can still be changed or withdrawn."""
     return (*plans.CHANGEABLE, "making") if is_stuck(context, plan) else plans.CHANGEABLE
 
 
-def is_stuck(context: Context, plan: Plan) -> bool:
-    """Was it approved, but its copies were refused before anything was sealed?"""
+def is_stuck(context: Context, plan: ReleasePlan) -> bool:
+    """Was it approved, but were its copies refused before anything was sealed?"""
     if plan.state != "making" or plan.kind != "new" or Registry(context.site.ledger).find(plan.release) is not None:
         return False
     with context.site.store.reading() as connection:
@@ -171,36 +165,35 @@ def is_stuck(context: Context, plan: Plan) -> bool:
     return job is None or not job.active
 
 
-def last_job(connection: Connection, plan: Plan) -> Job | None:
+def last_job(connection: Connection, plan: ReleasePlan) -> Job | None:
     """The last job of this plan as it is."""
     recent = jobs.newest(connection, dataset=plan.dataset, kinds=("preflight", "release"), most=50)
     mine = [job for job in recent if (job.asked.get("plan"), job.asked.get("digest")) == (plan.id, plan.digest)]
     return mine[0] if mine else None
 
 
-def _refuse_removed(context: Context, plan: Plan) -> None:
+def _refuse_removed(context: Context, plan: ReleasePlan) -> None:
     with context.site.store.reading() as connection:
         there = datasets.find(connection, plan.dataset) is not None
     if not there:
         raise Problem(
             409,
             "The data set of this plan was removed.",
-            remedy="Bring it again and change the plan, or withdraw it.",
+            remedy="Add it again and change the plan, or withdraw the plan.",
         )
 
 
-def _asked(plan: Plan) -> dict[str, Any]:
+def _asked(plan: ReleasePlan) -> dict[str, Any]:
     asked = {"plan": plan.id, "digest": plan.digest, "policy": plan.content["policy"]}
-    crowd = {"population": {"dataset": plan.content["population"]}} if plan.kind == "new" else {}
-    return {**asked, **crowd}
+    return {**asked, "population": {"dataset": plan.content["population"]}} if plan.kind == "new" else asked
 
 
-def asked_of(plan: Plan) -> Asked:
+def asked_of(plan: ReleasePlan) -> Asked:
     """What another person has to agree to."""
     return Asked(plan.planner, plan.entry, "planned")
 
 
-def found(context: Context, number: int) -> Plan:
+def current(context: Context, number: int) -> ReleasePlan:
     """The plan as it is now."""
     with context.site.store.reading() as connection:
         plan = plans.find(connection, number)
@@ -214,13 +207,11 @@ def _facts(content: dict[str, Any]) -> dict[str, Any]:
         "data": content["dataset_name"],
         "recipients": len(content["recipients"]),
         "policy": content["policy_digest"],
-    }
-    more_facts = {
         "k": content.get("k"),
         "sign_off": content.get("sign_off"),
         "population": content.get("population_name"),
     }
-    return {**facts, **{name: value for name, value in more_facts.items() if value is not None}}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _refuse_known(context: Context, name: str) -> None:
@@ -229,12 +220,12 @@ def _refuse_known(context: Context, name: str) -> None:
             409,
             "There is a release of this name already.",
             remedy="Add recipients on its page, or choose another name. A next version is made with: discreet release make",
-            title="The release is not planned yet",
+            title=NOT_PLANNED,
         )
 
 
-def _refuse_own(context: Context, plan: Plan, event: str, verb: str) -> None:
-    """Four eyes: a refusal that is written down, since somebody tried."""
+def _refuse_own(context: Context, plan: ReleasePlan, event: str, verb: str) -> None:
+    """Four eyes: refuse, and record, a decision on one's own plan."""
     if context.owner.id != plan.account:
         return
     raise second_approver.refuse(
@@ -246,3 +237,42 @@ def _refuse_own(context: Context, plan: Plan, event: str, verb: str) -> None:
         plan=plan.digest,
         why="own plan",
     )
+
+
+# -- delivery ---------------------------------------------------------------------------------------------------------
+
+
+def remove_packed(context: Context, name: str, recipient: str) -> None:
+    """Delete the packed copies of a recipient who gets no further ones."""
+    mine = (PARCEL.c.release == name, PARCEL.c.recipient == recipient)
+    with context.site.store.writing() as connection:
+        files = connection.execute(delete(PARCEL).where(*mine).returning(PARCEL.c.file)).scalars().all()
+    context.site.places.folder.forget(files)
+
+
+def hand_over(context: Context, kept: Kept, recipient: str) -> Path:
+    """Record that a copy is handed over, then give its file; only approved and packed copies have one."""
+    Registry(context.site.ledger).refuse_delivery(kept, recipient)
+    with context.site.store.reading() as connection:
+        packed = plans.packed_copies(connection, kept).get(recipient)
+    path = None if packed is None else context.site.places.folder.find(packed.file)
+    if packed is None or path is None:
+        raise Problem(
+            404,
+            "There is no packed copy for this recipient here.",
+            remedy="Copies are made once their plan is approved; the command line writes copies into its own folder.",
+        )
+    with path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != packed.digest:
+            raise IntegrityError("A copy in the folder is not the one that was made.", remedy="Restore a backup.")
+    copy, now = kept.copy(recipient), context.site.stamp()
+    context.act(
+        "releases.delivered",
+        f"{kept.subject}/recipient:{recipient}",
+        along=lambda connection: repository.change(connection, kept, recipient, to="delivered", changed=now),
+        file=copy.file,
+        rows=copy.rows,
+        packed=packed.digest,
+        manifest=kept.digest,
+    )
+    return path

@@ -1,4 +1,4 @@
-"""Release plans in the store, and their content.
+"""Release plans and packed copies in the store, and the content of a plan.
 
 planned ──approve (another account)──▶ approved ──make──▶ making ──the job is done──▶ made
    ▲  └──reject──▶ rejected ─┐            │
@@ -17,9 +17,10 @@ from pydantic import Field
 from sqlalchemy import Connection, Row, insert, select
 
 from discreet.errors import DiscreetError
+from discreet.releases.delivery.repository import Kept
 from discreet.releases.marks.codebook import Law
 from discreet.releases.preconditions import AGREEMENT, Gates, check_names
-from discreet.store.tables.releases import PLAN
+from discreet.store.tables.releases import PARCEL, PLAN
 from discreet.store.tables.web import ACCOUNT
 from discreet.store.transitions import StateMachine
 from discreet.web.datasets import policies
@@ -30,8 +31,9 @@ from discreet.web.framework.models import Strict
 from discreet.web.framework.problems import Problem
 
 OPEN = ("planned", "approved", "making")
-"""States in which something is still to come of it."""
+"""States of a plan that is still to be decided, made or finished."""
 CHANGEABLE = ("planned", "approved", "rejected")
+NOT_PLANNED = "The release is not planned yet"
 WORDS = {
     "planned": "awaits approval",
     "approved": "approved, not made yet",
@@ -64,13 +66,12 @@ PLANS = StateMachine(
     },
     too_late,
 )
-"""Every change is one statement that says what it found before, so that of two who act at once one comes too late. What is
-being made goes back only where its copies were refused before anything was sealed."""
+"""A plan whose copies are being made goes back only where they were refused before anything was sealed."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What somebody planned, and what became of it."""
+class ReleasePlan:
+    """A planned release, or further recipients of one, and its state."""
 
     id: int
     release: str
@@ -92,7 +93,7 @@ class Plan:
 
     @property
     def subject(self) -> str:
-        """What the ledger calls it."""
+        """The subject of ledger entries about it."""
         return f"release:{self.release}/plan:{self.id}"
 
     @property
@@ -102,56 +103,45 @@ class Plan:
 
     @property
     def ready(self) -> bool:
-        """Can it be decided on: was it looked at what would come of exactly this?"""
+        """Can it be decided on: is the pre-flight of exactly this plan known?"""
         return self.state == "planned" and self.preflight is not None
 
     @property
     def seen(self) -> str:
-        """What somebody who approves has before their eyes: the plan and its pre-flight, in one hash."""
+        """What a person who approves has seen: the plan and its pre-flight, in one hash."""
         shown = json.dumps(self.preflight, sort_keys=True)
         return hashlib.sha256(f"{self.version}:{self.digest}:{shown}".encode()).hexdigest()
 
 
-_DECIDER = ACCOUNT.alias("decider")
-_WHOLE = (
+_DECIDER = ACCOUNT.alias("decided_by")
+_PLANS = (
     select(PLAN, ACCOUNT.c.name.label("planner"), _DECIDER.c.name.label("decider_name"))
     .join(ACCOUNT, ACCOUNT.c.id == PLAN.c.account)
     .outerjoin(_DECIDER, _DECIDER.c.id == PLAN.c.decider)
 )
 
 
-def _plan_of(row: Row[Any]) -> Plan:
-    return Plan(
-        id=row.id,
-        release=row.release,
-        kind=row.kind,
-        dataset=row.dataset,
-        content=json.loads(row.content),
-        digest=row.digest,
-        version=row.version,
-        state=row.state,
-        account=row.account,
-        planner=row.planner,
-        changed=row.changed,
-        entry=row.entry,
-        preflight=None if row.preflight is None else json.loads(row.preflight),
-        decider=row.decider_name,
-        decided=row.decided,
-        reason=row.reason,
-    )
+def _plan_of(row: Row[Any]) -> ReleasePlan:
+    parsed = {
+        "content": json.loads(row.content),
+        "preflight": None if row.preflight is None else json.loads(row.preflight),
+        "decider": row.decider_name,
+    }
+    plain = [name for name in ReleasePlan.__dataclass_fields__ if name not in parsed]
+    return ReleasePlan(**{name: getattr(row, name) for name in plain}, **parsed)
 
 
-def find(connection: Connection, number: int) -> Plan | None:
+def find(connection: Connection, number: int) -> ReleasePlan | None:
     """By number."""
-    row = connection.execute(_WHOLE.where(PLAN.c.id == number)).one_or_none()
+    row = connection.execute(_PLANS.where(PLAN.c.id == number)).one_or_none()
     return None if row is None else _plan_of(row)
 
 
 def everything(
     connection: Connection, *, release: str | None = None, states: Sequence[str] = (), dataset: int | None = None
-) -> list[Plan]:
+) -> list[ReleasePlan]:
     """Plans, the newest first."""
-    wanted = _WHOLE.order_by(PLAN.c.id.desc())
+    wanted = _PLANS.order_by(PLAN.c.id.desc())
     if release is not None:
         wanted = wanted.where(PLAN.c.release == release)
     if states:
@@ -171,7 +161,7 @@ def add(connection: Connection, *, kind: str, content: dict[str, Any], account: 
 
 def change(
     connection: Connection,
-    plan: Plan,
+    plan: ReleasePlan,
     content: dict[str, Any],
     *,
     was: Sequence[str],
@@ -180,7 +170,7 @@ def change(
     now: str,
     entry: int,
 ) -> None:
-    """Plan something else instead. Whatever was approved or rejected is forgotten: it was about something else."""
+    """Plan something else instead; an earlier approval or rejection was about other content, and is dropped."""
     _refuse_second(connection, content["release"], but=plan.id)
     new = {
         **_written(content),
@@ -195,20 +185,24 @@ def change(
 
 
 def keep_preflight(connection: Connection, number: int, digest: str, preflight: dict[str, Any]) -> None:
-    """What would come of a plan, if it is still the one that was looked at."""
+    """Store the pre-flight of a plan that has not been changed since."""
     mine, words = (PLAN.c.id == number, PLAN.c.digest == digest), json.dumps(preflight, sort_keys=True)
     PLANS.attempt(connection, *mine, was=["planned"], preflight=words)
 
 
-def decide(connection: Connection, plan: Plan, state: str, *, account: int, now: str, reason: str | None) -> None:
-    """Approve or reject what was looked at; never one's own, and never something that has changed since."""
-    row = connection.execute(_WHOLE.where(PLAN.c.id == plan.id)).one()
+def decide(
+    connection: Connection, plan: ReleasePlan, state: str, *, account: int, now: str, reason: str | None
+) -> None:
+    """Approve or reject the plan as it was seen; never one's own, and never one that has changed since."""
+    row = connection.execute(_PLANS.where(PLAN.c.id == plan.id)).one()
     if _plan_of(row).seen != plan.seen or row.account == account:
         raise too_late()
     move(connection, plan, state, was=["planned"], decider=account, decided=now, reason=reason)
 
 
-def move(connection: Connection, plan: Plan, state: str, *, was: Sequence[str] | None = None, **new: Any) -> None:
+def move(
+    connection: Connection, plan: ReleasePlan, state: str, *, was: Sequence[str] | None = None, **new: Any
+) -> None:
     """To another state, if it is in one that allows it and has not been changed."""
     PLANS.move(connection, PLAN.c.id == plan.id, PLAN.c.version == plan.version, to=state, was=was, **new)
 
@@ -220,7 +214,7 @@ def _refuse_second(connection: Connection, release: str, *, but: int | None = No
     if connection.execute(open_ones.limit(1)).scalar() is not None:
         raise Problem(
             409,
-            "Something is planned for a release of this name already.",
+            "There is already an open plan for a release of this name.",
             remedy="Finish or withdraw that plan first, or choose another name.",
         )
 
@@ -229,7 +223,35 @@ def _written(content: dict[str, Any]) -> dict[str, Any]:
     return {"content": json.dumps(content, sort_keys=True, ensure_ascii=False), "digest": digest_of(content)}
 
 
-# What somebody plans: a release, or further recipients of one. Pages and the API share this.
+# -- packed copies: one file per recipient, ready to be handed over --------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PackedCopy:
+    """One recipient's copy in one file: the data, a README and the agreement."""
+
+    release: str
+    version: int
+    recipient: str
+    file: str
+    digest: str
+    size: int
+
+
+def keep_packed(connection: Connection, copy: PackedCopy, *, plan: int, now: str) -> None:
+    """Record a packed copy in the folder."""
+    connection.execute(insert(PARCEL).values(**copy.__dict__, plan=plan, made=now))
+
+
+def packed_copies(connection: Connection, kept: Kept) -> dict[str, PackedCopy]:
+    """The packed copies of a version, by recipient."""
+    rows = connection.execute(select(PARCEL).where(PARCEL.c.release == kept.name, PARCEL.c.version == kept.version))
+    names = PackedCopy.__dataclass_fields__
+    return {row.recipient: PackedCopy(**{name: getattr(row, name) for name in names}) for row in rows}
+
+
+# -- what is planned: a release, or further recipients of one; pages and the API share this --------------------------------
+
 MOST_RECIPIENTS = 500
 LONGEST_AGREEMENT = 20_000
 FORMATS = ("parquet", "csv", "csv.gz")
@@ -245,7 +267,7 @@ class NewPlan(Strict):
     dataset: Number
     """The data set that copies are made of; its policy says what each column is."""
     population: Number
-    """The data set of the people among whom an adversary looks: rows, or counts."""
+    """The data set of the people among whom an attacker searches: rows, or counts."""
     recipients: list[Name] = Field(min_length=1, max_length=MOST_RECIPIENTS)
     k: int = Field(default=5, ge=2, le=10**6)
     suppression: float = Field(default=0.1, ge=0, le=1)
@@ -257,7 +279,7 @@ class NewPlan(Strict):
     sign_off: Answer = ""
     agreement: Annotated[str, Field(max_length=LONGEST_AGREEMENT)] = AGREEMENT
     force: bool = False
-    """Go on with fewer than 30 marks, or with decoys that can be told."""
+    """Proceed with fewer than 30 marks, or with detectable decoys."""
 
     @property
     def gates(self) -> Gates:
@@ -272,24 +294,24 @@ class NewPlan(Strict):
 
 
 class MoreRecipients(Strict):
-    """Recipients who come later; they too wait for another custodian."""
+    """Further recipients; another custodian must approve them as well."""
 
     recipients: list[Name] = Field(min_length=1, max_length=MOST_RECIPIENTS)
 
 
 def content_of(context: Context, wanted: NewPlan) -> dict[str, Any]:
-    """Everything that is planned, the policy included, as it will be approved; a problem in words if it cannot be."""
+    """Everything that is planned, including the policy, as it will be approved."""
     try:
         check_names([wanted.name], "release")
         check_names(wanted.recipients, "recipient")
         Law.parse(wanted.law)
         wanted.gates.check()
     except DiscreetError as error:
-        raise Problem(422, error.problem, remedy=error.remedy, title="The release is not planned yet") from None
+        raise Problem(422, error.problem, remedy=error.remedy, title=NOT_PLANNED) from None
     data, population = _dataset(context, wanted.dataset), _dataset(context, wanted.population)
     if data.id == population.id:
-        raise Problem(422, "The population is another data set than the data.", remedy="Choose one of the list.")
-    lacking = "No column of the data is a quasi-identifier, so there is nobody to hide decoys among."
+        raise Problem(422, "The population must be another data set than the data.", remedy="Choose another one.")
+    lacking = "No column of the data is a quasi-identifier, so decoys cannot be placed."
     text, policy = policies.with_quasi(context.site.store, data, otherwise=lacking)
     return {
         **wanted.model_dump(exclude={"name", "dataset", "population"}),
@@ -305,10 +327,10 @@ def content_of(context: Context, wanted: NewPlan) -> dict[str, Any]:
 
 def _dataset(context: Context, number: int) -> Dataset:
     with context.site.store.reading() as connection:
-        found = datasets.find(connection, number)
-    if found is None:
+        dataset = datasets.find(connection, number)
+    if dataset is None:
         raise Problem(422, "There is no such data set.", remedy="Choose the data and their population from the list.")
-    return found
+    return dataset
 
 
 def digest_of(content: dict[str, Any]) -> str:

@@ -1,9 +1,9 @@
-"""Traces in the web application: recorded first, evidence without values."""
+"""Traces: recorded before they are shown, evidence without values."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,25 +35,25 @@ CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is to be traced, and how."""
+class TraceRequest:
+    """The claims or the leaked file to trace, and how."""
 
     kind: str
     file: UploadFile | None = None
     pasted: str = ""
     exclude: UploadFile | None = None
-    """The house's own audits, which do not count."""
+    """The custodian's own audits, which do not count."""
     accumulate: bool = True
     """Does the evidence of earlier incidents count as well?"""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Columns of a leaked file that are called otherwise: theirs to ours."""
+    """Columns of a leaked file with other names: theirs to ours."""
     alpha: float = ALPHA
     family: int | None = None
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """A trace that was made."""
+class TraceRecord:
+    """A stored trace and its evidence."""
 
     id: int
     release: str
@@ -68,32 +68,31 @@ class Evidence:
 
     @property
     def accused(self) -> list[str]:
-        """Against whom the evidence reaches the line."""
+        """Recipients against whom the evidence suffices."""
         return list(self.numbers["accused"])
 
     @property
     def subject(self) -> str:
-        """What the ledger calls it."""
+        """The subject of ledger entries about it."""
         return f"{subject_of(self.release)}/trace:{self.id}"
 
 
 _WHOLE = select(TRACE, ACCOUNT.c.name.label("tracer")).join(ACCOUNT, ACCOUNT.c.id == TRACE.c.account)
 
 
-def _trace_of(row: Row[Any]) -> Evidence:
-    plain = {
-        name: getattr(row, name) for name in ("id", "release", "version", "kind", "source", "tracer", "made", "report")
-    }
-    return Evidence(**plain, numbers=json.loads(row.numbers), parts=json.loads(row.parts))
+def _trace_of(row: Row[Any]) -> TraceRecord:
+    parsed = {"numbers": json.loads(row.numbers), "parts": json.loads(row.parts)}
+    plain = {name: getattr(row, name) for name in TraceRecord.__dataclass_fields__ if name not in parsed}
+    return TraceRecord(**plain, **parsed)
 
 
-def find(connection: Connection, number: int) -> Evidence | None:
+def find(connection: Connection, number: int) -> TraceRecord | None:
     """By number."""
     row = connection.execute(_WHOLE.where(TRACE.c.id == number)).one_or_none()
     return None if row is None else _trace_of(row)
 
 
-def of_release(connection: Connection, name: str) -> list[Evidence]:
+def of_release(connection: Connection, name: str) -> list[TraceRecord]:
     """The traces of a release, the newest first."""
     mine = _WHOLE.where(TRACE.c.release == name).order_by(TRACE.c.id.desc())
     return [_trace_of(row) for row in connection.execute(mine)]
@@ -104,30 +103,29 @@ def number_of(connection: Connection, name: str) -> int:
     return int(connection.execute(select(func.count()).select_from(TRACE).where(TRACE.c.release == name)).scalar_one())
 
 
-def run(context: Context, kept: Kept, asked: Asked) -> int:
-    """Trace, and tell only once it is written down; gives the number of the trace."""
-    registry = Registry(context.site.ledger)
-    opened = Opened(kept, registry.open(kept))
-    found = _claims(context, opened, asked) if asked.kind == "claims" else _leak(context, opened, asked)
-    return keep(context, opened, found)
+def run(context: Context, kept: Kept, asked: TraceRequest) -> int:
+    """Trace and record the evidence; gives the number of the trace."""
+    opened = Opened(kept, Registry(context.site.ledger).open(kept))
+    trace = _claims(context, opened, asked) if asked.kind == "claims" else _leak(context, opened, asked)
+    return keep(context, opened, trace)
 
 
-def _claims(context: Context, opened: Opened, asked: Asked) -> Trace:
+def _claims(context: Context, opened: Opened, asked: TraceRequest) -> Trace:
     with context.site.store.reading() as connection:
         before = of_release(connection, opened.name) if asked.accumulate else []
-    earlier = [marks for one in reversed(before) for marks in _incident(one, opened.kept.version)]
+    # The marks that earlier traces of claims hit for the first time.
+    earlier = [
+        record.numbers["incidents"][-1]
+        for record in reversed(before)
+        if record.kind == "claims" and record.version == opened.kept.version
+    ]
     with _table(context, asked.file, asked.pasted) as claims, _optional(context, asked.exclude) as own:
         return trace_claims(
             opened.traceable, claims, exclude=own, earlier=earlier, alpha=asked.alpha, family=asked.family
         )
 
 
-def _incident(one: Evidence, version: int) -> Sequence[list[int]]:
-    """The marks that an earlier trace of claims hit for the first time."""
-    return [one.numbers["incidents"][-1]] if one.kind == "claims" and one.version == version else []
-
-
-def _leak(context: Context, opened: Opened, asked: Asked) -> Trace:
+def _leak(context: Context, opened: Opened, asked: TraceRequest) -> Trace:
     from discreet.releases.tracing.leaks import trace_leak
 
     with _table(context, asked.file, "") as leak:
@@ -142,7 +140,7 @@ def _leak(context: Context, opened: Opened, asked: Asked) -> Trace:
 
 
 def _original(context: Context, opened: Opened) -> Any:
-    """The table that copies were made of, if the desk still has it: it helps where quasi-identifiers are cut off."""
+    """The table that copies were made of, if it is still here: it helps where quasi-identifiers are missing."""
     with context.site.store.reading() as connection:
         made = plans.everything(connection, release=opened.name, states=("made",))
         dataset = datasets.find(connection, made[-1].dataset) if made else None
@@ -153,53 +151,54 @@ def _original(context: Context, opened: Opened) -> Any:
     return context.site.places.bare(dataset, policy)
 
 
-def keep(context: Context, opened: Opened, found: Trace) -> int:
-    """Write it down and keep the evidence, both or neither."""
+def keep(context: Context, opened: Opened, trace: Trace) -> int:
+    """Record the trace in the ledger and store its evidence, both or neither."""
     made: list[int] = []
-    values = row_of(found, now=context.site.stamp(), created=context.site.now())
+    values = row_of(trace, now=context.site.stamp(), created=context.site.now())
     values |= {"version": opened.kept.version, "account": context.owner.id}
 
     def along(connection: Connection) -> None:
         made.append(int(connection.execute(insert(TRACE).values(values).returning(TRACE.c.id)).scalar_one()))
 
-    details: dict[str, Any] = {"version": opened.kept.version, "manifest": opened.kept.digest, **about(found)}
+    details: dict[str, Any] = {"version": opened.kept.version, "manifest": opened.kept.digest, **about(trace)}
     context.act("releases.traced", subject_of(opened.name), along=along, **details)
     return made[-1]
 
 
-def row_of(found: Trace, *, now: str, created: Any) -> dict[str, Any]:
-    """A trace as it is kept: numbers and built sections. Neither holds a value of a claim."""
-    verb = "claims claims.csv" if found.kind == "claims" else "leak file.csv"
-    command = f'discreet trace {verb} --release "{found.release}"'
+def row_of(trace: Trace, *, now: str, created: Any) -> dict[str, Any]:
+    """A trace as it is stored: numbers and sections of the page, none of which holds a value of a claim."""
+    verb = "claims claims.csv" if trace.kind == "claims" else "leak file.csv"
+    command = f'discreet trace {verb} --release "{trace.release}"'
     parts = [
         {"key": part.key, "name": part.name, "html": str(part.content)}
-        for part in traced_parts(found, command=command)
+        for part in traced_parts(trace, command=command)
         if part.content is not None
     ]
     return {
-        "release": found.release,
-        "kind": found.kind,
-        "source": found.source,
+        "release": trace.release,
+        "kind": trace.kind,
+        "source": trace.source,
         "made": now,
-        "numbers": json.dumps(found.to_dict()),
+        "numbers": json.dumps(trace.to_dict()),
         "parts": json.dumps(parts),
-        "report": traced_page(found, created=created, command=command, version=__version__),
+        "report": traced_page(trace, created=created, command=command, version=__version__),
     }
 
 
 @contextmanager
 def _table(context: Context, upload: UploadFile | None, pasted: str) -> Iterator[Given]:
-    """What was sent as a table, for as long as it is needed and no longer."""
+    """The table that was sent, deleted as soon as it is no longer needed."""
     sent = upload is not None and bool(upload.filename)
     if sent == bool(pasted.strip()):
-        words = "Nothing was sent." if not sent else "Claims are either a file or pasted, not both."
+        words = "No file was sent." if not sent else "Send claims either as a file or pasted, not both."
         raise Problem(422, words, remedy="Choose a .csv, .csv.gz or .parquet file, or paste rows with a header.")
     name = ingest.plain_name(upload.filename or "") if upload is not None and sent else PASTED
     ending = inspection.ending_of(name) if sent else "csv"
     path = context.site.places.folder.new("upload", ending)
     try:
         _write(context, path, upload if sent else None, pasted)
-        inspection.inspect(path, name=name, ending=ending, settings=context.site.settings, encoding=_encoding(ending))
+        encoding = None if ending == "parquet" else "utf-8"
+        inspection.inspect(path, name=name, ending=ending, settings=context.site.settings, encoding=encoding)
         with inspection.in_words(path, name):
             yield replace(Given.of(read(path)), name=name)
     finally:
@@ -213,10 +212,6 @@ def _optional(context: Context, upload: UploadFile | None) -> Iterator[Any]:
         return
     with _table(context, upload, "") as table:
         yield table
-
-
-def _encoding(ending: str) -> str | None:
-    return None if ending == "parquet" else "utf-8"
 
 
 def _write(context: Context, path: Path, upload: UploadFile | None, pasted: str) -> None:

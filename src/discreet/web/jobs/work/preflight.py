@@ -20,7 +20,7 @@ from discreet.releases.preflight import Preflight
 from discreet.sources import Table
 from discreet.web.jobs.task import Outcome, Task
 from discreet.web.releases import store as plans
-from discreet.web.releases.store import Plan as StorePlan
+from discreet.web.releases.store import ReleasePlan
 
 PEOPLE = ("levels", "k", "requirements", "published", "records", "released", "suppressed", "classes", "population")
 """What a plan says about people; the rest is about marks."""
@@ -40,7 +40,7 @@ def look_ahead(task: Task) -> Outcome:
     )
 
 
-def _of_release(task: Task, wanted: plans.Plan) -> dict[str, Any]:
+def _of_release(task: Task, wanted: plans.ReleasePlan) -> dict[str, Any]:
     content, law = wanted.content, Law.parse(wanted.content["law"])
     task.tell("Counting people who look alike", 0.1)
     table, population = tables(task)
@@ -58,7 +58,7 @@ def _of_release(task: Task, wanted: plans.Plan) -> dict[str, Any]:
     return {**facts, **planned["preflight"], "heights": heights, "of": _stamp(task, table)}
 
 
-def _of_more(task: Task, wanted: plans.Plan) -> dict[str, Any]:
+def _of_more(task: Task, wanted: plans.ReleasePlan) -> dict[str, Any]:
     registry = Registry(task.ledger)
     kept = registry.require(wanted.release, wanted.content["of"])
     manifest = registry.open(kept)
@@ -102,7 +102,7 @@ def _stamp(task: Task, table: Table) -> dict[str, str | None]:
 
 
 # Is a job about to do what was planned and approved, with the same data? Asked by the job itself, just before.
-def current(task: Task) -> StorePlan:
+def current(task: Task) -> ReleasePlan:
     """The plan that the job was asked for, if it is still that plan."""
     with task.ledger.store.reading() as connection:
         found = plans.find(connection, int(task.asked["plan"]))
@@ -116,7 +116,7 @@ def current(task: Task) -> StorePlan:
     return found
 
 
-def approved(task: Task) -> StorePlan:
+def approved(task: Task) -> ReleasePlan:
     """The same, and somebody else has approved exactly this."""
     found = current(task)
     if found.state != "making" or found.decider is None or found.seen != task.asked["seen"]:
@@ -124,7 +124,7 @@ def approved(task: Task) -> StorePlan:
     return found
 
 
-def refuse_other_data(task: Task, plan: StorePlan, table: Table) -> None:
+def refuse_other_data(task: Task, plan: ReleasePlan, table: Table) -> None:
     """Copies are made of what was looked at when the plan was approved."""
     seen = (plan.preflight or {}).get("of", {})
     crowd = None if task.population is None else task.places.hash(task.population)

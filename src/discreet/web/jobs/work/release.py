@@ -20,9 +20,8 @@ from discreet.releases.preconditions import Gates
 from discreet.sources import Table
 from discreet.web.jobs.task import Outcome, Task
 from discreet.web.jobs.work.preflight import approved, refuse_other_data, tables
-from discreet.web.releases import delivery
 from discreet.web.releases import store as plans
-from discreet.web.releases.delivery import Parcel
+from discreet.web.releases.store import PackedCopy
 
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The moment that packed files carry: it tells nothing."""
@@ -41,7 +40,7 @@ def make_copies(task: Task) -> Outcome:
         now = timestamp(task.now())
         keep_shelved(connection, kept, copies, now=now)
         for one in packed:
-            delivery.keep(connection, one, plan=plan.id, now=now)
+            plans.keep_packed(connection, one, plan=plan.id, now=now)
         plans.move(connection, plan, "made", was=("making",))
 
     return Outcome(
@@ -54,7 +53,7 @@ def make_copies(task: Task) -> Outcome:
     )
 
 
-def _sealed_release(task: Task, plan: plans.Plan) -> Kept:
+def _sealed_release(task: Task, plan: plans.ReleasePlan) -> Kept:
     content, registry = plan.content, Registry(task.ledger)
     known = registry.find(plan.release)
     if known is not None and set(known.recipients) != set(plan.recipients):
@@ -77,7 +76,7 @@ def _sealed_release(task: Task, plan: plans.Plan) -> Kept:
     return made.opened.kept
 
 
-def _sealed_more(task: Task, plan: plans.Plan, table: Table) -> Kept:
+def _sealed_more(task: Task, plan: plans.ReleasePlan, table: Table) -> Kept:
     opened = Release.open(plan.release, store=task.ledger, table=table, actor=task.job.asker)
     if opened.version != plan.content["of"]:
         raise Refused("There is a newer version of this release.", remedy="Withdraw the plan, and plan it anew.")
@@ -85,7 +84,7 @@ def _sealed_more(task: Task, plan: plans.Plan, table: Table) -> Kept:
     return (opened.add_recipient(*added) if added else opened).opened.kept
 
 
-def _copies(task: Task, plan: plans.Plan, kept: Kept, table: Table) -> tuple[list[Shelved], list[Parcel]]:
+def _copies(task: Task, plan: plans.ReleasePlan, kept: Kept, table: Table) -> tuple[list[Shelved], list[PackedCopy]]:
     done = 0
 
     def watch(step: str, recipient: str) -> None:
@@ -103,7 +102,7 @@ def _copies(task: Task, plan: plans.Plan, kept: Kept, table: Table) -> tuple[lis
         return copies, [_packed(task, kept, one) for one in copies]
 
 
-def _packed(task: Task, kept: Kept, copy: Shelved) -> Parcel:
+def _packed(task: Task, kept: Kept, copy: Shelved) -> PackedCopy:
     """One file that only its owner can read, on the disk before the store speaks of it."""
     path = task.places.folder.new("copy", "zip")
     with task.places.folder.create(path) as file:
@@ -114,7 +113,7 @@ def _packed(task: Task, kept: Kept, copy: Shelved) -> Parcel:
         os.fsync(file.fileno())
     with path.open("rb") as written:
         digest = hashlib.file_digest(written, "sha256").hexdigest()
-    return Parcel(kept.name, kept.version, copy.recipient, path.name, digest, path.stat().st_size)
+    return PackedCopy(kept.name, kept.version, copy.recipient, path.name, digest, path.stat().st_size)
 
 
 def _add(archive: zipfile.ZipFile, part: Path) -> None:
