@@ -8,7 +8,6 @@ from typing import Any
 from discreet.web.datasets.dataset_page import DATASET
 from discreet.web.framework.route import Route
 from discreet.web.releases import api, pages
-from discreet.web.releases import plan_pages as plans
 
 Read = partial(Route, "GET")
 Send = partial(Route, "POST", body="form")
@@ -16,7 +15,7 @@ Upload = partial(Route, "POST", body="upload")
 Ask = partial(Route, "GET", kind="api")
 Tell = partial(Route, "POST", kind="api")
 
-_PLAN: dict[str, Any] = {"loads": plans.PLAN}
+_PLAN: dict[str, Any] = {"loads": pages.PLAN}
 _RELEASE: dict[str, Any] = {"loads": pages.RELEASE}
 _TRACE: dict[str, Any] = {"loads": pages.TRACE}
 _NEW_PLAN: dict[str, Any] = {"body": "json", "returns": api.PlanModel, "status": 201}
@@ -27,16 +26,16 @@ _API = "/api/v1/releases"
 
 RELEASE_ROUTES: tuple[Route, ...] = (
     Read("/releases", "releases.read", pages.releases_page),
-    Read("/releases/new", "releases.change", plans.new_page),
-    Send("/releases/new", "releases.change", plans.begin),
-    Read(_AT, "releases.read", plans.plan_page, live=True, **_PLAN),
-    Read(f"{_AT}/change", "releases.change", plans.change_page, **_PLAN),
-    Send(f"{_AT}/change", "releases.change", plans.change, **_PLAN),
-    Send(f"{_AT}/look", "releases.change", plans.look, **_PLAN),
-    Send(f"{_AT}/approve", "releases.approve", plans.approve, **_PLAN),
-    Send(f"{_AT}/reject", "releases.approve", plans.reject, **_PLAN),
-    Send(f"{_AT}/withdraw", "releases.change", plans.withdraw, **_PLAN),
-    Send(f"{_AT}/make", "releases.change", plans.make, **_PLAN),
+    Read("/releases/new", "releases.change", pages.new_page),
+    Send("/releases/new", "releases.change", pages.begin),
+    Read(_AT, "releases.read", pages.plan_page, live=True, **_PLAN),
+    Read(f"{_AT}/change", "releases.change", pages.change_page, **_PLAN),
+    Send(f"{_AT}/change", "releases.change", pages.change, **_PLAN),
+    Send(f"{_AT}/look", "releases.change", pages.look, **_PLAN),
+    Send(f"{_AT}/approve", "releases.approve", pages.approve, **_PLAN),
+    Send(f"{_AT}/reject", "releases.approve", pages.reject, **_PLAN),
+    Send(f"{_AT}/withdraw", "releases.change", pages.withdraw, **_PLAN),
+    Send(f"{_AT}/make", "releases.change", pages.make, **_PLAN),
     Read(_NAMED, "releases.read", pages.release_page, **_RELEASE),
     Send(f"{_NAMED}/recipients", "releases.change", pages.add_recipients, **_RELEASE),
     Send(f"{_NAMED}/retire", "releases.change", pages.retire, **_RELEASE),
