@@ -104,7 +104,7 @@ def test_from_two_tables_to_a_model_that_learned(app: FastAPI, manager: Browser,
     }
     begun = manager.post("/linkage/new", {"name": "extracts", "encoding": "utf-8"}, files=sent)
     path = begun.headers["location"]
-    assert "tells people apart: a date" in manager.get(path).text
+    assert "identifying: a date" in manager.get(path).text
     assert manager.post(path, declared(files)).status_code == 303
     assert manager.get(f"{path}/state").json()["state"] == "queued"
     worked(app)
@@ -177,9 +177,9 @@ def test_a_data_set_is_used_only_while_it_is_lent(app: FastAPI, manager: Browser
 
 WRONG: list[tuple[dict[str, str], str]] = [
     ({"use-0": "out", "use-1": "out", "use-2": "out", "use-3": "out", "use-4": "out", "use-5": "out", "use-6": "out"}, "At least two columns"),
-    ({"use-0": "string", "other-0": ""}, "has no partner"),
-    ({"swap-last": ""}, "in twos"),
-    ({"use-1": "id", "use-2": "id"}, "Only one column can name the record"),
+    ({"use-0": "string", "other-0": ""}, "has no counterpart"),
+    ({"swap-last": ""}, "both columns of names"),
+    ({"use-1": "id", "use-2": "id"}, "Only one column can be the identifier"),
     ({"risk": "120"}, "from 0 to 100 per cent"),
     ({"risk": "a"}, "from 0 to 100 per cent"),
     ({"kappa": "0"}, "whole number from 1"),
@@ -243,12 +243,12 @@ def test_work_that_fails_says_why_with_the_names_people_gave(app: FastAPI, manag
 @pytest.mark.parametrize(
     ("act", "form", "words"),
     [
-        ("assign", {}, "Nobody was chosen"),
+        ("assign", {}, "No reviewer is chosen"),
         ("assign", {"worker": "manager"}, "must be some of"),
         ("assign", {"worker": "worker", "overlap": "2"}, "whole number from 1 to 1"),
         ("assign", {"worker": "worker", "risk": "-1"}, "from 0 to 100"),
         ("settle", {"worker": "nobody"}, "must be one of"),
-        ("learn", {}, "too little to learn from"),
+        ("learn", {}, "too few to learn from"),
         ("export", {}, "are not decided"),
         ("zones", {"how": "errors", "false_same": "x", "missed": "1"}, "must be a number"),
         ("zones", {"how": "weights", "lower": "5", "upper": "1"}, "Some pairs have no score"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from discreet.linkage import progress as progresses
+from discreet.linkage.progress import WorkerProgress
 from discreet.linkage.project import Project
 from discreet.linkage.review.views import Gauge
 from discreet.web.framework.context import Here
@@ -11,7 +12,7 @@ from discreet.web.linkage import store
 
 
 class GaugeModel(Strict):
-    """How much is used, exactly and in per cent, and of which limit."""
+    """The share that is used, exactly and in per cent, and its limit."""
 
     used: str
     percent: float
@@ -20,7 +21,7 @@ class GaugeModel(Strict):
 
 
 class ReviewerModel(Strict):
-    """How far one reviewer is, and what was seen."""
+    """One reviewer's progress, and what they were shown."""
 
     worker: str
     pairs: int
@@ -59,7 +60,7 @@ class Projects(Strict):
 
 
 class ProgressModel(Strict):
-    """How far a project is."""
+    """The progress of a project."""
 
     project: ProjectModel
     pairs: int
@@ -75,50 +76,32 @@ class ProgressModel(Strict):
 def project_list(context: Here) -> Projects:
     """All projects."""
     with context.site.store.reading() as connection:
-        return Projects(projects=[_project(one) for one in store.everything(connection)])
+        return Projects(projects=[_project(project) for project in store.everything(connection)])
 
 
 def project(context: Here, number: str) -> ProgressModel:
-    """One project and how far it is."""
-    found = progresses.progress(context.site.ledger, context.loaded)
-    kappa = None if found.agreement is None else str(found.agreement)
-    return ProgressModel(
-        project=_project(found.project),
-        pairs=found.pairs,
-        verdicts=dict(found.verdicts),
-        unassigned=found.unassigned,
-        to_adjudicate=found.to_adjudicate,
-        characters=_gauge(found.characters),
-        risk=_gauge(found.risk),
-        agreement=AgreementModel(fleiss=kappa, pairs=found.compared),
-        workers=[
-            ReviewerModel(
-                worker=one.worker,
-                pairs=one.pairs,
-                decided=one.decided,
-                choices={str(choice): count for choice, count in one.choices.items()},
-                characters=_gauge(one.characters),
-                risk=_gauge(one.risk),
-                seconds=one.seconds,
-            )
-            for one in found.workers
-        ],
+    """One project and its progress."""
+    current = progresses.progress(context.site.ledger, context.loaded)
+    kappa = None if current.agreement is None else str(current.agreement)
+    return ProgressModel.of(
+        current,
+        project=_project(current.project),
+        verdicts=dict(current.verdicts),
+        characters=_gauge(current.characters),
+        risk=_gauge(current.risk),
+        agreement=AgreementModel(fleiss=kappa, pairs=current.compared),
+        workers=[_reviewer(summary) for summary in current.workers],
     )
 
 
-def _project(one: Project) -> ProjectModel:
-    return ProjectModel(
-        number=one.id,
-        name=one.name,
-        state=one.state,
-        attributes=dict(one.kinds),
-        records=one.records,
-        initial=one.initial,
-        kappa=one.kappa,
-        strict=one.strict,
-        made=one.made,
-    )
+def _reviewer(summary: WorkerProgress) -> ReviewerModel:
+    choices = {str(choice): count for choice, count in summary.choices.items()}
+    return ReviewerModel.of(summary, choices=choices, characters=_gauge(summary.characters), risk=_gauge(summary.risk))
 
 
-def _gauge(one: Gauge) -> GaugeModel:
-    return GaugeModel(**one.to_dict())
+def _project(project: Project) -> ProjectModel:
+    return ProjectModel.of(project, number=project.id, attributes=dict(project.kinds))
+
+
+def _gauge(gauge: Gauge) -> GaugeModel:
+    return GaugeModel(**gauge.to_dict())

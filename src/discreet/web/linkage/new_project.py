@@ -18,10 +18,9 @@ from discreet.store.tables.linkage import LOAN
 from discreet.web.datasets import ingest, inspection
 from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context, Here, go
-from discreet.web.framework.format import remark
 from discreet.web.framework.forms import Form
-from discreet.web.framework.problems import Problem, problem_of
-from discreet.web.framework.route import Loads, numbered
+from discreet.web.framework.problems import Problem, page_problem
+from discreet.web.framework.route import by_number
 from discreet.web.linkage import jobs as works
 from discreet.web.linkage import store
 from discreet.web.linkage.jobs import Work
@@ -30,78 +29,76 @@ from discreet.web.linkage.pages import limit
 TABLES = ("first", "second")
 
 
-def _find(context: Context, path: dict[str, str]) -> Work | None:
-    with context.site.store.reading() as connection:
-        return works.find(connection, numbered(path["number"]))
-
-
-WORK = Loads("linkage work", find=_find, may=lambda context, work: context.may(context.route.permission))
-"""What is in the making belongs to the managers, as projects do."""
+WORK = by_number("linkage work", works.find)
+"""Managers look after projects in the making together, as they do after projects."""
 
 
 def new_page(context: Here) -> Response:
-    """The tables."""
+    """The form for the tables."""
     return _form(context)
 
 
 def begin(context: Here) -> Response:
-    """Keep what was sent, look at the names of the columns, and go on to what they are for."""
-    kept: list[str] = []
+    """Store what was sent, read the column names, and continue with what the columns are for."""
+    uploads: list[str] = []
     try:
-        number = _begun(context, kept)
+        number = _begun(context, uploads)
     except BaseException as error:
-        context.site.places.folder.forget(kept)
+        context.site.places.folder.forget(uploads)
         if not isinstance(error, DiscreetError):
             raise
-        problem = problem_of(error)
-        if problem.status >= 500:
-            raise
-        return _form(context, problem=problem)
+        return _form(context, problem=page_problem(error))
     return go(f"/linkage/work/{number}")
 
 
-def _begun(context: Context, kept: list[str]) -> int:
+def _begun(context: Context, uploads: list[str]) -> int:
     form, site = context.form, context.site
     name = form.text("name", most=80)
     if not NAME.fullmatch(name):
-        raise Problem(422, "A project is called by letters, digits, spaces, points and dashes.", remedy="Name it.")
-    if any(one.name == name for one in list_projects(site.store)):
+        words = "The name of a project consists of letters, digits, spaces, points and dashes."
+        raise Problem(422, words, remedy="Choose such a name.")
+    if any(project.name == name for project in list_projects(site.store)):
         raise Problem(409, "There is a project with this name already.", remedy="Choose another name.")
     encoding = form.choice("encoding", inspection.ENCODINGS)
-    tables = [_table(context, which, encoding, kept) for which in TABLES]
+    tables = [_table(context, which, encoding, uploads) for which in TABLES]
     if tables[0] is None:
         raise Problem(422, "The first table is missing.", remedy="Choose a data set that is lent, or upload a file.")
-    given = [one for one in tables if one is not None]
-    pairs = _upload(context, form.files.get("pairs"), encoding, kept)
+    given = [table for table in tables if table is not None]
+    pairs = _upload(context, form.files.get("pairs"), encoding, uploads)
     with site.store.writing() as connection:
         asked = {"tables": given, "pairs": pairs}
         return works.add(connection, kind="make", name=name, account=context.owner.id, asked=asked)
 
 
-def _table(context: Context, which: str, encoding: str, kept: list[str]) -> dict[str, Any] | None:
-    uploaded = _upload(context, context.form.files.get(which), encoding, kept)
+def _table(context: Context, which: str, encoding: str, uploads: list[str]) -> dict[str, Any] | None:
+    uploaded = _upload(context, context.form.files.get(which), encoding, uploads)
     if uploaded is not None:
         return uploaded
     chosen = context.form.text(f"{which}_dataset")
     if not chosen:
         return None
-    found = next((one for one in _lent(context) if str(one.id) == chosen), None)
-    if found is None:
+    dataset = next((dataset for dataset in _lent(context) if str(dataset.id) == chosen), None)
+    if dataset is None:
         raise Problem(422, "That data set is not lent to linkage.", remedy="Ask a custodian to lend it.")
-    return {"name": found.name, "columns": list(found.columns), "dataset": found.id, "encoding": found.encoding}
+    return {
+        "name": dataset.name,
+        "columns": list(dataset.columns),
+        "dataset": dataset.id,
+        "encoding": dataset.encoding,
+    }
 
 
-def _upload(context: Context, upload: UploadFile | None, encoding: str, kept: list[str]) -> dict[str, Any] | None:
+def _upload(context: Context, upload: UploadFile | None, encoding: str, uploads: list[str]) -> dict[str, Any] | None:
     if upload is None or not upload.filename:
         return None
-    called = ingest.plain_name(upload.filename)
-    ending = inspection.ending_of(called)
+    name = ingest.plain_name(upload.filename)
+    ending = inspection.ending_of(name)
     path = context.site.places.folder.new("upload", ending)
-    kept.append(path.name)
+    uploads.append(path.name)
     ingest.keep(context, upload, path)
-    found = ingest.inspected(context, path, called, ending, encoding)
+    found = ingest.inspected(context, path, name, ending, encoding)
     text = None if ending == "parquet" else encoding
-    return {"name": called, "columns": list(found.columns), "upload": path.name, "encoding": text}
+    return {"name": name, "columns": list(found.columns), "upload": path.name, "encoding": text}
 
 
 def _lent(context: Context) -> list[Dataset]:
@@ -112,7 +109,6 @@ def _lent(context: Context) -> list[Dataset]:
 def _form(context: Context, *, problem: Problem | None = None) -> Response:
     return context.page(
         "linkage_new.html",
-        status=problem.status if problem else 200,
         problem=problem,
         name=context.form.text("name", most=2_000) if problem else "",
         lent=_lent(context),
@@ -124,24 +120,23 @@ def _form(context: Context, *, problem: Problem | None = None) -> Response:
 # -- what the columns are ---------------------------------------------------------------------------------------------
 
 
-def work_page(context: Here, said: str = "") -> Response:
-    """What the columns are for, or how far the machine is."""
-    return _work(context, said=remark(said))
+def work_page(context: Here) -> Response:
+    """What the columns are for, or the progress of the machine."""
+    return _work(context)
 
 
-def _work(context: Context, *, said: str = "", problem: Problem | None = None) -> Response:
+def _work(context: Context, *, problem: Problem | None = None) -> Response:
     work: Work = context.loaded
     if work.state == "done" and work.project is not None:
         return go(f"/linkage/{work.project}", said="made")
     if work.kind == "retrain":
         return go(f"/linkage/{work.project}")
     others = work.tables[1]["columns"] if len(work.tables) == 2 else []
+    sent = context.form.fields.items() if problem else ()
     columns = suggested(work.tables[0]["columns"], others)
     return context.page(
         "linkage_work.html",
-        status=problem.status if problem else 200,
         problem=problem,
-        said=said,
         work=work,
         words=words_of(work),
         columns=columns,
@@ -152,16 +147,12 @@ def _work(context: Context, *, said: str = "", problem: Problem | None = None) -
         second_uses={name: USES[name] for name in SECOND},
         dates={key: words for key, (words, _) in DATES.items()},
         initial=INITIAL,
-        typed=_typed(context.form) if problem else {},
+        typed={name: values[0] for name, values in sent if len(values) == 1 and len(values[0]) <= 200},
     )
 
 
-def _typed(form: Form) -> dict[str, str]:
-    return {name: values[0] for name, values in form.fields.items() if len(values) == 1 and len(values[0]) <= 200}
-
-
 def declare(context: Here) -> Response:
-    """The columns are declared, or it is tried again: now the machine works."""
+    """Take the declaration of the columns, or try again, and let the machine work."""
     work: Work = context.loaded
     try:
         asked = work.asked if context.form.text("again") == "yes" and "link" in work.asked else _declared(context, work)
@@ -169,10 +160,7 @@ def declare(context: Here) -> Response:
             if not works.begin(connection, work.id, asked):
                 raise Problem(409, "It is being worked on already.", remedy="Wait until it is done.")
     except DiscreetError as error:
-        problem = problem_of(error)
-        if problem.status >= 500:
-            raise
-        return _work(context, problem=problem)
+        return _work(context, problem=page_problem(error))
     if context.site.foreman is not None:
         context.site.foreman.wake()
     return go(f"/linkage/work/{work.id}")
@@ -201,25 +189,25 @@ def _declared(context: Context, work: Work) -> dict[str, Any]:
 
 
 def discard(context: Here) -> Response:
-    """It shall not be done; what was uploaded for it goes."""
+    """Discard it, and delete what was uploaded for it."""
     work: Work = context.loaded
     with context.site.store.writing() as connection:
-        gone = works.discard(connection, work.id)
-    if gone:
+        discarded = works.discard(connection, work.id)
+    if discarded:
         context.site.places.folder.forget(work.uploads)
     if context.site.foreman is not None:
         context.site.foreman.wake()
-    return go("/linkage", said="discarded" if gone else "")
+    return go("/linkage", said="discarded" if discarded else "")
 
 
 def work_state(context: Here) -> Response:
-    """How far it is, for the module that redraws the bar."""
+    """The progress, for the script that redraws the bar."""
     work: Work = context.loaded
     return JSONResponse({"state": work.state, "percent": work.percent, "words": words_of(work)})
 
 
 def words_of(work: Work) -> str:
-    """Where it stands."""
+    """The progress in words."""
     share = "" if work.percent is None else f", {work.percent} %"
     again = f", attempt {work.attempts}" if work.attempts > 1 and work.active else ""
     return f"{work.step}{share}{again}"
@@ -229,7 +217,7 @@ def words_of(work: Work) -> str:
 
 
 def lend(context: Here) -> Response:
-    """A custodian lends a data set to the managers of linkage, or takes it back."""
+    """Lend a data set to the managers of linkage, or take it back."""
     dataset: Dataset = context.loaded
     wanted = context.form.choice("lend", ("yes", "no")) == "yes"
 
@@ -243,19 +231,20 @@ def lend(context: Here) -> Response:
     return go(f"/datasets/{dataset.id}", said="lent" if wanted else "not-lent")
 
 
-# What the columns of tables are for linkage: suggested by their names, declared by a manager, turned into a link file.
+# -- what columns are for: suggested by their names, declared by a manager, turned into a link file ------------------------
+
 USES = {
     "out": "leave it out",
-    "string": "tells people apart: a name or text",
-    "fixed": "tells people apart: a number such as an ID or a ZIP code",
-    "date": "tells people apart: a date",
-    "category": "tells people apart: a category such as sex",
-    "sensitive": "sensitive: split off",
-    "id": "names the record",
+    "string": "identifying: a name or text",
+    "fixed": "identifying: a number such as an ID or a ZIP code",
+    "date": "identifying: a date",
+    "category": "identifying: a category such as sex",
+    "sensitive": "sensitive: stored separately",
+    "id": "identifier of the record",
 }
 KINDS = ("string", "fixed", "date", "category")
 SECOND = ("out", "sensitive", "id")
-"""What a column of the second table can be besides the partner of one of the first."""
+"""Uses of a column of the second table, besides being the counterpart of one of the first."""
 DATES = {
     "iso-us": ("2026-05-31 or 05/31/2026", None),
     "points": ("31.05.2026", ["%d.%m.%Y"]),
@@ -274,7 +263,7 @@ FIRST_NAME, LAST_NAME = re.compile(r"given|first|forename", re.I), re.compile(r"
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnUse:
     """A column of the first table as the form shows it."""
 
     place: int
@@ -284,13 +273,13 @@ class Column:
     """The column of the second table that means the same."""
 
 
-def suggested(columns: Sequence[str], others: Sequence[str]) -> list[Column]:
-    """What columns are most likely for, by their names; nothing was looked at.
+def suggested(columns: Sequence[str], others: Sequence[str]) -> list[ColumnUse]:
+    """The likely use of each column, by its name alone; no value is read.
 
     >>> [one.use for one in suggested(["id", "surname", "birth_date", "zip", "diagnosis"], [])]
     ['id', 'string', 'date', 'fixed', 'out']
     """
-    return [Column(place, name, _use(name), partner(name, others)) for place, name in enumerate(columns)]
+    return [ColumnUse(place, name, _use(name), partner(name, others)) for place, name in enumerate(columns)]
 
 
 def _use(name: str) -> str:
@@ -298,28 +287,28 @@ def _use(name: str) -> str:
 
 
 def partner(name: str, others: Sequence[str]) -> str:
-    """The column of another table that is called alike, or means a date of birth as well.
+    """The column of another table with the same name, or that is a date as well.
 
     >>> partner("birth_date", ["id", "born"])
     'born'
     """
-    plain = {re.sub(r"[^a-z0-9]", "", one.lower()): one for one in others}
-    found = plain.get(re.sub(r"[^a-z0-9]", "", name.lower()))
-    if found is None and _use(name) == "date":
-        found = next((one for one in others if _use(one) == "date"), None)
-    return found or NONE
+    plain = {re.sub(r"[^a-z0-9]", "", other.lower()): other for other in others}
+    same = plain.get(re.sub(r"[^a-z0-9]", "", name.lower()))
+    if same is None and _use(name) == "date":
+        same = next((other for other in others if _use(other) == "date"), None)
+    return same or NONE
 
 
-def swap_of(columns: Sequence[Column]) -> tuple[str, str]:
-    """The two names that may have been entered the wrong way round, where there are such columns."""
-    names = [one.name for one in columns if one.use == "string"]
+def swap_of(columns: Sequence[ColumnUse]) -> tuple[str, str]:
+    """The columns of first and last names, which may have been exchanged."""
+    names = [column.name for column in columns if column.use == "string"]
     first = next((name for name in names if FIRST_NAME.search(name)), NONE)
     last = next((name for name in names if LAST_NAME.search(name)), NONE)
     return (first, last) if first and last else (NONE, NONE)
 
 
 def link_of(form: Form, tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The link file that a form declares, checked; a problem in words if it does not fit."""
+    """The link file that a form declares, checked."""
     first = tables[0]
     uses = {name: form.choice(f"use-{place}", tuple(USES)) for place, name in enumerate(first["columns"])}
     formats = DATES[form.choice("dates", tuple(DATES))][1]
@@ -328,7 +317,7 @@ def link_of(form: Form, tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if use in KINDS:
             identifying[name] = {"kind": use, **({"formats": formats} if use == "date" and formats else {})}
     if len(identifying) < 2:
-        raise _unfit("At least two columns must tell people apart.")
+        raise _unfit("At least two columns must be identifying.")
     section: dict[str, Any] = {
         "identifying": identifying,
         "sensitive": [name for name, use in uses.items() if use == "sensitive"],
@@ -345,14 +334,14 @@ def link_of(form: Form, tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _id(names: Sequence[str]) -> dict[str, str]:
     if len(names) > 1:
-        raise _unfit("Only one column can name the record.")
+        raise _unfit("Only one column can be the identifier of the record.")
     return {"id": names[0]} if names else {}
 
 
 def _swap(form: Form, identifying: dict[str, Any]) -> dict[str, list[str]]:
     chosen = [form.choice(f"swap-{which}", (NONE, *identifying)) for which in ("first", "last")]
     if bool(chosen[0]) != bool(chosen[1]):
-        raise _unfit("Names are exchanged in twos: choose both, or none.")
+        raise _unfit("Choose both columns of names that may be exchanged, or none.")
     return {"swap": chosen} if chosen[0] else {}
 
 
@@ -362,7 +351,7 @@ def _second(form: Form, table: dict[str, Any], columns: Sequence[str], identifyi
     for name in identifying:
         other = form.choice(f"other-{columns.index(name)}", (NONE, *others))
         if not other:
-            raise _unfit("A column that tells people apart has no partner in the second table.")
+            raise _unfit("An identifying column has no counterpart in the second table.")
         if other != name:
             renamed[name] = other
     taken = {renamed.get(name, name) for name in identifying}

@@ -42,12 +42,12 @@ class ShownRow:
     opened: frozenset[str]
     """Kinds of pieces that are open."""
     words: str
-    """What is read aloud: attribute, row, and what can be known of the value."""
+    """The text for a screen reader: attribute, row, and what is known of the value."""
 
 
 @dataclass(frozen=True)
 class ShownCell:
-    """The two values of an attribute, and what may be done next."""
+    """The two values of an attribute, and the next step."""
 
     place: int
     label: str
@@ -66,13 +66,13 @@ class ShownCell:
 
     @property
     def announced(self) -> str:
-        """Both rows, for whoever does not see them."""
+        """Both rows, for a screen reader."""
         return ". ".join(row.words for row in self.rows)
 
 
 @dataclass(frozen=True)
 class ShownMeter:
-    """A meter: how much is used, where the limit is, and on which scale it is drawn."""
+    """A meter: the share used, the limit, and the scale of the bar."""
 
     key: str
     label: str
@@ -80,7 +80,7 @@ class ShownMeter:
 
     @property
     def scale(self) -> Fraction:
-        """What the whole length of the bar stands for."""
+        """The share that the whole length of the bar means."""
         if self.gauge.limit is None or self.gauge.limit == 0:
             return Fraction(1)
         return min(Fraction(1), self.gauge.limit * ROOM)
@@ -101,13 +101,13 @@ class ShownMeter:
 
     @property
     def now(self) -> float:
-        """For whoever is told the number."""
+        """The number, for a screen reader."""
         return percent(self.gauge.used)
 
 
 @dataclass(frozen=True)
-class Answer:
-    """One of the six answers, or that nobody can tell."""
+class AnswerButton:
+    """One of the six answers, or "can't tell"."""
 
     choice: int
     letter: str
@@ -117,23 +117,23 @@ class Answer:
 
 @dataclass(frozen=True)
 class ShownPair:
-    """All of it."""
+    """A pair as the page shows it."""
 
     view: PairView
     cells: tuple[ShownCell, ...]
     meters: tuple[ShownMeter, ShownMeter]
-    different: tuple[Answer, ...]
-    same: tuple[Answer, ...]
-    cannot_tell: Answer
+    different: tuple[AnswerButton, ...]
+    same: tuple[AnswerButton, ...]
+    cannot_tell: AnswerButton
 
     @property
     def percent(self) -> int:
-        """How much of one's pairs is decided."""
+        """The share of the reviewer's pairs that is decided."""
         return 100 * self.view.decided // max(1, self.view.pairs)
 
     @property
     def decided(self) -> str:
-        """What was decided, in words; empty if nothing was."""
+        """The decision in words; empty if there is none."""
         return "" if self.view.choice is None else answer_words(self.view.choice)
 
 
@@ -154,7 +154,7 @@ def shown(view: PairView) -> ShownPair:
 
 
 def written(share: Fraction) -> str:
-    """A share in per cent, with as many digits as help: what is not nothing never looks like nothing.
+    """A share in per cent, with enough digits that a share above zero never looks like zero.
 
     >>> written(Fraction(41, 1000)), written(Fraction(0)), written(Fraction(1, 100_000)), written(Fraction(3, 10))
     ('4.1 %', '0 %', '0.001 %', '30 %')
@@ -187,19 +187,18 @@ def answer_words(choice: int) -> str:
     return f"{answer}, {sure} confidence" if sure else answer
 
 
-def _answer(choice: int, chosen: int | None) -> Answer:
+def _answer(choice: int, chosen: int | None) -> AnswerButton:
     sure = CHOICES[choice][1]
-    return Answer(choice, sure[:1].upper() or "?", answer_words(choice), choice == chosen)
+    return AnswerButton(choice, sure[:1].upper() or "?", answer_words(choice), choice == chosen)
 
 
 def _cell(place: int, cell: CellView) -> ShownCell:
-    rows = tuple(_row(cell, place) for place in (0, 1))
     price = cell.next
     return ShownCell(
         place,
         label_of(cell.attribute),
         cell,
-        (rows[0], rows[1]),
+        (_row(cell, 0), _row(cell, 1)),
         cell.marks,
         "" if price is None else STEPS[price.mode],
         "" if price is None or price.refused is None else REFUSALS[price.refused],

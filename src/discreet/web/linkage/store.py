@@ -15,8 +15,8 @@ from discreet.web.datasets.store import find as find_dataset
 
 
 @dataclass(frozen=True)
-class Task:
-    """A project in which somebody has pairs to review."""
+class ReviewTask:
+    """A project in which a reviewer has pairs."""
 
     project: Project
     pairs: int
@@ -24,7 +24,7 @@ class Task:
 
     @property
     def percent(self) -> int:
-        """How much is decided."""
+        """The share that is decided."""
         return 100 * self.decided // max(1, self.pairs)
 
 
@@ -40,39 +40,39 @@ def everything(connection: Connection) -> list[Project]:
 
 
 def takes_part(connection: Connection, project: int, worker: str) -> bool:
-    """Was somebody ever given pairs of a project?"""
+    """Was the reviewer ever given pairs of the project?"""
     mine = (WORKER.c.project == project, WORKER.c.worker == worker)
     return connection.execute(select(WORKER.c.project).where(*mine)).first() is not None
 
 
 def has_pair(connection: Connection, project: int, worker: str, pair: int) -> bool:
-    """Was this pair given to this worker, and not taken back?"""
+    """Is this pair assigned to this reviewer, and not withdrawn?"""
     mine = and_(ASSIGNMENT.c.project == project, ASSIGNMENT.c.worker == worker, ASSIGNMENT.c.pair == pair)
     return connection.execute(select(ASSIGNMENT.c.id).where(mine, ASSIGNMENT.c.state != WITHDRAWN)).first() is not None
 
 
-def tasks_of(connection: Connection, worker: str) -> list[Task]:
-    """Where somebody has pairs, what is to be done first."""
+def tasks_of(connection: Connection, worker: str) -> list[ReviewTask]:
+    """Projects in which a reviewer has pairs, those with work to do first."""
     decided = func.sum(case((ASSIGNMENT.c.state == "decided", 1), else_=0))
     counted = connection.execute(
         select(ASSIGNMENT.c.project, func.count().label("pairs"), decided.label("decided"))
         .where(ASSIGNMENT.c.worker == worker, ASSIGNMENT.c.state != WITHDRAWN)
         .group_by(ASSIGNMENT.c.project)
     ).all()
-    known = {one.id: one for one in everything(connection)}
-    found = [Task(known[row.project], row.pairs, int(row.decided)) for row in counted]
-    return sorted(found, key=lambda one: (one.project.state != "open", one.decided == one.pairs, one.project.name))
+    projects = {project.id: project for project in everything(connection)}
+    tasks = [ReviewTask(projects[row.project], row.pairs, int(row.decided)) for row in counted]
+    return sorted(tasks, key=lambda task: (task.project.state != "open", task.decided == task.pairs, task.project.name))
 
 
 def next_open(connection: Connection, project: int, worker: str, after: int) -> int | None:
-    """The next pair in somebody's order that is not decided, from one on and around; None if all are."""
+    """The next undecided pair in a reviewer's order after one, then from the first; None if all are decided."""
     mine = (ASSIGNMENT.c.project == project, ASSIGNMENT.c.worker == worker)
     here = connection.execute(select(ASSIGNMENT.c.place).where(*mine, ASSIGNMENT.c.pair == after)).scalar() or 0
     waiting = select(ASSIGNMENT.c.pair).where(*mine, ASSIGNMENT.c.state == "open")
     for part in (ASSIGNMENT.c.place > here, ASSIGNMENT.c.place <= here):
-        found = connection.execute(waiting.where(part).order_by(ASSIGNMENT.c.place).limit(1)).scalar()
-        if found is not None:
-            return int(found)
+        pair = connection.execute(waiting.where(part).order_by(ASSIGNMENT.c.place).limit(1)).scalar()
+        if pair is not None:
+            return int(pair)
     return None
 
 
@@ -81,8 +81,8 @@ def lent(connection: Connection) -> list[Dataset]:
     numbers = connection.execute(
         select(LOAN.c.dataset).join(DATASET, DATASET.c.id == LOAN.c.dataset).order_by(DATASET.c.name)
     ).scalars()
-    found = [find_dataset(connection, number) for number in numbers.all()]
-    return [one for one in found if one is not None]
+    datasets = [find_dataset(connection, number) for number in numbers.all()]
+    return [dataset for dataset in datasets if dataset is not None]
 
 
 def is_lent(connection: Connection, dataset: int) -> bool:
@@ -91,6 +91,6 @@ def is_lent(connection: Connection, dataset: int) -> bool:
 
 
 def first_pair(connection: Connection, project: int, worker: str) -> int | None:
-    """The first pair in somebody's order."""
+    """The first pair in a reviewer's order."""
     mine = (ASSIGNMENT.c.project == project, ASSIGNMENT.c.worker == worker, ASSIGNMENT.c.state != WITHDRAWN)
     return connection.execute(select(ASSIGNMENT.c.pair).where(*mine).order_by(ASSIGNMENT.c.place).limit(1)).scalar()
