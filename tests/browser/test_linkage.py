@@ -116,7 +116,7 @@ def make_project(page: Page, place: Path) -> None:
     page.set_input_files("#pairs", place / "p.csv")
     photograph(page, "linkage-new")
     assert barriers(page) == []
-    press(page, page.get_by_role("button", name="Go on to the columns"))
+    press(page, page.get_by_role("button", name="Continue to the columns"))
     choose(page, "What diagnosis is for", "sens")
     choose(page, "What plan of b.csv is for", "sens")
     photograph(page, "linkage-columns")
@@ -133,10 +133,10 @@ def test_a_whole_project_by_keyboard(place: Place, visit: Visit, tmp_path: Path)
     make_project(manager, tmp_path)
     for name in ("worker", "worker2"):
         tick(manager, name)
-    type_into(manager, "People who see each pair", "2")
-    type_into(manager, "Limit of privacy risk, in per cent", "25")
-    type_into(manager, "Limit of characters, in per cent", "60")
-    press(manager, manager.get_by_role("button", name="Give out"))
+    type_into(manager, "Reviewers per pair", "2")
+    type_into(manager, "Privacy risk limit, in per cent", "25")
+    type_into(manager, "Characters limit, in per cent", "60")
+    press(manager, manager.get_by_role("button", name="Assign", exact=True))
     expect(manager.get_by_role("status")).to_contain_text("The pairs are given out")
 
     review(visit("worker"))
@@ -151,12 +151,12 @@ def test_a_whole_project_by_keyboard(place: Place, visit: Visit, tmp_path: Path)
     expect(manager.get_by_text("3 pairs are in dispute")).to_be_visible()
     photograph(manager, "linkage-project-disputes")
     assert barriers(manager) == []
-    choose(manager, "Settled by", "worker3")
-    press(manager, manager.get_by_role("button", name="Give them out"))
+    choose(manager, "Adjudicator", "worker3")
+    press(manager, manager.get_by_role("button", name="Assign disputed pairs"))
     third = visit("worker3")
     third.goto("/linkage")
     press(third, third.get_by_role("link", name="Begin"))
-    expect(third.get_by_text("to be settled")).to_be_visible()
+    expect(third.get_by_text("adjudication:")).to_be_visible()
     opened = 0
     for _ in range(3):
         opened += third.locator("tr.cell .p.open").count()
@@ -165,7 +165,7 @@ def test_a_whole_project_by_keyboard(place: Place, visit: Visit, tmp_path: Path)
     expect(third.locator("h1")).to_have_text("Thank you")
 
     manager.goto("/linkage/1")
-    tab_to(manager, manager.get_by_role("button", name="Take away"))
+    tab_to(manager, manager.get_by_role("button", name="Export"))
     with manager.expect_download() as waiting:
         manager.keyboard.press("Enter")
     with zipfile.ZipFile(io.BytesIO(waiting.value.path().read_bytes())) as archive:
@@ -200,7 +200,7 @@ def review(page: Page) -> None:
     expect(page.locator("h1")).to_have_text("Pair 2 of 3")
     listening(page)
     page.keyboard.press("z")
-    expect(page.get_by_text("The decision is taken back")).to_be_visible()
+    expect(page.get_by_text("The decision is undone")).to_be_visible()
     expect(page.locator("h1")).to_have_text("Pair 1 of 3")
     assert meter(page, "Privacy risk") == paid, "what was opened stays paid"
     listening(page)
@@ -328,4 +328,4 @@ def test_reviewers_need_no_script(place: Place, visit: Visit, project: Project) 
     page.get_by_role("button", name="same, high confidence").click()
     expect(page.locator("h1")).to_contain_text("of 7")
     page.get_by_role("button", name="undo").click()
-    expect(page.get_by_text("The decision is taken back")).to_be_visible()
+    expect(page.get_by_text("The decision is undone")).to_be_visible()

@@ -39,11 +39,11 @@ def fill_in(page: Page) -> None:
     page.keyboard.type("everybody")
     tab_to(page, page.get_by_label("Recipients"))
     page.keyboard.insert_text("north\nsouth\nwest")
-    type_into(page, "At least so many people look alike (k)", "3")
+    type_into(page, "Smallest class (k): people who look alike", "3")
     type_into(page, "People who may be left out, in per cent", "30")
     tab_to(page, page.get_by_text("If it is refused"))
     page.keyboard.press("Enter")
-    tab_to(page, page.get_by_role("checkbox", name="Go on with fewer"))
+    tab_to(page, page.get_by_role("checkbox", name="Proceed with fewer"))
     page.keyboard.press("Space")
     type_into(page, "Where the population comes from", "A town that does not exist")
     type_into(page, "What allows its use for this", "made up")
@@ -51,7 +51,7 @@ def fill_in(page: Page) -> None:
     tab_to(page, page.get_by_role("checkbox", name="Only counts"))
     page.keyboard.press("Space")
     photograph(page, "releases-new-filled")
-    press(page, page.get_by_role("button", name="See what would come of it"))
+    press(page, page.get_by_role("button", name="Plan and run the pre-flight"))
 
 
 def test_from_the_plan_to_the_evidence_by_keyboard(place: Place, visit: Visit, tmp_path: Path) -> None:

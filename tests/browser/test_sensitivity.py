@@ -71,7 +71,7 @@ def test_from_the_study_to_a_version_by_keyboard(place: Place, visit: Visit) -> 
     expect(custodian.get_by_text("Agreement (Kendall's tau, averaged")).to_be_visible()
     photograph(custodian, "sensitivity-panel")
     assert barriers(custodian) == []
-    press(custodian, custodian.get_by_role("button", name="Keep this version"))
+    press(custodian, custodian.get_by_role("button", name="Store this version"))
     expect(custodian.locator("h1")).to_contain_text("Version")
     photograph(custodian, "sensitivity-version")
     assert barriers(custodian) == []

@@ -125,7 +125,7 @@ def test_an_integrity_failure_ends_with_6(store: Path, tmp_path: Path) -> None:
     ("words", "code", "says"),
     [
         (["show", "--store", "nowhere.db"], 69, "There is no store at"),
-        (["verify", "--store", "mysql://x/y"], 2, "cannot be kept in 'mysql'"),
+        (["verify", "--store", "mysql://x/y"], 2, "'mysql' cannot be used as a store"),
         (["verify", "nowhere.jsonl"], 2, "cannot be read"),
         (["verify", "--store", "{store}", "--head", "{store}"], 2, "not a head"),
         (["verify", "{store}", "--store", "{store}"], 2, "without a store"),

@@ -1,7 +1,7 @@
-"""Where state lives: one SQLite file by default, PostgreSQL by URL, migrated when it is opened.
+"""Store of all state: one SQLite file by default, PostgreSQL by URL, migrated when it is opened.
 
 Needs the extra `store`. Rooms write through `Store.writing()`, one transaction at a time, and read through
-`Store.reading()`; the tables are in `discreet.store.tables`.
+`Store.reading()`; the tables are in `discreet.store.tables`, and rows change state by `discreet.store.transitions`.
 """
 
 from discreet.errors import MissingExtra

@@ -1,4 +1,4 @@
-"""What is meant by the address of a store: a path, `sqlite:///path` or `postgresql://...`; nothing given, the default."""
+"""Address of a store: a path, `sqlite:///path`, `postgresql://...`, or the default."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ EXAMPLES = "Give a path such as ledger.db, sqlite:///ledger.db, or postgresql://
 
 
 def default_folder() -> Path:
-    """Where state is kept when nothing else is said: `$XDG_DATA_HOME/discreet`, or `~/.local/share/discreet`."""
+    """The default folder of state: `$XDG_DATA_HOME/discreet`, or `~/.local/share/discreet`."""
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "discreet"
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a store is; its text never holds a password.
+    """The address of a store; its text never contains a password.
 
     >>> str(Address.parse("postgres://ann:secret@db.example/discreet"))
     'postgresql://ann:***@db.example/discreet'
@@ -64,7 +64,7 @@ class Address:
             return cls.file(Path(url.database or ""))
         if kind in ("postgresql", "postgres"):
             return cls(url.set(drivername="postgresql+psycopg"))
-        raise UsageError(f"A store cannot be kept in '{kind}'.", remedy=EXAMPLES)
+        raise UsageError(f"'{kind}' cannot be used as a store.", remedy=EXAMPLES)
 
     @property
     def embedded(self) -> bool:

@@ -1,4 +1,4 @@
-"""Connection to a store: durable commits, writers in turn, migrated when opened."""
+"""Connection to a store: durable commits, one writer at a time, migrated when opened."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SQLITE_PRAGMAS = (
 
 POSTGRES_SETTINGS = (
     f"SET lock_timeout = '{PATIENCE}s'",
-    "SET idle_in_transaction_session_timeout = '60s'",  # a frozen writer does not hold everybody up
+    "SET idle_in_transaction_session_timeout = '60s'",  # a frozen writer does not block the others
 )
 
 
@@ -37,19 +37,19 @@ def connect(address: Address) -> Engine:
 
 
 def make_file(path: Path) -> None:
-    """An empty file that only its owner reads, in a folder of its own if there is none."""
+    """Make an empty file that only its owner can read, and its folder if there is none."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise StoreUnreachable(
-            f"The store {path} cannot be made or opened ({type(error).__name__}).",
+            f"The store {path} cannot be created or opened ({type(error).__name__}).",
             remedy="Give a path in a folder you may write to, with --store or DISCREET_STORE.",
         ) from None
 
 
 def _sqlite(address: Address) -> Engine:
-    options = {"isolation_level": None, "timeout": PATIENCE}  # we say BEGIN ourselves
+    options = {"isolation_level": None, "timeout": PATIENCE}  # BEGIN is sent by the listener below
     engine = create_engine(address.url, hide_parameters=True, connect_args=options, pool_size=8, max_overflow=56)
 
     @event.listens_for(engine, "connect")
@@ -88,43 +88,45 @@ def _postgres(address: Address) -> Engine:
     return engine
 
 
-# Bringing a store to the tables this version knows: under a lock, in one transaction, once.
+# -- migrations: under a lock, in one transaction -------------------------------------------------------------------------
+
 VERSION_TABLE = "discreet_version"
 NEWEST = 13
 """The number of the last migration; a test compares it with the files."""
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 ADVISORY_LOCK = 0x64697363726574
-"""The PostgreSQL advisory lock that migrations hold: two processes that open a store at once take turns."""
+"""The PostgreSQL advisory lock of migrations: two processes that open a store at once take turns."""
 
 
 def revision(connection: Connection) -> int:
-    """The number of the last migration that this store has seen; 0 for an empty one."""
+    """The number of the store's last migration; 0 for an empty one."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return 0
-    found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608 - our constant
-    return int(found) if found else 0
+    number = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608 - our constant
+    return int(number) if number else 0
 
 
-def refuse_what_is_not_ours(connection: Connection, address: Address) -> None:
-    """A SQLite file with tables of somebody else is most likely the wrong file."""
+def refuse_foreign(connection: Connection, address: Address) -> None:
+    """Refuse a SQLite file with tables of another program: it is most likely the wrong file."""
     if address.embedded and revision(connection) == 0 and inspect(connection).get_table_names():
         raise UsageError(
-            f"{address} is a SQLite file of another program.", remedy="Give the path of a store, or of no file yet."
+            f"{address} is a SQLite file of another program.",
+            remedy="Give the path of a store, or of a file that does not exist yet.",
         )
 
 
-def refuse_newer(found: int, address: Address) -> None:
-    """A store that a newer version has changed may mean things this version does not understand."""
-    if found > NEWEST:
+def refuse_newer(number: int, address: Address) -> None:
+    """Refuse a store that a newer version has migrated: this version may misread it."""
+    if number > NEWEST:
         raise StoreTooNew(
-            f"The store {address} has format {found}; this version of Discreet knows formats up to {NEWEST}.",
+            f"The store {address} has format {number}; this version of Discreet knows formats up to {NEWEST}.",
             remedy="Update Discreet on this machine.",
         )
 
 
 def migrate(connection: Connection) -> None:
-    """Run what is missing, on a connection that holds a write transaction; does nothing if another was quicker."""
+    """Run missing migrations, in a write transaction; does nothing if another process was quicker."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": ADVISORY_LOCK})
     if revision(connection) >= NEWEST:

@@ -1,4 +1,4 @@
-"""Database errors in our words: one class per remedy, never a statement's values."""
+"""Database errors in plain words: one class per remedy, never a value of a statement."""
 
 from __future__ import annotations
 
@@ -51,16 +51,19 @@ POSTGRES: dict[str, type[StoreError]] = {
 """By the beginning of the SQLSTATE; the longest wins."""
 
 WORDS: dict[type[StoreError], tuple[str, str]] = {
-    StoreFull: ("is full: nothing more can be written", "Make room on its disk; nothing that was confirmed is lost."),
-    StoreBusy: ("is locked by somebody else", "Try again; see which other program writes to it if this goes on."),
-    StoreReadOnly: ("cannot be written", "Give this user the right to write: the file and its folder, or the tables."),
-    StoreUnreachable: ("cannot be reached", "See that it exists, that its server runs and that this user may open it."),
+    StoreFull: ("is full: nothing more can be written", "Free space on its disk; nothing that was confirmed is lost."),
+    StoreBusy: ("is locked by another program", "Try again; if this continues, find out which program writes to it."),
+    StoreReadOnly: ("cannot be written", "Grant this user write access to the file and its folder, or to the tables."),
+    StoreUnreachable: (
+        "cannot be reached",
+        "Check that it exists, that its server runs and that this user may open it.",
+    ),
 }
 
 
 @contextmanager
 def translated(address: Address) -> Iterator[None]:
-    """Turn the complaints of the database into errors of ours."""
+    """Translate errors of the database into errors of this package."""
     try:
         yield
     except PoolTimeout:

@@ -1,7 +1,7 @@
-"""What users have learned, kept between requests and processes.
+"""Exposures of database users, stored between requests and processes.
 
-The misuse room packs what somebody knows (`Exposure.to_bytes`) and reads it again (`Exposure.from_bytes`); here it is
-only bytes. Whoever writes says which version he has seen, so that of two who learned at the same time none is forgotten.
+The misuse room serialises an exposure (`Exposure.to_bytes`) and reads it again (`Exposure.from_bytes`); here it is only
+bytes. A writer names the version it has read, so that of two results at the same time neither is lost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from discreet.store.transitions import update_one
 
 @dataclass(frozen=True)
 class Kept:
-    """What is stored of one user, and how often it has changed."""
+    """The stored exposure of one user, and how often it has changed."""
 
     content: bytes
     version: int
@@ -40,19 +40,19 @@ class Exposures:
     store: Store
 
     def of(self, person: str) -> Kept | None:
-        """What a user has learned; None if nothing is known of her."""
+        """The exposure of a user; None if nothing is stored."""
         with self.store.reading() as connection:
             row = connection.execute(select(EXPOSURE).where(EXPOSURE.c.person == person)).one_or_none()
         return None if row is None else Kept(bytes(row.content), int(row.version))
 
     def keep(self, person: str, content: bytes, *, seen: int) -> int:
-        """Store it in place of the version that was seen (0: none), durably, and give the new version."""
+        """Store it in place of the version that was read (0: none); gives the new version."""
         with self.store.writing() as connection:
             return write(connection, person, content, seen=seen)
 
 
 def write(connection: Connection, person: str, content: bytes, *, seen: int) -> int:
-    """The same within somebody's transaction, such as that of the entry in the ledger (`along=`)."""
+    """The same within the caller's transaction, such as that of the ledger entry (`along=`)."""
     new = {"version": seen + 1, "content": content}
     if seen > 0:
         mine = (EXPOSURE.c.person == person, EXPOSURE.c.version == seen)
@@ -69,5 +69,5 @@ def write(connection: Connection, person: str, content: bytes, *, seen: int) -> 
 
 def _changed() -> Outdated:
     return Outdated(
-        "The user has learned more in the meantime.", remedy="Read what is known now, add to that, and keep it."
+        "The exposure of this user has changed in the meantime.", remedy="Read it again, add to it, and store that."
     )

@@ -140,11 +140,6 @@ def _limit_of(row: Row[Any]) -> Agreed:
     return Agreed(**{name: getattr(row, name) for name in plain}, decider=row.decider_name)
 
 
-def _withdrawal_of(row: Row[Any]) -> Withdrawal:
-    plain = [name for name in Withdrawal.__dataclass_fields__ if name != "decider"]
-    return Withdrawal(**{name: getattr(row, name) for name in plain}, decider=row.decider_name)
-
-
 def find(connection: Connection, number: int) -> Agreed | None:
     """By number."""
     row = connection.execute(_LIMITS.where(LIMIT.c.id == number)).one_or_none()
@@ -198,7 +193,7 @@ def propose(
 
 
 def approve(connection: Connection, proposed: Agreed | Withdrawal, *, account: int, now: str) -> None:
-    """Put a limit in force, in place of the user's earlier one, or end it by its withdrawal. Never one's own proposal."""
+    """Approve another's proposal: a limit, which replaces the user's earlier one, or a withdrawal."""
     if isinstance(proposed, Withdrawal):
         withdrawal = _of_others(WITHDRAWAL, proposed, account)
         WITHDRAWALS.move(connection, *withdrawal, to="approved", decider=account, decided=now)
@@ -214,7 +209,7 @@ def approve(connection: Connection, proposed: Agreed | Withdrawal, *, account: i
 
 
 def decline(connection: Connection, proposed: Agreed | Withdrawal, *, account: int, now: str, answer: str) -> None:
-    """Reject a limit, or a withdrawal, so that the limit stays in force; says why. Never one's own proposal."""
+    """Reject another's proposal of a limit, or of a withdrawal, with a reason."""
     machine = WITHDRAWALS if isinstance(proposed, Withdrawal) else LIMITS
     mine = _of_others(machine.table, proposed, account)
     machine.move(connection, *mine, to="declined", decider=account, decided=now, answer=answer)
@@ -239,7 +234,9 @@ def withdrawals(
         wanted = wanted.where(WITHDRAWAL.c.limit.in_(of))
     if state is not None:
         wanted = wanted.where(WITHDRAWAL.c.state == state)
-    return [_withdrawal_of(row) for row in connection.execute(wanted)]
+    plain = [name for name in Withdrawal.__dataclass_fields__ if name != "decider"]
+    rows = connection.execute(wanted)
+    return [Withdrawal(**{name: getattr(row, name) for name in plain}, decider=row.decider_name) for row in rows]
 
 
 def propose_withdrawal(connection: Connection, limit: Agreed, *, account: int, now: str, entry: int) -> None:

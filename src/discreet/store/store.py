@@ -1,4 +1,4 @@
-"""A store that is open: transactions to read and to write, on SQLite or PostgreSQL."""
+"""Open store: transactions to read and to write, on SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from discreet.store import connection as store_connection
 from discreet.store.address import Address
 from discreet.store.errors import problem, translated
 
-READ_AT_LEISURE = text("SET LOCAL idle_in_transaction_session_timeout = 0")
-"""Whoever reads page by page holds nobody up."""
+NO_IDLE_TIMEOUT = text("SET LOCAL idle_in_transaction_session_timeout = 0")
+"""For readers: a slow reader blocks no writer."""
 
 ATTEMPTS = 50
-"""Times to ask for the write-ahead log while another process makes the same file."""
+"""Attempts to turn on the write-ahead log while another process creates the same file."""
 
 
 class Store:
@@ -39,13 +39,17 @@ class Store:
 
     @classmethod
     def open(cls, address: str | os.PathLike[str] | None = None, *, create: bool = True) -> Store:
-        """Open a store and bring it up to date; without an address the one in DISCREET_STORE, or the default file."""
-        place = Address.parse(address)
-        if place.path is not None:
-            _see_to_file(place, create=create)
-        store = cls(place, store_connection.connect(place))
+        """Open and migrate a store; without an address the one in DISCREET_STORE, or the default file."""
+        parsed = Address.parse(address)
+        if parsed.path is not None:
+            if not create and not parsed.path.exists():
+                raise StoreUnreachable(
+                    f"There is no store at {parsed}.", remedy="Give its address with --store, or in DISCREET_STORE."
+                )
+            store_connection.make_file(parsed.path)
+        store = cls(parsed, store_connection.connect(parsed))
         try:
-            store._bring_up_to_date()
+            store._migrate()
         except BaseException:
             store.close()
             raise
@@ -53,33 +57,33 @@ class Store:
 
     @classmethod
     def format_at(cls, address: str | os.PathLike[str] | None = None) -> tuple[str, int | None]:
-        """The kind of a store and its format, without changing anything; None where there is no store yet."""
-        place = Address.parse(address)
-        kind = "SQLite" if place.embedded else "PostgreSQL"
-        if place.path is not None and not place.path.exists():
+        """The kind and format of a store, without changing it; None where there is no store yet."""
+        parsed = Address.parse(address)
+        kind = "SQLite" if parsed.embedded else "PostgreSQL"
+        if parsed.path is not None and not parsed.path.exists():
             return kind, None
-        store = cls(place, store_connection.connect(place))
+        store = cls(parsed, store_connection.connect(parsed))
         try:
             with store._first_reading() as connection:
-                found = store_connection.revision(connection)
-                store_connection.refuse_newer(found, place)
-                store_connection.refuse_what_is_not_ours(connection, place)
-                return kind, found or None
+                number = store_connection.revision(connection)
+                store_connection.refuse_newer(number, parsed)
+                store_connection.refuse_foreign(connection, parsed)
+                return kind, number or None
         finally:
             store.close()
 
-    def _bring_up_to_date(self) -> None:
+    def _migrate(self) -> None:
         with self._first_reading() as connection:
-            found = store_connection.revision(connection)
-            store_connection.refuse_newer(found, self.address)
-            store_connection.refuse_what_is_not_ours(connection, self.address)
-        if found < store_connection.NEWEST:
+            number = store_connection.revision(connection)
+            store_connection.refuse_newer(number, self.address)
+            store_connection.refuse_foreign(connection, self.address)
+        if number < store_connection.NEWEST:
             with self.writing() as connection:
                 store_connection.migrate(connection)
 
     @contextmanager
     def _first_reading(self) -> Iterator[Connection]:
-        """As `reading`, but patient: SQLite does not queue those who turn on the write-ahead log of one file at once."""
+        """As `reading`, with retries: SQLite does not queue processes that turn on the write-ahead log at once."""
         for attempt in range(ATTEMPTS):
             try:
                 connection = self._connect(write=False)
@@ -103,18 +107,18 @@ class Store:
             connection = plain.execution_options(**options)
             with connection.begin():
                 if not self.address.embedded:
-                    connection.execute(READ_AT_LEISURE)
+                    connection.execute(NO_IDLE_TIMEOUT)
                 yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that is on the disk when this ends without an error, and has left no trace when it does not."""
+        """A transaction that is durable when this ends without an error, and undone when it does not."""
         with self._queued(), translated(self.address), self._connect(write=True) as connection, connection.begin():
             yield connection
 
     @contextmanager
     def _queued(self) -> Iterator[None]:
-        """Threads of one process queue for a SQLite file here: SQLite itself would look again and again."""
+        """Threads of one process queue for a SQLite file here; SQLite itself would poll its lock."""
         if not self.address.embedded:
             yield
             return
@@ -126,7 +130,7 @@ class Store:
             self._turn.release()
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close all connections."""
         self.engine.dispose()
 
     def __enter__(self) -> Store:
@@ -137,12 +141,3 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({self.address})"
-
-
-def _see_to_file(address: Address, *, create: bool) -> None:
-    assert address.path is not None  # noqa: S101 - for the type checker
-    if not create and not address.path.exists():
-        raise StoreUnreachable(
-            f"There is no store at {address}.", remedy="Give its address with --store, or in DISCREET_STORE."
-        )
-    store_connection.make_file(address.path)

@@ -300,7 +300,7 @@ def test_a_limit_below_what_is_known_is_warned_of(app: FastAPI) -> None:
     somebody(app)
     number = proposed(app, "custodian", allowed=MILLION)
     assert (
-        "whatever tells something new would be stopped at once"
+        "every result with something new would be stopped at once"
         in signed_in(app, "custodian2").get(f"/gateway/limits/{number}").text
     )
 

@@ -85,7 +85,7 @@ def test_users_are_found_by_a_part_of_the_name_and_by_database(app: FastAPI) -> 
     assert names(browser.get("/gateway?name=ann&database=other").text) == ["ann"]
     assert names(browser.get("/gateway?name=a_n").text) == ["a_n"], "no wildcard"
     assert names(browser.get("/gateway?name=%252F").text) == [STRANGE]
-    assert "No user fits" in browser.get("/gateway?name=%00").text
+    assert "No user matches" in browser.get("/gateway?name=%00").text
     assert browser.get("/gateway?page=999").status_code == 200
     assert browser.get("/gateway?page=0").status_code == 422
 

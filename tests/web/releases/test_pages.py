@@ -300,7 +300,7 @@ def test_a_plan_whose_data_set_is_removed_goes_nowhere(app: FastAPI) -> None:
 
 def test_the_tab_of_a_data_set_shows_what_was_released_of_it(app: FastAPI) -> None:
     browser, (data, crowd) = signed_in(app, "custodian"), bring_town(app)
-    assert "Nothing was released of it" in browser.get(f"/datasets/{data}/releases").text
+    assert "Nothing released yet" in browser.get(f"/datasets/{data}/releases").text
     browser.post("/releases/new", form_of(data, crowd))
     assert "/releases/named/spring" in browser.get(f"/datasets/{data}/releases").text
     assert "/releases/named/spring" not in browser.get(f"/datasets/{crowd}/releases").text

@@ -122,7 +122,7 @@ def test_an_interview_is_resumed_and_undone(app: FastAPI) -> None:
     assert first != second
     assert browser.post(f"/sensitivity/{study}/undo").status_code == 303
     assert shown(browser, study) == first
-    assert "Go on" not in browser.get("/sensitivity").text
+    assert "Continue" not in browser.get("/sensitivity").text
 
 
 def test_an_answer_to_another_question_changes_nothing(app: FastAPI) -> None:

@@ -1,4 +1,4 @@
-"""What all tables share: the list of them, the kind of their keys, the columns of work that waits."""
+"""Parts that tables share: metadata, the type of keys, the columns of a queue."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sqlalchemy import BigInteger, Column, Integer, MetaData, Text
 metadata = MetaData()
 
 Number = BigInteger().with_variant(Integer, "sqlite")
-"""A key that SQLite keeps as its row number."""
+"""A key that SQLite uses as its row number."""
 
 
 def queued() -> list[Column[Any]]:
-    """The columns of work that waits, is claimed for a while, goes on and ends."""
+    """The columns of queued work: request, state, claim and lease, progress, failure."""
     return [
         Column("asked", Text, nullable=False),
         Column("state", Text, nullable=False),

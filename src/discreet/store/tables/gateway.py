@@ -27,7 +27,7 @@ READ = Table(
     ),
     Column("upto", BigInteger, nullable=False),
 )
-"""The one row that says up to which entry of the ledger the sums below go."""
+"""The one row that says up to which ledger entry the totals below go."""
 
 WATCHED = Table(
     "gateway_database",
@@ -39,7 +39,7 @@ WATCHED = Table(
     Column("tables", BigInteger, nullable=False),
     Column("x", Text, nullable=False),
 )
-"""A database before which a gateway was started, and how it was the last time."""
+"""A database with a gateway in front of it, as of the gateway's last start."""
 
 USER = Table(
     "gateway_user",
@@ -59,8 +59,8 @@ USER = Table(
     Column("seen", Text, nullable=False),
     UniqueConstraint("database", "name", name="gateway_user_name"),
 )
-"""Somebody who came through a gateway. `exposure` and `allowed` are millionths; `would` is how often she would have been
-refused, `over` how often something above the limit was let through, `streak` how many refusals came last in a row.
+"""A user of a gateway. `exposure` and `allowed` are millionths; `would` counts results that shadow mode would have refused,
+`over` results let through above the limit, `streak` the last refusals in a row.
 """
 
 DAY = Table(
@@ -88,7 +88,7 @@ REFUSAL = Table(
     Column("enforced", Boolean, nullable=False),
     Index("gateway_refusal_user", "user", "sequence"),
 )
-"""Which entries are refusals, also those that shadow mode only wrote down."""
+"""Entries that are refusals, including those that shadow mode only recorded."""
 
 LIMIT = Table(
     "gateway_limit",
@@ -124,9 +124,9 @@ LIMIT = Table(
         postgresql_where=text("state = 'approved'"),
     ),
 )
-"""A limit that somebody proposed (`account`) and somebody else decided on (`decider`), for a user of a database or, with
-the name *, for all. `allowed` is in millionths; `until` is the moment from which on it no longer holds; `entry` is how many
-entries the ledger had when it was proposed.
+"""A limit proposed by one account (`account`) and decided by another (`decider`), for a user of a database or, with the
+name *, for all. `allowed` is in millionths; `until` is the moment at which it ends; `entry` is how many entries the ledger
+had when it was proposed.
 """
 
 WITHDRAWAL = Table(
@@ -152,7 +152,7 @@ WITHDRAWAL = Table(
         postgresql_where=text("state = 'proposed'"),
     ),
 )
-"""That a limit in force shall no longer hold: proposed by one (`account`), decided on by another (`decider`)."""
+"""The withdrawal of a limit in force: proposed by one account (`account`), decided by another (`decider`)."""
 
 EXPOSURE = Table(
     "misuse_exposure",
@@ -161,4 +161,4 @@ EXPOSURE = Table(
     Column("version", BigInteger, nullable=False),
     Column("content", LargeBinary, nullable=False),
 )
-"""What one user has learned, as the misuse room packs it; `version` grows with every change, so that none is lost."""
+"""The exposure of one user, as the misuse room serialises it; `version` grows with every change, so that none is lost."""

@@ -1,4 +1,4 @@
-"""The tables of linkage projects: who sees which pair, and what is open in it. No value of a person is in any of them."""
+"""Tables of linkage projects: assigned pairs, opened cells, decisions. None contains a value of a person."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ WORKER = Table(
         "characters_allowed IS NULL OR characters_shown <= characters_allowed", name="linkage_worker_characters"
     ),
 )
-"""Somebody who reviews for a project. The privacy risk is a budget of the ledger, characters are counted here."""
+"""A reviewer of a project. Their privacy risk is a budget of the ledger; characters are counted here."""
 
 ASSIGNMENT = Table(
     "linkage_assignment",
@@ -104,8 +104,8 @@ ASSIGNMENT = Table(
     CheckConstraint("role IN ('review', 'adjudication')", name="linkage_assignment_role"),
     CheckConstraint("state IN ('open', 'decided', 'withdrawn')", name="linkage_assignment_state"),
 )
-"""A pair before one person's eyes. `version` grows with everything that is opened, `contribution` is what the pair
-contributes to the score as it stands, exactly.
+"""A pair assigned to one reviewer. `version` grows with every cell that is opened; `contribution` is what the pair
+contributes to the privacy score now, exactly.
 """
 
 CELL = Table(
@@ -131,7 +131,7 @@ DECISION = Table(
     Index("linkage_decision_of", "assignment", "id"),
     CheckConstraint("choice IS NULL OR choice BETWEEN 0 AND 6", name="linkage_decision_choice"),
 )
-"""What was decided: the last row counts, and one without a choice takes the one before it back."""
+"""Decisions: the last row counts, and one without a choice undoes the one before it."""
 
 # -- in the web application -------------------------------------------------------------------------------------------
 
@@ -160,6 +160,6 @@ WORK = Table(
     Index("linkage_work_waiting", "state", "id"),
     sqlite_autoincrement=True,
 )
-"""A project in the making, or its model learning from decisions: a job about tables that are no data sets. While it is
-`declared`, somebody still says what its columns are. The columns that the queue needs are those of `web_job`.
+"""A project in the making, or the training of its model: a job about tables that are no data sets. While it is `declared`,
+its columns are not declared completely yet. The columns of the queue are those of `web_job`.
 """

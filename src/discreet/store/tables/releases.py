@@ -77,7 +77,7 @@ PLAN = Table(
     CheckConstraint("decider IS NULL OR decider <> account", name="web_plan_four_eyes"),
     Index("web_plan_of", "release"),
 )
-"""A release, or further recipients of one, that somebody planned (`account`) and somebody else decided on (`decider`).
+"""A release, or further recipients of one, planned by one account (`account`) and decided by another (`decider`).
 `content` is what was planned, as JSON, `digest` the SHA-256 of it; `version` grows with every change. `dataset` may be
 one that was removed since. `entry` is how many entries the ledger had when it was planned or last changed.
 """
@@ -94,7 +94,7 @@ PARCEL = Table(
     Column("size", BigInteger, nullable=False),
     Column("made", Text, nullable=False),
 )
-"""A recipient's copy that lies in our folder, packed: the name of its file, its SHA-256 and its bytes."""
+"""A packed copy of a recipient in the data folder: the name of its file, its SHA-256 and its size."""
 
 TRACE = Table(
     "web_trace",

@@ -148,7 +148,7 @@ JOB = Table(
     Index("web_job_dataset", "dataset", "id"),
     sqlite_autoincrement=True,
 )
-"""Something that takes its time. Whoever runs it holds `claim` until `lease`; moments are milliseconds since 1970."""
+"""A long-running job. Its runner holds `claim` until `lease`; moments are milliseconds since 1970."""
 
 RESULT = Table(
     "web_result",

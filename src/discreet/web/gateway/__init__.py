@@ -1,1 +1,1 @@
-"""The gateway as custodians see it: who has seen how much, what was refused and why, and limits under four eyes."""
+"""Gateway in the browser: exposure of database users, refusals, incidents, limits under four eyes."""

@@ -103,7 +103,10 @@ def result_of(entry: Entry) -> GatewayResult | None:
 
 
 def database_of(entry: Entry) -> str | None:
-    """The database that an entry about a user names. Both names may hold any character; the user is who acted."""
+    """The database of an entry about a user.
+
+    Both names may contain any character; the user is the one who acted.
+    """
     begin, end = "database:", f"/user:{entry.actor}"
     if not (entry.subject.startswith(begin) and entry.subject.endswith(end)):
         return None
@@ -290,7 +293,7 @@ def reason_words(result: GatewayResult) -> str:
 
 @dataclass(frozen=True)
 class RefusalExplanation:
-    """A refusal in plain words: what was asked for, what it would have disclosed, which limit, what to do."""
+    """A refusal in plain words: request, disclosure, limit, and what to do."""
 
     headline: str
     facts: tuple[tuple[str, str], ...]

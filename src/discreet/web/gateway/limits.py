@@ -99,7 +99,10 @@ def end_of(context: Context, day: str | None) -> str | None:
 
 
 def approve(context: Context, limit: Agreed) -> None:
-    """Put it in force: not by its proposer, an account the same person could be behind, or the user it is about."""
+    """Put a limit in force.
+
+    Not by its proposer, by an account that the same person could be behind, or by the user whom it is about.
+    """
     _refuse_alone(context, limit, limit)
     if limit.until is not None and limit.until <= context.site.stamp():
         raise Problem(409, "The last day of this limit has passed.", remedy="Reject it, or have it proposed again.")
@@ -129,7 +132,7 @@ def withdraw(context: Context, limit: Agreed) -> None:
 
 
 def approve_withdrawal(context: Context, limit: Agreed) -> None:
-    """End a limit, so that the policy holds again; two people decide on that, as on the limit itself."""
+    """End a limit, so that the policy applies again; two people decide, as on the limit."""
     withdrawal = pending_withdrawal(context, limit)
     _refuse_alone(context, limit, withdrawal)
     _decide(context, limit, withdrawal)

@@ -124,7 +124,7 @@ class UserPage:
 
 
 def _whole(now: str) -> Select[Any]:
-    """Users with the limit in force: their own, or else that of everybody, or else the last one recorded."""
+    """Users with the limit in force: their own, that of all users, or the last one recorded."""
     own, everybody = LIMIT.alias("own"), LIMIT.alias("everybody")
 
     def holding(limit: Any, name: Any) -> Any:

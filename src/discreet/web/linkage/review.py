@@ -78,7 +78,7 @@ def pair_page(context: Here) -> Response:
 
 
 def open_cell(context: Here) -> Response:
-    """Open one cell by one step. A refusal is shown on the page, and everything else on it keeps working."""
+    """Open one cell by one step; a refusal is shown on the page."""
     mine: ReviewTarget = context.loaded
     live = context.form.text("live") == "1"
     try:

@@ -65,7 +65,7 @@ def tasks_of(connection: Connection, worker: str) -> list[ReviewTask]:
 
 
 def next_open(connection: Connection, project: int, worker: str, after: int) -> int | None:
-    """The next undecided pair in a reviewer's order after one, then from the first; None if all are decided."""
+    """The next undecided pair in a reviewer's order, cyclically; None if all are decided."""
     mine = (ASSIGNMENT.c.project == project, ASSIGNMENT.c.worker == worker)
     here = connection.execute(select(ASSIGNMENT.c.place).where(*mine, ASSIGNMENT.c.pair == after)).scalar() or 0
     waiting = select(ASSIGNMENT.c.pair).where(*mine, ASSIGNMENT.c.state == "open")

@@ -103,7 +103,10 @@ def look(context: Context, plan: ReleasePlan) -> int:
 
 
 def approve(context: Context, plan: ReleasePlan, *, seen: str) -> None:
-    """Allow copies to be made: not by the planner, an account the same person could be behind, or of a changed plan."""
+    """Allow copies to be made.
+
+    Not by the planner, by an account that the same person could be behind, or of a plan that has changed.
+    """
     _refuse_own(context, plan, "web.approved", "approve")
     about = {"event": "web.approved", "subject": plan.subject}
     second_approver.require(context, asked_of(plan), permission="releases.approve", **about, plan=plan.digest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import quote
 
 from pydantic import ValidationError
@@ -365,7 +365,9 @@ def wanted_in(form: Form) -> NewPlan:
     typed = {name: value.strip() for name, value in typed_in(form).items()}
     given: dict[str, Any] = {**typed, "recipients": names_in(typed["recipients"])}
     for name, words in (("dataset", "data"), ("population", "population")):
-        given[name] = form.whole(name, least=0, most=10**17) if typed[name] else _missing(words)
+        if not typed[name]:
+            raise Problem(422, f"The {words} is not chosen yet.", remedy="Choose a data set from the list.")
+        given[name] = form.whole(name, least=0, most=10**17)
     given["k"] = form.whole("k", least=2, most=10**6)
     given["suppression"] = _percent(typed["suppression"])
     given["counts_only"], given["force"] = typed["counts_only"] == "yes", typed["force"] == "yes"
@@ -410,7 +412,3 @@ def _percent(text: str) -> float:
     except ValueError:
         problem = "The share of people who may be left out is not a number."
         raise Problem(422, problem, remedy="Write it as 5 or 2.5, in per cent.") from None
-
-
-def _missing(words: str) -> NoReturn:
-    raise Problem(422, f"The {words} is not chosen yet.", remedy="Choose a data set from the list.")

@@ -193,7 +193,7 @@ def keep_preflight(connection: Connection, number: int, digest: str, preflight: 
 def decide(
     connection: Connection, plan: ReleasePlan, state: str, *, account: int, now: str, reason: str | None
 ) -> None:
-    """Approve or reject the plan as it was seen; never one's own, and never one that has changed since."""
+    """Approve or reject another's plan as it was seen, unless it has changed since."""
     row = connection.execute(_PLANS.where(PLAN.c.id == plan.id)).one()
     if _plan_of(row).seen != plan.seen or row.account == account:
         raise too_late()

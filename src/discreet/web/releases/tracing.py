@@ -166,7 +166,7 @@ def keep(context: Context, opened: Opened, trace: Trace) -> int:
 
 
 def row_of(trace: Trace, *, now: str, created: Any) -> dict[str, Any]:
-    """A trace as it is stored: numbers and sections of the page, none of which holds a value of a claim."""
+    """A trace as a row: numbers and sections of the page, without a value of a claim."""
     verb = "claims claims.csv" if trace.kind == "claims" else "leak file.csv"
     command = f'discreet trace {verb} --release "{trace.release}"'
     parts = [

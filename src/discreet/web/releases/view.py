@@ -84,7 +84,10 @@ class ReleaseBoard:
 
 
 def boards(connection: Connection) -> list[ReleaseBoard]:
-    """All releases, those with an open plan first, then the last changed; a withdrawn plan alone is no release."""
+    """All releases, those with an open plan first, then the last changed.
+
+    A withdrawn plan alone is no release.
+    """
     kept = {release.name: release for release in repository.every_one(connection)}
     planned: dict[str, list[ReleasePlan]] = {}
     for plan in plans.everything(connection):

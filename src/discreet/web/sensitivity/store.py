@@ -151,7 +151,10 @@ def add(connection: Connection, *, name: str, items: Sequence[Item], ratings: in
 
 
 def invite(connection: Connection, study: Study, account: int, now: str) -> bool:
-    """Invite one more expert; False if they were invited already. Each gets the questions in an order of their own."""
+    """Invite one more expert; False if they were invited already.
+
+    Each expert gets the questions in an order of their own.
+    """
     if interview(connection, study.id, account) is not None:
         return False
     name = connection.execute(select(ACCOUNT.c.name).where(ACCOUNT.c.id == account)).scalar_one()

@@ -160,7 +160,7 @@ def rating_buttons() -> list[Button]:
 
 
 def named(question: Question) -> str:
-    """A question as the form names it, so that an answer is never taken for one to another question.
+    """The name of a question in the form, so that answers are never mixed up.
 
     >>> named(Compare(3, 5))
     'compare 3 5'
