@@ -52,7 +52,7 @@ def test_from_the_meter_to_a_limit_in_force_by_keyboard(place: Place, visit: Vis
     type_into(one, "Exposure up to", "2.5")
     type_into(one, "Why", "the study of the winter")
     press(one, one.get_by_role("button", name="Propose it"))
-    expect(one.get_by_role("status")).to_contain_text("Nothing changes before another custodian approves it")
+    expect(one.get_by_role("status")).to_contain_text("It takes effect once another custodian approves it")
     assert barriers(one) == []
     other = visit("custodian2", java_script_enabled=False)
     other.get_by_role("link", name="Look at the limit").click()
@@ -61,7 +61,7 @@ def test_from_the_meter_to_a_limit_in_force_by_keyboard(place: Place, visit: Vis
     expect(other.get_by_role("status")).to_contain_text("The limit is in force")
     other.locator("summary", has_text="Withdraw it").click()
     other.get_by_role("button", name="Propose the withdrawal").click()
-    expect(other.get_by_role("status")).to_contain_text("The limit holds until another custodian approves that")
+    expect(other.get_by_role("status")).to_contain_text("The limit holds until another custodian approves the withdrawal")
     expect(other.locator("main")).to_contain_text("It can be approved by custodian.")
     one.goto("/")
     press(one, one.get_by_role("link", name="Look at the limit"))

@@ -137,7 +137,7 @@ def test_a_whole_project_by_keyboard(place: Place, visit: Visit, tmp_path: Path)
     type_into(manager, "Privacy risk limit, in per cent", "25")
     type_into(manager, "Characters limit, in per cent", "60")
     press(manager, manager.get_by_role("button", name="Assign", exact=True))
-    expect(manager.get_by_role("status")).to_contain_text("The pairs are given out")
+    expect(manager.get_by_role("status")).to_contain_text("The pairs are assigned")
 
     review(visit("worker"))
     second = visit("worker2")

@@ -59,7 +59,7 @@ def test_from_the_plan_to_the_evidence_by_keyboard(place: Place, visit: Visit, t
     bring_town(place.app)
     one = visit("custodian")
     fill_in(one)
-    expect(one.get_by_role("status")).to_contain_text("The plan is kept")
+    expect(one.get_by_role("status")).to_contain_text("The plan is saved")
     expect(one.get_by_text("claims until identified")).to_be_visible(timeout=60_000)
     photograph(one, "releases-plan-own")
     assert barriers(one) == []
@@ -68,7 +68,7 @@ def test_from_the_plan_to_the_evidence_by_keyboard(place: Place, visit: Visit, t
     photograph(other, "releases-plan-other")
     assert barriers(other) == []
     press(other, other.get_by_role("button", name="Approve"))
-    expect(other.get_by_role("status")).to_contain_text("You approved it")
+    expect(other.get_by_role("status")).to_contain_text("You approved the plan")
     photograph(other, "releases-plan-approved")
     press(other, other.get_by_role("button", name="Make the copies"))
     expect(other.get_by_text("The copies are made")).to_be_visible(timeout=60_000)

@@ -117,7 +117,7 @@ def test_from_two_tables_to_a_model_that_learned(app: FastAPI, manager: Browser,
     assert 0 < counts["people"] <= 40
     assert counts["same"] > 100
     page = manager.get(f"/linkage/{made.id}/zones").text
-    assert "Where relatives, twins or namesakes are in the tables, far more is wrong" in page
+    assert "Where relatives, twins or namesakes are in the tables, errors are far more frequent" in page
     assert "Pairs by what speaks for one person" in page
     assert 'id="zones-chart' in page or "<svg" in page
     _decide_all(app, manager, made, files)
