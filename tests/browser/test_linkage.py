@@ -135,7 +135,7 @@ def test_a_whole_project_by_keyboard(place: Place, visit: Visit, tmp_path: Path)
         tick(manager, name)
     type_into(manager, "Reviewers per pair", "2")
     type_into(manager, "Privacy risk limit, in per cent", "25")
-    type_into(manager, "Characters limit, in per cent", "60")
+    type_into(manager, "Character limit, in per cent", "60")
     press(manager, manager.get_by_role("button", name="Assign", exact=True))
     expect(manager.get_by_role("status")).to_contain_text("The pairs are assigned")
 

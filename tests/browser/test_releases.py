@@ -102,7 +102,7 @@ def test_every_page_fits_and_has_no_barriers(place: Place, visit: Visit, look: L
     page.goto("/releases/named/spring")
     page.get_by_label("Paste claims").fill("zip,year,sex\n001,1950,F\n")
     page.get_by_role("button", name="Trace the claims").click()
-    expect(page.get_by_role("status")).to_contain_text("The trace is written")
+    expect(page.get_by_role("status")).to_contain_text("The trace is recorded")
     trace = page.url.partition("?")[0].removeprefix(place.origin)
     for path in ("/releases", "/releases/new", "/releases/named/spring", "/releases/plans/2", trace, "/"):
         page.goto(path)
