@@ -61,7 +61,9 @@ def test_from_the_meter_to_a_limit_in_force_by_keyboard(place: Place, visit: Vis
     expect(other.get_by_role("status")).to_contain_text("The limit is in force")
     other.locator("summary", has_text="Withdraw it").click()
     other.get_by_role("button", name="Propose the withdrawal").click()
-    expect(other.get_by_role("status")).to_contain_text("The limit holds until another custodian approves the withdrawal")
+    expect(other.get_by_role("status")).to_contain_text(
+        "The limit holds until another custodian approves the withdrawal"
+    )
     expect(other.locator("main")).to_contain_text("It can be approved by custodian.")
     one.goto("/")
     press(one, one.get_by_role("link", name="Look at the limit"))
