@@ -42,7 +42,7 @@ def test_attacks_are_told_as_a_table_and_in_words(folder: Path) -> None:
     assert "Mode: marks" in done.stdout
     assert "Mode: bait" in done.stdout
     assert "link count" in done.stdout
-    assert "Decoys of the bait mode are told by link count" in done.stdout.replace("\n  ", " ")
+    assert "Decoys of the bait mode are detected by link count" in done.stdout.replace("\n  ", " ")
 
 
 def test_numbers_as_json(folder: Path) -> None:

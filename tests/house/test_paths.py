@@ -40,7 +40,9 @@ class Walk:
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")  # no bodies of modules and classes
+        function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith(
+            "<"
+        )  # no bodies of modules and classes
         if self.recording and event == "call" and function and code.co_filename.startswith(str(SOURCE)):
             self.files.setdefault(str(Path(code.co_filename).relative_to(SOURCE)))
 
@@ -78,13 +80,14 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def listed(path: str) -> tuple[int, list[str]]:
     """How many files the page counts on a path, and those it names."""
-    section = re.search(rf"^## Path: {re.escape(path)} \((\d+) files\)\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    section = re.search(
+        rf"^## Path: {re.escape(path)} \((\d+) files\)\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.M | re.S
+    )
     assert section, f"{PAGE.name} has no section 'Path: {path}'"
     return int(section[1]), re.findall(r"`([a-z_/]+\.py)`", section[2])
 
 
 def agree(path: str, walk: Walk) -> None:
-    print(path, len(walk.files), list(walk.files))
     count, names = listed(path)
     assert len(walk.files) < MOST[path]
     assert count == len(walk.files), sorted(walk.files)
@@ -100,13 +103,30 @@ def test_assess(state: Path, walk: Walk) -> None:
 
 def test_anonymise(state: Path, walk: Walk, tmp_path: Path) -> None:
     with walk:
-        command("anonymise", state / "hospital.csv", "--policy", state / "policy.toml", "--k", 5, "--out", tmp_path / "a.csv")
+        command(
+            "anonymise",
+            state / "hospital.csv",
+            "--policy",
+            state / "policy.toml",
+            "--k",
+            5,
+            "--out",
+            tmp_path / "a.csv",
+        )
     agree("anonymise", walk)
 
 
 def test_release_and_trace(state: Path, walk: Walk, tmp_path: Path) -> None:
     data = (state / "hospital.csv", "--policy", state / "policy.toml", "--population", state / "population.parquet")
-    answers = ("--population-source", "generated", "--population-licence", "none", "--counts-only", "--sign-off", "DPO-1")
+    answers = (
+        "--population-source",
+        "generated",
+        "--population-licence",
+        "none",
+        "--counts-only",
+        "--sign-off",
+        "DPO-1",
+    )
     release = ("--name", "spring", "--recipient", "north", "--recipient", "south", "--suppression", 0.2, "--force")
     copies, store = tmp_path / "copies", ("--store", tmp_path / "store.db")
     with walk:
@@ -117,9 +137,8 @@ def test_release_and_trace(state: Path, walk: Walk, tmp_path: Path) -> None:
 
 def test_a_governed_select(walk: Walk, guard: Callable[..., Any]) -> None:  # noqa: F811
     gateway = guard()
-    with psycopg.connect(gateway.url("ann"), autocommit=True) as connection:
-        with walk:
-            rows = connection.execute("SELECT zip, diagnosis FROM clinic.patients WHERE id = 7").fetchall()
+    with psycopg.connect(gateway.url("ann"), autocommit=True) as connection, walk:
+        rows = connection.execute("SELECT zip, diagnosis FROM clinic.patients WHERE id = 7").fetchall()
     assert len(rows) == 1
     agree("a governed SELECT", walk)
 

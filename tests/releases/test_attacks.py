@@ -117,8 +117,8 @@ def test_no_attack_tells_marks_and_link_counts_tell_bait() -> None:
     assert min(bait[name].auc for name in ("link count", "over-sampling", "intersection")) >= 0.95
     assert bait["link count"].precision == 1.0
     marks, told = played.words()
-    assert "not told by any of these attacks" in marks
-    assert "told by link count" in told
+    assert "not detected by any of these attacks" in marks
+    assert "detected by link count" in told
     assert [one["attack"] for one in played.to_dict()["modes"]["marks"]] == list(ATTACKS)
     assert played.to_dict()["holds"] is True
 

@@ -211,7 +211,7 @@ def smallest_crowd(risk: float) -> int:
     (5, 4)
     """
     if not 0 < risk <= 1:
-        raise UsageError(f"A risk limit lies above 0 and up to 1, not at {risk:g}.", remedy="0.2 means: one in five.")
+        raise UsageError(f"A risk limit must be above 0 and at most 1, not {risk:g}.", remedy="0.2 means: one in five.")
     return math.ceil(1 / Fraction(str(risk)))
 
 

@@ -135,7 +135,7 @@ def _risks(wanted: Demands) -> Iterator[Requirement]:
                 remedy="Give max_risk (--max-risk), the largest probability of success you accept.",
             )
         if not 0 <= limit <= 1:
-            raise UsageError("max_risk lies between 0 and 1.", remedy="0 means that he re-identifies nobody at all.")
+            raise UsageError("max_risk must be between 0 and 1.", remedy="0 means that nobody is re-identified at all.")
         yield AttackerRisk(wanted.attack, float(limit), wanted.population)
     elif wanted.max_risk is not None:
         yield _risk(wanted.max_risk, wanted.risk_model, wanted.population)
@@ -173,5 +173,5 @@ def _whole(value: Any, what: str, classes: Classes | None) -> int:
 
 def _probability(value: float, what: str) -> float:
     if not 0 < value <= 1:
-        raise UsageError(f"{what} lies above 0 and up to 1.", remedy="0.2 means: one in five.")
+        raise UsageError(f"{what} must be above 0 and at most 1.", remedy="0.2 means: one in five.")
     return float(value)

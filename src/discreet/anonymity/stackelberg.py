@@ -266,8 +266,8 @@ def _risks(attack: Attack, sizes: Ints, offered: tuple[float, float] | Floats) -
     tempting = sizes[lowest.known(sizes).accesses]
     if tempting.max(initial=0) > MOST_PEOPLE:
         raise UsageError(
-            f"At the lowest penalty he would attack groups of more than {MOST_PEOPLE:,} people.",
-            remedy="Raise the lowest penalty, or his costs.",
+            f"At the lowest penalty the attacker would attack groups of more than {MOST_PEOPLE:,} people.",
+            remedy="Raise the lowest penalty, or the attacker's costs.",
         )
     if not isinstance(offered, tuple):
         pairs = np.repeat(tempting, len(offered)), np.tile(offered, len(tempting))

@@ -60,7 +60,8 @@ class Binomial:
         shares = np.full(targets, shares) if shares.ndim == 0 else shares
         if shares.shape != (targets,) or not ((shares >= 0) & (shares <= 1)).all():
             raise UsageError(
-                "density is one probability per target.", remedy="Give the share of the population that looks like him."
+                "density is one probability per target.",
+                remedy="Give the share of the population that looks like the target.",
             )
         densities, place = np.unique(shares, return_inverse=True)
         return cls(densities, place, int(external_size))

@@ -258,7 +258,7 @@ def too_large(otherwise: str) -> UsageError:
     """He attacks groups so large that planning through them would take too long."""
     return UsageError(
         f"This adversary attacks even groups of {MOST:,}, and one of more than {PLANNED:,} is too large to plan.",
-        remedy=f"Give him a cost per exploit, or {otherwise}.",
+        remedy=f"Give the attacker a cost per exploit, or {otherwise}.",
     )
 
 

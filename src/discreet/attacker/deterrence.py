@@ -187,5 +187,5 @@ def _needed(sizes: Sequence[int] | Ints | None) -> Ints:
 
 def _limit(max_risk: float) -> float:
     """The largest computed risk that is let through."""
-    limit = probability(max_risk, "max_risk", remedy="0 means that he re-identifies nobody at all.")
+    limit = probability(max_risk, "max_risk", remedy="0 means that nobody is re-identified at all.")
     return limit + TINY if limit > 0 else 0.0

@@ -55,7 +55,8 @@ class Parameters:
             )
         if not 0 < self.discount <= 1:
             raise UsageError(
-                "discount lies above 0 and up to 1.", remedy="1 means that the adversary has all the time in the world."
+                "discount must be above 0 and at most 1.",
+                remedy="1 means that the attacker does not discount the future.",
             )
         for name in ("gain", "access_cost", "link_cost", "exploit_cost", "penalty"):
             if getattr(self, name) < 0:
@@ -202,7 +203,7 @@ def probability(value: Any, name: str, *, remedy: str) -> float:
     0.2
     """
     if not _is_number(value) or not 0 <= value <= 1:
-        raise UsageError(f"{name} lies between 0 and 1.", remedy=remedy)
+        raise UsageError(f"{name} must be between 0 and 1.", remedy=remedy)
     return float(value)
 
 

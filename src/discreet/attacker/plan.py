@@ -44,7 +44,7 @@ class Plan:
         columns = (self.sizes, self.exploits, self.reidentification, self.value)
         listed = zip(*(np.atleast_1d(column)[:SHOWN].tolist() for column in columns), strict=True)
         rows = [(f"{size:,}", tried, brief_percent(found), f"{worth:,.0f}") for size, tried, found, worth in listed]
-        head = ("people who look alike", "candidates he tries", "re-identified", "worth to him")
+        head = ("people who look alike", "candidates tried", "re-identified", "worth to the attacker")
         return card("What the adversary plans, by the size of the group.", rows, head=head)
 
 
@@ -80,10 +80,10 @@ class Thresholds:
     """The smallest group which he leaves alone even if he has the table."""
 
     def _repr_html_(self) -> str:
-        told = (("He stops early from", self.stops_early), ("He does not buy the list from", self.no_access),
-                ("He does not even start from", self.no_exploit))  # fmt: skip
+        told = (("Stops early from", self.stops_early), ("Does not buy the list from", self.no_access),
+                ("Does not start from", self.no_exploit))  # fmt: skip
         rows = [(words, "never" if size is None else f"{size:,}") for words, size in told]
-        return card("How many people must look alike for the adversary to change his mind:", rows)
+        return card("How many people must look alike before the attacker decides otherwise:", rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -179,7 +179,7 @@ class Attacked:
                 ("Innocent people exploited, expected", "harmed", 1))  # fmt: skip
         both = (self.known, self.unknown)
         rows = [(name, *(f"{getattr(one, key):,.{digits}f}" for one in both)) for name, key, digits in told]
-        return card(words, rows, head=("people", "he knows the groups", "he does not"))
+        return card(words, rows, head=("people", "groups known", "groups unknown"))
 
     def exceeds(self, threshold: float, allowed: float) -> bool:
         """Whether he, knowing the groups, puts a larger share of the people at risk than is allowed."""

@@ -289,6 +289,6 @@ class Tree:
             for number, row in enumerate(self.rows, start=1):
                 if above.setdefault(row[level], row[level + 1]) != row[level + 1]:
                     raise HierarchyError(
-                        f"row {number} of {self.name}: a value of level {level} lies under two values of level {level + 1}.",
+                        f"row {number} of {self.name}: a value of level {level} belongs to two values of level {level + 1}.",
                         remedy="Values that are one at a level must stay one at all coarser levels.",
                     )

@@ -81,7 +81,9 @@ class Accounts:
         if account is None:
             raise UsageError(f"There is no budget '{name}'.", remedy="Make it first: ledger.set_budget(name, ...).")
         if version is not None and account.version != version:
-            raise Outdated(f"Budget '{name}' has changed since it was looked at.", remedy="Look again and ask anew.")
+            raise Outdated(
+                f"Budget '{name}' has changed since it was looked at.", remedy="Read it again, and repeat the request."
+            )
         return account
 
     def reservation(self, number: int) -> Held:

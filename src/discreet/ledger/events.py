@@ -27,7 +27,7 @@ EVENTS = {
     "misuse.weighed": "a version of the sensitivity function was made from experts' answers",
     "gateway.started": "a gateway began to watch a database",
     "gateway.answered": "a result set was passed to a database user",
-    "gateway.repeated": "results that told a database user nothing new were passed to her",
+    "gateway.repeated": "results with nothing new for a database user were passed on",
     "gateway.limited": "a limit of a database user, or its withdrawal, was proposed, or the proposal was withdrawn; web.approved puts it in force",
     "web.shown": "a page or file with risk figures or records was shown",
     "web.approved": "a person approved what another had asked for",

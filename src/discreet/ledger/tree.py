@@ -103,7 +103,7 @@ class Tree:
             connection.execute(insert(NODE), self.nodes)
         done = connection.execute(_EXTEND, {f"new_{name}": value for name, value in self.row().items()} | {"was": was})
         if done.rowcount != 1:
-            raise _broken("somebody changed it although it was locked")
+            raise _broken("it was changed although it was locked")
 
     def row(self) -> dict[str, Any]:
         """All that is stored of it."""

@@ -97,7 +97,7 @@ class State:
 def _within(field: str, value: int, least: int, most: int) -> None:
     if not least <= value <= most:
         raise UsageError(
-            f"A state's {field} lies between {least:,} and {most:,}; this one is {value:,}.",
+            f"A state's {field} must be between {least:,} and {most:,}; this one is {value:,}.",
             remedy="State.of(people) chooses fitting figures.",
         )
 

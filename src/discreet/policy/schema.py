@@ -117,8 +117,8 @@ class PopulationSection(_Section):
 class EconomicsSection(_Section):
     """What a record is worth, for the single-decision model of the field (Wan et al. 2015)."""
 
-    adversary_gain: float = Field(ge=0, description="What the adversary gains when his guess is right.")
-    adversary_cost: float = Field(ge=0, description="What one attempt costs him.")
+    adversary_gain: float = Field(ge=0, description="What the attacker gains when a guess is right.")
+    adversary_cost: float = Field(ge=0, description="What one attempt costs the attacker.")
     publisher_benefit: float = Field(ge=0, description="What a record in full detail is worth to the publisher.")
     publisher_loss: float = Field(ge=0, description="What the publisher loses when a record is re-identified.")
 
@@ -233,10 +233,10 @@ class GatewaySection(_Section):
     )
     unnamed_rows: Literal["crowd", "alone"] = Field(
         default="crowd",
-        description="Rows that do not say whom they are about: hidden among each other, or each somebody.",
+        description="Rows that do not say whom they are about: hidden among each other, or each a person.",
     )
     refresh_seconds: float = Field(
-        default=3600.0, gt=0, description="Age from which on the people of a table are counted anew."
+        default=3600.0, gt=0, description="Age from which on the people of a table are counted again."
     )
     refresh_changes: int = Field(default=10_000, ge=1, description="Changed rows from which on they are, too.")
     largest_histogram: int = Field(

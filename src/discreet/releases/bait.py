@@ -87,7 +87,7 @@ class BaitPlan:
         for copy in self.copies:
             if copy.recipient == recipient:
                 return copy
-        raise UsageError(f"'{recipient}' is no recipient of this plan.", remedy="Plan anew with all recipients.")
+        raise UsageError(f"'{recipient}' is no recipient of this plan.", remedy="Plan again with all recipients.")
 
     def seen_by(self, recipient: str) -> Copy:
         """What a recipient holds, class by class in the order of their values."""

@@ -72,7 +72,7 @@ class Fingerprints:
         for one in self.recipients:
             if one.recipient == recipient:
                 return one
-        raise UsageError(f"'{recipient}' is no recipient of these fingerprints.", remedy="Plan anew with all of them.")
+        raise UsageError(f"'{recipient}' is no recipient of these fingerprints.", remedy="Plan again with all of them.")
 
     def recoding(self, recipient: str) -> Recoding:
         """A recipient's copy, for `Table.export`."""
@@ -102,15 +102,15 @@ class Fingerprints:
         """What is offered, for people."""
         losses = [one.loss for one in self.recipients]
         blame = (
-            "A recipient of finer levels can make the copy of one with coarser ones and put the blame on him."
+            "A recipient with finer levels can make the copy of one with coarser levels, and put the blame on that recipient."
             if self.frameable
-            else "No recipient can make another one's copy from his own."
+            else "No recipient can make another recipient's copy from their own."
         )
         return (
             f"{len(self.recipients):,} recipients get levels of their own, and {self.suppressed:,} of "
             f"{self.classes.records:,} people are left out of all copies. Whichever copies are joined, everybody looks like "
             f"at least {self.k - 1:,} others. The copies lose {fine_percent(min(losses))} to {fine_percent(max(losses))} of the detail. {blame} "
-            f"Whoever generalises a copy further removes the mark."
+            f"A recipient who generalises a copy further removes the mark."
         )
 
     to_dict = json_of(

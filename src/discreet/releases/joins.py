@@ -34,7 +34,7 @@ class Breach:
         """The breach for people."""
         one, other = (", ".join(map("{} {}".format, names, node)) for node in (self.first, self.second))
         return (
-            f"whoever joins the copy at levels ({one}) with the one at levels ({other}) sees {self.people:,} of "
+            f"a recipient who joins the copy at levels ({one}) with the one at levels ({other}) sees {self.people:,} of "
             f"{self.joined:,} people among fewer look-alikes than promised"
         )
 

@@ -105,7 +105,7 @@ def _sentences(flight: Preflight) -> Iterator[str]:
         f"more than {fine_percent(flight.largest_shift)} of all rows; a rare value may still lose most of its people."
     )
     yield (
-        f"Somebody who re-identifies people, the riskiest first, is named after {_claims(flight.claims)}; two who claim only "
+        f"A leaker who re-identifies people, the riskiest first, is named after {_claims(flight.claims)}; two who claim only "
         f"what both have, after {_claims(flight.claims_of_two)}."
     )
     yield _gate(flight)

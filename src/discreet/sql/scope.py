@@ -352,7 +352,7 @@ def _relation(table: Expression, common: Mapping[str, Derived]) -> tuple[str, De
         return name, Derived(meant.query, renamed, meant.common, meant.recursive)
     if renamed and isinstance(table.this, exp.Identifier):
         raise RequestError(
-            "The request names the columns of a table anew, by their position.",
+            "The request renames the columns of a table by their position.",
             remedy="Use the names of the columns; AS t (a, b) hides which ones are meant.",
         )
     return name, meant

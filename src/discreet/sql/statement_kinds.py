@@ -119,7 +119,7 @@ def _definition(statement: Statement, catalog: Catalog) -> Kind | Refuse:
         return refused("this kind of statement does not pass through the gateway.")
     if touches(statement, catalog):
         return refused(
-            "governed tables cannot be changed, copied or named anew through the gateway.",
+            "governed tables cannot be changed, copied or renamed through the gateway.",
             hint="Read them with SELECT; tables of your own can be made from other tables.",
         )
     if statement.verb == "alter" and "schema" in statement.words[1:2] and statement.names & catalog.homes:
@@ -134,7 +134,7 @@ def _definition(statement: Statement, catalog: Catalog) -> Kind | Refuse:
 
 
 # What no text may do, whatever kind of statement it is: run code, or read places, that the gateway does not see.
-NOT_THIS = "Ask whoever runs the gateway if you need it."
+NOT_THIS = "Ask the operator of the gateway if you need it."
 
 
 def refused(what: str, *, hint: str = NOT_THIS) -> Refuse:
@@ -154,7 +154,7 @@ def find_forbidden(statement: Statement, catalog: Catalog) -> Refuse | None:
     if own:
         return refused(
             f"the function {min(own)} is not one that the gateway knows.",
-            hint="Whoever runs the gateway can list it under `functions` in [gateway].",
+            hint="The operator of the gateway can list it under `functions` in [gateway].",
         )
     if any(RUNS_TEXT.fullmatch(name) for name in calls):
         return refused("this function reads what the gateway cannot see.")
@@ -173,7 +173,9 @@ def find_forbidden(statement: Statement, catalog: Catalog) -> Refuse | None:
         if statement.verb in WRITES:
             found -= NUMBERING
         if found:
-            problem = refused(f"the function {min(found)} has effects, and may not stand beside governed columns.")
+            problem = refused(
+                f"the function {min(found)} has effects, and cannot be used together with governed columns."
+            )
         else:
             problem = None
     return problem
@@ -186,7 +188,7 @@ def _triggers(statement: Statement, catalog: Catalog) -> Refuse | None:
         return None
     return refused(
         f"writing to {min(found)} runs {catalog.triggered[min(found)]}, which the gateway does not know.",
-        hint="Whoever runs the gateway can list it under `functions` in [gateway].",
+        hint="The operator of the gateway can list it under `functions` in [gateway].",
     )
 
 

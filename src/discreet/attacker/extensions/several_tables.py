@@ -88,7 +88,9 @@ def shop(attack: Planner, candidates: int, tables: Mapping[str, External], *, li
     candidates = whole(candidates, "candidates", remedy="How many people look like the target?")
     attack = attack.within(candidates)
     if not tables:
-        raise UsageError("No external table is for sale.", remedy="Give at least one; without any he can do nothing.")
+        raise UsageError(
+            "No external table is for sale.", remedy="Give at least one; without any the attacker can do nothing."
+        )
     prices, members = _checked(attack, candidates, tables)
     market = _Market(attack, candidates, prices, members, links)
     market.plan()
@@ -240,6 +242,6 @@ def _bits(name: str, members: Iterable[int] | int, candidates: int) -> int:
         held = sum(1 << member for member in set(listed)) if max(listed, default=0) < candidates else -1
     if held < 0 or held >> candidates:
         raise UsageError(
-            f"Table '{name}' holds somebody who is no candidate.", remedy=f"Candidates are 0 to {candidates - 1}."
+            f"Table '{name}' holds a person who is not a candidate.", remedy=f"Candidates are 0 to {candidates - 1}."
         )
     return held

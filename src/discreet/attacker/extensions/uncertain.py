@@ -81,7 +81,7 @@ def uniform(low: float, high: float) -> Callable[[float], float]:
     """The distribution function of an amount between two bounds, each as likely as another."""
     remedy = "Give the lower bound first, then the upper one."
     if not number(low, "A bound", remedy=remedy) < number(high, "A bound", remedy=remedy):
-        raise UsageError("A uniform distribution lies between two bounds.", remedy="Give the lower one first.")
+        raise UsageError("A uniform distribution needs two bounds.", remedy="Give the lower one first.")
     return lambda amount: min(1.0, max(0.0, (amount - low) / (high - low)))
 
 
@@ -117,7 +117,7 @@ def _checked(distribution: Callable[[float], float], edge: float, along: Along) 
     amount = math.nextafter(edge, -math.inf) if along == "penalty" else -edge
     chance = number(distribution(amount), "P(amount <= x)", remedy="A distribution function gives numbers.")
     if not -1e-12 <= chance <= 1 + 1e-12:
-        raise UsageError(f"The distribution of {along} is not one.", remedy="P(amount <= x) lies between 0 and 1.")
+        raise UsageError(f"The distribution of {along} is not one.", remedy="P(amount <= x) must be between 0 and 1.")
     chance = min(1.0, max(0.0, chance))
     return chance if along == "penalty" else 1 - chance
 
@@ -199,7 +199,7 @@ class Simulated:
         The number of draws below the true quantile is Binomial(n, q), so two ranks of the draws are bounds.
         """
         if not 0 < confidence < 1:
-            raise UsageError("confidence lies between 0 and 1.", remedy="0.95 is usual.")
+            raise UsageError("confidence must be between 0 and 1.", remedy="0.95 is usual.")
         self.quantile(q)
         many = len(self.risks)
         below = np.cumsum(_binomial(many, q))

@@ -70,7 +70,7 @@ def unconfirmed(
     >>> found.reidentification.round(4).tolist(), found.mistaken.round(4).tolist()
     ([0.4644], [0.2758])
     """
-    remedy = "How often does he take a person for the target?"
+    remedy = "How often does the attacker take a person for the target?"
     alpha = probability(true_positive, "true_positive", remedy=remedy)
     beta = probability(false_positive, "false_positive", remedy=remedy)
     asked = attack.known(sizes).sizes

@@ -257,7 +257,7 @@ def layouts(formats: tuple[str, ...]) -> tuple[Layout, ...]:
     shapes = {re.sub("[YMD]", "0", layout.pattern) for layout in found}
     if len(shapes) < len(found):
         raise UsageError(
-            "Two declared formats cannot be told apart.", remedy="Declare the one in which the column is written."
+            "Two declared formats cannot be distinguished.", remedy="Declare the one in which the column is written."
         )
     return found
 

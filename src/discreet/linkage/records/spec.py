@@ -70,7 +70,7 @@ class LinkageSection(_Section):
 
     id: str | None = Field(default=None, description="Column that names a record; it stays in the house.")
     identifying: dict[str, AttributeSection] = Field(
-        min_length=2, description="Attributes by which people are told apart, one table each."
+        min_length=2, description="Attributes that identify people, one table each."
     )
     sensitive: list[str] = Field(default_factory=list, description="Columns split off at import.")
     swap: list[str] | None = Field(

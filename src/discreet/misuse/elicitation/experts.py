@@ -91,7 +91,7 @@ class Panel:
 def combine(interviews: Sequence[Interview]) -> Panel:
     """All experts with the same say."""
     if not interviews:
-        raise DataError("There are no answers to combine.", remedy="Ask somebody with: discreet misuse elicit DATA")
+        raise DataError("There are no answers to combine.", remedy="Ask an expert: discreet misuse elicit DATA")
     items = interviews[0].items
     if any(interview.items != items for interview in interviews):
         raise DataError(

@@ -175,9 +175,7 @@ class Exposure:
         return math.nextafter(start, math.inf) if self.bucket is None else start + seconds(self.bucket)
 
     def _repr_html_(self) -> str:
-        return card(
-            "What somebody has learned, taken together.", [("Exposure", f"{self.value:.4g}"), ("x", f"{self.x:g}")]
-        )
+        return card("What a user has learned, in total.", [("Exposure", f"{self.value:.4g}"), ("x", f"{self.x:g}")])
 
     def __repr__(self) -> str:
         entities, attributes = len(self.knowledge.entities()), len(self.knowledge.weights)
@@ -278,7 +276,7 @@ def unpack_exposure(stored: bytes) -> Exposure:
         return _build(head, _Reader(body, BitMap))
     except (ValueError, KeyError, TypeError, AttributeError, StopIteration):
         raise IntegrityError(
-            "These bytes hold no exposure of this version.", remedy="Restore them from a backup, or start anew."
+            "These bytes hold no exposure of this version.", remedy="Restore them from a backup, or start again."
         ) from None
 
 

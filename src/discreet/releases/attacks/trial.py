@@ -97,7 +97,9 @@ def _sentence(mode: str, outcomes: tuple[Outcome, ...]) -> str:
     best = max(outcomes, key=lambda one: one.auc)
     telling = [one.attack for one in outcomes if one.tells]
     seen = (
-        f"told by {', '.join(telling)}" if telling else f"not told by any of these attacks beyond {TARGET:.2f} and luck"
+        f"detected by {', '.join(telling)}"
+        if telling
+        else f"not detected by any of these attacks beyond {TARGET:.2f} and luck"
     )
     return (
         f"Decoys of the {mode} mode are {seen}; the best attack is {best.attack} with an AUC of {best.auc:.2f} (0.5 is "

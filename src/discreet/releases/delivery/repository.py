@@ -25,7 +25,7 @@ STATES = {
 
 def _changed() -> Outdated:
     return Outdated(
-        "This release has been changed by somebody else in the meantime.",
+        "This release was changed by another person in the meantime.",
         remedy="Look at it: discreet release show; then repeat.",
     )
 

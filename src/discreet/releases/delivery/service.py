@@ -116,7 +116,7 @@ class Registry:
         """Let copies that were planned by somebody else be written."""
         if actor == kept.actor:
             raise Refused(
-                "Whoever planned a release does not approve it.", remedy="Ask somebody else in the house to look at it."
+                "The person who planned a release cannot approve it.", remedy="Ask another custodian to review it."
             )
         waiting = [copy.recipient for copy in kept.copies if copy.state == "planned"]
         chosen = waiting if recipients is None else [kept.copy(name).recipient for name in recipients]
@@ -139,7 +139,7 @@ class Registry:
         state = kept.copy(recipient).state
         if state == "planned":
             raise Refused(
-                f"The copy of '{recipient}' was not approved yet.", remedy="Let somebody else in the house approve it."
+                f"The copy of '{recipient}' was not approved yet.", remedy="Ask another custodian to approve it."
             )
         if state == "retired":
             raise Refused(

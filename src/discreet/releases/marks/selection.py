@@ -301,7 +301,7 @@ def _unknown(column: str) -> Refused:
     return Refused(
         f"Column '{column}' follows from the quasi-identifiers, and what it would be in classes that are not released is "
         "not known.",
-        remedy="Leave the column out; whoever has it can work it out anyway.",
+        remedy="Leave the column out; recipients can derive it anyway.",
     )
 
 

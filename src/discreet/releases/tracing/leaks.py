@@ -83,7 +83,7 @@ def number_of(family: int, alpha: float) -> int:
     number = math.ceil(FINER * family / alpha)
     if number > MOST_DUMMIES:
         raise UsageError(
-            f"alpha = {alpha:g} among {family:,} recipients takes {number:,} dummies to be told; at most {MOST_DUMMIES:,} are drawn.",
+            f"alpha = {alpha:g} among {family:,} recipients needs {number:,} dummies; at most {MOST_DUMMIES:,} are drawn.",
             remedy=f"Use an alpha of {FINER * family / MOST_DUMMIES:.2g} or more.",
         )
     return number

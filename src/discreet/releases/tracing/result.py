@@ -119,7 +119,7 @@ ALTERNATIVES = (
     "have been hacked, one of its staff may have acted alone, or it may have passed the copy on with or without a right to."
 )
 OWN = (
-    "Whoever holds the sealed manifest and a copy, or the custodian's own files, can make claims that point at anybody: "
+    "Anyone holding the sealed manifest and a copy, or the custodian's own files, can make claims that point to any recipient: "
     "keep who had access to the keys with this trace."
 )
 
@@ -179,7 +179,7 @@ def _told(trace: Trace) -> Iterator[Said]:
 def _strength(trace: Trace, one: Standing) -> str:
     if one.p_value is not None:
         return (
-            f"somebody who never had a copy would look as bad with probability {one.p_value:.2g} or less, and "
+            f"a recipient who never had a copy would look as bad with probability {one.p_value:.2g} or less, and "
             f"{trace.alpha / trace.family:.2g} is the line"
         )
     return f"the evidence (e-value) is {power(one.log10_e)}, and {power(trace.log10_needed)} is the line"
@@ -196,7 +196,9 @@ def _best(trace: Trace) -> str:
     if trace.possible:
         return "A copy with every mark that came up would have been named, so the evidence does not point at one copy."
     if trace.kind == "leak":
-        return "Not even a copy that fits the file perfectly would stand out from those that nobody had: it holds too little."
+        return (
+            "Not even a copy that fits the file perfectly would differ from those that nobody had: it holds too little."
+        )
     return (
         f"Even a recipient whose copy holds every mark that was hit would only reach {power(trace.best_log10_e)}: nobody could "
         "have been accused."
@@ -240,7 +242,7 @@ def _origin(trace: Trace) -> Iterator[Said]:
             "origin",
             f"Hardly any decoys are among the marks that were hit (p = {origin.own_copy:.2g}, had a copy been used as it is): the "
             "claims may come from the original table, which has none, or from a copy whose decoys were left out.",
-            "Conclude nothing from that alone: it fits whoever can read the original, and a recipient who found the decoys.",
+            "Conclude nothing from that alone: it fits anyone who can read the original, and a recipient who found the decoys.",
         )
 
 
