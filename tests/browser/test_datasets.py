@@ -60,7 +60,7 @@ def test_upload_assess_and_read_the_report_without_a_mouse(place: Place, visit: 
     assert barriers(page) == []
     choose_file(page, hospital)
     press(page, page.get_by_role("button", name="Upload"))
-    expect(page.get_by_role("status")).to_contain_text("The data set is here")
+    expect(page.get_by_role("status")).to_contain_text("The data set is added")
     expect(page.get_by_text("its name says 'zip'")).to_be_visible(timeout=PATIENCE)  # the page has redrawn itself
     assert barriers(page) == []
     role = page.get_by_label("Role of visits")
@@ -95,9 +95,9 @@ def test_the_whole_way_without_a_script(place: Place, visit: Visit, hospital: Pa
     page.get_by_role("button", name="Save the roles and measure the risk").click()
     expect(page.get_by_role("heading", name="The risk with these roles")).to_be_visible(timeout=PATIENCE)
     page.get_by_role("link", name="Protect").click()
-    page.get_by_label("At least so many people look alike (k)").fill("3")
+    page.get_by_label("Smallest group of people who look alike (k)").fill("3")
     page.get_by_label("People who may be left out, in per cent").fill("40")
-    page.get_by_role("button", name="Search the best table").click()
+    page.get_by_role("button", name="Find the best table").click()
     expect(page.locator(".pill", has_text="Nothing better exists")).to_be_visible(timeout=PATIENCE)
     photograph(page, "without-script-protect")
     with page.expect_download() as table:
@@ -146,7 +146,7 @@ def test_a_furnished_data_set_is_without_barriers_and_fits(place: Place, visit: 
     page.get_by_role("link", name="hospital.csv").click()
     here = page.url.partition("?")[0]
     if look.name == "light":
-        for tab, button in (("/attacker", "Plan the attack"), ("/protect", "Search the best table")):
+        for tab, button in (("/attacker", "Plan the attack"), ("/protect", "Find the best table")):
             page.goto(here + tab)
             page.get_by_role("button", name=button).click()
         wait_for_jobs(place)

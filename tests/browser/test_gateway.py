@@ -55,7 +55,7 @@ def test_from_the_meter_to_a_limit_in_force_by_keyboard(place: Place, visit: Vis
     expect(one.get_by_role("status")).to_contain_text("It takes effect once another custodian approves it")
     assert barriers(one) == []
     other = visit("custodian2", java_script_enabled=False)
-    other.get_by_role("link", name="Look at the limit").click()
+    other.get_by_role("link", name="Review the limit").click()
     expect(other.locator("main")).to_contain_text("the study of the winter")
     other.get_by_role("button", name="Approve").click()
     expect(other.get_by_role("status")).to_contain_text("The limit is in force")
@@ -66,7 +66,7 @@ def test_from_the_meter_to_a_limit_in_force_by_keyboard(place: Place, visit: Vis
     )
     expect(other.locator("main")).to_contain_text("It can be approved by custodian.")
     one.goto("/")
-    press(one, one.get_by_role("link", name="Look at the limit"))
+    press(one, one.get_by_role("link", name="Review the limit"))
     photograph(one, "gateway-limit-withdrawal")
     assert flaws(one, Look("light", 1280, "light")) == []
     press(one, one.get_by_role("button", name="Approve the withdrawal"))

@@ -77,12 +77,12 @@ def test_the_lab_works_without_a_script(place: Place, visit: Visit) -> None:
     page.goto("/lab")
     assert page.get_by_role("slider").count() == 0
     page.get_by_label("Fine", exact=True).fill("0")
-    page.get_by_role("button", name="Show what he does").click()
+    page.get_by_role("button", name="Show the result").click()
     expect(page.locator(".headline")).to_contain_text("risks no fine")
     page.locator("#deter-k").click()
     expect(page.locator(".headline")).to_contain_text("would attack none")
     page.get_by_label("Gain", exact=True).fill("-1")
-    page.get_by_role("button", name="Show what he does").click()
+    page.get_by_role("button", name="Show the result").click()
     expect(page.locator("#gain-wrong")).to_contain_text("a number from 0 to 1,000,000,000")
     expect(page.get_by_label("Gain", exact=True)).to_have_value("-1")
 

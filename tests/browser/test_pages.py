@@ -141,7 +141,7 @@ def test_an_auditor_verifies_and_exports_by_keyboard(place: Place, visit: Visit)
     page = visit("auditor")
     page.goto("/ledger")
     press(page, page.get_by_role("button", name="Verify now"))
-    expect(page.get_by_role("status")).to_contain_text("The ledger is whole")
+    expect(page.get_by_role("status")).to_contain_text("The ledger is intact")
     photograph(page, "verified")
     tab_to(page, page.get_by_role("button", name="Export the ledger"))
     with page.expect_download() as download:

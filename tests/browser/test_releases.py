@@ -64,7 +64,7 @@ def test_from_the_plan_to_the_evidence_by_keyboard(place: Place, visit: Visit, t
     photograph(one, "releases-plan-own")
     assert barriers(one) == []
     other = visit("custodian2")
-    press(other, other.get_by_role("link", name="Look at the plan"))
+    press(other, other.get_by_role("link", name="Review the plan"))
     photograph(other, "releases-plan-other")
     assert barriers(other) == []
     press(other, other.get_by_role("button", name="Approve"))

@@ -35,7 +35,7 @@ def begin(page: Page, *experts: str, name: str = "Hospital") -> None:
         page.keyboard.press("Space")
     photograph(page, "sensitivity-new-filled")
     press(page, page.get_by_role("button", name="Begin the study"))
-    expect(page.get_by_role("status")).to_contain_text("The study has begun")
+    expect(page.get_by_role("status")).to_contain_text("The study is open")
 
 
 def key(page: Page, pressed: str) -> None:

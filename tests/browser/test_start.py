@@ -15,7 +15,7 @@ def test_the_steps_are_followed_put_away_and_taken_out_again_by_keyboard(place: 
     page = visit("custodian")
     steps = page.get_by_role("region", name="Getting started")
     expect(steps.get_by_role("listitem")).to_have_count(5)
-    expect(steps.locator("[aria-current=step]")).to_contain_text("Bring a data set: this comes next")
+    expect(steps.locator("[aria-current=step]")).to_contain_text("Add a data set: this comes next")
     assert barriers(page) == []
     press(page, steps.get_by_role("link", name="Add a data set"))
     make_job(place.app, "custodian")
@@ -23,12 +23,12 @@ def test_the_steps_are_followed_put_away_and_taken_out_again_by_keyboard(place: 
     press(page, steps.get_by_role("link", name="Read the report"))
     page.goto("/")
     expect(steps).to_contain_text("All steps are done.")
-    press(page, steps.get_by_role("button", name="Put this away"))
-    expect(page.get_by_role("status")).to_contain_text("The first steps are put away.")
+    press(page, steps.get_by_role("button", name="Hide this guide"))
+    expect(page.get_by_role("status")).to_contain_text("Getting-started guide hidden.")
     expect(steps).to_have_count(0)
     press(page, page.get_by_role("contentinfo").get_by_role("link", name="Getting started"))
     assert barriers(page) == []
-    press(page, page.get_by_role("button", name="Show the steps on the dashboard"))
+    press(page, page.get_by_role("button", name="Show the guide on the dashboard"))
     expect(page.get_by_role("status")).to_contain_text("on the dashboard again")
 
 

@@ -17,7 +17,6 @@ from fastapi import FastAPI
 from discreet.web.datasets import store as datasets
 from discreet.web.jobs import process, queue
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.work import work_of
 from discreet.web.releases import store as plans
 from tests.releases.world import rows_of
 from tests.web.client import Browser, signed_in
@@ -146,8 +145,7 @@ def _do(app: FastAPI, job: Any) -> str:
 
     site = app.state.site
     try:
-        task = process.prepared(site.ledger, job, site.places, lambda step, share: None)
-        process.store(site.ledger, job, job.claim or "", task, work_of(job.kind)(task))
+        process.perform(site.ledger, job, job.claim or "", site.places, lambda step, share: None)
     except DiscreetError as error:
         with site.store.writing() as connection:
             queue.fail(connection, job.id, job.claim or "", problem=error.problem, remedy=error.remedy)

@@ -24,7 +24,8 @@ from discreet.web.accounts import accounts, one_time_links, second_approver, tok
 from discreet.web.datasets import store as datasets
 from discreet.web.framework.permissions import scopes_of
 from discreet.web.jobs import queue
-from discreet.web.jobs.store import Result
+from discreet.web.jobs import store as jobs
+from discreet.web.jobs.store import JobResult
 from discreet.web.linkage import jobs as works
 from discreet.web.linkage import store as linkage_store
 from discreet.web.releases import store as plans
@@ -126,8 +127,9 @@ def make_job(app: FastAPI, owner: str, *, kind: str = "assess", done: bool = Tru
         while job is not None and job.id != number:
             job = queue.claim(connection, at_once=10**6, lease=10**6)
         assert job is not None
-        found = Result(NUMBERS, [PART], "<!doctype html><title>A report</title>", None, None, file.name)
-        queue.finish(connection, number, job.claim or "", found)
+        found = JobResult(NUMBERS, [PART], "<!doctype html><title>A report</title>", None, None, file.name)
+        queue.finish(connection, number, job.claim or "")
+        jobs.keep_result(connection, number, found)
     return number
 
 

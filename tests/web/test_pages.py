@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from discreet.ledger import merkle
 from discreet.ledger.verifier import verify_export
-from discreet.web.dashboard import activity
+from discreet.web import dashboard as activity
 from tests.web.client import Browser, Clock, make_accounts, signed_in
 from tests.web.samples import SAMPLES, make_linkage
 from tests.web.snapshot import entries
@@ -81,7 +81,7 @@ def test_a_head_that_was_kept_elsewhere_is_held_against_the_ledger(app: FastAPI)
     head = ledger.head()
     assert auditor.post("/ledger/verify", {"head": json.dumps(head, indent=2)}).status_code == 303
     other = {**head, "root": "0" * 64}
-    assert "not the ledger that was written" in auditor.post("/ledger/verify", {"head": json.dumps(other)}).text
+    assert "The ledger is not what was written" in auditor.post("/ledger/verify", {"head": json.dumps(other)}).text
     assert "The ledger is not what was written" in signed_in(app, "custodian").get("/").text
     for nonsense in ("x", "{}", "[]", "null", "[" * 3_000):
         assert auditor.post("/ledger/verify", {"head": nonsense}).status_code == 422
@@ -208,7 +208,7 @@ def test_lists_without_entries_say_what_will_be_there_and_offer_what_the_role_ma
         shown = custodian.get(path).text.partition("<main")[2]
         assert words in shown
         assert f'class="button" href="{offered}"' in shown
-    for path, words in (("/reports", "a custodian has that done"), ("/releases", "A custodian plans one")):
+    for path, words in (("/reports", "a custodian starts that"), ("/releases", "A custodian plans one")):
         shown = auditor.get(path).text.partition("<main")[2].partition("</main>")[0]
         assert words in shown
         assert 'class="button"' not in shown

@@ -42,7 +42,7 @@ def command() -> None:
 @account_options
 def add(name: str, role: str, address: str | None, origin: str, actor: str | None) -> None:
     """Create an account, and print the link that opens it."""
-    _print_link("add", name, address, origin, actor, role=role)
+    _print_link("add_by_operator", name, address, origin, actor, role=role)
 
 
 @command.command(name="link")
@@ -53,7 +53,7 @@ def link(name: str, address: str | None, origin: str, actor: str | None) -> None
 
     From then on the account counts as independent of every custodian, even if one created it.
     """
-    _print_link("new_link", name, address, origin, actor)
+    _print_link("link_by_operator", name, address, origin, actor)
 
 
 def _print_link(operation: str, name: str, address: str | None, origin: str, actor: str | None, **more: str) -> None:
@@ -61,10 +61,11 @@ def _print_link(operation: str, name: str, address: str | None, origin: str, act
 
     require_extra()
     from discreet.ledger import Ledger
-    from discreet.web import Settings, operating
+    from discreet.web import Settings
+    from discreet.web.accounts import one_time_links
 
     settings = Settings(store=address, origin=origin)
     with Ledger.open(address, create=False) as ledger:
-        link = getattr(operating, operation)(ledger, settings, name=name, actor=acting(actor), **more)
+        link = getattr(one_time_links, operation)(ledger, settings, name=name, actor=acting(actor), **more)
     say(f"Give this link to {name} in person; it works once, for a day:")
     click.echo(link)

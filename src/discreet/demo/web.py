@@ -55,7 +55,6 @@ from discreet.web.gateway.entry_view import ANSWERED, subject_of
 from discreet.web.gateway.limits import NewLimit
 from discreet.web.jobs import process, queue
 from discreet.web.jobs.store import Job
-from discreet.web.jobs.work import work_of
 from discreet.web.releases import decisions, tracing
 from discreet.web.releases.store import NewPlan
 from discreet.web.sensitivity import store as studies
@@ -119,8 +118,7 @@ def work_off(site: Site) -> None:
     """Do every waiting job here and now; a refused one says why."""
     while (job := _next(site)) is not None:
         try:
-            task = process.prepared(site.ledger, job, site.places, lambda step, share: None)
-            process.store(site.ledger, job, job.claim or "", task, work_of(job.kind)(task))
+            process.perform(site.ledger, job, job.claim or "", site.places, lambda step, share: None)
         except Refused as error:
             with site.store.writing() as connection:
                 queue.fail(connection, job.id, job.claim or "", problem=error.problem, remedy=error.remedy)

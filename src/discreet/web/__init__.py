@@ -1,6 +1,6 @@
 """The web application: pages for people, an API for programs, on one store.
 
-Needs the extra `web`. Every route stands in one table (`discreet.web.routes`) with its permission; `create_app` refuses
+Needs the extra `web`. Every route is in one table (`discreet.web.routes`) with its permission; `create_app` refuses
 to start if one does not. The application is an ASGI application; `discreet serve` runs it. The processes of jobs import
 their work from below here, so that nothing is loaded before it is asked for.
 """

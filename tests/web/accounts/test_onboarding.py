@@ -77,11 +77,11 @@ def test_each_account_puts_the_steps_away_and_takes_them_out_again(app: FastAPI)
     answer = browser.post("/start", {"show": "no"})
     assert answer.headers["location"] == "/?said=steps-away"
     home = browser.get(answer.headers["location"]).text
-    assert "The first steps are put away." in home
+    assert "Getting-started guide hidden." in home
     assert 'id="guide"' not in home
     assert "next-step" not in browser.get("/datasets").text
     assert 'id="guide"' in other.get("/").text
-    assert "Show the steps on the dashboard" in browser.get("/start").text
+    assert "Show the guide on the dashboard" in browser.get("/start").text
     browser.post("/start", {"show": "yes"})
     assert 'id="guide"' in browser.get("/").text
     assert browser.post("/start", {"show": "maybe"}).status_code == 422

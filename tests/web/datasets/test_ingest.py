@@ -144,7 +144,7 @@ def test_many_columns_are_refused_within_a_second(app: FastAPI) -> None:
     answer = upload(browser, "a.csv", content)
     assert time.process_time() - start < 1
     assert answer.status_code == 422
-    assert "30,000 columns; at most 50 can be looked after here" in answer.text
+    assert "30,000 columns; at most 50 are supported here" in answer.text
 
 
 def test_a_bomb_of_zeros_is_stopped_by_its_ratio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

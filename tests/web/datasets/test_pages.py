@@ -162,7 +162,7 @@ def test_a_report_that_is_not_done_is_not_there(app: FastAPI) -> None:
     [
         ({"k": "0"}, "whole number"),
         ({"k": "x"}, "whole number"),
-        ({"k": "", "max_risk": ""}, "Nothing is required"),
+        ({"k": "", "max_risk": ""}, "no requirement"),
         ({"suppression": "x"}, "not a number"),
         ({"suppression": "101"}, "suppression"),
         ({"suppression": "nan"}, "suppression"),

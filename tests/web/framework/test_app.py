@@ -15,9 +15,8 @@ from fastapi import FastAPI
 
 from discreet.cli.serve import command
 from discreet.errors import UsageError
-from discreet.web import Settings, create_app
+from discreet.web import Settings, about, create_app
 from discreet.web.accounts import sessions
-from discreet.web.dashboard import about
 from discreet.web.framework.app import listen, refuse_undeclared
 from discreet.web.framework.permissions import GRANTED, PERMISSIONS, ROLES
 from discreet.web.framework.route import Route, Undeclared

@@ -148,4 +148,4 @@ def test_fields_are_checked() -> None:
 def test_a_form_that_is_too_large_is_not_lost(app: FastAPI) -> None:
     answer = signed_in(app, "custodian").post("/tokens", {"name": "a" * 10**6})
     assert answer.status_code == 413
-    assert "where what you typed still stands" in answer.text
+    assert "where what you typed is still there" in answer.text

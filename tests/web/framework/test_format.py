@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.web.dashboard.about import MEANINGS, PURPOSES
+from discreet.web.about import MEANINGS, PURPOSES
 from discreet.web.framework.format import REMARKS
 from discreet.web.framework.permissions import GROUPS
-from discreet.web.framework.render import FOLDER
+from discreet.web.framework.site import FOLDER
 
 DOCS = Path(__file__).parents[3] / "docs"
 INSTEAD = {

@@ -9,19 +9,19 @@ import pytest
 from fastapi import FastAPI
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import update
+from sqlalchemy import Connection, update
 
 from discreet.store.tables.web import JOB
 from discreet.web.jobs import queue
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.store import ACTIVE, Job, Result
+from discreet.web.jobs.store import ACTIVE, Job, JobResult
 from tests.examples import examples
 from tests.web.client import BOTH_STORES
 from tests.web.jobs.working import enqueue, look, made
 
 pytestmark = BOTH_STORES
 LEASE = 60_000
-FOUND = Result({"records": 1}, [], None, None, None, None)
+FOUND = JobResult({"records": 1}, [], None, None, None, None)
 
 
 def claim(app: FastAPI, *, at_once: int = 100, lease: int = LEASE) -> Job | None:
@@ -41,12 +41,11 @@ def recover(app: FastAPI, most: int = 3) -> list[int]:
 
 
 def finish(app: FastAPI, job: Job) -> None:
-    app.state.site.ledger.record(
-        actor="custodian",
-        event="risk.assessed",
-        key=job.key,
-        along=lambda connection: queue.finish(connection, job.id, job.claim or "", FOUND),
-    )
+    def along(connection: Connection) -> None:
+        queue.finish(connection, job.id, job.claim or "")
+        jobs.keep_result(connection, job.id, FOUND)
+
+    app.state.site.ledger.record(actor="custodian", event="risk.assessed", key=job.key, along=along)
 
 
 def test_the_job_that_has_waited_longest_comes_first(app: FastAPI) -> None:

@@ -24,7 +24,7 @@ from discreet.errors import UsageError
 from discreet.web import Settings, create_app
 from discreet.web.jobs import store as jobs
 from discreet.web.lab import view as kept
-from discreet.web.lab.query import CONTROLS, Choice, Control, against, read, toml
+from discreet.web.lab.query import CONTROLS, ChoiceControl, Control, against, read, toml
 from discreet.web.lab.view import example, result
 from tests.examples import examples
 from tests.web.client import CHEAP, ORIGIN, Browser, make_accounts, signed_in
@@ -177,7 +177,9 @@ def inside(draw: st.DrawFn) -> dict[str, str]:
     chosen = {}
     for name, control in CONTROLS.items():
         if draw(st.booleans()):
-            options = [o for o, _ in control.options] if isinstance(control, Choice) else control.written_stops.split()
+            options = (
+                [o for o, _ in control.options] if isinstance(control, ChoiceControl) else control.written_stops.split()
+            )
             chosen[name] = draw(st.sampled_from(options))
     return chosen
 

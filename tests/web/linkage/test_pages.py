@@ -156,7 +156,7 @@ def test_a_data_set_is_used_only_while_it_is_lent(app: FastAPI, manager: Browser
     assert str(number) not in manager.get("/linkage/new").text
     assert manager.post(f"/datasets/{number}/lend", {"lend": "yes"}).status_code == 403
     assert custodian.post(f"/datasets/{number}/lend", {"lend": "yes"}).status_code == 303
-    assert "Lend it no longer" in custodian.get(f"/datasets/{number}").text
+    assert "Stop lending it" in custodian.get(f"/datasets/{number}").text
     assert str(number) in manager.get("/linkage/new").text
     begun = manager.post("/linkage/new", form, files={"second": ("", b"")})
     assert begun.status_code == 303

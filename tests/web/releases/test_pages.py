@@ -261,20 +261,20 @@ def test_a_rejection_says_why(app: FastAPI) -> None:
 def test_a_making_that_was_interrupted_goes_on(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed after the manifest was sealed and before the copies were there."""
     from discreet.errors import Refused
-    from discreet.web.jobs.work import release as work
+    from discreet.web.jobs import release_work as work
 
     number = plan(app)
     work_off(app)
     approve(app, number)
-    whole = work._packed
-    monkeypatch.setattr(work, "_packed", lambda *given: (_ for _ in ()).throw(Refused("the power failed")))
+    whole = work._pack
+    monkeypatch.setattr(work, "_pack", lambda *given: (_ for _ in ()).throw(Refused("the power failed")))
     browser = signed_in(app, "custodian")
     assert browser.post(f"/releases/plans/{number}/make").status_code == 303
     assert work_off(app) == ["the power failed"]
     sealed = Registry(app.state.site.ledger).require("spring").digest
     assert browser.post("/releases/named/spring/deliver", {"recipient": "north"}).status_code == 404
     assert browser.post(f"/releases/plans/{number}/withdraw").status_code == 409, "it is sealed"
-    monkeypatch.setattr(work, "_packed", whole)
+    monkeypatch.setattr(work, "_pack", whole)
     assert browser.post(f"/releases/plans/{number}/make").status_code == 303
     assert work_off(app) == ["done"]
     assert Registry(app.state.site.ledger).require("spring").digest == sealed

@@ -12,8 +12,7 @@ from sqlalchemy import text
 from discreet.errors import DataError, IntegrityError
 from discreet.web.jobs import queue
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.process import prepared, store
-from discreet.web.jobs.work import work_of
+from discreet.web.jobs.process import perform
 from tests.web.client import BOTH_STORES, Browser, signed_in
 from tests.web.samples import make_dataset, make_plan
 from tests.web.snapshot import entries
@@ -25,8 +24,7 @@ def done(app: FastAPI) -> int:
     with site.store.writing() as connection:
         job = queue.claim(connection, at_once=10, lease=10**6)
     assert job is not None
-    task = prepared(site.ledger, job, site.places, lambda *_: None)
-    assert store(site.ledger, job, job.claim or "", task, work_of(job.kind)(task)) == 0
+    assert perform(site.ledger, job, job.claim or "", site.places, lambda *_: None) == 0
     return job.id
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from discreet.store.tables.web import ACCOUNT, LINK, SESSION, TOKEN
 from discreet.web.framework.problems import Problem
@@ -86,7 +86,7 @@ def exist(connection: Connection) -> bool:
 
 
 def add(connection: Connection, *, name: str, role: str, now: str, password: str | None = None) -> int:
-    """A new account; nobody ever gets the name of somebody else, not even of somebody whose account is closed."""
+    """A new account; a name is never used twice, not even that of a closed account."""
     if connection.execute(select(ACCOUNT.c.id).where(ACCOUNT.c.name == name)).scalar() is not None:
         raise Problem(409, "There is an account with this name already.", remedy="Choose another name.")
     values = {"name": name, "role": role, "password": password, "disabled": False, "made": now, "seen": None}
@@ -102,10 +102,11 @@ def set_password(connection: Connection, number: int, hashed: str, *, now: str) 
 
 
 def close(connection: Connection, number: int, *, now: str) -> None:
-    """Nobody signs in with it any more; its sessions and tokens end. The last custodian stays."""
+    """It cannot be used to sign in any more; its sessions and tokens end. The last custodian stays."""
     connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == number).values(disabled=True))
-    if not _custodians_left(connection):
-        raise Problem(409, "Somebody must stay who can let people in.", remedy="Invite another custodian first.")
+    active = (ACCOUNT.c.role == "custodian", ACCOUNT.c.disabled.is_(False), ACCOUNT.c.password.is_not(None))
+    if connection.execute(select(ACCOUNT.c.id).where(*active).limit(1)).first() is None:
+        raise Problem(409, "One custodian must remain who can invite people.", remedy="Invite another custodian first.")
     sign_out_everywhere(connection, number, now=now)
     take_back_links(connection, number)
 
@@ -123,10 +124,5 @@ def sign_out_everywhere(connection: Connection, number: int, *, now: str) -> Non
 
 
 def take_back_links(connection: Connection, number: int) -> None:
-    """Links of the account that nobody has used are gone."""
+    """Delete links of the account that were not used."""
     connection.execute(delete(LINK).where(LINK.c.account == number, LINK.c.used.is_(None)))
-
-
-def _custodians_left(connection: Connection) -> int:
-    active = (ACCOUNT.c.role == "custodian", ACCOUNT.c.disabled.is_(False), ACCOUNT.c.password.is_not(None))
-    return int(connection.execute(select(func.count()).select_from(ACCOUNT).where(*active)).scalar_one())

@@ -1,6 +1,6 @@
 """Onboarding: steps from the first account to a report, ticked off by the store.
 
-All that is kept is that somebody has put the steps away. Whether one is done follows from the data sets, the jobs and the
+All that is stored is that an account has hidden the guide. Whether a step is done follows from the data sets, the jobs and the
 ledger, so that nothing can be ticked that was not done, and a data set that is removed takes its ticks with it.
 """
 
@@ -18,15 +18,15 @@ from discreet.web.datasets.policies import rules
 from discreet.web.jobs.store import ACTIVE
 
 LOOKED_AT = 50
-"""So many of the newest assessments are asked whether somebody has read their report."""
+"""So many of the newest assessments are checked for readers of their report."""
 ALONG = ("datasets", "jobs", "reports")
-"""Where the next step stands above the page, by the first word of the path."""
+"""Where the next step is shown above the page, by the first word of the path."""
 BROUGHT = 2
-"""The step that brings a data set; up to there the pages themselves say what to do."""
+"""The step that adds a data set; up to there the pages themselves say what to do."""
 
 
 @dataclass(frozen=True)
-class Step:
+class GuideStep:
     """One thing to do: what, how, where, and whether it is done."""
 
     name: str
@@ -40,7 +40,7 @@ class Step:
 class Guide:
     """The steps in their order."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[GuideStep, ...]
 
     @property
     def done(self) -> int:
@@ -53,7 +53,7 @@ class Guide:
         return self.done == len(self.steps)
 
     @property
-    def following(self) -> Step | None:
+    def following(self) -> GuideStep | None:
         """The first that is not."""
         return next((step for step in self.steps if not step.done), None)
 
@@ -64,8 +64,8 @@ class Guide:
 
 
 @dataclass(frozen=True)
-class Found:
-    """How far the data set has come that has come furthest."""
+class GuideProgress:
+    """How far the most advanced data set has come."""
 
     dataset: int | None = None
     name: str = ""
@@ -77,63 +77,70 @@ class Found:
 
 
 def guide_of(connection: Connection, account: Account) -> Guide:
-    """The steps of somebody who looks after data sets."""
-    found = _found(connection, account.name)
-    here = "/datasets/new" if found.dataset is None else f"/datasets/{found.dataset}"
-    name = found.name or "the data set"
+    """The steps of a custodian."""
+    progress = _progress(connection, account.name)
+    here = "/datasets/new" if progress.dataset is None else f"/datasets/{progress.dataset}"
+    name = progress.name or "the data set"
     return Guide(
         (
-            Step("Make an account", f"You are {account.name}, a {account.role}.", "Your account", "/account", True),
-            Step(
-                "Bring a data set",
-                "A CSV or Parquet file with one row per person. Only custodians see it, and nothing leaves.",
+            GuideStep(
+                "Make an account", f"You are {account.name}, a {account.role}.", "Your account", "/account", True
+            ),
+            GuideStep(
+                "Add a data set",
+                "A CSV or Parquet file with one row per person. Only custodians see it, and nothing is disclosed.",
                 "Add a data set",
                 "/datasets/new",
-                found.dataset is not None,
+                progress.dataset is not None,
             ),
-            Step(
-                "Say what the columns are",
-                f"Roles are suggested for {name}: what an adversary may know, what he would like to learn. "
+            GuideStep(
+                "Confirm the roles of the columns",
+                f"Roles are suggested for {name}: what an adversary may know, and what they would like to learn. "
                 "Correct them, then choose “Save the roles and measure the risk”.",
-                f"To the columns of {name}",
+                f"Go to the columns of {name}",
                 here,
-                found.confirmed,
+                progress.confirmed,
             ),
-            Step(
+            GuideStep(
                 "Measure the risk",
-                "It is being measured now." if found.measuring else "How many people can be singled out, and by whom.",
-                f"To the risk of {name}",
-                here if found.dataset is None else f"{here}/risk",
-                found.report is not None,
+                "It is being measured now."
+                if progress.measuring
+                else "How many people can be re-identified, and by whom.",
+                f"Go to the risk of {name}",
+                here if progress.dataset is None else f"{here}/risk",
+                progress.report is not None,
             ),
-            Step(
+            GuideStep(
                 "Read the report",
-                "Findings in words, with the pictures that prove them. Print it, or download it as one file.",
+                "Findings in words, with the figures behind them. Print it, or download it as one file.",
                 "Read the report",
-                "/reports" if found.report is None else f"/reports/{found.report}",
-                found.read,
+                "/reports" if progress.report is None else f"/reports/{progress.report}",
+                progress.read,
             ),
         )
     )
 
 
-def _found(connection: Connection, reader: str) -> Found:
+def _progress(connection: Connection, reader: str) -> GuideProgress:
     """Where an assessment is done, else where one was asked for, else where roles were saved, else the newest data set."""
     assessed = connection.execute(_assessments("done").limit(LOOKED_AT)).all()
     if assessed:
-        newest = assessed[0]
-        read = _has_read(connection, reader, [f"dataset:{row.dataset}/job:{row.id}" for row in assessed])
-        return Found(newest.dataset, newest.name, confirmed=True, report=newest.id, read=read)
+        newest, subjects = assessed[0], [f"dataset:{row.dataset}/job:{row.id}" for row in assessed]
+        shown = (ENTRY.c.subject.in_(subjects), ENTRY.c.event == "web.shown", ENTRY.c.actor == reader)
+        read = connection.execute(select(ENTRY.c.sequence).where(*shown).limit(1)).first() is not None
+        return GuideProgress(newest.dataset, newest.name, confirmed=True, report=newest.id, read=read)
     asked = connection.execute(_assessments(*ACTIVE, "failed").limit(1)).first()
     if asked is not None:
-        return Found(asked.dataset, asked.name, confirmed=True, measuring=asked.state in ACTIVE)
+        return GuideProgress(asked.dataset, asked.name, confirmed=True, measuring=asked.state in ACTIVE)
     named = select(DATASET.c.id, DATASET.c.name, DATASET.c.policy)
     last = connection.execute(named.order_by(DATASET.c.made.desc()).limit(1)).first()
     if last is None:
-        return Found()
+        return GuideProgress()
     saved = select(ENTRY.c.sequence).where(ENTRY.c.subject == f"dataset:{last.id}", ENTRY.c.event == "web.policy")
     measurable = any(role == "quasi" for role, _ in rules(last.policy).values())
-    return Found(last.id, last.name, confirmed=measurable and connection.execute(saved.limit(1)).first() is not None)
+    return GuideProgress(
+        last.id, last.name, confirmed=measurable and connection.execute(saved.limit(1)).first() is not None
+    )
 
 
 def _assessments(*states: str) -> Select[Any]:
@@ -141,11 +148,6 @@ def _assessments(*states: str) -> Select[Any]:
     return named.where(JOB.c.kind == "assess", JOB.c.state.in_(states)).order_by(JOB.c.id.desc())
 
 
-def _has_read(connection: Connection, reader: str, subjects: list[str]) -> bool:
-    shown = (ENTRY.c.subject.in_(subjects), ENTRY.c.event == "web.shown", ENTRY.c.actor == reader)
-    return connection.execute(select(ENTRY.c.sequence).where(*shown).limit(1)).first() is not None
-
-
-def put_away(connection: Connection, account: int, now: str | None) -> None:
-    """Show the steps no longer (with the moment), or again (None)."""
+def hide_guide(connection: Connection, account: int, now: str | None) -> None:
+    """Hide the guide (with the moment), or show it again (None)."""
     connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account).values(guide_left=now))

@@ -36,7 +36,7 @@ class Hasher:
             return self._argon.hash(_normal(password))
 
     def fits(self, password: str, stored: str | None) -> bool:
-        """Does it fit? Without a stored hash as much is computed, in vain, so that time tells nobody who exists."""
+        """Does it fit? Without a stored hash as much is computed, in vain, so that the time does not reveal which accounts exist."""
         with self._turns:
             try:
                 self._argon.verify(stored or self._nobody, _normal(password))
@@ -69,9 +69,9 @@ def _normal(password: str) -> str:
     return unicodedata.normalize("NFKC", password)
 
 
-# Opaque secrets: 256 random bits for whoever carries them, their hash for the store.
+# Opaque secrets: 256 random bits for the bearer, their hash for the store.
 def make_secret() -> str:
-    """A new secret, in letters that may stand in an address or a cookie."""
+    """A new secret, in letters that an address or a cookie may contain."""
     return secrets.token_urlsafe(32)
 
 

@@ -1,7 +1,7 @@
-"""Second approver: one person cannot be both who decide.
+"""Second approver: two independent people must decide.
 
-Who approves must have had an account that could be used before something was asked for, and no person's actions may have
-led both to that account and to the one that asked (`descent.py`): neither of the two opened the other's, and nobody opened both.
+The approver must have had a usable account before something was asked for, and no person's actions may have led both to that
+account and to the one that asked: neither of the two opened the other's, and nobody opened both.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from discreet.web.accounts.accounts import Act
 from discreet.web.framework.context import Context
 from discreet.web.framework.permissions import GRANTED
 from discreet.web.framework.problems import Problem
-from discreet.web.ledger.store import entry_of
+from discreet.web.ledger import entry_of
 
 # Whose actions led to an account: who invited it, gave out the links to its passwords or changed its role.
 #
@@ -36,7 +36,7 @@ HARMLESS = frozenset({Act.SIGNED_OUT, Act.PASSWORD_CHANGED, Act.TOKEN_MADE, Act.
 
 
 @dataclass(frozen=True)
-class Origin:
+class AccountOrigin:
     """Where an account came from."""
 
     hands: Mapping[str, int]
@@ -54,14 +54,16 @@ class _Account:
     since: int | None = None
 
 
-def replay(entries: Iterable[Entry], *, before: int | None = None) -> dict[str, Origin]:
+def replay(entries: Iterable[Entry], *, before: int | None = None) -> dict[str, AccountOrigin]:
     """The origin of every account after these entries about accounts, or as it was before one of them."""
     known: dict[str, _Account] = {}
     for entry in entries:
         if before is not None and entry.sequence >= before:
             break
         _apply(known, entry)
-    return {name: Origin(MappingProxyType(dict(one.hands)), one.since) for name, one in known.items()}
+    return {
+        name: AccountOrigin(MappingProxyType(dict(account.hands)), account.since) for name, account in known.items()
+    }
 
 
 def _apply(known: dict[str, _Account], entry: Entry) -> None:
@@ -104,8 +106,8 @@ def account_entries(connection: Connection) -> tuple[Entry, ...]:
     """All that the ledger says was done to accounts, in order."""
     about = ENTRY.c.subject == literal("account:") + ACCOUNT.c.name  # by the index of subjects, however long the ledger
     done = (ENTRY.c.event == "web.account", ENTRY.c.outcome == "done")
-    found = select(ENTRY.c.sequence, ENTRY.c.body).join(ACCOUNT, about).where(*done).order_by(ENTRY.c.sequence)
-    return tuple(entry_of(row.sequence, row.body) for row in connection.execute(found))
+    query = select(ENTRY.c.sequence, ENTRY.c.body).join(ACCOUNT, about).where(*done).order_by(ENTRY.c.sequence)
+    return tuple(entry_of(row.sequence, row.body) for row in connection.execute(query))
 
 
 TITLE = "Two people decide"
@@ -152,7 +154,7 @@ class History:
     """All that the ledger says was done to accounts."""
 
     entries: tuple[Entry, ...]
-    _before: dict[int, dict[str, Origin]] = field(default_factory=dict, repr=False, compare=False)
+    _before: dict[int, dict[str, AccountOrigin]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def read(cls, connection: Connection) -> History:
@@ -160,11 +162,11 @@ class History:
         return cls(account_entries(connection))
 
     @cached_property
-    def now(self) -> dict[str, Origin]:
+    def now(self) -> dict[str, AccountOrigin]:
         """Where each account came from, as it is."""
         return replay(self.entries)
 
-    def before(self, entry: int) -> dict[str, Origin]:
+    def before(self, entry: int) -> dict[str, AccountOrigin]:
         """The same as it was before an entry."""
         if entry not in self._before:
             self._before[entry] = replay(self.entries, before=entry)
@@ -191,8 +193,8 @@ class History:
 
     def approvers(self, connection: Connection, asked: Asked, permission: str) -> list[str]:
         """Names of the accounts that can agree, in order."""
-        active = [one for one in accounts.everybody(connection) if one.state == "active"]
-        able = [one.name for one in active if permission in GRANTED[one.role]]
+        active = [account for account in accounts.everybody(connection) if account.state == "active"]
+        able = [account.name for account in active if permission in GRANTED[account.role]]
         return [name for name in able if self.objection(asked, name) is None]
 
 
@@ -242,12 +244,14 @@ def require(context: Context, asked: Asked, *, permission: str, event: str, subj
     """Refuse, and write down, an approval by an account that is no second person."""
     with context.site.store.reading() as connection:
         history = History.read(connection)
-        found = history.objection(asked, context.owner.name)
-        if found is None:
+        objection = history.objection(asked, context.owner.name)
+        if objection is None:
             return
         approvers = history.approvers(connection, asked, permission)
     next_step = remedy(approvers, asked)
-    raise refuse(context, event, subject, found.problem, next_step, **details, why=found.why, **found.details)
+    raise refuse(
+        context, event, subject, objection.problem, next_step, **details, why=objection.why, **objection.details
+    )
 
 
 def refuse(context: Context, event: str, subject: str, problem: str, remedy: str, **details: Detail) -> Problem:

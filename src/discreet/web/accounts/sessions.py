@@ -25,14 +25,14 @@ TOUCH = timedelta(seconds=10)
 
 
 @dataclass(frozen=True)
-class Session:
-    """Somebody who is signed in."""
+class WebSession:
+    """A person who is signed in."""
 
     hash: str
     made: str
 
 
-def find(site: Site, token: str) -> tuple[Session, Account] | None:
+def find(site: Site, token: str) -> tuple[WebSession, Account] | None:
     """Whose session it is, unless it has ended or the account was closed. Being asked for counts as being used."""
     oldest, idle = site.stamp(ago=site.settings.absolute), site.stamp(ago=site.settings.idle)
     hashed = passwords.digest_secret(token)
@@ -47,14 +47,10 @@ def find(site: Site, token: str) -> tuple[Session, Account] | None:
     if row is None:
         return None
     if row.used <= site.stamp(ago=TOUCH):
-        _touch(site, hashed)
-    return Session(hashed, row.begun), account_of(row)
-
-
-def _touch(site: Site, hashed: str) -> None:
-    now = site.stamp()
-    with site.store.writing() as connection:
-        connection.execute(update(SESSION).where(SESSION.c.hash == hashed, SESSION.c.seen < now).values(seen=now))
+        now = site.stamp()
+        with site.store.writing() as connection:
+            connection.execute(update(SESSION).where(SESSION.c.hash == hashed, SESSION.c.seen < now).values(seen=now))
+    return WebSession(hashed, row.begun), account_of(row)
 
 
 def begin(connection: Connection, site: Site, account: int) -> str:
@@ -69,12 +65,12 @@ def begin(connection: Connection, site: Site, account: int) -> str:
     return token
 
 
-def is_open(connection: Connection, session: Session) -> bool:
-    """Has nobody ended it since it was found?"""
+def is_open(connection: Connection, session: WebSession) -> bool:
+    """Is it still open since it was found?"""
     return connection.execute(select(SESSION.c.hash).where(SESSION.c.hash == session.hash)).scalar() is not None
 
 
-def end(connection: Connection, session: Session) -> None:
+def end(connection: Connection, session: WebSession) -> None:
     """Sign out."""
     connection.execute(delete(SESSION).where(SESSION.c.hash == session.hash))
 

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from discreet.web.framework.site import Site
 
 PREFIX = "discreet_"
-"""So that a token that lies about somewhere is recognised as one."""
+"""So that a token that turns up somewhere is recognised as one."""
 LONGEST_LIFE = 366
 """Days."""
 
 
 @dataclass(frozen=True)
-class Token:
+class ApiToken:
     """A token, without its secret."""
 
     id: int
@@ -40,23 +40,23 @@ class Token:
         return "revoked" if self.revoked else "expired" if self.expires <= now else "active"
 
 
-def token_of(row: Row[Any]) -> Token:
+def token_of(row: Row[Any]) -> ApiToken:
     """From a row of the table."""
-    return Token(
+    return ApiToken(
         row.id, row.account, row.name, tuple(row.scopes.split()), row.made, row.expires, row.revoked, row.maker
     )
 
 
-def find(connection: Connection, number: int) -> Token | None:
+def find(connection: Connection, number: int) -> ApiToken | None:
     """By number."""
     row = connection.execute(select(TOKEN).where(TOKEN.c.id == number)).one_or_none()
     return None if row is None else token_of(row)
 
 
-def of_account(connection: Connection, account: int) -> list[Token]:
+def of_account(connection: Connection, account: int) -> list[ApiToken]:
     """All tokens of an account, the newest first."""
-    found = select(TOKEN).where(TOKEN.c.account == account).order_by(TOKEN.c.id.desc())
-    return [token_of(row) for row in connection.execute(found)]
+    query = select(TOKEN).where(TOKEN.c.account == account).order_by(TOKEN.c.id.desc())
+    return [token_of(row) for row in connection.execute(query)]
 
 
 def add(
@@ -68,7 +68,7 @@ def add(
     now: str,
     expires: str,
     maker: int | None = None,
-) -> tuple[Token, str]:
+) -> tuple[ApiToken, str]:
     """A new token, and its secret, which is never seen again."""
     secret = PREFIX + passwords.make_secret()
     values: dict[str, Any] = {"account": account, "name": name, "made": now, "expires": expires, "maker": maker}
@@ -78,7 +78,7 @@ def add(
         .returning(TOKEN.c.id)
     )
     number = int(connection.execute(made).scalar_one())
-    return Token(number, account, name, scopes, now, expires, None, maker), secret
+    return ApiToken(number, account, name, scopes, now, expires, None, maker), secret
 
 
 def revoke(connection: Connection, number: int, now: str) -> None:
@@ -89,7 +89,7 @@ def revoke(connection: Connection, number: int, now: str) -> None:
     connection.execute(update(TOKEN).where(*mine).values(revoked=now))
 
 
-def recognise(site: Site, secret: str) -> tuple[Token, Account] | None:
+def recognise(site: Site, secret: str) -> tuple[ApiToken, Account] | None:
     """Whose token it is, unless it has expired, was revoked, or the account was closed."""
     valid = (TOKEN.c.hash == passwords.digest_secret(secret), TOKEN.c.revoked.is_(None), TOKEN.c.expires > site.stamp())
     with site.store.reading() as connection:
@@ -100,6 +100,6 @@ def recognise(site: Site, secret: str) -> tuple[Token, Account] | None:
     return None if owner.disabled else (token_of(row), account_of(owner))
 
 
-def permissions(token: Token, account: Account) -> frozenset[str]:
+def permissions(token: ApiToken, account: Account) -> frozenset[str]:
     """What it may do: what it was given, as far as its account still may."""
     return frozenset(token.scopes) & GRANTED[account.role] - SESSIONS_ONLY

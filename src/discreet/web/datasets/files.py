@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nacl.secret import SecretBox
 
 
-# The folder of one store's files: what was uploaded and what jobs wrote, readable by nobody else on the machine.
+# The folder of one store's files: what was uploaded and what jobs wrote, readable by no other user of the machine.
 OURS = re.compile(r"(upload|result|copy)-[0-9a-f-]+\.(csv|csv\.gz|parquet|zip)")
 WORKSHOP = "work-"
 FORGOTTEN = 3_600.0
@@ -52,12 +52,12 @@ class Folder:
         return cls(path.resolve())
 
     def new(self, kind: str, ending: str) -> Path:
-        """A name that nobody has used: `upload-...`, `result-...` or `copy-...`."""
+        """A name that was not used before: `upload-...`, `result-...` or `copy-...`."""
         return self.path / f"{kind}-{secrets.token_hex(16)}.{ending}"
 
     @contextmanager
     def workshop(self) -> Iterator[Path]:
-        """A folder that nobody else reads and that vanishes with the block."""
+        """A folder that no other user can read and that is deleted with the block."""
         try:
             made = Path(tempfile.mkdtemp(prefix=WORKSHOP, dir=self.path))
         except OSError as error:
@@ -103,7 +103,7 @@ def unwritable(error: OSError) -> StoreUnreachable:
     """The folder cannot be used; not a word of what was to be written."""
     return StoreUnreachable(
         f"The folder for data cannot be written ({type(error).__name__}).",
-        remedy="Whoever runs this server must give it a folder with room, with --data.",
+        remedy="The operator of this server must give it a folder with enough space, with --data.",
     )
 
 
@@ -111,7 +111,7 @@ CHUNK = 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Places:
+class DatasetPlaces:
     """Where data sets may be."""
 
     folder: Folder
@@ -119,19 +119,19 @@ class Places:
     keys: Keys
 
     def path(self, dataset: Dataset) -> Path | None:
-        """The file of a data set, if it is one; asked anew every time, since folders change."""
+        """The file of a data set, if it is one; looked up every time, since folders change."""
         if dataset.kind == "postgres":
             return None
         if dataset.kind == "upload":
-            found = self.folder.find(dataset.place)
+            path = self.folder.find(dataset.place)
         else:
-            found = allowed_or_none(dataset.place, self.folders)
-        if found is None:
+            path = allowed_or_none(dataset.place, self.folders)
+        if path is None:
             raise SourceNotFound(
                 f"The file of {dataset.name} is not there any more, or its folder is not open any more.",
                 remedy="Put it back, or remove the data set and add it again.",
             )
-        return found
+        return path
 
     def open(self, dataset: Dataset, policy: Policy, counted: Callable[[], None]) -> Table:
         """The table, seen through a policy; `counted` is called after every count."""
@@ -150,11 +150,13 @@ class Places:
         path = self.path(dataset)
         if path is None:
             return None
-        found = hashlib.sha256()
-        with path.open("rb") as file:
-            while piece := file.read(CHUNK):
-                found.update(piece)
-        return found.hexdigest()
+        return hash_of(path)
+
+
+def hash_of(path: Path) -> str:
+    """SHA-256 of a file, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,15 +174,15 @@ class WatchedEngine:
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         """People per distinct tuple."""
-        found = self.engine.count(by, weight=weight)
+        histogram = self.engine.count(by, weight=weight)
         self.counted()
-        return found
+        return histogram
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         """People per distinct value of each column alone."""
-        for found in self.engine.count_each(names, weight=weight):
+        for histogram in self.engine.count_each(names, weight=weight):
             self.counted()
-            yield found
+            yield histogram
 
     def numbering(self, column: str) -> Numbering:
         """Whether the numbers of a column are on one row each."""
@@ -193,7 +195,7 @@ class WatchedEngine:
 
 # Passwords of other servers: encrypted in the store, with a key that is beside it and not in it.
 #
-# Whoever has a copy of the database alone cannot read them; whoever has the file of keys, too, can.
+# A copy of the database alone does not reveal them; together with the file of keys it does.
 PERSON = b"discreet-sealed"
 
 

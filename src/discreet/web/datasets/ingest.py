@@ -13,17 +13,15 @@ from starlette.datastructures import UploadFile
 from discreet.sources import read
 from discreet.web.datasets import files, inspection, policies, store
 from discreet.web.datasets import store as datasets
-from discreet.web.datasets.files import unwritable
+from discreet.web.datasets.files import CHUNK, hash_of, unwritable
 from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context
 from discreet.web.framework.problems import Problem, not_found
 from discreet.web.jobs import queue
 
-CHUNK = 1024 * 1024
-
 
 def bring_upload(context: Context, upload: UploadFile | None, *, name: str = "", encoding: str = "utf-8") -> int:
-    """Keep what was sent, if it is a table; gives the number of the data set."""
+    """Store an upload, if it is a table; gives the number of the data set."""
     if upload is None or not upload.filename:
         raise Problem(422, "No file was chosen.", remedy="Choose a .csv, .csv.gz or .parquet file and send it again.")
     called = plain_name(upload.filename)
@@ -31,10 +29,10 @@ def bring_upload(context: Context, upload: UploadFile | None, *, name: str = "",
     path = context.site.places.folder.new("upload", ending)
     try:
         size, digest = keep(context, upload, path)
-        found = inspected(context, path, called, ending, encoding)
+        table = inspected(context, path, called, ending, encoding)
         about = {"kind": "upload", "place": path.name, "size": size, "hash": digest}
         more = {"encoding": None if ending == "parquet" else encoding}
-        return _bring(context, name, called, found.columns, {**about, **more})
+        return _bring(context, name, called, table.columns, {**about, **more})
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -44,26 +42,26 @@ def bring_file(context: Context, given: str, *, name: str = "", encoding: str = 
     """Register a file where it is."""
     path = inspection.allowed_file(given, context.site.settings.folders)
     ending = inspection.ending_of(path.name)
-    found = inspected(context, path, path.name, ending, encoding)
-    about = {"kind": "path", "place": str(path), "size": path.stat().st_size, "hash": _hash(path)}
+    table = inspected(context, path, path.name, ending, encoding)
+    about = {"kind": "path", "place": str(path), "size": path.stat().st_size, "hash": hash_of(path)}
     return _bring(
         context,
         name,
         plain_name(path.name),
-        found.columns,
+        table.columns,
         {**about, "encoding": None if ending == "parquet" else encoding},
     )
 
 
 def bring_table(context: Context, given: str, *, table: str, password: str = "", name: str = "") -> int:
-    """Register a table of a PostgreSQL server; the password is kept encrypted and never shown again."""
+    """Register a table of a PostgreSQL server; the password is stored encrypted and never shown again."""
     settings = context.site.settings
-    found = inspection.server_table(given, table, password, settings.servers)
-    columns = read(found.url()).columns
+    source = inspection.server_table(given, table, password, settings.servers)
+    columns = read(source.url()).columns
     inspection.refuse_columns(columns, table, settings)
-    secret = None if found.password is None else files.seal(context.site.ledger.keys, found.password)
+    secret = None if source.password is None else files.seal(context.site.ledger.keys, source.password)
     return _bring(
-        context, name, plain_name(table), columns, {"kind": "postgres", "place": found.place, "secret": secret}
+        context, name, plain_name(table), columns, {"kind": "postgres", "place": source.place, "secret": secret}
     )
 
 
@@ -93,14 +91,6 @@ def inspected(context: Context, path: Path, name: str, ending: str, encoding: st
         ) from None
 
 
-def _hash(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(CHUNK):
-            digest.update(piece)
-    return digest.hexdigest()
-
-
 def _bring(context: Context, name: str, called: str, columns: tuple[str, ...], about: dict[str, Any]) -> int:
     """The data set, the entry about it, and the first look at its columns: all, or nothing."""
     site, number = context.site, store.new_number()
@@ -114,8 +104,7 @@ def _bring(context: Context, name: str, called: str, columns: tuple[str, ...], a
 
     facts = {"kind": about["kind"], "bytes": about.get("size"), "sha256": about.get("hash"), "columns": len(columns)}
     context.act("web.dataset", f"dataset:{number}", along=along, act="registered", name=chosen, **facts)
-    if site.foreman is not None:
-        site.foreman.wake()
+    site.wake_foreman()
     return number
 
 
@@ -132,7 +121,7 @@ def plain_name(given: str) -> str:
 
 
 def chosen_name(given: str) -> str:
-    """A name that somebody typed."""
+    """A name that was typed."""
     if len(given) > store.LONGEST_NAME or not given.isprintable():
         raise Problem(
             422,
@@ -163,7 +152,7 @@ def change_policy(context: Context, dataset: Dataset, text: str, *, version: int
 
 
 def set_population(context: Context, dataset: Dataset, *, population: int | None, size: int | None) -> Dataset:
-    """Among whom an adversary looks: the people of another data set, so many people, or nobody knows."""
+    """Among whom an adversary looks: the people of another data set, a number of people, or unknown."""
     with context.site.store.reading() as connection:
         other = None if population is None else datasets.find(connection, population)
     if population is not None and (other is None or population == dataset.id):
@@ -187,13 +176,12 @@ def remove_dataset(context: Context, dataset: Dataset) -> None:
         name=dataset.name,
     )
     context.site.places.folder.forget(useless)
-    if context.site.foreman is not None:
-        context.site.foreman.wake()
+    context.site.wake_foreman()
 
 
 def _again(context: Context, dataset: Dataset) -> Dataset:
     with context.site.store.reading() as connection:
-        found = datasets.find(connection, dataset.id)
-    if found is None:
+        changed = datasets.find(connection, dataset.id)
+    if changed is None:
         raise not_found()
-    return found
+    return changed

@@ -69,16 +69,20 @@ def ending_of(name: str) -> str:
         415,
         "The name of the file does not end in .csv, .csv.gz or .parquet.",
         remedy="Save the table as CSV (also compressed with gzip) or Parquet, with that ending.",
-        title="Not a table we know",
+        title="Unsupported file",
     )
 
 
 def inspect(path: Path, *, name: str, ending: str, settings: Settings, encoding: str | None = None) -> Inspected:
     """The columns of a file that is what it says, within the limits; a problem in words otherwise."""
-    _refuse_empty(path, name)
+    if path.stat().st_size == 0:
+        raise _unusable(f"{name} is empty.", "Choose a file with a header and at least one row.")
     _refuse_lies(path, name, ending, encoding)
-    _refuse_bombs(path, name, ending, settings)
+    if ending == "csv.gz":
+        _refuse_large_gzip(path, name, settings)
     with in_words(path, name):
+        if ending == "parquet":
+            _refuse_large_parquet(path, name, settings)
         policy = Policy(encoding=encoding) if ending != "parquet" else Policy()
         try:
             table = read(path, policy)
@@ -98,21 +102,15 @@ def in_words(path: Path, name: str) -> Iterator[None]:
     except Problem:
         raise
     except DiscreetError as error:
-        raise Problem(
-            422, renamed(error.problem, path, name), remedy=_for_pages(error), title="This file cannot be used"
-        ) from None
+        remedy = error.remedy
+        if isinstance(error, DataError) and "encoding" in remedy:  # there is no policy yet, but a field in the form
+            remedy = "Choose the encoding it is written in (often latin-1 or cp1252), or save it as UTF-8, and send it again."
+        raise _unusable(renamed(error.problem, path, name), remedy) from None
 
 
 def renamed(words: str, path: Path, name: str) -> str:
     """Words about a file, with its name in place of its path."""
     return words.replace(str(path), name).replace(path.name, name)
-
-
-def _for_pages(error: DiscreetError) -> str:
-    """Advice for whoever has no policy yet: the encoding is chosen in the form."""
-    if isinstance(error, DataError) and "encoding" in error.remedy:
-        return "Choose the encoding it is written in (often latin-1 or cp1252), or save it as UTF-8, and send it again."
-    return error.remedy
 
 
 def refuse_columns(columns: tuple[str, ...], name: str, settings: Settings) -> None:
@@ -125,20 +123,14 @@ def too_many(columns: int, name: str, settings: Settings) -> Problem:
     """More columns than are looked after here, whether or not the command line would take them."""
     return Problem(
         422,
-        f"{name} has {columns:,} columns; at most {settings.most_columns:,} can be looked after here.",
+        f"{name} has {columns:,} columns; at most {settings.most_columns:,} are supported here.",
         remedy=f"Leave out columns that are not needed, or use the command line, which takes {MOST_COLUMNS:,}: discreet assess.",
         title="Too many columns",
     )
 
 
-def _refuse_empty(path: Path, name: str) -> None:
-    if path.stat().st_size == 0:
-        raise Problem(
-            422,
-            f"{name} is empty.",
-            remedy="Choose a file with a header and at least one row.",
-            title="This file cannot be used",
-        )
+def _unusable(words: str, remedy: str) -> Problem:
+    return Problem(422, words, remedy=remedy, title="This file cannot be used")
 
 
 def _refuse_lies(path: Path, name: str, ending: str, encoding: str | None) -> None:
@@ -146,9 +138,9 @@ def _refuse_lies(path: Path, name: str, ending: str, encoding: str | None) -> No
         head = file.read(64 * 1024)
         file.seek(max(0, path.stat().st_size - 4))
         tail = file.read(4)
-    found = next(((what, remedy) for sign, what, remedy in SIGNS if head.startswith(sign)), None)
-    if found is not None:
-        raise _lie(name, f"is {found[0]}, not a table", found[1])
+    other = next(((what, remedy) for sign, what, remedy in SIGNS if head.startswith(sign)), None)
+    if other is not None:
+        raise _lie(name, f"is {other[0]}, not a table", other[1])
     if (ending == "parquet") != (head[:4] == tail == b"PAR1"):
         kind = "is named like Parquet, but it is none" if ending == "parquet" else "is Parquet, but its name says CSV"
         raise _lie(name, kind, "Give it the ending of what it is, and send it again.")
@@ -178,14 +170,6 @@ def _lie(name: str, words: str, remedy: str) -> Problem:
     return Problem(422, f"{name} {words}.", remedy=remedy, title="This file is not what its name says")
 
 
-def _refuse_bombs(path: Path, name: str, ending: str, settings: Settings) -> None:
-    if ending == "csv.gz":
-        _refuse_large_gzip(path, name, settings)
-    elif ending == "parquet":
-        with in_words(path, name):
-            _refuse_large_parquet(path, name, settings)
-
-
 def _refuse_large_gzip(path: Path, name: str, settings: Settings) -> None:
     """By decompressing it, which is the only way to know, and stopping where it is enough."""
     size, packed = 0, path.stat().st_size
@@ -196,12 +180,8 @@ def _refuse_large_gzip(path: Path, name: str, settings: Settings) -> None:
                 if size > settings.largest_table or (size > TRUSTED and size > MOST_RATIO * packed):
                     raise _bomb(name, settings)
     except (OSError, EOFError, zlib.error):
-        raise Problem(
-            422,
-            f"{name} cannot be decompressed.",
-            remedy="It may be cut off: compress it again, and send it again.",
-            title="This file cannot be used",
-        ) from None
+        remedy = "It may be cut off: compress it again, and send it again."
+        raise _unusable(f"{name} cannot be decompressed.", remedy) from None
 
 
 def _refuse_large_parquet(path: Path, name: str, settings: Settings) -> None:
@@ -218,11 +198,11 @@ def _bomb(name: str, settings: Settings) -> Problem:
     return Problem(
         413,
         f"{name} grows beyond what is accepted when it is decompressed ({settings.largest_table:,} bytes, or {MOST_RATIO} times its size).",
-        remedy="If it is a real table, have whoever runs this server allow its folder, and register it where it is.",
+        remedy="If it is a real table, ask the operator of this server to open its folder, and register it where it is.",
     )
 
 
-# What may be registered where it is: files below folders, and tables on servers, that whoever runs this allowed.
+# What may be registered where it is: files below folders, and tables on servers, that the operator allowed.
 MOST_LISTED = 300
 MOST_SEEN = 20_000
 """Names that are looked at for the list, so that a vast folder does not hold up its page."""
@@ -233,14 +213,14 @@ KEPT = ("host", "port", "user", "dbname", "sslmode")
 def allowed_file(given: str, folders: Sequence[Path]) -> Path:
     """The file below one of the folders, without links and detours; all else gets the same answer."""
     for folder in folders:
-        found = _below(given, folder)
-        if found is not None:
-            return found
+        path = _below(given, folder)
+        if path is not None:
+            return path
     raise Problem(
         422,
         "There is no such file in the folders that are open here.",
         remedy="Give the path of a .csv, .csv.gz or .parquet file as the list shows it. Links and '..' are not followed. "
-        "Whoever runs this server opens folders with --folder.",
+        "The operator of this server opens folders with --folder.",
     )
 
 
@@ -261,12 +241,12 @@ def _below(given: str, folder: Path) -> Path | None:
 
 def files_below(folders: Sequence[Path]) -> list[str]:
     """Files that may be registered, for a list to choose from; not more than a list can hold."""
-    found = []
+    paths = []
     for path in _walk(folders):
-        found.append(path)
-        if len(found) == MOST_LISTED:
+        paths.append(path)
+        if len(paths) == MOST_LISTED:
             break
-    return sorted(found)
+    return sorted(paths)
 
 
 def _walk(folders: Sequence[Path]) -> Iterator[str]:
@@ -314,10 +294,10 @@ def server_table(given: str, table: str, password: str, servers: Sequence[str]) 
         raise Problem(
             422,
             "That server is not open here.",
-            remedy="Whoever runs this server opens others by name with --server HOST.",
+            remedy="The operator of this server opens others by name with --server HOST.",
         )
     if not table or len(table) > 200:
-        raise Problem(422, "The name of the table is missing.", remedy="Give it as schema.table; a view will do, too.")
+        raise Problem(422, "The name of the table is missing.", remedy="Give it as schema.table; a view works as well.")
     secret = password or parts.pop("password", "") or None
     return ServerTable(_place({name: parts[name] for name in KEPT if name in parts}, table), secret)
 

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from discreet.errors import DiscreetError, PolicyError
+from discreet.errors import PolicyError
 from discreet.policy.draft import Change, edited
 from discreet.web.datasets import dataset_page as tabs
 from discreet.web.datasets import ingest, policies
-from discreet.web.datasets import store as dataset_store
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.ingest import change_policy, remove_dataset, set_population
 from discreet.web.datasets.inspection import ENCODINGS, files_below
 from discreet.web.datasets.store import Dataset
-from discreet.web.framework.context import Context, Here, go
-from discreet.web.framework.format import remark
+from discreet.web.framework.context import Context, Here, again, go, or_again
 from discreet.web.framework.problems import Problem, problem_of
 from discreet.web.jobs import store as jobs
+from discreet.web.jobs.kinds import KINDS
 from discreet.web.jobs.requests import ask, wanted_of
 from discreet.web.jobs.store import ACTIVE, Job
 
 
 # Data sets: the list, and the ways to bring one.
 @dataclass(frozen=True)
-class Listed:
+class DatasetRow:
     """A data set with what is known of it."""
 
     dataset: Dataset
@@ -37,30 +35,25 @@ class Listed:
     active: Job | None
 
 
-def datasets_page(context: Here, said: str = "") -> Response:
+def datasets_page(context: Here) -> Response:
     """All data sets, each with its last assessment."""
+    rows = []
     with context.site.store.reading() as connection:
-        listed = [_listed(connection, one) for one in dataset_store.everything(connection)]
-    return context.page("datasets.html", listed=listed, said=remark(said))
-
-
-def _listed(connection: Connection, one: Dataset) -> Listed:
-    numbers = latest_numbers(connection, one.id, "assess")
-    looked = numbers or latest_numbers(connection, one.id, "profile")
-    active = jobs.newest(connection, dataset=one.id, states=ACTIVE, most=1)
-    return Listed(
-        one,
-        None if looked is None else looked["records"],
-        None if numbers is None else numbers["limit"]["exceeded"],
-        active[0] if active else None,
-    )
+        for dataset in datasets.everything(connection):
+            numbers = latest_numbers(connection, dataset.id, "assess")
+            profile = numbers or latest_numbers(connection, dataset.id, "profile")
+            active = jobs.newest(connection, dataset=dataset.id, states=ACTIVE, most=1)
+            people = None if profile is None else profile["records"]
+            exceeded = None if numbers is None else numbers["limit"]["exceeded"]
+            rows.append(DatasetRow(dataset, people, exceeded, active[0] if active else None))
+    return context.page("datasets.html", listed=rows)
 
 
 def latest_numbers(connection: Connection, number: int, kind: str) -> dict[str, Any] | None:
-    """What the last job of a kind found, if any did."""
+    """What the last finished job of a kind found."""
     done = jobs.newest(connection, dataset=number, kinds=(kind,), states=("done",), most=1)
-    found = jobs.result(connection, done[0].id) if done else None
-    return None if found is None else found.numbers
+    result = jobs.result(connection, done[0].id) if done else None
+    return None if result is None else result.numbers
 
 
 def new_page(context: Here) -> Response:
@@ -69,7 +62,7 @@ def new_page(context: Here) -> Response:
 
 
 def upload(context: Here) -> Response:
-    """Keep a file that was sent."""
+    """Store a file that was sent."""
     return _bring(context, "upload")
 
 
@@ -84,14 +77,10 @@ def connect(context: Here) -> Response:
 
 
 def _bring(context: Context, kind: str) -> Response:
-    try:
-        number = _brought(context, kind)
-    except Exception as error:
-        problem = problem_of(error)
-        if problem.status >= 500:
-            raise
-        return _form(context, problem=problem, kind=kind)
-    return go(f"/datasets/{number}", said="brought")
+    return again(
+        lambda: go(f"/datasets/{_brought(context, kind)}", said="brought"),
+        lambda problem: _form(context, problem=problem, kind=kind),
+    )
 
 
 def _brought(context: Context, kind: str) -> int:
@@ -112,7 +101,6 @@ def _form(context: Context, *, problem: Problem | None = None, kind: str = "") -
     typed = {field: form.text(field, most=2_000) for field in ("name", "address", "table", "path") if kind}
     return context.page(
         "dataset_new.html",
-        status=problem.status if problem else 200,
         problem=problem,
         kind=kind,
         typed=typed,
@@ -124,70 +112,52 @@ def _form(context: Context, *, problem: Problem | None = None, kind: str = "") -
     )
 
 
-def _or_say(context: Context, page: Callable[..., Response], act: Callable[[], Response]) -> Response:
-    """Do it; if it cannot be done, the page again, with what is wrong."""
-    try:
-        return act()
-    except DiscreetError as error:
-        problem = problem_of(policies.in_words(error) if isinstance(error, PolicyError) else error)
-        if problem.status >= 500:
-            raise
-        return page(context, problem=problem)
+def _in_words(error: Exception) -> Problem:
+    return policies.in_words(error) if isinstance(error, PolicyError) else problem_of(error)
 
 
+@or_again(tabs.profile_tab, _in_words)
 def roles(context: Here) -> Response:
-    """Other roles and hierarchies for the columns that the form shows; the risk is measured anew."""
-    return _or_say(context, tabs.profile_tab, lambda: _roles(context))
-
-
-def _roles(context: Context) -> Response:
+    """Other roles and hierarchies for the columns that the form shows; the risk is measured again."""
     dataset: Dataset = context.loaded
-    version = context.form.whole("version", least=0, most=10**12)
-    changes = dict(_changes(context, dataset))
-    text = edited(dataset.policy or "", changes)
-    changed = change_policy(context, dataset, text, version=version)
-    back = f"/datasets/{dataset.id}"
-    if not any(role == "quasi" for role, _ in policies.rules(text).values()):
-        return go(back, said="roles-only")
-    ask(context, changed, "assess", wanted_of("assess", {}))
-    return go(back, said="roles")
-
-
-def _changes(context: Context, dataset: Dataset) -> list[tuple[str, Change]]:
     form, known = context.form, policies.rules(dataset.policy)
-    found = []
+    changes = {}
     for place, name in enumerate(dataset.columns):
         if f"role-{place}" not in form.fields:
             continue
         role: Any = form.choice(f"role-{place}", list(tabs.ROLES))
         rule = policies.rule_of(form.text(f"rule-{place}", most=500))
         if known.get(name) != (role, rule):
-            found.append((name, Change(role, rule)))
-    return found
+            changes[name] = Change(role, rule)
+    text = edited(dataset.policy or "", changes)
+    changed = change_policy(context, dataset, text, version=_version(context))
+    page = f"/datasets/{dataset.id}"
+    if not any(role == "quasi" for role, _ in policies.rules(text).values()):
+        return go(page, said="roles-only")
+    ask(context, changed, "assess", wanted_of("assess", {}))
+    return go(page, said="roles")
 
 
 def policy(context: Here) -> Response:
     """The policy as text."""
-    text = context.form.verbatim("policy", most=60_000, lines=True).replace("\r\n", "\n")
-    return _or_say(
-        context,
-        lambda context, problem: tabs.policy_tab(context, problem=problem, text=text),
-        lambda: _policy(context, text),
-    )
-
-
-def _policy(context: Context, text: str) -> Response:
     dataset: Dataset = context.loaded
-    change_policy(context, dataset, text, version=context.form.whole("version", least=0, most=10**12))
-    return go(f"/datasets/{dataset.id}/policy", said="policy")
+    text = context.form.verbatim("policy", most=60_000, lines=True).replace("\r\n", "\n")
+
+    def save() -> Response:
+        change_policy(context, dataset, text, version=_version(context))
+        return go(f"/datasets/{dataset.id}/policy", said="policy")
+
+    return again(save, lambda problem: tabs.policy_tab(context, problem=problem, text=text), _in_words)
 
 
+def _version(context: Context) -> int:
+    """The version of the policy that the form was made from."""
+    return context.form.whole("version", least=0, most=10**12)
+
+
+@or_again(tabs.policy_tab, _in_words)
 def hierarchy(context: Here) -> Response:
     """A file of a hierarchy that the policy can name."""
-    return _or_say(context, tabs.policy_tab, lambda: _hierarchy(context))
-
-
-def _hierarchy(context: Context) -> Response:
     dataset: Dataset = context.loaded
     upload = context.form.files.get("file")
     if upload is None or not upload.filename:
@@ -204,47 +174,37 @@ def _hierarchy(context: Context) -> Response:
     return go(f"/datasets/{dataset.id}/policy", said="hierarchy")
 
 
+@or_again(tabs.risk_tab, _in_words)
 def population(context: Here) -> Response:
     """Among whom an adversary looks."""
-    return _or_say(context, tabs.risk_tab, lambda: _population(context))
-
-
-def _population(context: Context) -> Response:
-    dataset: Dataset = context.loaded
-    kind = context.form.choice("kind", ["none", "number", "dataset"])
-    size = context.form.whole("size", least=1, most=10**12) if kind == "number" else None
-    other = context.form.whole("dataset", least=0, most=10**17) if kind == "dataset" else None
+    form, dataset = context.form, context.loaded
+    kind = form.choice("kind", ["none", "number", "dataset"])
+    size = form.whole("size", least=1, most=10**12) if kind == "number" else None
+    other = form.whole("dataset", least=0, most=10**17) if kind == "dataset" else None
     set_population(context, dataset, population=other, size=size)
     return go(f"/datasets/{dataset.id}/risk", said="population")
 
 
 def profile(context: Here) -> Response:
     """Have the columns looked at again."""
-    ask(context, context.loaded, "profile", wanted_of("profile", {}))
-    return go(f"/datasets/{context.loaded.id}")
+    return _start(context, "profile", {})
 
 
+@or_again(tabs.risk_tab, _in_words)
 def assess(context: Here) -> Response:
     """Measure the risk."""
-    return _or_say(context, tabs.risk_tab, lambda: _started(context, "assess", "risk", {}))
+    return _start(context, "assess", {})
 
 
+@or_again(tabs.attacker_tab, _in_words)
 def attack(context: Here) -> Response:
-    """Let the adversary of the published case study loose on it."""
-    return _or_say(context, tabs.attacker_tab, lambda: _started(context, "attack", "attacker", {}))
+    """Have the adversary of the published case study plan an attack on it."""
+    return _start(context, "attack", {})
 
 
+@or_again(tabs.protect_tab, _in_words)
 def protect(context: Here) -> Response:
     """Search the least lossy table within the limits."""
-    return _or_say(context, tabs.protect_tab, lambda: _started(context, "anonymise", "protect", _limits(context)))
-
-
-def _started(context: Context, kind: str, tab: str, given: dict[str, Any]) -> Response:
-    ask(context, context.loaded, kind, wanted_of(kind, given))
-    return go(f"/datasets/{context.loaded.id}/{tab}")
-
-
-def _limits(context: Context) -> dict[str, Any]:
     form = context.form
     given: dict[str, Any] = {name: form.text(name, most=40) for name in ("loss", "risk_model", "search", "format")}
     if form.text("k"):
@@ -252,7 +212,13 @@ def _limits(context: Context) -> dict[str, Any]:
     if form.text("max_risk"):
         given["max_risk"] = _number(form.text("max_risk"), "highest risk") / 100
     given["suppression"] = _number(form.text("suppression") or "0", "left out") / 100
-    return given
+    return _start(context, "anonymise", given)
+
+
+def _start(context: Context, kind: str, given: dict[str, Any]) -> Response:
+    """Queue the job, then show the tab on which its result will be."""
+    ask(context, context.loaded, kind, wanted_of(kind, given))
+    return go(f"/datasets/{context.loaded.id}{KINDS[kind].tab}")
 
 
 def _number(text: str, what: str) -> float:
@@ -265,7 +231,7 @@ def _number(text: str, what: str) -> float:
 def remove_page(context: Here) -> Response:
     """What removing it would do."""
     with context.site.store.reading() as connection:
-        users = [one for one in datasets.everything(connection) if one.population == context.loaded.id]
+        users = [other for other in datasets.everything(connection) if other.population == context.loaded.id]
         tables = tabs.finished(connection, context.loaded.id, "anonymise", most=50)
     return context.page("dataset_remove.html", dataset=context.loaded, users=users, tables=len(tables))
 

@@ -1,4 +1,4 @@
-"""The policy of a data set: text that a custodian confirmed, and files of hierarchies that came with it."""
+"""Policy of a data set: confirmed text, and uploaded files of hierarchies."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def in_words(error: PolicyError) -> Problem:
 
 
 @dataclass(frozen=True)
-class Choice:
+class HierarchyChoice:
     """A hierarchy that can be chosen for a column."""
 
     key: str
@@ -91,13 +91,13 @@ class Choice:
     rule: Any
 
 
-def choices(looks: str, suggested: str | None, present: Any, hierarchies: Mapping[str, str]) -> list[Choice]:
+def choices(looks: str, suggested: str | None, present: Any, hierarchies: Mapping[str, str]) -> list[HierarchyChoice]:
     """What is offered for a column: what it has, none, what was suggested, what fits its kind, and files."""
     rules: list[Any] = [None, present, ANY, *PRESETS.get(looks, ()), *hierarchies]
     if suggested:
         rules.append(tomllib.loads(f"rule = {suggested}")["rule"])
     offered: dict[str, Any] = {key_of(rule): rule for rule in rules}
-    return [Choice(key, words_of(rule), rule) for key, rule in offered.items()]
+    return [HierarchyChoice(key, words_of(rule), rule) for key, rule in offered.items()]
 
 
 def key_of(rule: Any) -> str:
@@ -176,13 +176,13 @@ def needed(dataset: Dataset) -> str:
         raise Problem(
             409,
             "The data set has no policy yet.",
-            remedy="Have its columns looked at first: that drafts one.",
+            remedy="Have its columns profiled first: that drafts one.",
         )
     return dataset.policy
 
 
 def checked(store: Store, dataset: Dataset, text: str) -> Policy:
-    """A text as the policy of a data set, with the hierarchies that came with it; what is wrong is told to people."""
+    """A text as the policy of a data set, with the hierarchies that came with it; what is wrong is said in words."""
     with store.reading() as connection:
         files = hierarchies(connection, dataset.id)
     try:

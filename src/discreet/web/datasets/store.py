@@ -15,7 +15,7 @@ from discreet.web.framework.problems import Problem
 
 KINDS = {
     "upload": "a file that was uploaded",
-    "path": "a file that is where it is",
+    "path": "a file that stays where it is",
     "postgres": "a table of a PostgreSQL server",
 }
 LONGEST_NAME = 80
@@ -90,7 +90,11 @@ def add(
 def free_name(connection: Connection, name: str) -> str:
     """The name, with a number after it if there is such a data set."""
     numbered = (f"{name[: LONGEST_NAME - 6]} ({number})" for number in range(2, 10_000))
-    return name if not _taken(connection, name) else next(one for one in numbered if not _taken(connection, one))
+    return (
+        name
+        if not _taken(connection, name)
+        else next(candidate for candidate in numbered if not _taken(connection, candidate))
+    )
 
 
 def _taken(connection: Connection, name: str) -> bool:
@@ -98,7 +102,7 @@ def _taken(connection: Connection, name: str) -> bool:
 
 
 def set_policy(connection: Connection, number: int, policy: str, *, version: int) -> None:
-    """A new policy in place of the one of this version; an error if somebody else was quicker."""
+    """A new policy in place of the one of this version; an error if it was changed meanwhile."""
     mine = (DATASET.c.id == number, DATASET.c.version == version)
     if connection.execute(update(DATASET).where(*mine).values(policy=policy, version=version + 1)).rowcount != 1:
         raise Problem(

@@ -1,4 +1,4 @@
-"""Application: every row of the route table behind the guard, and its server."""
+"""Application: every route behind the guard, answers to errors, and the server."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from contextlib import asynccontextmanager
 from functools import cache
 from types import FrameType
 from typing import Any
+from urllib.parse import urlencode
 
 import uvicorn
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Match
 
 from discreet import __version__
-from discreet.errors import DiscreetError, UsageError
+from discreet.errors import DiscreetError, IntegrityError, StoreError, UsageError
 from discreet.ledger import Ledger
+from discreet.web.accounts import sessions
 from discreet.web.accounts.passwords import Hasher
 from discreet.web.framework import middleware
-from discreet.web.framework.error_handlers import Answers
+from discreet.web.framework.context import Context
 from discreet.web.framework.guard import GuardedRoute
 from discreet.web.framework.models import PROBLEMS
-from discreet.web.framework.render import Templates
+from discreet.web.framework.permissions import menu
+from discreet.web.framework.problems import Problem, not_found, problem_of
 from discreet.web.framework.route import Route, Undeclared, complaints
 from discreet.web.framework.settings import Settings
 from discreet.web.framework.site import Site
@@ -37,14 +41,16 @@ NO_TELEMETRY = {
     "operation_spans": False,
     "auto_configure": False,
 }
-"""Newer versions of FastAPI tell OpenTelemetry about requests and exceptions, words included; this one tells nobody."""
+"""Newer versions of FastAPI report requests and exceptions to OpenTelemetry, words included; this one does not."""
 
 
 def create_app(settings: Settings | None = None, *, routes: Sequence[Route] = ROUTES) -> FastAPI:
     """Open the store and the ledger, and serve the table of routes. Refuses if a row is not complete."""
-    if found := complaints(routes):
-        raise Undeclared(f"Routes are not complete: {'; '.join(found)}.", remedy="Complete discreet.web.routes.")
-    site = _site(settings or Settings(), routes)
+    if faults := complaints(routes):
+        raise Undeclared(f"Routes are not complete: {'; '.join(faults)}.", remedy="Complete discreet.web.routes.")
+    settings = settings or Settings()
+    ledger = Ledger.open(settings.store, clock=settings.clock)
+    site = Site(settings, ledger, Hasher(settings.hashing), {route.key: route for route in routes})
     try:
         return _assemble(site, routes)
     except BaseException:
@@ -52,14 +58,8 @@ def create_app(settings: Settings | None = None, *, routes: Sequence[Route] = RO
         raise
 
 
-def _site(settings: Settings, routes: Sequence[Route]) -> Site:
-    ledger = Ledger.open(settings.store, clock=settings.clock)
-    table = {route.key: route for route in routes}
-    return Site(settings, ledger, Hasher(settings.hashing), Templates(), table)
-
-
 def _assemble(site: Site, routes: Sequence[Route]) -> FastAPI:
-    answers = Answers(site)
+    answers = ErrorAnswers(site)
     app = FastAPI(
         title="Discreet",
         version=__version__,
@@ -87,7 +87,7 @@ def _assemble(site: Site, routes: Sequence[Route]) -> FastAPI:
 
 @cache
 def _guarded(routes: tuple[Route, ...]) -> tuple[GuardedRoute, ...]:
-    """The table as FastAPI serves it: looked into once, and shared by all applications of a process."""
+    """The table as FastAPI serves it: built once, and shared by all applications of a process."""
     return tuple(GuardedRoute(route, **_options(route)) for route in routes)
 
 
@@ -105,15 +105,99 @@ def _options(route: Route) -> dict[str, Any]:
 
 
 def refuse_undeclared(app: FastAPI, routes: Sequence[Route]) -> None:
-    """Whatever is served must stand in the table, with its permission."""
+    """Everything that is served must be in the table, with its permission."""
     declared = {route.key for route in routes}
     for served in app.router.routes:
         keys = {(method, getattr(served, "path", "")) for method in getattr(served, "methods", None) or {"?"}}
         if not isinstance(served, GuardedRoute) or not keys <= declared:
             raise Undeclared(
-                f"{getattr(served, 'path', 'Something')} is served but does not stand in the table of routes.",
+                f"{getattr(served, 'path', 'Something')} is served but is not in the table of routes.",
                 remedy="Add it to discreet.web.routes, with its permission.",
             )
+
+
+class ErrorAnswers:
+    """Answers to errors: a page for people, `application/problem+json` for programs."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    def problem(self, request: Request, problem: Problem) -> Response:
+        """The answer to a problem."""
+        if request.url.path.startswith("/api/"):
+            media = "application/problem+json"
+            return JSONResponse(problem.to_dict(), problem.status, headers=problem.headers, media_type=media)
+        context: Context | None = getattr(request.state, "context", None)
+        if problem.status == 401 and context is not None:
+            return self._to_sign_in(request, context)
+        permissions = context.permissions if context else frozenset()
+        values = {
+            "problem": problem,
+            "account": context.account if context else None,
+            "may": permissions.__contains__,
+            "menu": menu(permissions, ""),
+            "now": self.site.now(),
+            "demo": self.site.settings.demo,
+            "at_the_door": context is None,  # no route, so that it was not looked up who it is
+            "next_step": None,
+        }
+        return HTMLResponse(self.site.render("problem.html", values), problem.status, headers=problem.headers)
+
+    def _to_sign_in(self, request: Request, context: Context) -> Response:
+        """Pages lead to the form; it leads back to the page that was asked for."""
+        wanted = request.url.path if context.route.method == "GET" and context.route.kind == "page" else "/"
+        query = urlencode({"next": wanted, **({"said": "signed-out-idle"} if context.stale else {})})
+        response = RedirectResponse(f"/sign-in?{query}", status_code=303)
+        if context.stale:
+            sessions.take_back(response)
+        return response
+
+    async def of_ours(self, request: Request, error: Exception) -> Response:
+        """An error of ours; a fault of the store is logged, without a value or a password."""
+        if isinstance(error, StoreError | IntegrityError):
+            middleware.log.error("%s", error.problem)
+        return self.problem(request, problem_of(error))
+
+    async def of_starlette(self, request: Request, error: Exception) -> Response:
+        """No such path, or not by this method."""
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        if status == 404:
+            return self.problem(request, not_found())
+        if status == 405:
+            return self.problem(request, self._other_method(request))
+        return self.problem(
+            request, Problem(status, "This request cannot be served.", remedy="Begin at the dashboard.")
+        )
+
+    def _other_method(self, request: Request) -> Problem:
+        """What is served by POST alone says so: a GET is what a link on any site can cause."""
+        served = self.site.app.router.routes if self.site.app is not None else []
+        guarded = [route for route in served if isinstance(route, GuardedRoute)]
+        matching = {route.declared.method for route in guarded if route.matches(request.scope)[0] != Match.NONE}
+        headers = {"Allow": ", ".join(sorted(matching))}
+        if matching != {"POST"}:
+            words = "This address cannot be asked this way."
+            return Problem(405, words, remedy="Begin at the dashboard.", headers=headers)
+        by_program = request.url.path.startswith("/api/")
+        remedy = "Send the same request by POST." if by_program else "Go back, and use the button on the page."
+        words = "This is asked for by POST, so that a link alone does nothing."
+        return Problem(405, words, remedy=remedy, headers=headers)
+
+    async def of_validation(self, request: Request, error: Exception) -> Response:
+        """A path, a query or a body that does not fit; says where, never what came."""
+        faults = error.errors() if isinstance(error, RequestValidationError) else []
+        if any(fault["loc"][:1] == ("path",) for fault in faults):
+            return self.problem(request, not_found())
+        words = "; ".join(dict.fromkeys(_fault_words(fault) for fault in faults[:5])) or "Something in it does not fit"
+        return self.problem(request, Problem(422, f"{words}.", remedy="Correct it and send it again."))
+
+
+def _fault_words(fault: Any) -> str:
+    """Where it is and what was expected. Names that came in are not repeated: they could be anything."""
+    if fault["type"] == "extra_forbidden":
+        return "There is something in the " + str(fault["loc"][0]) + " that does not belong there"
+    where = ".".join(str(part) for part in fault["loc"] if isinstance(part, str) and part.isidentifier())
+    return f"{where or 'body'}: {fault['msg']}"
 
 
 @asynccontextmanager
@@ -147,7 +231,7 @@ def listen(host: str, port: int) -> socket.socket:
     return ear
 
 
-class Stopped(BaseException):
+class StartInterrupted(BaseException):
     """A signal came while the server was saying that it is ready."""
 
 
@@ -167,7 +251,7 @@ class Server(uvicorn.Server):
         try:
             self._saying = True
             self._ready()
-        except Stopped:
+        except StartInterrupted:
             return
         finally:
             self._saying = False
@@ -176,11 +260,11 @@ class Server(uvicorn.Server):
         """Stop soon; what is said when it is ready may take long, and ends at once."""
         super().handle_exit(sig, frame)
         if self._saying:
-            raise Stopped
+            raise StartInterrupted
 
 
 def serve(app: FastAPI, ear: socket.socket, *, proxy: str | None = None, ready: Callable[[], None]) -> None:
-    """Serve until somebody stops it."""
+    """Serve until it is stopped."""
     Server(configuration(app, proxy=proxy), ready).run(sockets=[ear])
 
 

@@ -1,9 +1,10 @@
-"""Context of a handler: who asks, what they may, what they sent, how to answer."""
+"""Context of a request: account, permissions, form, loaded object, answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -11,17 +12,18 @@ from fastapi import Depends, Request
 from sqlalchemy import Connection
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from discreet.errors import DiscreetError
 from discreet.ledger import Receipt
 from discreet.ledger.entry import Detail
 from discreet.web.accounts.accounts import Account
 from discreet.web.accounts.onboarding import ALONG, BROUGHT, Guide, guide_of
-from discreet.web.accounts.sessions import Session
-from discreet.web.accounts.tokens import Token
+from discreet.web.accounts.sessions import WebSession
+from discreet.web.accounts.tokens import ApiToken
 from discreet.web.framework.format import remark
 from discreet.web.framework.forms import Form
 from discreet.web.framework.permissions import menu
-from discreet.web.framework.problems import Problem
-from discreet.web.framework.route import Route
+from discreet.web.framework.problems import Problem, problem_of
+from discreet.web.framework.route import Loads, Route, numbered
 from discreet.web.framework.site import Site
 
 AT_THE_DOOR = ("/sign-in", "/welcome/{secret}")
@@ -37,8 +39,8 @@ class Context:
     route: Route
     account: Account | None = None
     permissions: frozenset[str] = frozenset()
-    session: Session | None = None
-    token: Token | None = None
+    session: WebSession | None = None
+    token: ApiToken | None = None
     form: Form = field(default_factory=Form)
     loaded: Any = None
     """The object that the path names; its ownership is checked."""
@@ -77,11 +79,12 @@ class Context:
             details["token"] = self.token.id
         return self.site.ledger.record(actor=who, event=event, subject=subject, key=key, along=along, details=details)
 
-    def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
-        """A page of ours; with a problem to show, it answers with the status of that."""
-        problem: Problem | None = values.get("problem")
-        markup = self.site.templates.page(template, {**self._frame(), **values})
-        return HTMLResponse(markup, status_code=status if problem is None else problem.status)
+    def page(self, template: str, *, status: int = 200, problem: Problem | None = None, **values: Any) -> Response:
+        """A page; after a form that cannot be accepted it has the status of the problem."""
+        content = self.site.render(template, {**self._frame(), "problem": problem, **values})
+        return HTMLResponse(
+            content, problem.status if problem else status, headers=problem.headers if problem else None
+        )
 
     def _frame(self) -> Mapping[str, Any]:
         return {
@@ -90,7 +93,6 @@ class Context:
             "menu": menu(self.permissions, self.request.url.path),
             "now": self.site.now(),
             "demo": self.site.settings.demo,
-            "problem": None,
             "said": remark(self.request.query_params.get("said")),
             "at_the_door": self.route.path in AT_THE_DOOR,
             "next_step": self._next_step(),
@@ -98,7 +100,7 @@ class Context:
         }
 
     def _next_step(self) -> Guide | None:
-        """What stands above the pages that lead from a data set to its report, until that is read or the steps put away."""
+        """Shown above the pages from a data set to its report, until that is read or the guide hidden."""
         along = self.route.path.split("/")[1] in ALONG and self.may("datasets.change")
         if self.account is None or not self.account.guided or not along:
             return None
@@ -107,9 +109,53 @@ class Context:
         return None if guide.complete or guide.number <= BROUGHT else guide
 
 
+def again(
+    act: Callable[[], Response],
+    page: Callable[[Problem], Response],
+    in_words: Callable[[Exception], Problem] = problem_of,
+) -> Response:
+    """Do what a form asks for; if that cannot be accepted, its page again with the problem."""
+    try:
+        return act()
+    except DiscreetError as error:
+        problem = in_words(error)
+        if problem.status == 401 or problem.status >= 500:  # to the sign-in page, or a fault of ours
+            raise
+        return page(problem)
+
+
+def or_again(
+    page: Callable[..., Response], in_words: Callable[[Exception], Problem] = problem_of
+) -> Callable[[Callable[[Context], Response]], Callable[[Context], Response]]:
+    """Decorates the handler of a form: what cannot be accepted shows this page again."""
+
+    def decorate(handler: Callable[[Context], Response]) -> Callable[[Context], Response]:
+        @wraps(handler)
+        def answer(context: Context) -> Response:
+            return again(lambda: handler(context), lambda problem: page(context, problem=problem), in_words)
+
+        return answer
+
+    return decorate
+
+
 def go(path: str, *, said: str = "") -> Response:
-    """To another page, after a POST; `said` names a remark that the page makes (see `remarks.py`)."""
+    """To another page, after a POST; `said` names a flash message of that page (`format.REMARKS`)."""
     return RedirectResponse(path + (f"?said={quote(said)}" if said else ""), status_code=303)
+
+
+def by_number(
+    name: str,
+    find: Callable[[Connection, int], Any],
+    may: Callable[[Context, Any], bool] = lambda context, _: context.may(context.route.permission),
+) -> Loads[Context]:
+    """The object whose number is in the path; unless said otherwise, all with the permission share it."""
+
+    def found(context: Context, path: dict[str, str]) -> Any:
+        with context.site.store.reading() as connection:
+            return find(connection, numbered(path["number"]))
+
+    return Loads(name, found, may)
 
 
 def current(request: Request) -> Context:

@@ -1,4 +1,4 @@
-"""Formatting of moments and names, and flash messages."""
+"""Formats of moments and amounts for templates, and flash messages."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def ago(stamp: str, now: datetime) -> str:
     >>> ago("2026-01-31T12:00:00.000000Z", datetime(2026, 1, 31, 12, 3, tzinfo=UTC))
     '3 minutes ago'
     """
-    return f"{span(now - datetime.fromisoformat(stamp))} ago" if _seconds(stamp, now) >= 60 else "just now"
+    passed = now - datetime.fromisoformat(stamp)
+    return f"{span(passed)} ago" if passed.total_seconds() >= 60 else "just now"
 
 
 def ahead(stamp: str, now: datetime) -> str:
@@ -72,9 +73,9 @@ def span(length: timedelta) -> str:
     ('1 day', 'less than a minute')
     """
     seconds = int(length.total_seconds())
-    for size, one, many in UNITS:
+    for size, singular, plural_word in UNITS:
         if seconds >= size:
-            return plural(seconds // size, one, many)
+            return plural(seconds // size, singular, plural_word)
     return "less than a minute"
 
 
@@ -102,10 +103,6 @@ def amount(value: Fraction) -> str:
     return str(value)
 
 
-def _seconds(stamp: str, now: datetime) -> float:
-    return (now - datetime.fromisoformat(stamp)).total_seconds()
-
-
 FILTERS: dict[str, Callable[..., Any]] = {
     "moment": moment,
     "day": day,
@@ -117,7 +114,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "number": lambda value: f"{value:,}",
     "share": lambda value: percent(float(value)),
     "stamp": lambda moment: timestamp(datetime.fromtimestamp(moment / 1000, UTC)),
-    "named": lambda one: (one.id, one.name),
+    "named": lambda thing: (thing.id, thing.name),
     "pair": lambda value: (value, value),
     "anonymised": lambda table: (table[0], f"anonymised: {table[1]}"),
     "parts": lambda number, parts: amount(Fraction(number, parts)),
@@ -127,27 +124,27 @@ FILTERS: dict[str, Callable[..., Any]] = {
 """What templates may use."""
 
 
-# What a page says after something was done; named in the address, so that a reload says the same.
+# Flash messages: named in the address, so that a reload shows the same.
 REMARKS = {
     "signed-out": "You are signed out.",
     "signed-out-idle": "You were signed out: a session ends after 15 minutes without use, and 8 hours after signing in. Nothing is lost.",
     "welcome": "Your password is set, and you are signed in.",
     "password": "Your password is changed. You are signed out everywhere else, and your tokens are revoked.",
-    "steps-away": "The first steps are put away. “Getting started” at the foot of every page leads back to them.",
-    "steps-back": "The first steps stand on the dashboard again.",
+    "steps-away": "Getting-started guide hidden. You can reopen it from the footer.",
+    "steps-back": "The getting-started guide is on the dashboard again.",
     "closed": "The account is closed, and its sessions and tokens have ended.",
     "reopened": "The account is open again.",
     "ended": "All sessions and tokens of the account have ended.",
-    "brought": "The data set is here. Its columns are being looked at.",
-    "roles": "The roles are saved, and the risk is being measured anew.",
+    "brought": "The data set is added. Its columns are being profiled.",
+    "roles": "The roles are saved, and the risk is being measured again.",
     "roles-only": "The roles are saved. Give at least one column the role quasi, so that the risk can be measured.",
     "policy": "The policy is saved.",
     "hierarchy": "The hierarchy is saved.",
     "population": "The population is saved. Measure the risk again to see what it changes.",
-    "removed": "The data set is removed. Its entries in the ledger stay.",
+    "removed": "The data set is removed. Its entries in the ledger remain.",
     "cancelled": "The job is cancelled.",
     "moved-on": "That question was answered already, perhaps in another window. This one comes next.",
-    "study": "The study has begun. Its experts find it under Sensitivity.",
+    "study": "The study is open. Its experts find it under Sensitivity.",
     "invited": "The experts are invited. They find the study under Sensitivity.",
     "again": "The questions about the most disputed values are repeated.",
     "agreed": "No questions to repeat: the experts largely agree.",
@@ -174,7 +171,7 @@ REMARKS = {
     "decision-undone": "The decision is undone. Opened cells stay open.",
     "nothing-to-undo": "There is no decision to undo.",
     "lent": "The data set is lent: managers of linkage projects can link it.",
-    "not-lent": "The data set is no longer lent. Projects made from it stay.",
+    "not-lent": "The data set is no longer lent. Projects that were made from it remain.",
     "limit-proposed": "The limit is proposed. It takes effect once another custodian approves it.",
     "limit-approved": "The limit is in force. Running gateways apply it within a few seconds.",
     "limit-declined": "You rejected the limit. The custodian who proposed it sees your reason.",
@@ -182,8 +179,8 @@ REMARKS = {
     "limit-withdrawal-proposed": "The withdrawal is proposed. The limit holds until another custodian approves the withdrawal.",
     "limit-withdrawal-declined": "You rejected the withdrawal. The limit stays in force, and the custodian who proposed it sees your reason.",
     "limit-ended": "The limit is withdrawn. Running gateways apply the policy again within a few seconds.",
-    "revoked": "The token is revoked. Whoever uses it is refused from now on.",
-    "verified": "The ledger is whole: nothing was changed, left out, put in, moved or cut off.",
+    "revoked": "The token is revoked. Programs that use it are refused from now on.",
+    "verified": "The ledger is intact: no entry was changed, removed, inserted, moved or cut off.",
 }
 """Sentences by name."""
 

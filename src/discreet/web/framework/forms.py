@@ -1,4 +1,4 @@
-"""Form fields: texts by name, once each, without control characters."""
+"""Forms: request bodies read within limits, fields as texts, choices and numbers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
+from python_multipart.exceptions import FormParserError
 from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message, Receive
 
 from discreet.web.framework.problems import Problem
+from discreet.web.framework.settings import Settings
 
 MOST_FIELDS = 500
 FORM_TYPE = "application/x-www-form-urlencoded"
@@ -27,37 +33,38 @@ class Form:
 
     def verbatim(self, name: str, *, most: int = 200, empty: bool = True, lines: bool = False) -> str:
         """A text as it was typed, as a password is."""
-        found = self.fields.get(name, [""])
-        if len(found) != 1:
+        values = self.fields.get(name, [""])
+        if len(values) != 1:
             raise _unfit(name, "was sent more than once")
-        if len(found[0]) > most:
+        text = values[0]
+        if len(text) > most:
             raise _unfit(name, f"is longer than {most:,} characters")
-        if not all(letter.isprintable() or (lines and letter in "\r\n\t") for letter in found[0]):
+        if not all(letter.isprintable() or (lines and letter in "\r\n\t") for letter in text):
             raise _unfit(name, "holds characters that cannot be printed")
-        if not empty and not found[0].strip():
+        if not empty and not text.strip():
             raise _unfit(name, "is missing")
-        return found[0]
+        return text
 
     def choice(self, name: str, of: Sequence[str]) -> str:
         """One of these."""
-        found = self.text(name)
-        if found not in of:
+        value = self.text(name)
+        if value not in of:
             raise _unfit(name, f"must be one of: {', '.join(of)}")
-        return found
+        return value
 
     def choices(self, name: str, of: Sequence[str]) -> tuple[str, ...]:
         """Some of these, in their order."""
-        found = set(self.fields.get(name, ()))
-        if not found <= set(of):
+        values = set(self.fields.get(name, ()))
+        if not values <= set(of):
             raise _unfit(name, f"must be some of: {', '.join(of)}")
-        return tuple(one for one in of if one in found)
+        return tuple(option for option in of if option in values)
 
     def whole(self, name: str, *, least: int, most: int) -> int:
         """A whole number."""
-        found = self.text(name, most=20)
-        if not (found.isascii() and found.isdigit() and least <= int(found) <= most):
+        digits = self.text(name, most=20)
+        if not (digits.isascii() and digits.isdigit() and least <= int(digits) <= most):
             raise _unfit(name, f"must be a whole number from {least:,} to {most:,}")
-        return int(found)
+        return int(digits)
 
 
 def parse(body: bytes) -> Form:
@@ -91,3 +98,76 @@ def gathered(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
 
 def _unfit(name: str, words: str) -> Problem:
     return Problem(422, f"The field '{name}' {words}.", remedy="Correct it and send the form again.")
+
+
+# Request bodies: the size is checked before and while reading.
+REMEDIES = {
+    "upload": "Send less, or register the file where it is, if the operator of this server has opened its folder.",
+    "form": "Go back, where what you typed is still there, and send less.",
+}
+
+
+async def read_body(request: Request, kind: str, settings: Settings) -> Form:
+    """The form of a page; of the API only the size is checked here, its models read the JSON."""
+    limit = settings.largest_upload if kind == "upload" else settings.largest_form
+    too_large = Problem(413, f"This is larger than {limit:,} bytes.", remedy=REMEDIES.get(kind, "Send less."))
+    announced = request.headers.get("content-length", "0")
+    if announced.isdigit() and int(announced) > limit:
+        raise too_large
+    if kind == "upload":
+        return await _read_upload(request, ByteCounter(request._receive, limit), settings, too_large)
+    pieces, size = [], 0
+    try:
+        async for piece in request.stream():
+            size += len(piece)
+            if size > limit:
+                raise too_large
+            pieces.append(piece)
+    except ClientDisconnect:
+        raise Problem(400, "The request ended in the middle.", remedy="Send it again.") from None
+    body = b"".join(pieces)
+    request._body = body  # what FastAPI reads for the models of the API
+    if kind != "form":
+        return Form()
+    if body:
+        _require_type(request, FORM_TYPE)
+    return parse(body)
+
+
+async def _read_upload(request: Request, counter: ByteCounter, settings: Settings, too_large: Problem) -> Form:
+    """Fields and files; files wait on the disk, not in memory, and are closed when the request is answered."""
+    _require_type(request, "multipart/form-data")
+    request._receive = counter
+    try:
+        parts = await request.form(max_files=4, max_fields=100, max_part_size=settings.largest_form)
+    except (FormParserError, MultiPartException, HTTPException, ClientDisconnect):
+        if counter.size > counter.limit:
+            raise too_large from None
+        raise Problem(
+            400, "The upload cannot be read.", remedy="Choose the file again and send the form again."
+        ) from None
+    texts = [(name, value) for name, value in parts.multi_items() if isinstance(value, str)]
+    files = {name: value for name, value in parts.multi_items() if isinstance(value, UploadFile)}
+    return Form(gathered(texts), files)
+
+
+@dataclass
+class ByteCounter:
+    """Counts what comes in. Beyond the limit it ends with the parser's own error, on which the parser closes its files."""
+
+    receive: Receive
+    limit: int
+    size: int = 0
+
+    async def __call__(self) -> Message:
+        """The next piece."""
+        message = await self.receive()
+        self.size += len(message.get("body", b""))
+        if self.size > self.limit:
+            raise MultiPartException("too large")
+        return message
+
+
+def _require_type(request: Request, kind: str) -> None:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
+        raise Problem(415, "The form was sent in a way that cannot be read.", remedy=f"Send it as {kind}.")

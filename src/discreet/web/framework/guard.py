@@ -11,8 +11,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from discreet.web.accounts import sessions, tokens
-from discreet.web.framework.bodies import read_body
 from discreet.web.framework.context import Context
+from discreet.web.framework.forms import read_body
 from discreet.web.framework.middleware import CONTENT_POLICY, LIVE
 from discreet.web.framework.permissions import ANYONE, GRANTED
 from discreet.web.framework.problems import Problem, not_allowed, not_found
@@ -39,22 +39,19 @@ class GuardedRoute(APIRoute):
             request.state.context = context
             await run_in_threadpool(enter, context)
             try:
-                context.form = await read_body(context)
-                return _with_policy(await answer(request), self.declared)
+                context.form = await read_body(request, self.declared.body, context.site.settings)
+                response = await answer(request)
+                if self.declared.live:
+                    response.headers["Content-Security-Policy"] = CONTENT_POLICY + LIVE
+                return response
             finally:
                 await request.close()  # and with it the files of an upload
 
         return guarded
 
 
-def _with_policy(response: Response, route: Route) -> Response:
-    if route.live:
-        response.headers["Content-Security-Policy"] = CONTENT_POLICY + LIVE
-    return response
-
-
 def enter(context: Context) -> None:
-    """Both steps in one thread: who may not come in learns nothing about what there is."""
+    """Both steps in one thread: an account without the permission learns nothing about what there is."""
     admit(context)
     load(context)
 
@@ -64,7 +61,7 @@ def admit(context: Context) -> None:
     identify(context)
     stranger = context.account is None and context.route.permission != ANYONE
     if stranger and context.route.kind == "api":
-        raise _please_sign_in(context)  # a program that forgot its token is told so first
+        raise _please_sign_in(context)  # a program that forgot its token learns that first
     if context.route.method == "POST" and context.token is None:
         require_own_page(context)
     if context.token is not None:
@@ -81,38 +78,31 @@ def identify(context: Context) -> None:
     """By the token of a program at the API, else by the cookie of a session; a wrong token is not a matter of cookies."""
     given = context.request.headers.get("authorization")
     if given is not None and context.route.kind == "api":
-        _by_token(context, given)
-    elif (token := sessions.token_of(context.request)) is not None:
-        _by_session(context, token)
-
-
-def _by_token(context: Context, given: str) -> None:
-    kind, _, secret = given.partition(" ")
-    found = tokens.recognise(context.site, secret.strip()) if kind.lower() == "bearer" else None
-    if found is None:
-        raise Problem(
-            401,
-            "The token is unknown, has expired or was revoked.",
-            remedy="Send 'Authorization: Bearer TOKEN' with a token from the page Tokens.",
-            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
-        )
-    context.token, context.account = found
-    context.permissions = tokens.permissions(*found)
-
-
-def _by_session(context: Context, token: str) -> None:
-    found = sessions.find(context.site, token)
-    context.stale = found is None
-    if found is not None:
-        context.session, context.account = found
-        context.permissions = GRANTED[context.account.role]
+        kind, _, secret = given.partition(" ")
+        recognised = tokens.recognise(context.site, secret.strip()) if kind.lower() == "bearer" else None
+        if recognised is None:
+            raise Problem(
+                401,
+                "The token is unknown, has expired or was revoked.",
+                remedy="Send 'Authorization: Bearer TOKEN' with a token from the page Tokens.",
+                headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
+            )
+        context.token, context.account = recognised
+        context.permissions = tokens.permissions(*recognised)
+    elif (cookie := sessions.token_of(context.request)) is not None:
+        session = sessions.find(context.site, cookie)
+        context.stale = session is None
+        if session is not None:
+            context.session, context.account = session
+            context.permissions = GRANTED[context.account.role]
 
 
 def require_own_page(context: Context) -> None:
     """Against requests that other sites have a browser send (CSRF): the browser says where it comes from."""
-    headers = context.request.headers
+    headers, origin = context.request.headers, context.site.settings.origin
     site = headers.get("sec-fetch-site")
-    if site == "same-origin" or (site is None and headers.get("origin") in _own_origins(context)):
+    own = {origin, f"{origin.partition(':')[0]}://{headers.get('host', '')}"}
+    if site == "same-origin" or (site is None and headers.get("origin") in own):
         return
     raise Problem(
         403,
@@ -122,7 +112,7 @@ def require_own_page(context: Context) -> None:
 
 
 def require_no_other_page(context: Context) -> None:
-    """A token is for programs; a page of somebody else has no business with it."""
+    """A token is for programs; a page of another site has no business with it."""
     if context.request.headers.get("sec-fetch-site") in OTHER_SITES:
         raise Problem(403, "A page of another site sent this.", remedy="Use tokens in programs, not in pages.")
 
@@ -132,16 +122,11 @@ def require_own_link(context: Context) -> None:
     if context.request.headers.get("sec-fetch-site") in OTHER_SITES:
         raise Problem(
             403,
-            "A link on another site led here, and who reads this page is written down.",
+            "A link on another site led here, and readers of this page are recorded.",
             remedy="Open the page from here if you want to read it.",
             title="Do you want to open this page?",
             path=context.request.url.path,
         )
-
-
-def _own_origins(context: Context) -> set[str]:
-    settings = context.site.settings
-    return {settings.origin, f"{settings.origin.partition(':')[0]}://{context.request.headers.get('host', '')}"}
 
 
 def load(context: Context) -> None:
@@ -150,12 +135,11 @@ def load(context: Context) -> None:
     if loads is None:
         return
     try:
-        found = loads.find(context, context.request.path_params)
+        context.loaded = loads.find(context, context.request.path_params)
     except ValueError:
-        found = None
-    if found is None or not loads.may(context, found):
+        context.loaded = None
+    if context.loaded is None or not loads.may(context, context.loaded):
         raise not_found()
-    context.loaded = found
 
 
 def _please_sign_in(context: Context) -> Problem:

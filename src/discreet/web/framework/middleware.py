@@ -87,7 +87,7 @@ class Shield:
 
 
 class Hosts:
-    """Refuses names that are not ours, so that nobody's domain can be pointed at this server (DNS rebinding)."""
+    """Refuses names that are not ours, so that no other domain can be pointed at this server (DNS rebinding)."""
 
     def __init__(self, app: ASGIApp, settings: Settings, answer: Callable[[Request, Problem], Response]) -> None:
         self.app = app
@@ -100,7 +100,7 @@ class Hosts:
             problem = Problem(
                 400,
                 "This server goes by another name.",
-                remedy="Use the address that was given to you; whoever runs it sets it with --origin.",
+                remedy="Use the address that was given to you; the operator sets it with --origin.",
             )
             await self.answer(Request(scope), problem)(scope, receive, send)
             return
@@ -109,10 +109,10 @@ class Hosts:
 
 def _host(scope: Scope) -> str:
     """The name in the Host header, without the port; empty if there is none, or more than one."""
-    found = [value for name, value in scope["headers"] if name == b"host"]
-    if len(found) != 1:
+    hosts = [value for name, value in scope["headers"] if name == b"host"]
+    if len(hosts) != 1:
         return ""
-    text: str = found[0].decode("latin-1").lower()
+    text: str = hosts[0].decode("latin-1").lower()
     name, colon, port = text.rpartition(":")
     return name if colon and port.isdigit() else text
 

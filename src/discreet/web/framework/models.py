@@ -1,14 +1,11 @@
-"""Models of the API: strict, nothing that is not named here."""
+"""Base models of the API: strict, with one shape for every problem."""
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
-
-from discreet.web.accounts.tokens import LONGEST_LIFE
-from discreet.web.framework.permissions import PERMISSIONS, SESSIONS_ONLY
-from discreet.web.ledger.store import is_day
 
 
 def _printable(text: str) -> str:
@@ -19,7 +16,20 @@ def _printable(text: str) -> str:
 
 Line = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_printable)]
 """One line of text."""
+Number = Annotated[int, Field(ge=0, le=10**17)]
 Text = Annotated[str, Field(max_length=500)]
+
+
+def is_day(text: str) -> bool:
+    """Is it a day as entries write it?
+
+    >>> is_day("2026-05-31"), is_day("2026-05-32"), is_day("20260531")
+    (True, False, False)
+    """
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def _day(text: str) -> str:
@@ -29,17 +39,6 @@ def _day(text: str) -> str:
 
 
 Day = Annotated[str, AfterValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
-
-SCOPES = [name for name in PERMISSIONS if name not in SESSIONS_ONLY]
-
-
-def _scope(text: str) -> str:
-    if text not in SCOPES:
-        raise ValueError("must be one of the scopes")
-    return text
-
-
-Scope = Annotated[str, AfterValidator(_scope), WithJsonSchema({"type": "string", "enum": SCOPES})]
 
 
 class Strict(BaseModel):
@@ -61,120 +60,6 @@ class ProblemModel(Strict):
     status: int
     detail: str
     next: str
-
-
-class Me(Strict):
-    """Who is asking."""
-
-    name: str
-    role: str
-    permissions: list[str]
-    token: int | None
-    """The number of the token; null in a session."""
-
-
-class Head(Strict):
-    """The signed head of the ledger: what it holds, in one hash."""
-
-    format: str
-    ledger: str
-    size: int
-    root: str
-    time: str
-    key: str
-    signature: str
-
-
-class ChargeModel(Strict):
-    """What an entry did to a budget, in parts (`parts` to the one), and how the budget stood afterwards."""
-
-    name: str
-    parts: int
-    amount: int
-    held: int
-    allowed: int
-    spent: int
-    reserved: int
-    reservation: int | None
-    expires: str | None
-
-
-class EntryModel(Strict):
-    """One entry of the ledger."""
-
-    sequence: int
-    time: str
-    clock: str | None
-    actor: str
-    room: str
-    event: str
-    outcome: str
-    subject: str
-    risk_before: str | None
-    risk_after: str | None
-    policy: str | None
-    key: str
-    budget: ChargeModel | None
-    details: dict[str, str | int | bool | None]
-    previous: str
-
-
-class EntriesPage(Strict):
-    """Some entries, newest first; ask again with `before` = `older` for the next ones."""
-
-    entries: list[EntryModel]
-    older: int | None
-
-
-class EntriesQuery(BaseModel):
-    """Which entries; what is left out does not matter."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    actor: Text = ""
-    room: Text = ""
-    event: Text = ""
-    outcome: Text = ""
-    subject: Text = ""
-    since: Day | None = None
-    until: Day | None = None
-    before: int | None = Field(default=None, ge=0, le=10**17)
-    most: int = Field(default=50, ge=1, le=500)
-
-
-class TokenModel(Strict):
-    """A token, without its secret."""
-
-    id: int
-    name: str
-    scopes: list[str]
-    made: str
-    expires: str
-    revoked: str | None
-    state: str
-    maker: int | None
-    """The token that made it, and with which it ends; none if a person did."""
-
-
-class Tokens(Strict):
-    """All tokens of the account, newest first."""
-
-    tokens: list[TokenModel]
-
-
-class NewToken(Strict):
-    """A token to be made."""
-
-    name: Line
-    scopes: list[Scope] = Field(min_length=1, max_length=50)
-    days: int = Field(default=90, ge=1, le=LONGEST_LIFE)
-
-
-class MadeToken(Strict):
-    """A new token and its secret, which is never shown again."""
-
-    token: TokenModel
-    secret: str
 
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-# Who may do what: permissions are named verbs, a role is a set of them, and whatever is not listed is refused.
+# Permissions are named verbs, a role is a set of them, and everything else is refused.
 ANYONE = "anyone"
 """Not a permission but the lack of one: the few routes that work before signing in."""
 
@@ -19,7 +19,7 @@ PERMISSIONS = {
     "datasets.read": "see data sets, their columns, policies and results",
     "datasets.change": "bring and remove data sets, change policies, start and cancel jobs",
     "datasets.take": "take away anonymised tables",
-    "attack.plan": "use the attacker lab: what an adversary would do, and what deters him",
+    "attack.plan": "use the attacker lab: what an adversary would do, and what deters them",
     "sensitivity.answer": "answer how sensitive values are, where one is invited",
     "sensitivity.change": "choose values and experts, combine answers, make versions of the sensitivity function",
     "releases.read": "see releases, their recipients and copies, and the evidence of traces; no values",
@@ -63,7 +63,7 @@ GRANTED: dict[str, frozenset[str]] = {
 """The permissions of each role."""
 
 SESSIONS_ONLY = frozenset({"account.own", "accounts.change", "releases.approve", "releases.take", "gateway.approve"})
-"""Never given to a token: what decides who may come in, or what may go out, needs a person who has signed in."""
+"""Never given to a token: decisions on who may sign in, or on what may be released, need a person who has signed in."""
 
 
 def scopes_of(role: str) -> list[str]:
@@ -72,7 +72,7 @@ def scopes_of(role: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Place:
+class MenuPlace:
     """An entry of the menu."""
 
     name: str
@@ -83,69 +83,69 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Group:
+class MenuGroup:
     """Places that belong together."""
 
     name: str
-    places: tuple[Place, ...]
+    places: tuple[MenuPlace, ...]
 
 
 GROUPS = (
-    Group("Overview", (Place("Dashboard", "/", "dashboard.read"),)),
-    Group(
+    MenuGroup("Overview", (MenuPlace("Dashboard", "/", "dashboard.read"),)),
+    MenuGroup(
         "Data",
         (
-            Place("Data sets", "/datasets", "datasets.read"),
-            Place("Jobs", "/jobs", "datasets.read"),
-            Place("Reports", "/reports", "reports.read"),
+            MenuPlace("Data sets", "/datasets", "datasets.read"),
+            MenuPlace("Jobs", "/jobs", "datasets.read"),
+            MenuPlace("Reports", "/reports", "reports.read"),
         ),
     ),
-    Group(
+    MenuGroup(
         "Risk",
         (
-            Place("Attacker lab", "/lab", "attack.plan"),
-            Place("Sensitivity", "/sensitivity", "sensitivity.answer"),
+            MenuPlace("Attacker lab", "/lab", "attack.plan"),
+            MenuPlace("Sensitivity", "/sensitivity", "sensitivity.answer"),
         ),
     ),
-    Group(
+    MenuGroup(
         "Disclosures",
         (
-            Place("Releases", "/releases", "releases.read"),
-            Place("Linkage", "/linkage", "linkage.read"),
-            Place("Gateway", "/gateway", "gateway.read"),
-            Place("Why refused", "/gateway/why", "gateway.explain"),
+            MenuPlace("Releases", "/releases", "releases.read"),
+            MenuPlace("Linkage", "/linkage", "linkage.read"),
+            MenuPlace("Gateway", "/gateway", "gateway.read"),
+            MenuPlace("Why refused", "/gateway/why", "gateway.explain"),
         ),
     ),
-    Group(
+    MenuGroup(
         "Oversight",
         (
-            Place("Ledger", "/ledger", "ledger.read"),
-            Place("Accounts", "/accounts", "accounts.change"),
-            Place("Tokens", "/tokens", "tokens.own"),
+            MenuPlace("Ledger", "/ledger", "ledger.read"),
+            MenuPlace("Accounts", "/accounts", "accounts.change"),
+            MenuPlace("Tokens", "/tokens", "tokens.own"),
         ),
     ),
 )
 """In this order."""
 
 
-def menu(permissions: Collection[str], path: str) -> list[Group]:
-    """What somebody with these permissions sees.
+def menu(permissions: Collection[str], path: str) -> list[MenuGroup]:
+    """The menu of an account with these permissions.
 
     >>> [(group.name, [place.name for place in group.places]) for group in menu({"dashboard.read", "ledger.read"}, "/")]
     [('Overview', ['Dashboard']), ('Oversight', ['Ledger'])]
     """
-    here = max(
-        (place.path for group in GROUPS for place in group.places if _holds(place.path, path)), key=len, default=""
-    )
+    inside = [
+        place.path
+        for group in GROUPS
+        for place in group.places
+        if path == place.path or (place.path != "/" and path.startswith(f"{place.path}/"))
+    ]
+    here = max(inside, key=len, default="")
     shown = [
-        Group(
+        MenuGroup(
             group.name,
             tuple(replace(place, here=place.path == here) for place in group.places if place.permission in permissions),
         )
         for group in GROUPS
     ]
     return [group for group in shown if group.places]
-
-
-def _holds(place: str, path: str) -> bool:
-    return path == place or (place != "/" and path.startswith(f"{place}/"))

@@ -1,4 +1,4 @@
-"""Problems as answers: a status, what happened, what to do next."""
+"""Problems as answers: status, what happened, what to do next."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ TITLES = {
     405: "Not this way",
     409: "Something has changed meanwhile",
     413: "Too large",
-    415: "Not a form we know",
+    415: "Unsupported form",
     422: "Something does not fit",
     429: "Too many attempts",
-    500: "A mistake of ours",
+    500: "An error on our side",
     503: "The store cannot be used now",
 }
 
@@ -81,11 +81,11 @@ STATUSES: tuple[tuple[type[DiscreetError], int], ...] = (
 
 
 def not_found() -> Problem:
-    """The same for what does not exist and for what somebody may not have."""
+    """The same for what does not exist and for what the account may not have."""
     return Problem(
         404,
         "This address leads to nothing that you may see.",
-        remedy="It may have been removed, or it is somebody else's. Go back, or begin at the dashboard.",
+        remedy="It may have been removed, or it belongs to another account. Go back, or start at the dashboard.",
     )
 
 
@@ -101,7 +101,7 @@ def bug() -> Problem:
     return Problem(
         500,
         "Something went wrong on our side. Nothing was disclosed.",
-        remedy="Try again; if it happens again, tell whoever runs this server when it happened.",
+        remedy="Try again; if it happens again, tell the operator of this server when it happened.",
     )
 
 
@@ -128,10 +128,10 @@ def page_problem(error: Exception) -> Problem:
 
 
 def _of_store(status: int) -> Problem:
-    """Where the store is and what ails it is for the log of the server, not for visitors."""
+    """Where the store is and what is wrong with it belongs into the log of the server, not into answers."""
     if status == 503:
         words = "Nothing can be read or written down, so nothing is disclosed and nothing is changed."
-        remedy = "Try again in a moment; if it goes on, tell whoever runs this server."
+        remedy = "Try again in a moment; if it continues, tell the operator of this server."
         return Problem(status, words, remedy=remedy, headers={"Retry-After": "5"})
     words = "What is stored is not what was written."
-    return Problem(status, words, remedy="Disclose nothing more, and tell whoever runs this server.")
+    return Problem(status, words, remedy="Disclose nothing more, and tell the operator of this server.")

@@ -27,7 +27,7 @@ class Hashing:
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the state is, under which address people come in, and how strict the doors are."""
+    """Where the state is, at which address people sign in, and how strict the limits are."""
 
     store: str | None = None
     """The address of the store; None for DISCREET_STORE or the default file."""
@@ -45,7 +45,7 @@ class Settings:
     largest_form: int = 64 * 1024
     largest_upload: int = 1024 * 1024 * 1024
     folders: tuple[Path, ...] = ()
-    """Folders whose files may be registered where they are; none unless whoever runs this allowed some."""
+    """Folders whose files may be registered where they are; none unless the operator allowed some."""
     servers: tuple[str, ...] = ()
     """PostgreSQL servers whose tables may be registered, as `host` or `host:port`; none unless allowed."""
     largest_table: int = 16 * 1024 * 1024 * 1024
@@ -73,7 +73,7 @@ class Settings:
 
     @property
     def secure(self) -> bool:
-        """Do people come in by https?"""
+        """Is the address https?"""
         return self.origin.startswith("https://")
 
     @property

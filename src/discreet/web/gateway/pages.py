@@ -18,10 +18,10 @@ from discreet.report.toolkit.words import MONTHS, plural
 from discreet.store import gateway_limits
 from discreet.store.gateway_limits import ACTIONS, EVERYBODY, PARTS, Agreed, Withdrawal
 from discreet.web.accounts.second_approver import History
-from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.context import Context, Here, by_number, go
 from discreet.web.framework.format import moment, short_moment
 from discreet.web.framework.problems import Problem, page_problem
-from discreet.web.framework.route import Loads, by_number, numbered
+from discreet.web.framework.route import Loads, numbered
 from discreet.web.gateway import entry_view, limits, users
 from discreet.web.gateway.entry_view import (
     GatewayResult,

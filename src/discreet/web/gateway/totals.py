@@ -16,7 +16,7 @@ from discreet.store import Store
 from discreet.store.tables.gateway import DAY, READ, REFUSAL, USER, WATCHED
 from discreet.store.tables.ledger import ENTRY
 from discreet.web.gateway.entry_view import GatewayResult, database_of, result_of
-from discreet.web.ledger.store import entry_of
+from discreet.web.ledger import entry_of
 
 CHUNK = 2_000
 """Entries that are summed up in one transaction."""

@@ -1,1 +1,1 @@
-"""Jobs: what takes its time runs in a process of its own, is seen from every page, and survives a restart."""
+"""Jobs: long-running work in processes of its own that survives a restart."""

@@ -1,37 +1,32 @@
-"""Pages of jobs: what runs, progress, estimate, outcome."""
+"""Jobs for people and programs: progress, result, cancelling, the file; pages, API, routes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 from urllib.parse import quote
 
+from fastapi import Query
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from discreet.web.framework.context import Context, Here, go
-from discreet.web.framework.format import remark
-from discreet.web.framework.problems import Problem
-from discreet.web.framework.route import Loads, numbered
+from discreet.web.framework.context import Context, Here, by_number, go
+from discreet.web.framework.models import Number, Strict
+from discreet.web.framework.problems import Problem, not_found
+from discreet.web.framework.route import ApiGet, ApiPost, Page, Route, Submit
 from discreet.web.jobs import queue, requests
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.store import Job, Result
+from discreet.web.jobs.kinds import KINDS
+from discreet.web.jobs.store import Job, State
 
-TAB = {
-    "profile": "",
-    "assess": "/risk",
-    "anonymise": "/protect",
-    "attack": "/attacker",
-    "preflight": "/releases",
-    "release": "/releases",
-    "project": "",
-}
-"""The tab of the data set where the result is."""
+JOB = by_number("job", jobs.find)
+"""Jobs belong to the custodians of the store, as data sets do."""
 ENDINGS = {"csv": "text/csv", "csv.gz": "application/gzip", "parquet": "application/vnd.apache.parquet"}
 
 
 @dataclass(frozen=True)
-class Progress:
+class JobProgress:
     """A job and how far it is, in words."""
 
     job: Job
@@ -39,35 +34,9 @@ class Progress:
     words: str
 
 
-def progress_of(job: Job, now: int) -> Progress:
+def progress_of(job: Job, now: int) -> JobProgress:
     """How far a job is and how long it will still take."""
-    return Progress(job, job.percent, ", ".join(_words(job, now)))
-
-
-def _words(job: Job, now: int) -> Iterator[str]:
-    yield job.step
-    if job.percent is not None:
-        yield f"{job.percent} %"
-    left = job.seconds_left(now)
-    if left is not None:
-        yield (
-            "a few seconds left"
-            if left < 10
-            else f"about {left} seconds left"
-            if left < 90
-            else f"about {-(-left // 60)} minutes left"
-        )
-    if job.attempts > 1 and job.active:
-        yield f"attempt {job.attempts}"
-
-
-def _find(context: Context, path: dict[str, str]) -> Job | None:
-    with context.site.store.reading() as connection:
-        return jobs.find(connection, numbered(path["number"]))
-
-
-JOB = Loads("job", find=_find, may=lambda context, job: context.may(context.route.permission))
-"""Jobs belong to the custodians of the store, as data sets do."""
+    return JobProgress(job, job.percent, job.progress_words(now))
 
 
 def jobs_page(context: Here) -> Response:
@@ -79,7 +48,7 @@ def jobs_page(context: Here) -> Response:
     return context.page("jobs.html", listed=listed, at_once=settings.jobs_at_once, stamp=jobs.stamp)
 
 
-def job_page(context: Here, said: str = "") -> Response:
+def job_page(context: Here) -> Response:
     """One job."""
     job: Job = context.loaded
     with context.site.store.reading() as connection:
@@ -88,12 +57,11 @@ def job_page(context: Here, said: str = "") -> Response:
     receipt = context.site.ledger.receipt(actor=job.asker, key=job.key)
     return context.page(
         "job.html",
-        said=remark(said),
         job=job,
         shown=progress_of(job, now),
         result=result,
         entry=None if receipt is None else receipt.entry.sequence,
-        tab=TAB[job.kind],
+        tab=KINDS[job.kind].tab,
         stamp=jobs.stamp,
     )
 
@@ -106,20 +74,22 @@ def job_state(context: Here) -> Response:
     return JSONResponse({"state": job.state, "percent": shown.percent, "words": shown.words})
 
 
-def cancel(context: Here) -> Response:
-    """End it. A job that had come to its end stays as it is."""
+def cancel_by_form(context: Here) -> Response:
+    """Cancel it. A job that has ended stays as it is."""
     requests.cancel(context, context.loaded)
     return go(f"/jobs/{context.loaded.id}", said="cancelled" if context.loaded.active else "")
 
 
 def take_file(context: Here) -> Response:
     """The anonymised table; that it was handed over, and what it risks, is written down first."""
-    return handed_over(context, context.loaded)
-
-
-def handed_over(context: Context, job: Job) -> Response:
-    """Write down who takes the table away, then give it."""
-    result, path = _file(context, job)
+    job: Job = context.loaded
+    with context.site.store.reading() as connection:
+        result = jobs.result(connection, job.id)
+    path = context.site.places.folder.find(result.file) if result is not None and result.file else None
+    if result is None or path is None:
+        raise Problem(
+            404, "This job has no file, or no longer.", remedy="Anonymise the data set again if you need the table."
+        )
     after = result.numbers.get("after") or {}
     context.act(
         "anonymity.published",
@@ -135,19 +105,150 @@ def handed_over(context: Context, job: Job) -> Response:
     return attachment(path, f"{stem}-anonymised-{job.id}.{ending}", ENDINGS[ending])
 
 
-def _file(context: Context, job: Job) -> tuple[Result, Path]:
-    with context.site.store.reading() as connection:
-        result = jobs.result(connection, job.id)
-    path = context.site.places.folder.find(result.file) if result is not None and result.file else None
-    if result is None or path is None:
-        raise Problem(
-            404, "This job has no file, or no longer.", remedy="Anonymise the data set again if you need the table."
-        )
-    return result, path
-
-
 def attachment(path: Path, name: str, kind: str) -> Response:
     """A file to be saved, under a name that no header can be broken with."""
     plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_" for letter in name)
     disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
     return FileResponse(path, media_type=kind, headers={"Content-Disposition": disposition})
+
+
+class JobModel(Strict):
+    """A job. Poll it until its state is done, failed or cancelled."""
+
+    id: int
+    kind: str
+    dataset: int
+    asker: str
+    state: State
+    made: str
+    started: str | None
+    ended: str | None
+    attempts: int
+    step: str
+    percent: int | None
+    seconds_left: int | None
+    problem: str | None
+    next: str | None
+
+
+class Jobs(Strict):
+    """Jobs, newest first."""
+
+    jobs: list[JobModel]
+
+
+class JobsQuery(BaseModel):
+    """Which jobs."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    dataset: Number | None = None
+    state: State | None = None
+    most: int = Field(default=50, ge=1, le=500)
+
+
+class JobResultModel(Strict):
+    """What a job found; `numbers` has the keys of the command's JSON."""
+
+    job: int
+    kind: str
+    policy: str | None
+    """The digest of the policy under which it was found."""
+    sha256: str | None
+    """Of the file that was looked at."""
+    entry: int | None
+    """The entry of the ledger that says so."""
+    file: bool
+    """Can a table be downloaded?"""
+    numbers: dict[str, Any]
+
+
+def job_list(context: Here, query: Annotated[JobsQuery, Query()]) -> Jobs:
+    """Jobs, newest first."""
+    states = (query.state,) if query.state else ()
+    with context.site.store.reading() as connection:
+        now = queue.moment(connection)
+        listed = jobs.newest(connection, dataset=query.dataset, states=states, most=query.most)
+    return Jobs(jobs=[_model(job, now) for job in listed])
+
+
+def job(context: Here, number: str) -> JobModel:
+    """One job."""
+    return model(context, context.loaded.id)
+
+
+def cancel(context: Here, number: str) -> JobModel:
+    """End it, whether it waits or runs; a job that has ended stays as it is."""
+    requests.cancel(context, context.loaded)
+    return model(context, context.loaded.id)
+
+
+def result(context: Here, number: str) -> JobResultModel:
+    """What it found."""
+    asked: Job = context.loaded
+    with context.site.store.reading() as connection:
+        outcome = jobs.result(connection, asked.id)
+    if outcome is None:
+        raise Problem(
+            409,
+            f"The job is {asked.state}, so it has no result.",
+            remedy="Poll it until its state is done.",
+            title="No result",
+        )
+    receipt = context.site.ledger.receipt(actor=asked.asker, key=asked.key)
+    return JobResultModel(
+        job=asked.id,
+        kind=asked.kind,
+        policy=outcome.policy,
+        sha256=outcome.hash,
+        entry=None if receipt is None else receipt.entry.sequence,
+        file=outcome.file is not None,
+        numbers=outcome.numbers,
+    )
+
+
+def file(context: Here, number: str) -> Response:
+    """The anonymised table; that it was handed over is written down first."""
+    return take_file(context)
+
+
+def model(context: Context, number: int) -> JobModel:
+    """A job as it is now."""
+    with context.site.store.reading() as connection:
+        job, now = jobs.find(connection, number), queue.moment(connection)
+    if job is None:
+        raise not_found()
+    return _model(job, now)
+
+
+def _model(job: Job, now: int) -> JobModel:
+    return JobModel(
+        id=job.id,
+        kind=job.kind,
+        dataset=job.dataset,
+        asker=job.asker,
+        state=job.state,
+        made=jobs.stamp(job.made),
+        started=None if job.started is None else jobs.stamp(job.started),
+        ended=None if job.ended is None else jobs.stamp(job.ended),
+        attempts=job.attempts,
+        step=job.step,
+        percent=job.percent,
+        seconds_left=job.seconds_left(now),
+        problem=job.problem,
+        next=job.remedy,
+    )
+
+
+JOB_ROUTES: tuple[Route, ...] = (
+    Page("/jobs", "datasets.read", jobs_page),
+    Page("/jobs/{number}", "datasets.read", job_page, live=True, loads=JOB),
+    Page("/jobs/{number}/state", "datasets.read", job_state, kind="fragment", loads=JOB),
+    Submit("/jobs/{number}/cancel", "datasets.change", cancel_by_form, loads=JOB),
+    Submit("/jobs/{number}/file", "datasets.take", take_file, loads=JOB),
+    ApiGet("/api/v1/jobs", "datasets.read", job_list, returns=Jobs),
+    ApiGet("/api/v1/jobs/{number}", "datasets.read", job, returns=JobModel, loads=JOB),
+    ApiPost("/api/v1/jobs/{number}/cancel", "datasets.change", cancel, returns=JobModel, loads=JOB),
+    ApiGet("/api/v1/jobs/{number}/result", "datasets.read", result, returns=JobResultModel, loads=JOB),
+    ApiPost("/api/v1/jobs/{number}/file", "datasets.take", file, body="none", loads=JOB),
+)

@@ -1,11 +1,13 @@
-"""The queue: who may run which job, and until when. Every change is one statement that says what it found before.
+"""Queue of jobs: which process may run which job, and until when.
+
+Every change is one statement that checks the state it starts from. The functions serve every table of jobs (`of`).
 
     queued ──claim──▶ running ──finish──▶ done
       ▲                 │  └────fail────▶ failed
       └─recover,release─┘
     queued, running ──cancel──▶ cancelled
 
-A claim is a random word that only the runner knows. Whoever finds it changed has lost the job and may not finish it.
+A claim is a random word that only the runner knows. A runner that finds it changed has lost the job and may not finish it.
 """
 
 from __future__ import annotations
@@ -19,19 +21,28 @@ from typing import Any
 from sqlalchemy import Connection, Table, and_, func, insert, or_, select, text, update
 
 from discreet.errors import DiscreetError
-from discreet.store.tables.web import JOB, RESULT
-from discreet.web.jobs.store import ACTIVE, Job, Result, find
+from discreet.store.tables.web import JOB
+from discreet.web.jobs.store import ACTIVE, Job, find
 
 ADVISORY_LOCK = 0x6469736A6F6273
-"""The PostgreSQL advisory lock of whoever looks for work: processes on one store take turns."""
+"""The PostgreSQL advisory lock of the search for work: processes on one store take turns."""
+WAITING = "Waiting for its turn"
 TOO_OFTEN = "Its process ended {attempts} times before it was done."
 TOO_OFTEN_REMEDY = (
-    "It may need more memory than there is: try fewer columns, or ask whoever runs this server to look at its log."
+    "It may need more memory than there is: try fewer columns, or ask the operator of this server to look at its log."
 )
 
 
+@dataclass(frozen=True)
+class Taken:
+    """A job that is ours to run, and the word that says so."""
+
+    id: int
+    claim: str
+
+
 class Lost(DiscreetError):
-    """The job is not ours any more: it was cancelled, or somebody else has taken it up."""
+    """The job is not ours any more: it was cancelled, or another process has taken it up."""
 
 
 def moment(connection: Connection) -> int:
@@ -43,7 +54,7 @@ def moment(connection: Connection) -> int:
 
 
 def take_turns(connection: Connection) -> None:
-    """Wait until nobody else looks for work; SQLite has one writer anyway."""
+    """Wait until no other process looks for work; SQLite has one writer anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": ADVISORY_LOCK})
 
@@ -56,44 +67,33 @@ def enqueue(connection: Connection, *, kind: str, dataset: int, account: int, as
     known = connection.execute(select(JOB.c.id).where(same)).scalar()
     if known is not None:
         return int(known)
-    values = {"kind": kind, "dataset": dataset, "account": account, "asked": words, "state": "queued", "attempts": 0}
-    made = insert(JOB).values(**values, made=moment(connection), step="Waiting for its turn").returning(JOB.c.id)
-    return int(connection.execute(made).scalar_one())
+    values = {"kind": kind, "dataset": dataset, "account": account, "asked": words, **new_row(connection)}
+    return int(connection.execute(insert(JOB).values(values).returning(JOB.c.id)).scalar_one())
+
+
+def new_row(connection: Connection, state: str = "queued") -> dict[str, Any]:
+    """What the columns of the queue hold for a new job."""
+    return {"state": state, "made": moment(connection), "attempts": 0, "step": WAITING}
 
 
 def recover(connection: Connection, *, most_attempts: int, of: Table = JOB) -> list[int]:
     """Jobs whose process was not heard of: back into the queue, or failed if that was the last attempt."""
     take_turns(connection)
-    now = moment(connection)
-    dead = and_(of.c.state == "running", of.c.lease < now)
-    again = update(of).where(dead, of.c.attempts < most_attempts)
-    values = {"state": "queued", "claim": None, "lease": None, "progress": None, "step": "Waiting to be taken up again"}
-    found = list(connection.execute(again.values(values).returning(of.c.id)).scalars())
-    words = TOO_OFTEN.format(attempts=most_attempts)
-    failed = {
-        "state": "failed",
-        "claim": None,
-        "lease": None,
-        "ended": now,
-        "problem": words,
-        "remedy": TOO_OFTEN_REMEDY,
-    }
-    found += connection.execute(update(of).where(dead).values(failed).returning(of.c.id)).scalars()
-    return found
+    dead = and_(of.c.state == "running", of.c.lease < moment(connection))
+    again = {**_idle("queued"), "progress": None, "step": "Waiting to be taken up again"}
+    problem = {"problem": TOO_OFTEN.format(attempts=most_attempts), "remedy": TOO_OFTEN_REMEDY}
+    failed = {**_idle("failed"), "ended": moment(connection), **problem}
+    changes = (
+        update(of).where(dead, of.c.attempts < most_attempts).values(again),
+        update(of).where(dead).values(failed),
+    )
+    return [number for change in changes for number in connection.execute(change.returning(of.c.id)).scalars()]
 
 
 def claim(connection: Connection, *, at_once: int, lease: int) -> Job | None:
     """The job that has waited longest, now ours for `lease` milliseconds; None if enough are running, or none waits."""
     taken = take(connection, at_once=at_once, lease=lease)
     return None if taken is None else find(connection, taken.id)
-
-
-@dataclass(frozen=True)
-class Taken:
-    """What is ours to run, and the word that says so."""
-
-    id: int
-    claim: str
 
 
 def take(connection: Connection, *, at_once: int, lease: int, of: Table = JOB) -> Taken | None:
@@ -133,46 +133,46 @@ def holds(connection: Connection, number: int, claim: str, *, of: Table = JOB) -
 def beat(
     connection: Connection, number: int, claim: str, *, lease: int, step: str, progress: int | None, of: Table = JOB
 ) -> bool:
-    """Still at it: the lease begins anew. False if the job is not ours any more."""
+    """Renew the lease and report progress; False if the job is not ours any more."""
     values = {"lease": moment(connection) + lease, "step": step, "progress": progress}
     return _change(connection, number, claim, values, of)
 
 
-def finish(connection: Connection, number: int, claim: str, found: Result) -> None:
-    """Store what was found; to be called along with the entry of the ledger that says so."""
-    if not _change(connection, number, claim, _ended(connection, "done", step="Done", progress=1000)):
-        raise Lost("The job was cancelled, or somebody else has taken it up.", remedy="Nothing: it is in good hands.")
-    values = {"numbers": json.dumps(found.numbers), "parts": json.dumps(found.parts), "report": found.report}
-    values |= {"policy": found.policy, "hash": found.hash, "file": found.file}
-    connection.execute(insert(RESULT).values(job=number, **values))
+def finish(connection: Connection, number: int, claim: str, *, of: Table = JOB, **columns: Any) -> None:
+    """The work is done; to be called in the transaction that stores what was found."""
+    done = {**_idle("done"), "ended": moment(connection), "step": "Done", "progress": 1000, **columns}
+    if not _change(connection, number, claim, done, of):
+        raise Lost("The job was cancelled, or another process has taken it up.", remedy="Nothing: it is in good hands.")
 
 
 def fail(connection: Connection, number: int, claim: str, *, problem: str, remedy: str, of: Table = JOB) -> bool:
     """It cannot be done, and trying again would not help."""
-    return _change(connection, number, claim, _ended(connection, "failed", problem=problem, remedy=remedy), of)
+    failed = {**_idle("failed"), "ended": moment(connection), "problem": problem, "remedy": remedy}
+    return _change(connection, number, claim, failed, of)
 
 
 def release(connection: Connection, number: int, claim: str, *, of: Table = JOB) -> bool:
-    """Put it back as if nobody had begun it: the server is being stopped."""
-    values = {"state": "queued", "claim": None, "lease": None, "progress": None, "step": "Waiting for its turn"}
-    return _change(connection, number, claim, {**values, "attempts": of.c.attempts - 1}, of)
+    """Put it back as if it had not begun: the server is being stopped."""
+    waiting = {**_idle("queued"), "progress": None, "step": WAITING, "attempts": of.c.attempts - 1}
+    return _change(connection, number, claim, waiting, of)
 
 
 def give_up(connection: Connection, number: int, claim: str, *, of: Table = JOB) -> bool:
-    """Its process has ended without a word: nobody needs to wait for the end of the lease."""
+    """Its process has ended without a word: nothing waits for the end of the lease."""
     return _change(connection, number, claim, {"lease": 0}, of)
 
 
-def cancel(connection: Connection, number: int, *, of: Table = JOB) -> bool:
+def cancel(connection: Connection, number: int, *, of: Table = JOB, states: tuple[str, ...] = ACTIVE) -> bool:
     """It shall not be done; False if it had come to its end already, which is just as well."""
-    values = _ended(connection, "cancelled", step="Cancelled")
-    return connection.execute(update(of).where(of.c.id == number, of.c.state.in_(ACTIVE)).values(values)).rowcount == 1
+    values = {**_idle("cancelled"), "ended": moment(connection), "step": "Cancelled"}
+    return connection.execute(update(of).where(of.c.id == number, of.c.state.in_(states)).values(values)).rowcount == 1
 
 
-def _change(connection: Connection, number: int, claim: str, values: dict[str, Any], of: Table = JOB) -> bool:
+def _change(connection: Connection, number: int, claim: str, values: dict[str, Any], of: Table) -> bool:
     mine = and_(of.c.id == number, of.c.claim == claim, of.c.state == "running")
     return connection.execute(update(of).where(mine).values(values)).rowcount == 1
 
 
-def _ended(connection: Connection, state: str, **more: Any) -> dict[str, Any]:
-    return {"state": state, "claim": None, "lease": None, "ended": moment(connection), **more}
+def _idle(state: str) -> dict[str, Any]:
+    """A state in which no process holds the job."""
+    return {"state": state, "claim": None, "lease": None}

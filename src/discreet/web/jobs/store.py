@@ -1,25 +1,29 @@
-"""Jobs in the store."""
+"""Jobs in the store: requests, states, results."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import Connection, Row, Select, Table, insert, select
 
 from discreet.ledger.entry import timestamp
 from discreet.store.tables.web import ACCOUNT, DATASET, JOB, RESULT
+from discreet.web.jobs.kinds import KINDS
 
-# Work that waits for its turn, goes on and ends: what the store keeps of it, whatever it is about.
 ACTIVE = ("queued", "running")
-"""States in which it is still to be done."""
+"""States in which a job is still to be done."""
+State = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Queued:
-    """Something that takes its time, and who asked for it."""
+    """A job of any kind: what was asked, by whom, and how far it is."""
+
+    table: ClassVar[Table]
+    """Where it is queued."""
 
     id: int
     kind: str
@@ -32,16 +36,21 @@ class Queued:
     attempts: int
     step: str
     progress: int | None
-    """Parts of a thousand; None where nobody knows."""
+    """Parts of a thousand; None where that is not known."""
     problem: str | None
     remedy: str | None
 
     @classmethod
     def of(cls, row: Row[Any]) -> Self:
         """From a row that has a column for each of them."""
-        found = row._mapping
-        plain = {name: found[name] for name in cls.__dataclass_fields__ if name != "asked"}
-        return cls(**plain, asked=json.loads(found["asked"]))
+        columns = row._mapping
+        plain = {name: columns[name] for name in cls.__dataclass_fields__ if name not in ("asked", "table")}
+        return cls(**plain, asked=json.loads(columns["asked"]))
+
+    @property
+    def words(self) -> str:
+        """What it does."""
+        return KINDS[self.kind].words
 
     @property
     def active(self) -> bool:
@@ -53,41 +62,6 @@ class Queued:
         """How far it is."""
         return None if self.progress is None or self.state != "running" else self.progress // 10
 
-
-KINDS = {
-    "profile": "look at the columns",
-    "assess": "measure the risk",
-    "anonymise": "anonymise",
-    "attack": "plan an attack",
-    "preflight": "see what a release would look like",
-    "release": "seal a release and make its copies",
-    "project": "report on a whole project",
-}
-"""What jobs do, in words."""
-State = Literal["queued", "running", "done", "failed", "cancelled"]
-REPORTED = ("assess", "anonymise", "attack", "project")
-"""Kinds whose result is a report that holds no value of anybody."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Job(Queued):
-    """Something that takes its time, about a data set."""
-
-    state: State
-    dataset: int
-    dataset_name: str
-    claim: str | None = field(repr=False)
-
-    @property
-    def words(self) -> str:
-        """What it does."""
-        return KINDS[self.kind]
-
-    @property
-    def key(self) -> str:
-        """Its idempotency key: what it makes is written into the ledger once."""
-        return f"job:{self.id}"
-
     def seconds_left(self, now: int) -> int | None:
         """How long it will still take, if it goes on like this; None before that can be said."""
         if self.state != "running" or self.started is None or not self.progress or self.progress < 20:
@@ -95,9 +69,40 @@ class Job(Queued):
         spent = max(0, now - self.started) / 1000
         return round(spent * (1000 - self.progress) / self.progress)
 
+    def progress_words(self, now: int | None = None) -> str:
+        """How far it is; with the moment, also how long it will still take."""
+        left = None if now is None else self.seconds_left(now)
+        parts = [self.step]
+        if self.percent is not None:
+            parts.append(f"{self.percent} %")
+        if left is not None and left < 10:
+            parts.append("a few seconds left")
+        elif left is not None:
+            parts.append(f"about {left} seconds left" if left < 90 else f"about {-(-left // 60)} minutes left")
+        if self.attempts > 1 and self.active:
+            parts.append(f"attempt {self.attempts}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job(Queued):
+    """A job about a data set."""
+
+    table: ClassVar[Table] = JOB
+
+    state: State
+    dataset: int
+    dataset_name: str
+    claim: str | None = field(repr=False)
+
+    @property
+    def key(self) -> str:
+        """Its idempotency key: what it makes is written into the ledger once."""
+        return f"job:{self.id}"
+
 
 @dataclass(frozen=True)
-class Result:
+class JobResult:
     """What a job found."""
 
     numbers: dict[str, Any] = field(repr=False)
@@ -144,12 +149,19 @@ def newest(
     return [Job.of(row) for row in connection.execute(wanted)]
 
 
-def result(connection: Connection, number: int) -> Result | None:
+def result(connection: Connection, number: int) -> JobResult | None:
     """What a job found, if it is done."""
     row = connection.execute(select(RESULT).where(RESULT.c.job == number)).one_or_none()
     if row is None:
         return None
-    return Result(json.loads(row.numbers), json.loads(row.parts), row.report, row.policy, row.hash, row.file)
+    return JobResult(json.loads(row.numbers), json.loads(row.parts), row.report, row.policy, row.hash, row.file)
+
+
+def keep_result(connection: Connection, number: int, result: JobResult) -> None:
+    """Store what a job found."""
+    values = {"numbers": json.dumps(result.numbers), "parts": json.dumps(result.parts), "report": result.report}
+    values |= {"policy": result.policy, "hash": result.hash, "file": result.file}
+    connection.execute(insert(RESULT).values(job=number, **values))
 
 
 def stamp(moment: int) -> str:

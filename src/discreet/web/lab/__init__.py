@@ -1,1 +1,1 @@
-"""The attacker lab: change what an adversary gains, pays and risks, and see at once whom he leaves alone."""
+"""Attacker lab: what an adversary gains, pays and risks, and whom they attack."""

@@ -19,30 +19,26 @@ from discreet.errors import UsageError
 NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{0,12})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 LONGEST = 40
 ENDLESS, STEPWISE = 100_000, 2**11
-"""People in a group up to which somebody who never gives up is followed; the same where he must go step by step."""
+"""Largest group through which an adversary who never gives up is followed; the same where that is done step by step."""
 STRANGER = "address"
-"""Under this name stands what is wrong with the address as a whole."""
+"""The name for what is wrong with the address as a whole."""
 
 
 def against(attack: Attack, targets: Targets) -> Attacked:
-    """What he does to people who are counted already; refused where it would take long to say."""
-    crowd = max(int(targets.groups.max(initial=0)), targets.external_size * float(targets.densities.max(initial=0.0)))
+    """The attack on people who are counted already; refused where it would take long to compute."""
+    largest = max(int(targets.groups.max(initial=0)), targets.external_size * float(targets.densities.max(initial=0.0)))
     most = ENDLESS if attack.risks_the_same_at_every_exploit else STEPWISE
-    if crowd > most and _starts(attack, most):
+    # Does the adversary begin in a group of this size, once the list is paid and linked? Then in every smaller one as well.
+    if largest > most and attack.horizon.near.start[-1] > 0 and PlanTable.of(attack, np.array([most])).start[0] > 0:
         raise UsageError(
-            f"This adversary hardly ever gives up, and groups of more than {most:,} people take long to plan through.",
+            f"This adversary hardly ever gives up, and groups of more than {most:,} people take too long to compute.",
             remedy="Give an attempt a cost.",
         )
     return targets.attacked(attack)
 
 
-def _starts(attack: Attack, size: int) -> bool:
-    """Whether he begins in a group of this size, once the list is paid and linked; and so in every smaller one."""
-    return bool(attack.horizon.near.start[-1] > 0 and PlanTable.of(attack, np.array([size])).start[0] > 0)
-
-
 @dataclass(frozen=True)
-class Query:
+class LabQuery:
     """What was asked: texts as they were typed, and what is wrong with them."""
 
     texts: Mapping[str, str]
@@ -56,8 +52,8 @@ class Query:
     @property
     def attack(self) -> Attack:
         """The adversary; only if nothing is wrong."""
-        often = self.texts["max_penalties"]
-        given = self.numbers
+        given, fines = self.numbers, self.texts["max_penalties"]
+        limited = None if fines == "unlimited" else int(fines)
         return Attack(
             prior=given["prior"] / 100,
             gain=given["gain"],
@@ -65,7 +61,7 @@ class Query:
             link_cost=given["link_cost"],
             exploit_cost=given["exploit_cost"],
             penalty=given["penalty"],
-            max_penalties=_often(often, given["penalty"]),
+            max_penalties=limited if given["penalty"] else 0,
             detection_intercept=-math.log(given["detected"] - 1),
             detection_slope=math.log1p(given["rising"] / 100),
             discount=given["discount"],
@@ -77,37 +73,30 @@ class Query:
         return int(self.numbers["k"])
 
     def address(self, path: str = "/lab", **changes: str) -> str:
-        """Where the lab is like this, but for some changes; what is as always is left out."""
-        kept = {name: text for name, text in {**self.texts, **changes}.items() if text != CONTROLS[name].standard}
+        """The lab with these settings but for some changes; standard values are left out."""
+        changed = {name: text for name, text in {**self.texts, **changes}.items() if text != CONTROLS[name].standard}
         of = {"dataset": str(self.dataset)} if self.dataset is not None else {}
-        return f"{path}?{urlencode({**of, **kept})}" if of or kept else path
+        return f"{path}?{urlencode({**of, **changed})}" if of or changed else path
 
 
-def _often(text: str, penalty: float) -> int | None:
-    """How often he pays; who pays nothing need not count how often."""
-    if not penalty:
-        return 0
-    return None if text == "unlimited" else int(text)
-
-
-def read(pairs: Sequence[tuple[str, str]]) -> Query:
-    """From the names and values of an address. Nothing in it is ever an error: it is said what is wrong."""
-    found: dict[str, str] = {name: control.standard for name, control in CONTROLS.items()}
+def read(pairs: Sequence[tuple[str, str]]) -> LabQuery:
+    """From the names and values of an address. Nothing in it raises an error: `wrong` says what is wrong."""
+    texts: dict[str, str] = {name: control.standard for name, control in CONTROLS.items()}
     wrong: dict[str, str] = {}
     dataset: int | None = None
     seen: set[str] = set()
     for name, text in pairs:
         if name not in CONTROLS and name != "dataset":
-            wrong[STRANGER] = "There is something in this address that the lab does not know."
+            wrong[STRANGER] = "This address has a setting that the lab does not know."
         elif name in seen:
             wrong[name] = "This was given more than once."
         elif name == "dataset":
             dataset = _dataset(text, wrong)
         else:
-            found[name] = text.strip()[:LONGEST]
+            texts[name] = text.strip()[:LONGEST]
         seen.add(name)
-    numbers = _numbers(found, wrong)
-    return Query(found, numbers, wrong, dataset)
+    numbers = _numbers(texts, wrong)
+    return LabQuery(texts, numbers, wrong, dataset)
 
 
 def _dataset(text: str, wrong: dict[str, str]) -> int | None:
@@ -123,7 +112,7 @@ def _numbers(texts: Mapping[str, str], wrong: dict[str, str]) -> dict[str, float
     numbers: dict[str, float] = {}
     for name, control in CONTROLS.items():
         text = texts[name]
-        if isinstance(control, Choice):
+        if isinstance(control, ChoiceControl):
             if text not in dict(control.options):
                 wrong.setdefault(name, f"Choose one of: {', '.join(words for _, words in control.options)}.")
         elif (number := _number(text, control)) is None:
@@ -142,7 +131,7 @@ def _number(text: str, control: Control) -> float | None:
 
 
 def parameters(attack: Attack) -> dict[str, Any]:
-    """The adversary as a file of `discreet attack` has him."""
+    """The adversary as in a file of `discreet attack`."""
     names = ("prior", "gain", "access_cost", "link_cost", "exploit_cost", "penalty")
     often = "unlimited" if attack.max_penalties is None else attack.max_penalties
     numbers = {name: _plain(getattr(attack, name)) for name in names}
@@ -168,7 +157,7 @@ def toml(attack: Attack) -> str:
     return "\n".join(["[attack]", *lines]) + "\n"
 
 
-# What can be changed in the lab: each parameter with its words, its range, and where its slider stops.
+# Controls of the lab: each parameter with its words, its range, and the stops of its slider.
 DEAREST = 1e9
 """The largest amount that can be typed."""
 AMOUNTS = (
@@ -177,7 +166,7 @@ AMOUNTS = (
     *(30_000, 40_000, 50_000, 60_000, 80_000, 100_000, 120_000, 150_000, 200_000, 250_000, 300_000, 400_000, 500_000),
     *(600_000, 800_000, 1_000_000),
 )
-"""Where a slider for money stops: near each other where amounts are small."""
+"""Stops of a slider for money: close together where amounts are small."""
 ODDS = (1.01, 1.1, 1.2, 1.5, *(float(amount) for amount in AMOUNTS if 2 <= amount <= 100_000))
 
 
@@ -189,7 +178,7 @@ class Control:
     label: str
     hint: str
     standard: str
-    """What it is unless somebody changes it; the numbers of the published case study."""
+    """Its value at first: that of the published case study."""
     least: float
     most: float
     stops: tuple[float, ...]
@@ -208,7 +197,7 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChoiceControl:
     """One of a few."""
 
     name: str
@@ -223,7 +212,7 @@ class Topic:
     """Controls that belong together."""
 
     title: str
-    controls: tuple[Control | Choice, ...]
+    controls: tuple[Control | ChoiceControl, ...]
 
 
 def shown(number: float) -> str:
@@ -239,13 +228,13 @@ def _amount(name: str, label: str, hint: str, standard: str) -> Control:
     return Control(name, label, hint, standard, 0, DEAREST, AMOUNTS)
 
 
-OFTEN = Choice(
+OFTEN = ChoiceControl(
     "max_penalties",
-    "How often he can be fined",
-    "Some are fined once and then left alone.",
+    "Number of fines",
+    "Some adversaries are fined once and not again.",
     "unlimited",
     (
-        ("unlimited", "each time he is detected"),
+        ("unlimited", "each time an attempt is detected"),
         ("1", "once"),
         ("2", "twice"),
         ("3", "three times"),
@@ -255,25 +244,28 @@ OFTEN = Choice(
 )
 
 TOPICS = (
-    Topic("What he can win", (_amount("gain", "Gain", "What a re-identification brings him.", "8000"),)),
     Topic(
-        "What he pays",
+        "What the adversary can gain",
+        (_amount("gain", "Gain", "What a re-identification is worth to the adversary.", "8000"),),
+    ),
+    Topic(
+        "What the adversary pays",
         (
-            _amount("access_cost", "Price of the list", "The list of named people that he can buy.", "100"),
-            _amount("link_cost", "Cost of linking", "Bringing the list and your data together.", "0"),
-            _amount("exploit_cost", "Cost of an attempt", "Trying one candidate after the other.", "10"),
+            _amount("access_cost", "Price of the list", "The list of named people that is for sale.", "100"),
+            _amount("link_cost", "Cost of linking", "Linking the list to your data.", "0"),
+            _amount("exploit_cost", "Cost of an attempt", "Trying one candidate.", "10"),
         ),
     ),
     Topic(
-        "What he risks",
+        "What the adversary risks",
         (
-            _amount("penalty", "Fine", "What he pays when an attempt is detected.", "10000"),
+            _amount("penalty", "Fine", "The price of a detected attempt.", "10000"),
             OFTEN,
-            Control("detected", "Detected 1 time in", "His first attempt: 100 means 1 in 100.", "100", 1.01, 1e6, ODDS),
+            Control("detected", "Detected 1 time in", "The first attempt: 100 means 1 in 100.", "100", 1.01, 1e6, ODDS),
             Control(
                 "rising",
                 "Rising with each attempt, %",
-                "By how much the odds of being detected grow each time.",
+                "By how much the odds of detection grow with each attempt.",
                 "0",
                 0,
                 1000,
@@ -282,12 +274,12 @@ TOPICS = (
         ),
     ),
     Topic(
-        "What he reckons with",
+        "What the adversary assumes",
         (
             Control(
                 "prior",
                 "In the list, %",
-                "How likely the person he looks for is in the list at all.",
+                "How likely it is that the target is in the list at all.",
                 "63",
                 0.01,
                 100,
@@ -295,8 +287,8 @@ TOPICS = (
             ),
             Control(
                 "discount",
-                "Worth of a step later",
-                "1: he has all the time in the world.",
+                "Discount per step",
+                "1: gains that come later count in full.",
                 "0.9",
                 0.01,
                 1,
@@ -310,7 +302,7 @@ TOPICS = (
             Control(
                 "k",
                 "Smallest group (k)",
-                "As if at least so many people in the list looked like each target. 1: as the data are.",
+                "As if at least this many people in the list looked like each target. 1: the data as they are.",
                 "1",
                 1,
                 1e6,
@@ -322,7 +314,7 @@ TOPICS = (
 )
 """In the order of the page."""
 
-CONTROLS: dict[str, Control | Choice] = {control.name: control for topic in TOPICS for control in topic.controls}
+CONTROLS: dict[str, Control | ChoiceControl] = {control.name: control for topic in TOPICS for control in topic.controls}
 
 PRESETS: tuple[tuple[str, dict[str, str]], ...] = (
     ("Fined each time", {}),

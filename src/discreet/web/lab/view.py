@@ -20,15 +20,15 @@ from discreet.report.toolkit.html import Markup
 from discreet.report.toolkit.page import Finding, figure
 from discreet.report.toolkit.words import amount, people
 from discreet.store.tables.web import DATASET, JOB, RESULT
-from discreet.web.lab.query import CONTROLS, Control, Query, against, shown, toml
+from discreet.web.lab.query import CONTROLS, Control, LabQuery, against, shown, toml
 
 QUICK, SLOW = 64, 1024
-"""Up to so large a smallest group the least fine is told where he is deterred already, and where he is not."""
+"""Largest smallest group for which the least fine is computed if the adversary is deterred already, and if not."""
 
 
 @dataclass(frozen=True)
 class Deterrent:
-    """One way to deter him, and the address of the lab with it."""
+    """One way to deter the adversary, and the address of the lab with it."""
 
     title: str
     words: str
@@ -39,7 +39,7 @@ class Deterrent:
 
 
 @dataclass(frozen=True)
-class Result:
+class LabResult:
     """Everything that the page shows beside the controls."""
 
     headline: Finding
@@ -50,71 +50,67 @@ class Result:
     toml: str
 
 
-def result(query: Query, groups: Groups) -> Result:
-    """Let the adversary plan."""
+def result(query: LabQuery, groups: LabGroups) -> LabResult:
+    """The attack that the adversary plans, with its figures."""
     attack = query.attack
     targets = groups.targets.at_least(query.size) if query.size > 1 else groups.targets
     case = Case(against(attack, targets), groups.threshold)
     headline, *further = [finding for _, finding in by_topic(case, groups.source)]
     pictures = [strip(case), chance(case), fates(case)]
-    return Result(
+    return LabResult(
         headline,
         further,
         list(deterrents(query, case)),
-        [figure(one, number) for number, one in enumerate(pictures, start=1)],
+        [figure(picture, number) for number, picture in enumerate(pictures, start=1)],
         f"{people(case.records).capitalize()}, against a list of {people(targets.external_size)}.",
         toml(attack),
     )
 
 
-def deterrents(query: Query, case: Case) -> Iterator[Deterrent]:
-    """A fine, a price, a crowd: each with the button that sets it."""
-    found = case.deterrents
-    if found is None:
+def deterrents(query: LabQuery, case: Case) -> Iterator[Deterrent]:
+    """A fine, a price, a group size: each with the button that sets it."""
+    least = case.deterrents
+    if least is None:
         return
-    attacks = bool(case.attack.known([found.smallest]).accesses[0])
-    yield _fine(query, found, attacks=attacks)
-    yield _price(query, found)
-    yield _crowd(query, found, case.targets.external_size)
+    attacks = bool(case.attack.known([least.smallest]).accesses[0])
+    yield _fine(query, least, attacks=attacks)
+    yield _price(query, least)
+    yield _group_size(query, least, case.targets.external_size)
 
 
-def _fine(query: Query, found: Deterrents, *, attacks: bool) -> Deterrent:
+def _fine(query: LabQuery, found: Deterrents, *, attacks: bool) -> Deterrent:
     title, name, attack = "A fine", "penalty", found.attack
     if query.texts["max_penalties"] == "0":
-        return Deterrent(title, "He is never fined: no fine deters him.", name)
+        return Deterrent(title, "Attempts are never fined: no fine is a deterrent.", name)
     if not attacks and found.smallest > QUICK:
         return Deterrent(title, f"The fine of {amount(attack.penalty)} is enough.", name)
     if found.smallest > SLOW:
         return Deterrent(
-            title, f"Which fine deters him from groups of {found.smallest:,} takes too long to say here.", name
+            title, f"The least fine for groups of {found.smallest:,} takes too long to compute here.", name
         )
-    able = attack if attack.max_penalties != 0 else _fined(query, attack)
-    least = Deterrents(able, found.smallest).penalty
+    if attack.max_penalties == 0:  # the fine is 0; how would it be if it were not?
+        often = query.texts["max_penalties"]
+        attack = replace(attack, max_penalties=None if often == "unlimited" else int(often))
+    least = Deterrents(attack, found.smallest).penalty
     if least is None or least > _most(name):
-        return Deterrent(title, f"No fine up to {_most(name):,.0f} deters him.", name)
+        return Deterrent(title, f"No fine up to {_most(name):,.0f} is a deterrent.", name)
     return _button(query, title, name, least, attack.penalty)
 
 
-def _fined(query: Query, attack: Attack) -> Attack:
-    """The same adversary if a fine were not 0."""
-    often = query.texts["max_penalties"]
-    return replace(attack, max_penalties=None if often == "unlimited" else int(often))
-
-
-def _price(query: Query, found: Deterrents) -> Deterrent:
+def _price(query: LabQuery, found: Deterrents) -> Deterrent:
     title, name = "The price of the list", "access_cost"
     least = found.price
     if least is None or least > _most(name):
-        return Deterrent(title, f"No price up to {_most(name):,.0f} deters him.", name)
+        return Deterrent(title, f"No price up to {_most(name):,.0f} is a deterrent.", name)
     return _button(query, title, name, least, found.attack.access_cost)
 
 
-def _button(query: Query, title: str, name: str, least: float, present: float) -> Deterrent:
+def _button(query: LabQuery, title: str, name: str, least: float, present: float) -> Deterrent:
     """Sets the amount to the least that deters, rounded up to a hundredth."""
     up = _up(least)
     value, written = shown(up), f"{up:,.2f}".removesuffix(".00")
     if least > present:
-        words = f"From {written} on he attacks nobody; now it is {amount(present)}."
+        words = f"From {written} on nobody is attacked; now it is {amount(present)}."
     else:
         words = f"{amount(present)} is enough; {written} would be the least."
     return Deterrent(title, words, name, value, f"Set it to {written}", query.address(**{name: value}))
@@ -129,13 +125,13 @@ def _up(amount: float) -> float:
     return math.ceil((amount * (1 + 1e-12) + 1e-9) * 100) / 100 if amount > 0 else 0.0
 
 
-def _crowd(query: Query, found: Deterrents, listed: int) -> Deterrent:
-    title, name = "A larger crowd", "k"
+def _group_size(query: LabQuery, found: Deterrents, listed: int) -> Deterrent:
+    title, name = "Larger groups", "k"
     least = found.size
     if least is None or least > min(listed, _most(name)):
-        return Deterrent(title, "No group that is possible here is large enough to deter him.", name)
+        return Deterrent(title, "No group that is possible here is large enough.", name)
     if least > found.smallest:
-        words = f"In groups of {least:,} people or more he attacks nobody; the smallest has {found.smallest:,} now."
+        words = f"In groups of {least:,} people or more nobody is attacked; the smallest has {found.smallest:,} now."
     else:
         words = f"The smallest group has {found.smallest:,}, which is enough; {least:,} would be the least."
     return Deterrent(title, words, name, str(least), f"Set k to {least:,}", query.address(k=str(least)))
@@ -161,10 +157,8 @@ def _one_in(chance: float) -> str:
     return f"1 time in {1 / chance:,.0f}" if chance < 0.1 else f"1 time in {1 / chance:.3g}"
 
 
-# Whom the adversary of the lab looks at: people counted by the size of their group, and by how frequent it is.
-#
-# A data set gives them when an attack on it was planned: that job counts, and keeps `Targets` with its result. The lab
-# only ever sees these counts.
+# The people of the lab, counted by the size of their group and by how frequent it is. A data set has them once an attack on
+# it was planned: that job stores `Targets` with its result, and the lab only ever sees these counts.
 EXAMPLE = "the example"
 PEOPLE, LISTED, TYPICAL, SPREAD = 10_000, 100_000, 25.0, 1.6
 THRESHOLD = 0.2
@@ -172,8 +166,8 @@ THRESHOLD = 0.2
 
 
 @dataclass(frozen=True)
-class Groups:
-    """Who is looked at."""
+class LabGroups:
+    """The people under attack."""
 
     targets: Targets
     source: str
@@ -181,7 +175,7 @@ class Groups:
     threshold: float = THRESHOLD
 
 
-def of_dataset(connection: Connection, number: int) -> tuple[str, Groups | None] | None:
+def of_dataset(connection: Connection, number: int) -> tuple[str, LabGroups | None] | None:
     """The name of a data set, with the counts of its newest attack if there is one; None if there is no data set."""
     name = connection.execute(select(DATASET.c.name).where(DATASET.c.id == number)).scalar_one_or_none()
     if name is None:
@@ -189,20 +183,20 @@ def of_dataset(connection: Connection, number: int) -> tuple[str, Groups | None]
     mine = (JOB.c.dataset == number, JOB.c.kind == "attack", JOB.c.state == "done")
     newest = select(RESULT.c.numbers).join(JOB, JOB.c.id == RESULT.c.job).where(*mine).order_by(JOB.c.id.desc())
     numbers = connection.execute(newest.limit(1)).scalar_one_or_none()
-    found = None if numbers is None else _read(numbers)
-    return name, None if found is None else Groups(found[0], name, found[1])
+    counted = None if numbers is None else _read(numbers)
+    return name, None if counted is None else LabGroups(counted[0], name, counted[1])
 
 
 def datasets(connection: Connection) -> list[tuple[str, str]]:
     """The data sets that can be looked at here: number and name."""
     planned = select(JOB.c.dataset).where(JOB.c.kind == "attack", JOB.c.state == "done")
-    found = select(DATASET.c.id, DATASET.c.name).where(DATASET.c.id.in_(planned)).order_by(DATASET.c.name)
-    return [(str(row.id), row.name) for row in connection.execute(found)]
+    query = select(DATASET.c.id, DATASET.c.name).where(DATASET.c.id.in_(planned)).order_by(DATASET.c.name)
+    return [(str(row.id), row.name) for row in connection.execute(query)]
 
 
 @lru_cache(maxsize=8)
 def _read(numbers: str) -> tuple[Targets, float] | None:
-    """What a job counted; kept, since a slider asks for the same many times."""
+    """What a job counted; cached, since a slider asks for the same many times."""
     content: dict[str, Any] = json.loads(numbers)
     if "targets" not in content:
         return None
@@ -210,10 +204,10 @@ def _read(numbers: str) -> tuple[Targets, float] | None:
 
 
 @cache
-def example() -> Groups:
-    """Made-up people: some stand out, most are in groups of a dozen to a hundred."""
+def example() -> LabGroups:
+    """Synthetic people: some are unique, most are in groups of a dozen to a hundred."""
     sizes = np.unique(np.round(np.geomspace(1, 3_000, 160)).astype(np.int64))
     weights = np.exp(-0.5 * ((np.log(sizes) - np.log(TYPICAL)) / SPREAD) ** 2)
     counts = np.floor(weights / weights.sum() * PEOPLE).astype(np.int64)
     counts[np.argmax(counts)] += PEOPLE - counts.sum()
-    return Groups(Targets.grouped(counts, sizes, sizes / LISTED, LISTED), EXAMPLE)
+    return LabGroups(Targets.grouped(counts, sizes, sizes / LISTED, LISTED), EXAMPLE)

@@ -17,10 +17,9 @@ from discreet.linkage.project import INITIAL, NAME, list_projects
 from discreet.store.tables.linkage import LOAN
 from discreet.web.datasets import ingest, inspection
 from discreet.web.datasets.store import Dataset
-from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.context import Context, Here, by_number, go
 from discreet.web.framework.forms import Form
 from discreet.web.framework.problems import Problem, page_problem
-from discreet.web.framework.route import by_number
 from discreet.web.linkage import jobs as works
 from discreet.web.linkage import store
 from discreet.web.linkage.jobs import Work
@@ -207,10 +206,8 @@ def work_state(context: Here) -> Response:
 
 
 def words_of(work: Work) -> str:
-    """The progress in words."""
-    share = "" if work.percent is None else f", {work.percent} %"
-    again = f", attempt {work.attempts}" if work.attempts > 1 and work.active else ""
-    return f"{work.step}{share}{again}"
+    """How far it is."""
+    return work.progress_words()
 
 
 # -- lending ----------------------------------------------------------------------------------------------------------

@@ -28,10 +28,9 @@ from discreet.report.linkage.charts import errors_figure, zones_figure
 from discreet.report.toolkit.page import figure
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account
-from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.context import Context, Here, by_number, go
 from discreet.web.framework.forms import Form
 from discreet.web.framework.problems import Problem, page_problem, problem_of
-from discreet.web.framework.route import by_number
 from discreet.web.linkage import jobs as works
 from discreet.web.linkage import store as linkage_store
 from discreet.web.linkage.pair_view import ShownMeter, label_of, written

@@ -165,7 +165,7 @@ def _fragment(
     seen = view or reveal.view(context.site.ledger, mine.project, mine.worker, mine.pair)
     pair = shown(seen)
     values = _parts(mine, pair, problem, announce=problem.problem if problem else _announced(pair, place))
-    markup = context.site.templates.page("review_pair.html", values)
+    markup = context.site.render("review_pair.html", values)
     return HTMLResponse(markup, status_code=problem.status if problem else 200)
 
 

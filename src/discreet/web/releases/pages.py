@@ -16,10 +16,10 @@ from discreet.releases.tracing.result import ALPHA
 from discreet.web.accounts.second_approver import History
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.dataset_page import frame
-from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.context import Context, Here, by_number, go
 from discreet.web.framework.forms import Form
 from discreet.web.framework.problems import Problem, page_problem
-from discreet.web.framework.route import Loads, by_number, numbered
+from discreet.web.framework.route import Loads, numbered
 from discreet.web.jobs import queue
 from discreet.web.jobs.pages import attachment, progress_of
 from discreet.web.releases import decisions, tracing, view

@@ -16,8 +16,8 @@ from discreet.releases.marks.pairing import FEWEST_MARKS
 from discreet.releases.power import ALPHA
 from discreet.releases.preflight import ESCAPES, RECOGNISED
 from discreet.report.toolkit.words import plural
-from discreet.web.ledger import store as ledger_store
-from discreet.web.ledger.store import Wanted
+from discreet.web import ledger as ledger_store
+from discreet.web.ledger import EntrySearch
 from discreet.web.releases import store as plans
 from discreet.web.releases import tracing
 from discreet.web.releases.store import OPEN, ReleasePlan
@@ -105,7 +105,7 @@ def board(connection: Connection, name: str) -> ReleaseBoard | None:
 
 
 def _board(connection: Connection, name: str, kept: Kept | None, planned: Sequence[ReleasePlan]) -> ReleaseBoard:
-    history = ledger_store.newest(connection, Wanted(subject=f"release:{name}"), most=MOST_ENTRIES).entries
+    history = ledger_store.newest(connection, EntrySearch(subject=f"release:{name}"), most=MOST_ENTRIES).entries
     packed = plans.packed_copies(connection, kept) if kept else {}
     rows = [_row(copy, planned, history, copy.recipient in packed) for copy in kept.copies] if kept else []
     known = {row.recipient for row in rows}

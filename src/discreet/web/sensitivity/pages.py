@@ -12,10 +12,10 @@ from starlette.responses import Response
 from discreet.misuse.elicitation import Interview
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account
-from discreet.web.framework.context import Context, Here, go
+from discreet.web.framework.context import Context, Here, by_number, go
 from discreet.web.framework.forms import Form
 from discreet.web.framework.problems import Problem
-from discreet.web.framework.route import Loads, Route, by_number, numbered
+from discreet.web.framework.route import Loads, Route, numbered
 from discreet.web.sensitivity import store as studies
 from discreet.web.sensitivity.store import SensitivityVersion, StoredInterview, Study
 from discreet.web.sensitivity.view import (

@@ -1,0 +1,95 @@
+"""About page, static files, and the OpenAPI description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.responses import JSONResponse, Response
+
+from discreet import __version__
+from discreet.web.framework.context import Context, Here
+from discreet.web.framework.permissions import ANYONE, GROUPS, PERMISSIONS, ROLES
+from discreet.web.framework.problems import not_found
+from discreet.web.framework.route import ApiGet, Loads, Page, Route
+from discreet.web.framework.site import assets
+
+KEPT = "public, max-age=31536000, immutable"
+"""Nothing personal, and every version has an address of its own."""
+
+PURPOSES = {
+    "Dashboard": "what needs attention, recent disclosures, integrity of the ledger",
+    "Data sets": "tables of people: roles of columns, risk, protection",
+    "Jobs": "long-running work: progress, results, cancelling",
+    "Reports": "results on a data set or a whole project, to read, print and mail",
+    "Attacker lab": "would an adversary attack, how far would they go, and what would deter them; move the sliders",
+    "Sensitivity": "experts say how bad it would be if a value became known; their answers become weights",
+    "Releases": "one copy per recipient: plan, approve, hand over; trace a leak to a copy",
+    "Linkage": "do two records belong to the same person? Clear pairs are decided automatically; reviewers decide the rest on masked data",
+    "Gateway": "database users: exposure, limits, refusals, incidents; it limits excessive querying, but does not stop a determined attacker",
+    "Why refused": "look up a refusal of the gateway by its reference",
+    "Ledger": "every disclosure, refusal and decision; verify it, export it",
+    "Accounts": "who may sign in, and in which role",
+    "Tokens": "for programs that use the API",
+}
+"""What every place of the menu is for."""
+
+MEANINGS = {
+    "Data set": "a table of people, one row each, that custodians manage",
+    "Role of a column": "identifier names a person, quasi is what an adversary may know, sensitive is what they would like to learn",
+    "Risk": "the probability that a person is re-identified; people who look alike in what an adversary may know protect each other",
+    "Disclosure": "anything about people that leaves: a table, a cell, a result, a report",
+    "Release": "one version of a data set for several recipients",
+    "Recipient": "a person or organisation that receives a copy of a release",
+    "Copy": "what one recipient receives, with control records that distinguish it from all others",
+    "Trace": "identifies the copy that a leaked file, or a set of re-identified people, came from",
+    "Exposure": "the misuse potential of all results that a database user has seen, taken together",
+    "Limit": "the highest accepted risk or exposure; what exceeds it is refused or reported",
+    "Budget": "how much may be disclosed in all; only the ledger spends it",
+    "Ledger": "the audit log: append-only, summarised in one signed hash, its head",
+    "Head": "save one elsewhere from time to time: any later change of the entries it covers is then detected",
+}
+"""The terms of all pages, each with one meaning."""
+
+
+def about_page(context: Here) -> Response:
+    """Help: what the pages are for, what the terms mean, how to work without a mouse."""
+    places = [(place, PURPOSES[place.name]) for group in GROUPS for place in group.places]
+    return context.page("about.html", roles=ROLES, places=places, meanings=MEANINGS)
+
+
+ASSET: Loads[Context] = Loads("asset", lambda context, path: assets().get(path["name"]), lambda context, asset: True)
+
+
+def asset(context: Here) -> Response:
+    """The style sheet, the mark, a module."""
+    content, kind = context.loaded
+    return Response(content, headers={"Content-Type": kind, "Cache-Control": KEPT})
+
+
+def description(context: Here) -> Response:
+    """What the API offers."""
+    app = context.site.app
+    if app is None:
+        raise not_found()
+    if app.openapi_schema is None:
+        app.openapi_schema = describe(app)
+    return JSONResponse(app.openapi_schema)
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document of an application."""
+    words = "Send `Authorization: Bearer TOKEN`. Every operation names the permission that its token needs (`x-permission`)."
+    document = get_openapi(title="Discreet", version=__version__, description=words, routes=app.routes)
+    scheme = {"type": "http", "scheme": "bearer", "description": "A token from the page Tokens."}
+    document.setdefault("components", {})["securitySchemes"] = {"token": scheme}
+    document["x-permissions"] = PERMISSIONS
+    return document
+
+
+ABOUT_ROUTES: tuple[Route, ...] = (
+    Page("/assets/{name}", ANYONE, asset, kind="asset", loads=ASSET),
+    Page("/about", ANYONE, about_page),
+    ApiGet("/api/v1/openapi.json", "api.describe", description),
+)

@@ -1,0 +1,143 @@
+"""Job kinds, each declared once: request, permission, work in the child process, page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+from pydantic import Field
+from sqlalchemy import Table
+
+from discreet.anonymity import LOSSES, SEARCHES
+from discreet.store.tables.datasets import JOB
+from discreet.store.tables.linkage import WORK
+from discreet.web.framework.models import Strict
+
+FORMATS = ("csv", "csv.gz", "parquet")
+
+
+class ProfileWanted(Strict):
+    """A look at the columns."""
+
+
+class AssessWanted(Strict):
+    """An assessment."""
+
+    threshold: float | None = Field(default=None, gt=0, le=1)
+    """The risk above which a person counts as at risk; the policy's if left out."""
+
+
+class AnonymiseWanted(Strict):
+    """A table within limits; at least one of `k` and `max_risk` must be given."""
+
+    k: int | None = Field(default=None, ge=1, le=10**9)
+    suppression: float = Field(default=0.0, ge=0, le=1)
+    loss: Literal[tuple(LOSSES)] = "loss"  # type: ignore[valid-type]
+    max_risk: float | None = Field(default=None, gt=0, le=1)
+    risk_model: Literal["prosecutor", "journalist", "marketer"] = "prosecutor"
+    search: Literal[SEARCHES] = "optimal"  # type: ignore[valid-type]
+    format: Literal["csv", "csv.gz", "parquet"] = "csv"
+
+
+class AttackWanted(Strict):
+    """What an adversary gains, pays and risks; the published case study if left out."""
+
+    attack: dict[str, float | int | str] | None = Field(default=None, max_length=20)
+
+
+class ProjectWanted(Strict):
+    """A report on a whole project, with what each list names and nothing else."""
+
+    title: str = Field(min_length=1, max_length=200)
+    published: int | None = None
+    """The job that made the anonymised table; without one the data leave as they are."""
+    adversary: bool = True
+    """What the adversary of the published case study would do?"""
+    releases: tuple[str, ...] = ()
+    linkage: tuple[str, ...] = ()
+    databases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class JobKind:
+    """One kind of job."""
+
+    name: str
+    words: str
+    """What it does, for lists of jobs."""
+    work: str
+    """Module and function of the work; imported in the process of the job only, which does a single one."""
+    request: type[Strict] | None = None
+    """What may be chosen; None if a page of its own collects that."""
+    permission: str = "datasets.change"
+    """What an account needs to have such a job queued."""
+    tab: str = ""
+    """The tab of the data set that shows the result."""
+    report: str = ""
+    """Title of its report; empty if the result is none. A report holds no value of any person."""
+    table: Table = JOB
+    """Where its jobs are queued."""
+
+    def load(self) -> Callable[[Any], Any]:
+        """The function that does the work: from a `Task` to an `Outcome`.
+
+        >>> KINDS["profile"].load().__name__
+        'profile_table'
+        """
+        module, _, function = self.work.partition(":")
+        work: Callable[[Any], Any] = getattr(import_module(f"discreet.web.jobs.{module}"), function)
+        return work
+
+
+KINDS: dict[str, JobKind] = {
+    kind.name: kind
+    for kind in (
+        JobKind("profile", "profile the columns", "table_work:profile_table", ProfileWanted),
+        JobKind("assess", "measure the risk", "table_work:assess_table", AssessWanted, tab="/risk", report="Risk"),
+        JobKind(
+            "anonymise",
+            "anonymise",
+            "table_work:anonymise_table",
+            AnonymiseWanted,
+            tab="/protect",
+            report="Anonymised table",
+        ),
+        JobKind(
+            "attack",
+            "plan an attack",
+            "table_work:attack_table",
+            AttackWanted,
+            tab="/attacker",
+            report="Planning adversary",
+        ),
+        JobKind(
+            "project",
+            "report on a whole project",
+            "table_work:report_project",
+            ProjectWanted,
+            report="Whole project",
+        ),
+        JobKind(
+            "preflight",
+            "preview a release",
+            "release_work:preview_plan",
+            permission="releases.change",
+            tab="/releases",
+        ),
+        JobKind(
+            "release",
+            "seal a release and make its copies",
+            "release_work:make_copies",
+            permission="releases.change",
+            tab="/releases",
+        ),
+        JobKind("make", "make the project", "linkage_work:make_project", permission="linkage.manage", table=WORK),
+        JobKind("retrain", "retrain the model", "linkage_work:retrain_model", permission="linkage.manage", table=WORK),
+    )
+}
+REPORTED = tuple(kind.name for kind in KINDS.values() if kind.report)
+"""Kinds whose result is a report."""
+QUEUES: dict[str, Table] = {table.name: table for table in (JOB, WORK)}
+"""The tables in which jobs wait, by name."""

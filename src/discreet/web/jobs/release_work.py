@@ -1,0 +1,220 @@
+"""Work of release jobs: preview a plan, make the copies of an approved one."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import shutil
+import zipfile
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection
+
+from discreet.errors import Refused
+from discreet.ledger.entry import timestamp
+from discreet.releases import plan as releases_plan
+from discreet.releases.delivery.copies import Shelved, keep_shelved, recoded, shelve
+from discreet.releases.delivery.release import Release, release
+from discreet.releases.delivery.repository import Kept
+from discreet.releases.delivery.service import Registry
+from discreet.releases.manifest.manifest import Settings, fingerprint
+from discreet.releases.marks.codebook import Law
+from discreet.releases.marks.selection import mark
+from discreet.releases.plan import find_node
+from discreet.releases.power import claims_until_traced, coalition_supported, marks_needed
+from discreet.releases.preconditions import Gates
+from discreet.releases.preflight import Preflight
+from discreet.sources import Table
+from discreet.web.jobs.task import JobOutcome, TableTask
+from discreet.web.releases import store as plans
+from discreet.web.releases.store import PackedCopy, ReleasePlan
+
+LONG_AGO = (1980, 1, 1, 0, 0, 0)
+"""The moment that packed files carry: it reveals nothing."""
+PEOPLE = ("levels", "k", "requirements", "published", "records", "released", "suppressed", "classes", "population")
+"""What a plan says about people; the rest is about marks."""
+
+
+def preview_plan(task: TableTask) -> JobOutcome:
+    """What a plan would lead to, stored with the plan: marks, their cost, and what could be traced."""
+    plan = _current_plan(task)
+    preview = _preview_release(task, plan) if plan.kind == "new" else _preview_copies(task, plan)
+    return JobOutcome(
+        event="releases.planned",
+        numbers=preview,
+        policy=task.policy,
+        details={"act": "looked ahead", "plan": plan.digest, "marks": preview["marks"]},
+        subject=plan.subject,
+        along=lambda connection: plans.keep_preflight(connection, plan.id, plan.digest, preview),
+    )
+
+
+def _preview_release(task: TableTask, plan: ReleasePlan) -> dict[str, Any]:
+    content, law = plan.content, Law.parse(plan.content["law"])
+    task.tell("Counting people who look alike", 0.1)
+    table, population = _tables(task)
+    settings = Settings(k=content["k"], suppression=content["suppression"], loss="dm_star", law=law.name)
+    node = find_node(table, population, settings)
+    task.tell("Choosing marks and making up decoys", 0.4)
+    # With the secret of the release itself, so that what is approved is what will be made, to the last mark.
+    key = Registry(task.ledger).key(plan.release)
+    marking = mark(node.linked, table, key=key, release=plan.release, law=law, force=content["force"])
+    task.tell("Simulating leaks", 0.8)
+    flight = Preflight.of(marking, recipients=len(plan.recipients), law=law)
+    planned = releases_plan.Plan(node, marking, flight, settings, table.published).to_dict()
+    heights = {column.name: column.hierarchy.height for column in node.linked.released.columns}
+    facts = {name: planned[name] for name in PEOPLE}
+    return {**facts, **planned["preflight"], "heights": heights, "of": _stamp(task, table)}
+
+
+def _preview_copies(task: TableTask, plan: ReleasePlan) -> dict[str, Any]:
+    """What the marks of an existing release can prove among more recipients."""
+    registry = Registry(task.ledger)
+    kept = registry.require(plan.release, plan.content["of"])
+    manifest = registry.open(kept)
+    table = task.places.bare(task.dataset, task.policy)
+    task.tell("Comparing the data with the release", 0.3)
+    recoded(table, manifest)
+    task.tell("Simulating leaks", 0.6)
+    recipients = len({*kept.recipients, *plan.recipients})
+    marks = manifest.codebook.marks
+    real = {labels for labels, decoy in zip(marks.labels, marks.decoy.tolist(), strict=True) if not decoy}
+    released = manifest.released.project(marks.columns)
+    unmarked = np.array([labels not in real for labels in released.tuples()], dtype=bool)
+    claims = claims_until_traced(marks, manifest.codebook.probabilities, manifest.links[unmarked], recipients)
+    return {
+        "recipients": recipients,
+        "marks": len(marks),
+        "coalition": coalition_supported(len(marks), manifest.law, recipients),
+        "needed": [marks_needed(manifest.law, recipients, colluding) for colluding in (1, 2, 3)],
+        "claims": None if math.isinf(claims) else claims,
+        "k": manifest.settings.k,
+        "of": _stamp(task, table),
+    }
+
+
+def _tables(task: TableTask) -> tuple[Table, Table]:
+    """The data and their population, each on the engine that holds it."""
+    if task.population is None:
+        raise AssertionError("a release is planned with a population")
+    population = task.places.bare(task.population, task.policy.for_population())
+    return task.places.bare(task.dataset, task.policy), population
+
+
+def _stamp(task: TableTask, table: Table) -> dict[str, str | None]:
+    """What was looked at, in hashes: copies are made of the same, or not at all."""
+    population = None if task.population is None else task.places.hash(task.population)
+    people = task.ledger.fingerprint(fingerprint(table.classes()))
+    return {"data": task.hash, "population": population, "people": people}
+
+
+def _current_plan(task: TableTask) -> ReleasePlan:
+    """The plan that the job was asked for, if it is still that plan."""
+    with task.ledger.store.reading() as connection:
+        plan = plans.find(connection, int(task.asked["plan"]))
+    if plan is None or plan.digest != task.asked["digest"]:
+        raise Refused("The plan was changed meanwhile.", remedy="Look at the plan; another job looks at the new one.")
+    if task.policy.digest != plan.content["policy_digest"]:
+        raise Refused(
+            "A hierarchy that the policy names was replaced since this was planned.",
+            remedy="Change the plan, so that it is previewed again, and have it approved.",
+        )
+    return plan
+
+
+def make_copies(task: TableTask) -> JobOutcome:
+    """What another custodian has approved, and nothing else."""
+    plan = _current_plan(task)
+    if plan.state != "making" or plan.decider is None or plan.seen != task.asked["seen"]:
+        raise Refused("Nobody has approved this plan as it is.", remedy="Let another custodian look at it.")
+    table = task.places.bare(task.dataset, task.policy)
+    if (plan.preflight or {}).get("of", {}) != _stamp(task, table):
+        raise Refused(
+            "The data or their population are not those that the plan was approved for: a file has changed since.",
+            remedy="Put the file back, or change the plan, so that it is previewed and approved again.",
+        )
+    task.tell("Assigning marks to recipients and sealing the manifest", 0.1)
+    kept = _sealed_release(task, plan) if plan.kind == "new" else _sealed_more(task, plan, table)
+    copies, packed = _copies(task, plan, kept, table)
+
+    def along(connection: Connection) -> None:
+        now = timestamp(task.now())
+        keep_shelved(connection, kept, copies, now=now)
+        for parcel in packed:
+            plans.keep_packed(connection, parcel, plan=plan.id, now=now)
+        plans.move(connection, plan, "made", was=("making",))
+
+    return JobOutcome(
+        event="releases.made",
+        numbers={"release": kept.name, "version": kept.version, "copies": len(copies)},
+        policy=task.policy,
+        details={"release": kept.name, "version": kept.version, "copies": len(copies), "manifest": kept.digest},
+        subject=plan.subject,
+        along=along,
+    )
+
+
+def _sealed_release(task: TableTask, plan: ReleasePlan) -> Kept:
+    content, registry = plan.content, Registry(task.ledger)
+    known = registry.find(plan.release)
+    if known is not None and set(known.recipients) != set(plan.recipients):
+        raise Refused("A release of this name was made meanwhile.", remedy="Plan it under another name.")
+    table, population = _tables(task)
+    names = [name for name in Gates.__dataclass_fields__ if name in content]
+    made = release(
+        table,
+        population,
+        plan.recipients,
+        name=plan.release,
+        gates=Gates(**{name: content[name] for name in names}),
+        k=content["k"],
+        suppression=content["suppression"],
+        law=content["law"],
+        force=content["force"],
+        store=task.ledger,
+        actor=task.job.asker,
+    )
+    return made.opened.kept
+
+
+def _sealed_more(task: TableTask, plan: ReleasePlan, table: Table) -> Kept:
+    opened = Release.open(plan.release, store=task.ledger, table=table, actor=task.job.asker)
+    if opened.version != plan.content["of"]:
+        raise Refused("There is a newer version of this release.", remedy="Withdraw the plan, and plan it again.")
+    added = [name for name in plan.recipients if name not in opened.recipients]
+    return (opened.add_recipient(*added) if added else opened).opened.kept
+
+
+def _copies(task: TableTask, plan: ReleasePlan, kept: Kept, table: Table) -> tuple[list[Shelved], list[PackedCopy]]:
+    done = 0
+
+    def watch(step: str, recipient: str) -> None:
+        nonlocal done
+        done += step == "put"
+        words = f"Writing copies, reading each back: {done} of {len(plan.recipients)}"
+        task.tell(words, 0.3 + 0.6 * done / len(plan.recipients))
+
+    with task.places.folder.workshop() as aside:
+        wanted: Any = {"recipients": plan.recipients, "format": plan.content["format"]}
+        copies = shelve(Registry(task.ledger), kept, table, aside, **wanted, watch=watch)
+        task.tell("Packing", 0.92)
+        return copies, [_pack(task, kept, copy) for copy in copies]
+
+
+def _pack(task: TableTask, kept: Kept, copy: Shelved) -> PackedCopy:
+    """One file that only its owner can read, on the disk before the store speaks of it."""
+    path = task.places.folder.new("copy", "zip")
+    with task.places.folder.create(path) as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for part in sorted(copy.folder.iterdir()):
+                entry = zipfile.ZipInfo(part.name, LONG_AGO)
+                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
+                with archive.open(entry, "w", force_zip64=True) as target, part.open("rb") as source:
+                    shutil.copyfileobj(source, target, 1 << 20)
+        file.flush()
+        os.fsync(file.fileno())
+    with path.open("rb") as written:
+        digest = hashlib.file_digest(written, "sha256").hexdigest()
+    return PackedCopy(kept.name, kept.version, copy.recipient, path.name, digest, path.stat().st_size)

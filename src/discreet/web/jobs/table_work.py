@@ -1,0 +1,274 @@
+"""Work of jobs about a data set: profile, assess, anonymise, attack, project report."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, cast
+
+from discreet import __version__
+from discreet.anonymity import Anonymised, Point, Progress, Seen, anonymise, frontier, sweep
+from discreet.attacker import Attack, Attacked
+from discreet.attacker.population import Targets
+from discreet.errors import DataError
+from discreet.ledger.entry import listing
+from discreet.policy import write_draft
+from discreet.reference.case_study import PUBLISHED
+from discreet.report import (
+    anonymised_findings,
+    anonymised_page,
+    assessment_page,
+    attack_findings,
+    attack_page,
+    findings,
+    profile_findings,
+)
+from discreet.report.anonymisation.findings import Case as AnonymisedCase
+from discreet.report.anonymisation.report import anonymised_parts
+from discreet.report.assessment.report import assessment_parts
+from discreet.report.attack.findings import Case as AttackCase
+from discreet.report.attack.report import attack_parts
+from discreet.report.project import ProjectFile, Story, project_page
+from discreet.report.project.ledger_facts import disclosed_in
+from discreet.report.project.measurement import measure_tables
+from discreet.report.project.report import project_parts
+from discreet.risk import Assessment, assess, profile
+from discreet.sources import Table
+from discreet.web.jobs import store as jobs
+from discreet.web.jobs.task import JobOutcome, TableTask
+
+LARGEST = 3
+"""Columns in a combination of the profile."""
+PROFILED = 500_000
+"""Larger tables are reported without a profile of every column."""
+DRAWN = 20_000
+"""Lattices up to this many nodes are drawn whole."""
+CHOICES = ("k", "suppression", "loss", "max_risk", "risk_model", "search")
+"""What a custodian chooses; the same names as on the command line."""
+COUNTING = "Counting people who look alike"
+
+
+def profile_table(task: TableTask) -> JobOutcome:
+    """The columns, how people spread over them and who is unique; and a draft of the policy."""
+    counted = task.counting(len(task.dataset.columns) + 1, upto=0.95, words="Counting column by column")
+    profiled = profile(task.table(counted), largest=LARGEST)
+    confirm = "Confirm them, or correct what an adversary could know, and save the roles."
+    shown = [asdict(finding) for finding in profile_findings(profiled)]
+    for finding in shown:
+        if "policy init" in finding["next_step"]:  # the next step is not that command but the form on the same page
+            finding["next_step"] = confirm
+    return JobOutcome(
+        event="risk.profiled",
+        numbers={**profiled.to_dict(), "findings": shown},
+        draft=write_draft(profiled.drafts(), encoding=task.dataset.encoding),
+        details={"people": profiled.records, "columns": len(profiled.columns)},
+    )
+
+
+def assess_table(task: TableTask) -> JobOutcome:
+    """The assessment and its report."""
+    steps = 1 + len(task.policy.sensitive) + (task.population is not None)
+    table = task.table(task.counting(steps, upto=0.6, words=COUNTING))
+    population = task.population_table(lambda: task.tell("Counting the population", 0.55))
+    assessment = assess(
+        table,
+        population=population if population is not None else task.population_size,
+        threshold=task.asked.get("threshold"),
+    )
+    profiled = None
+    if assessment.records <= PROFILED:
+        words = "Looking for columns that single people out"
+        counted = task.counting(len(task.dataset.columns) + 1, start=0.6, upto=0.9, words=words)
+        profiled = profile(task.table(counted), largest=LARGEST)
+    task.tell("Writing the report", 0.95)
+    name = task.dataset.name
+    frame: dict[str, Any] = {"source": name, "command": task.command("assess"), "policy": task.policy}
+    frame["profile"] = profiled
+    numbers = assessment.to_dict()
+    numbers["findings"] = [asdict(finding) for finding in findings(assessment, source=name)]
+    numbers["undeclared"] = list(table.undeclared)
+    return JobOutcome(
+        event="risk.assessed",
+        numbers=numbers,
+        parts=assessment_parts(assessment, **frame),
+        report=assessment_page(assessment, title=f"Risk of {name}", created=task.now(), version=__version__, **frame),
+        policy=task.policy,
+        risk_before=Fraction(1, assessment.k),
+        details=facts(assessment),
+    )
+
+
+def facts(assessment: Assessment) -> dict[str, str | int | bool | None]:
+    """What the ledger says of an assessment: numbers of people, nothing about any of them."""
+    return {
+        "people": assessment.records,
+        "alone": assessment.uniques,
+        "average_risk": str(Fraction(assessment.classes, assessment.records)),
+        "exceeded": assessment.exceeded,
+    }
+
+
+def attack_table(task: TableTask) -> JobOutcome:
+    """The attack and its report; the adversary buys the population's table, or the people of the data themselves."""
+    adversary = Attack.from_dict(task.asked.get("attack") or PUBLISHED)
+    table = task.table(task.counting(2, upto=0.4, words=COUNTING))
+    population = task.population_table(lambda: task.tell("Counting the list for sale", 0.5))
+    assessment = assess(table, attack=adversary, external=population)
+    attacked, threshold = cast(Attacked, assessment.attack), assessment.threshold
+    task.tell("Writing the report", 0.9)
+    exceeded = attacked.exceeds(threshold, assessment.allowed_at_risk)
+    name = task.dataset.name
+    command = task.command("attack", "--attack attack.toml").replace("--population", "--external")
+    frame: dict[str, Any] = {"source": name, "command": command, "policy": task.policy}
+    numbers = {**attacked.to_dict(threshold), "threshold": threshold, "exceeded": exceeded}
+    numbers["targets"] = Targets.of(attacked).to_dict()  # what the lab works on
+    shown = attack_findings(attacked, source=name, threshold=threshold)
+    numbers["findings"] = [asdict(finding) for finding in shown]
+    return JobOutcome(
+        event="attacker.planned",
+        numbers=numbers,
+        parts=attack_parts(AttackCase(attacked, threshold), **frame),
+        report=attack_page(
+            attacked,
+            title=f"What an adversary would do to {name}",
+            threshold=threshold,
+            exceeded=exceeded,
+            created=task.now(),
+            version=__version__,
+            **frame,
+        ),
+        policy=task.policy,
+        risk_before=Fraction(1, assessment.k),
+        details={"people": assessment.records, "exceeded": exceeded},
+    )
+
+
+def anonymise_table(task: TableTask) -> JobOutcome:
+    """The least lossy table within the limits, its certificate, its risk, and what more protection would cost."""
+    table = task.table(task.counting(2 + len(task.policy.sensitive), upto=0.2, words=COUNTING))
+    table.refuse_undeclared()
+    population = task.population_table(lambda: task.tell("Counting the population", 0.2))
+    given = {name: task.asked[name] for name in CHOICES if task.asked.get(name) is not None}
+
+    def watch(progress: Progress) -> bool:
+        share = 0.0 if progress.best in (0, float("inf")) else min(1.0, progress.bound / progress.best)
+        task.tell(f"Searching: {progress.evaluated:,} of {progress.nodes:,} combinations counted", 0.2 + 0.4 * share)
+        return True
+
+    result = anonymise(table, population=population, watch=watch, **given)
+    before = assess(table)
+    after = result.assess(threshold=before.threshold) if result.records > result.suppressed else None
+    points, nodes = _alternatives(task, result, table)
+    task.tell("Writing the table and reading it back", 0.85)
+    file = _write(task, result)
+    name = task.dataset.name
+    options = [f"--{choice.replace('_', '-')} {value}" for choice, value in given.items()]
+    frame: dict[str, Any] = {"source": name, "policy": task.policy, "frontier": points, "lattice": nodes}
+    frame["command"] = task.command("anonymise", *options, "--out safe.csv")
+    shown = anonymised_findings(result, before=before, after=after, source=name)
+    roles = [f"{column} ({about['role']})" for column, about in result.columns.items()]
+    return JobOutcome(
+        event="anonymity.made",
+        numbers={
+            **result.to_dict(),
+            "heights": {column.name: column.hierarchy.height for column in result.recoding.classes.columns},
+            "frontier": [point.to_dict() for point in points],
+            "before": before.to_dict(),
+            "after": None if after is None else after.to_dict(),
+            "findings": [asdict(finding) for finding in shown],
+        },
+        parts=anonymised_parts(AnonymisedCase.of(result, before, after), **frame),
+        report=anonymised_page(
+            result,
+            before=before,
+            after=after,
+            title=f"Anonymised: {name}",
+            created=task.now(),
+            version=__version__,
+            **frame,
+        ),
+        policy=task.policy,
+        file=file,
+        risk_before=Fraction(1, before.k),
+        risk_after=Fraction(1, after.k) if after is not None else Fraction(0),
+        details={
+            **(facts(after) if after is not None else {"people": 0}),
+            "left_out": result.suppressed,
+            "loss": f"{result.loss_name} {result.loss:.6g}",
+            **listing("published", roles),
+        },
+    )
+
+
+def _alternatives(task: TableTask, result: Anonymised, table: Table) -> tuple[tuple[Point, ...], tuple[Seen, ...]]:
+    """What other levels and other k would give, where that takes little time."""
+    if result.certificate is None or result.certificate.nodes > DRAWN:
+        return (), ()
+    task.tell("Working out what more protection would cost", 0.65)
+    share = result.limits.suppressible / result.records
+    points = frontier(table, suppression=share, loss=result.loss_name)
+    return points, tuple(sweep(result.recoding.classes, result.limits, loss=result.loss_name))
+
+
+def _write(task: TableTask, result: Anonymised) -> Path | None:
+    """The file, which only its owner can read, on the disk before the store speaks of it."""
+    if result.records == result.suppressed:
+        return None
+    path = task.places.folder.new("result", task.asked.get("format") or "csv")
+    result.write(path)
+    path.chmod(0o600)
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    return path
+
+
+def report_project(task: TableTask) -> JobOutcome:
+    """The risk of what leaves, and what the store says was disclosed, in one report."""
+    asked = task.asked
+    chosen: dict[str, Any] = {name: tuple(asked.get(name, ())) for name in ("releases", "linkage", "databases")}
+    project = ProjectFile(asked["title"], task.dataset.name, "policy.toml", **chosen)
+    task.tell("Verifying the ledger", 0.05)  # first, since it is quick, and nothing is reported beside a broken one
+    disclosures = disclosed_in(task.ledger.store, project)
+    table = task.table(task.counting(4, upto=0.6, words=COUNTING))
+    population = task.population_table(lambda: task.tell("Counting the population", 0.6))
+    published, called = _published(task)
+    measured = measure_tables(
+        table,
+        policy=task.policy,
+        crowd=population if population is not None else task.population_size,
+        attack=Attack.from_dict(PUBLISHED) if asked.get("adversary") else None,
+        published=published,
+        called=called,
+    )
+    story = Story(project, measured, disclosures)
+    task.tell("Writing the report", 0.95)
+    drafted = task.command("report init", f"--title {shlex.quote(asked['title'])}", "--out project.toml")
+    command = f"{drafted}\ndiscreet report project.toml --store ADDRESS --out report.html"
+    return JobOutcome(
+        event="risk.assessed",
+        numbers=story.to_dict(),
+        parts=project_parts(story, command=command),
+        report=project_page(story, created=task.now(), command=command, version=__version__),
+        policy=task.policy,
+        risk_before=Fraction(1, story.measured.assessment.k),
+        details={**facts(story.measured.leaving), "report": "project"},
+    )
+
+
+def _published(task: TableTask) -> tuple[Path | None, str | None]:
+    """The anonymised table that a job made of this data set, and its name in the report."""
+    number = task.asked.get("published")
+    if number is None:
+        return None, None
+    with task.ledger.store.reading() as connection:
+        made, result = jobs.find(connection, number), jobs.result(connection, number)
+    ours = made is not None and made.dataset == task.dataset.id and made.kind == "anonymise"
+    path = task.places.folder.find(result.file) if ours and result is not None and result.file else None
+    if path is None:
+        raise DataError(
+            "The anonymised table is not there any more.", remedy="Anonymise the data set again, on its tab Protect."
+        )
+    return path, f"{task.dataset.name.partition('.')[0]}, anonymised"
