@@ -14,7 +14,6 @@ from sqlalchemy import Connection
 
 from discreet.errors import Refused
 from discreet.ledger.entry import timestamp
-from discreet.releases import plan as releases_plan
 from discreet.releases.delivery.copies import Shelved, keep_shelved, recoded, shelve
 from discreet.releases.delivery.release import Release, release
 from discreet.releases.delivery.repository import Kept
@@ -22,6 +21,7 @@ from discreet.releases.delivery.service import Registry
 from discreet.releases.manifest.manifest import Settings, fingerprint
 from discreet.releases.marks.codebook import Law
 from discreet.releases.marks.selection import mark
+from discreet.releases.plan import Plan as PlanResult
 from discreet.releases.plan import find_node
 from discreet.releases.power import claims_until_traced, coalition_supported, marks_needed
 from discreet.releases.preconditions import Gates
@@ -63,7 +63,7 @@ def _preview_release(task: TableTask, plan: ReleasePlan) -> dict[str, Any]:
     marking = mark(node.linked, table, key=key, release=plan.release, law=law, force=content["force"])
     task.tell("Simulating leaks", 0.8)
     flight = Preflight.of(marking, recipients=len(plan.recipients), law=law)
-    planned = releases_plan.Plan(node, marking, flight, settings, table.published).to_dict()
+    planned = PlanResult(node, marking, flight, settings, table.published).to_dict()
     heights = {column.name: column.hierarchy.height for column in node.linked.released.columns}
     facts = {name: planned[name] for name in PEOPLE}
     return {**facts, **planned["preflight"], "heights": heights, "of": _stamp(task, table)}
