@@ -234,7 +234,7 @@ OFTEN = ChoiceControl(
     "Some adversaries are fined once and not again.",
     "unlimited",
     (
-        ("unlimited", "each time an attempt is detected"),
+        ("unlimited", "each detected attempt"),
         ("1", "once"),
         ("2", "twice"),
         ("3", "three times"),
