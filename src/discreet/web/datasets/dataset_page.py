@@ -207,7 +207,7 @@ def attacker_tab(context: Context, *, problem: Problem | None = None) -> Respons
     return context.page(
         "dataset_attacker.html",
         problem=problem,
-        attacks=attacks[0] if attacks else None,
+        found=attacks[0] if attacks else None,
         lab=("GET", "/lab") in context.site.table,
         **around,
     )
