@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from discreet.cli.main import cli
 from discreet.reference import case_study
 from discreet.releases.power import strategies
-from discreet.report.linkage.findings import TRIED as LINKED
-from discreet.report.linkage.report import REMAINS as ABOUT_PAIRS
+from discreet.report.linkage import REMAINS as ABOUT_PAIRS
+from discreet.report.linkage import TRIED as LINKED
 from discreet.report.project.report import REMAINS as ABOUT_PROJECTS
-from discreet.report.trace.report import REMAINS as ABOUT_TRACES
+from discreet.report.trace import REMAINS as ABOUT_TRACES
 from discreet.web.framework.site import FOLDER
 from tests.docs.pages import DOCS, PAGES, ROOT
 

@@ -9,9 +9,9 @@ import pytest
 from discreet.kernel import Classes
 from discreet.people import State, counted, generate
 from discreet.reference.case_study import CaseStudy
-from discreet.reference.report import pictures
+from discreet.reference.charts import pictures
 from discreet.report import case_study_findings, case_study_page
-from discreet.report.toolkit.page import figure
+from discreet.report.toolkit.components import figure
 from tests.report.documents import check_that_names_and_links_meet, check_that_nothing_is_loaded_or_runs
 from tests.report.samples import WHEN, Outline
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 
-from discreet.report.toolkit.page import Figure, figure
+from discreet.report.charts.bars import Drawing, Group
+from discreet.report.toolkit.components import Figure, figure
 from tests.report.samples import Outline
 
 LOADS_OR_RUNS = {"script", "link", "img", "iframe", "object", "embed", "base", "form", "foreignobject", "use"}
@@ -48,3 +49,15 @@ def drawn(shown: Figure) -> tuple[Outline, Outline]:
     assert chart is not None
     assert table is not None
     return Outline(chart[0]), Outline(table[0])
+
+
+def groups_of(shown: Figure) -> tuple[Group, ...]:
+    """The bars of a figure."""
+    assert not isinstance(shown.chart, Drawing)
+    return shown.chart
+
+
+def markup_of(shown: Figure) -> str:
+    """What is drawn where a figure has no bars."""
+    assert isinstance(shown.chart, Drawing)
+    return str(shown.chart.parts)

@@ -2,65 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from discreet.attacker import Attack, Plan
+from discreet.attacker import Attack
 from discreet.attacker.piecewise import buying, gamble_values
-from discreet.attacker.population import Staircase
 from discreet.reference.case_study import CONSTANT, ONCE, RISING, SETTINGS, CaseStudy
-from discreet.report.attack.charts import stepped
-from discreet.report.attack.findings import at_least, expected
-from discreet.report.charts.axes import Axes, Line, Mark, line_chart, linear, logarithmic, stacked
-from discreet.report.charts.bars import Bar, Fill, Group
-from discreet.report.toolkit.page import Figure, Table
+from discreet.report.attack.charts import ACROSS, brief, stairs, stepped
+from discreet.report.attack.findings import at_least
+from discreet.report.charts.axes import linear, logarithmic
+from discreet.report.charts.bars import Group, count_bar
+from discreet.report.charts.lines import Axes, Line, Mark, line_chart, stacked
+from discreet.report.toolkit.components import Figure, Table
 from discreet.report.toolkit.words import amount
-from discreet.wording import brief_percent, fine_percent, measure, percent
+from discreet.wording import fine_percent, measure, percent
 
-# What the adversary does with a group, and with a belief about one.
+NAMES = {
+    CONSTANT: "Constant detection, unlimited penalties",
+    ONCE: "Constant detection, one penalty",
+    RISING: "Rising detection, unlimited penalties",
+}
+"""The three settings."""
+BRIEF = {CONSTANT: "constant detection", ONCE: "one penalty", RISING: "rising detection"}
+"""The same within a sentence."""
+OWN = (
+    "This is our own case study after Xia et al. (2015), not a reproduction of theirs: the adversary's amounts are the "
+    "printed ones, but the people are others, the registry is the whole population instead of a sample of it, and the five "
+    "statements are not the paper's five findings."
+)
 SIZES = np.arange(1, 61)
 SHOWN = (1, 2, 5, 10, 13, 14, 20, 28, 29, 40, 44, 45, 46, 47, 48, 50, 51, 53, 54, 60)
 """Sizes in the tables."""
-ACROSS = "People in the list who look alike"
+PENALTIES = np.unique(np.round(np.geomspace(1000, 700_000, 56)))
+ROWS = 12
+KNOWS = {"known": "groups known", "unknown": "groups unknown"}
+
+
+def pictures(study: CaseStudy) -> Sequence[Figure]:
+    """Six figures."""
+    return (exploits(), chances(), gambles(study), people(study), prices(study), penalties(study))
 
 
 def exploits() -> Figure:
     """How many candidates he tries."""
     plans = {key: attack.known(SIZES) for key, attack in SETTINGS.items()}
-    lines = [
-        stepped(NAMES[key], SIZES, (plan.exploits * plan.accesses).astype(float).tolist())
-        for key, plan in plans.items()
-    ]
+    tried = {key: plan.exploits * plan.accesses for key, plan in plans.items()}
+    lines = [stepped(NAMES[key], SIZES, candidates.astype(float).tolist()) for key, candidates in tried.items()]
     axes = Axes(linear([0, 60]), linear([0, 50], zero=True), ACROSS, "Candidates he tries")
     rows = tuple(
-        (f"{size:,}", *(f"{_tried(plan, size):,} / {plan.exploits[size - 1]:,}" for plan in plans.values()))
+        (f"{size:,}", *(f"{tried[key][size - 1]:,} / {plan.exploits[size - 1]:,}" for key, plan in plans.items()))
         for size in SHOWN
     )
     return Figure(
         key="exploits",
         title="How many candidates he tries",
-        about="; ".join(
-            f"{NAMES[key]}: at most {int((plan.exploits * plan.accesses).max()):,}" for key, plan in plans.items()
-        ),
+        about="; ".join(f"{NAMES[key]}: at most {int(candidates.max()):,}" for key, candidates in tried.items()),
         reading=(
             "The number of exploits on the way on which he is never right and never detected; he knows the size of the group.",
             "On the diagonal he tries everybody; at 0 he does not buy the list. The table also has what he does once he has it.",
         ),
-        groups=(),
+        chart=line_chart(lines, axes),
         table=Table(
             "Candidates tried, before buying the list / with the list in hand",
             ("Group size", *NAMES.values()),
             rows,
             (1, 2, 3),
         ),
-        drawing=line_chart(lines, axes),
     )
-
-
-def _tried(plan: Plan, size: int) -> int:
-    return int(plan.exploits[size - 1] * plan.accesses[size - 1])
 
 
 def chances() -> Figure:
@@ -70,17 +80,17 @@ def chances() -> Figure:
     found["One random guess"] = prior / SIZES
     axes = Axes(linear([0, 60]), linear([0, prior], zero=True), ACROSS, "Probability of re-identification", percent)
     rows = tuple((f"{size:,}", *(fine_percent(float(values[size - 1])) for values in found.values())) for size in SHOWN)
+    of_ten = ", ".join(f"{name} {fine_percent(float(values[9]))}" for name, values in found.items())
     return Figure(
         key="chance",
         title="How likely he succeeds",
-        about=f"In a group of 10: {', '.join(f'{name} {fine_percent(float(one[9]))}' for name, one in found.items())}.",
+        about=f"In a group of 10: {of_ten}.",
         reading=(
             f"Where he tries everybody he succeeds with probability {percent(prior)}: that the target is in the list at all.",
             "One random guess is far below that in groups he attacks, and above 0 in groups he leaves alone.",
         ),
-        groups=(),
+        chart=line_chart([stepped(name, SIZES, values.tolist()) for name, values in found.items()], axes),
         table=Table("Probability of re-identification", ("Group size", *found), rows, (1, 2, 3, 4)),
-        drawing=line_chart([stepped(name, SIZES, values.tolist()) for name, values in found.items()], axes),
     )
 
 
@@ -88,23 +98,24 @@ def gambles(study: CaseStudy) -> Figure:
     """What buying is worth where he does not know the group."""
     people = study.attacked.external_size
     expected = np.geomspace(0.01, min(100.0, people / 2), 160)
-    values = {key: np.maximum(gamble_values(attack, expected, people), 0) for key, attack in SETTINGS.items()}
-    intervals = {key: buying(attack, people) for key, attack in SETTINGS.items()}
-    lines = [
-        Line(NAMES[key], tuple(zip(expected.tolist(), one.tolist(), strict=True)), steps=False)
-        for key, one in values.items()
-    ]
+    lines, rows, marks, highest = [], [], [], []
+    for key, attack in SETTINGS.items():
+        values = np.maximum(gamble_values(attack, expected, people), 0)
+        highest.append(float(values.max()))
+        lines.append(Line(NAMES[key], tuple(zip(expected.tolist(), values.tolist(), strict=True)), steps=False))
+        interval = buying(attack, people)
+        ends = ("never", "never", "0")
+        if interval is not None:
+            ends = (measure(interval[0], digits=2), measure(interval[1], digits=4), f"{interval[1] / people:.3g}")
+            if key == CONSTANT:
+                marks = [Mark(interval[0], f"buys from {ends[0]}"), Mark(interval[1], f"to {ends[1]}")]
+        rows.append((NAMES[key], *ends, amount(round(highest[-1]))))
     axes = Axes(
         logarithmic([0.0125, 80]),
-        linear([0.0, *(float(one.max()) for one in values.values())], zero=True),
+        linear([0.0, *highest], zero=True),
         "People expected to look alike",
         "What the attack is worth",
     )
-    rows = tuple(
-        (NAMES[key], *_interval(ends, people), amount(round(float(values[key].max()))))
-        for key, ends in intervals.items()
-    )
-    head = ("Setting", "Buys from", "Up to", "Highest density", "Highest value")
     return Figure(
         key="gamble",
         title="What buying unseen is worth",
@@ -119,34 +130,29 @@ def gambles(study: CaseStudy) -> Figure:
                 "interval for constant detection and unlimited penalties."
             ),
         ),
-        groups=(),
-        table=Table("Numbers of people expected to look alike at which he buys", head, rows, (1, 2, 3, 4)),
-        drawing=line_chart(lines, axes, marks=_ends(next(iter(intervals.values())))),
+        chart=line_chart(lines, axes, marks=marks),
+        table=Table(
+            "Numbers of people expected to look alike at which he buys",
+            ("Setting", "Buys from", "Up to", "Highest density", "Highest value"),
+            tuple(rows),
+            (1, 2, 3, 4),
+        ),
     )
-
-
-def _ends(interval: tuple[float, float] | None) -> list[Mark]:
-    """Where buying begins and ceases to pay."""
-    if interval is None:
-        return []
-    first, last = interval
-    return [Mark(first, f"buys from {measure(first, digits=2)}"), Mark(last, f"to {measure(last, digits=4)}")]
-
-
-def _interval(ends: tuple[float, float] | None, people: int) -> tuple[str, str, str]:
-    if ends is None:
-        return "never", "never", "0"
-    return measure(ends[0], digits=2), measure(ends[1], digits=4), f"{ends[1] / people:.3g}"
-
-
-PENALTIES = np.unique(np.round(np.geomspace(1000, 700_000, 56)))
-ROWS = 12
-KNOWS = {"known": "groups known", "unknown": "groups unknown"}
 
 
 def people(study: CaseStudy) -> Figure:
     """People attacked in full, in part, not at all."""
-    rows = tuple(_people_rows(study))
+    groups, rows = [], []
+    for key, struck in study.struck.items():
+        for name, words in KNOWS.items():
+            outcome = getattr(struck, name)
+            full = count_bar(f"in full, {words}", outcome.in_full, study.people, fill="risk")
+            some = count_bar(f"in part, {words}", outcome.in_part, study.people, fill="partly")
+            alone = f"left alone: {outcome.not_at_all:,}"
+            groups.append(Group((full, some), NAMES[key], alone) if name == "known" else Group((full, some)))
+            numbers = (f"{number:,}" for number in (outcome.in_full, outcome.in_part, outcome.not_at_all))
+            rows.append((NAMES[key], words, *numbers, brief(outcome.reidentified), brief(outcome.harmed)))
+    head = ("Setting", "He has", "In full", "In part", "Not at all", "Re-identified", "Innocent people exploited")
     return Figure(
         key="people",
         title="Whom he attacks",
@@ -158,75 +164,28 @@ def people(study: CaseStudy) -> Figure:
             ),
             "The full width of a bar stands for everybody in the data.",
         ),
-        groups=tuple(_people_groups(study)),
-        table=Table(
-            f"What becomes of {study.people:,} people",
-            ("Setting", "He has", "In full", "In part", "Not at all", "Re-identified", "Innocent people exploited"),
-            rows,
-            (2, 3, 4, 5, 6),
-        ),
+        chart=tuple(groups),
+        table=Table(f"What becomes of {study.people:,} people", head, tuple(rows), (2, 3, 4, 5, 6)),
     )
-
-
-def _people_groups(study: CaseStudy) -> Iterator[Group]:
-    for key, struck in study.struck.items():
-        for name, words in KNOWS.items():
-            outcome = getattr(struck, name)
-            parts: tuple[tuple[str, int, Fill], ...] = (
-                ("in full", outcome.in_full, "risk"),
-                ("in part", outcome.in_part, "partly"),
-            )
-            bars = tuple(
-                Bar(
-                    f"{label}, {words}",
-                    f"{number:,} · {brief_percent(number / study.people)}",
-                    number / study.people,
-                    fill=fill,
-                )
-                for label, number, fill in parts
-            )
-            yield Group(
-                bars,
-                NAMES[key] if name == "known" else "",
-                f"left alone: {outcome.not_at_all:,}" if name == "known" else "",
-            )
-
-
-def _people_rows(study: CaseStudy) -> Iterator[tuple[str, ...]]:
-    for key, struck in study.struck.items():
-        for name, words in KNOWS.items():
-            outcome = getattr(struck, name)
-            numbers = (outcome.in_full, outcome.in_part, outcome.not_at_all)
-            yield (
-                NAMES[key],
-                words,
-                *(f"{number:,}" for number in numbers),
-                _brief(outcome.reidentified),
-                _brief(outcome.harmed),
-            )
-
-
-def _brief(number: float) -> str:
-    return expected(number).removeprefix("about ")
 
 
 def prices(study: CaseStudy) -> Figure:
     """People re-identified against the price of the list."""
-    stairs = {key: study.targets.by_price(attack)[0] for key, attack in SETTINGS.items()}
-    most = max(float(one.prices.max(initial=1.0)) for one in stairs.values()) * 1.05
-    first = next(iter(SETTINGS.values()))
+    by_price = {key: study.targets.by_price(attack)[0] for key, attack in SETTINGS.items()}
+    most = max(float(people.prices.max(initial=1.0)) for people in by_price.values()) * 1.05
+    first = SETTINGS[CONSTANT]
     deters = first.deterring_price(study.targets.smallest or 1)
-    lines = [Line(NAMES[key], _points(one, most)) for key, one in stairs.items()]
-    height = max(one.at(0) for one in stairs.values())
+    height = max(people.at(0) for people in by_price.values())
     axes = Axes(
         linear([0, most]), linear([0, height], zero=True), "Price of the list", "People re-identified, expected"
     )
     shown = sorted({*linear([0, most], most=ROWS).ticks, first.access_cost})
-    rows = tuple((amount(price), *(measure(one.at(price)) for one in stairs.values())) for price in shown)
+    rows = tuple((amount(price), *(measure(people.at(price)) for people in by_price.values())) for price in shown)
+    now = brief(by_price[CONSTANT].at(first.access_cost))
     return Figure(
         key="price",
         title="What a dearer list does",
-        about=f"At {amount(first.access_cost)}: {_brief(stairs[next(iter(stairs))].at(first.access_cost))}; nobody from {at_least(deters)} on.",
+        about=f"At {amount(first.access_cost)}: {now}; nobody from {at_least(deters)} on.",
         reading=(
             (
                 "People he is expected to re-identify, knowing the groups, as the list becomes dearer; every step is a group size "
@@ -234,57 +193,43 @@ def prices(study: CaseStudy) -> Figure:
             ),
             _deterred(deters),
         ),
-        groups=(),
-        table=Table(
-            "People re-identified (expected) by the price of the list", ("Price", *NAMES.values()), rows, (0, 1, 2, 3)
-        ),
-        drawing=line_chart(
-            lines,
+        chart=line_chart(
+            [stairs(NAMES[key], people, most) for key, people in by_price.items()],
             axes,
             marks=_marks(first.access_cost, deters),
         ),
+        table=Table(
+            "People re-identified (expected) by the price of the list", ("Price", *NAMES.values()), rows, (0, 1, 2, 3)
+        ),
     )
-
-
-def _points(stairs: Staircase, most: float) -> tuple[tuple[float, float], ...]:
-    steps = [(price, stairs.at(price)) for price in stairs.prices.tolist() if price > 0]
-    return ((0.0, stairs.at(0.0)), *steps, (most, 0.0))
-
-
-def _marks(published: float, deters: float) -> list[Mark]:
-    marks = [Mark(published, f"published {amount(published)}")]
-    return [*marks, Mark(deters, f"{at_least(deters)} deters from all")] if deters > 0 else marks
-
-
-def _deterred(deters: float) -> str:
-    return f"From {at_least(deters)} on nobody is attacked." if deters > 0 else "Nobody is attacked in any case."
 
 
 def penalties(study: CaseStudy) -> Figure:
     """The largest group still attacked, and people re-identified, against the penalty."""
-    first = next(iter(SETTINGS.values()))
+    first = SETTINGS[CONSTANT]
     deters = first.deterring_penalty(study.targets.smallest or 1)
     fines = sorted({*PENALTIES.tolist(), first.penalty, *([deters] if deters > 0 else [])})
     largest = {key: [_largest(replace(attack, penalty=fine)) for fine in fines] for key, attack in SETTINGS.items()}
-    found = {key: [one.known for one in study.targets.by_penalty(attack, fines)] for key, attack in SETTINGS.items()}
-    marks = _marks(first.penalty, deters)
-    x = logarithmic(fines)
+    found = {
+        key: [people.known for people in study.targets.by_penalty(attack, fines)] for key, attack in SETTINGS.items()
+    }
     charts = [
         line_chart(
             [Line(NAMES[key], tuple(zip(fines, map(float, values[key]), strict=True))) for key in SETTINGS],
-            Axes(x, linear([0.0, *(float(max(one)) for one in values.values())], zero=True), "Penalty", upwards),
-            marks=marks,
+            Axes(
+                logarithmic(fines),
+                linear([0.0, *(float(max(numbers)) for numbers in values.values())], zero=True),
+                "Penalty",
+                upwards,
+            ),
+            marks=_marks(first.penalty, deters),
         )
         for values, upwards in ((largest, "Largest group attacked"), (found, "People re-identified, expected"))
     ]
-    places = sorted({*range(0, len(fines), max(1, len(fines) // ROWS)), len(fines) - 1, fines.index(10_000.0)})
+    shown = sorted({*range(0, len(fines), max(1, len(fines) // ROWS)), len(fines) - 1, fines.index(10_000.0)})
     rows = tuple(
         (amount(round(fines[place])), *(f"{largest[key][place]:,} · {measure(found[key][place])}" for key in SETTINGS))
-        for place in places
-    )
-    head = ("Penalty", *NAMES.values())
-    penalty_table = Table(
-        "Largest group attacked · people re-identified (expected), by the penalty", head, rows, (0, 1, 2, 3)
+        for place in shown
     )
     return Figure(
         key="penalty",
@@ -297,40 +242,25 @@ def penalties(study: CaseStudy) -> Figure:
             ),
             _deterred(deters),
         ),
-        groups=(),
-        table=penalty_table,
-        drawing=stacked(*charts),
+        chart=stacked(*charts),
+        table=Table(
+            "Largest group attacked · people re-identified (expected), by the penalty",
+            ("Penalty", *NAMES.values()),
+            rows,
+            (0, 1, 2, 3),
+        ),
     )
+
+
+def _marks(published: float, deters: float) -> list[Mark]:
+    marks = [Mark(published, f"published {amount(published)}")]
+    return [*marks, Mark(deters, f"{at_least(deters)} deters from all")] if deters > 0 else marks
+
+
+def _deterred(deters: float) -> str:
+    return f"From {at_least(deters)} on nobody is attacked." if deters > 0 else "Nobody is attacked in any case."
 
 
 def _largest(attack: Attack) -> int:
     first_spared = attack.thresholds().no_access
     return 0 if first_spared is None else first_spared - 1
-
-
-# Names and sentences that findings, figures, tables and the command share.
-NAMES = {
-    CONSTANT: "Constant detection, unlimited penalties",
-    ONCE: "Constant detection, one penalty",
-    RISING: "Rising detection, unlimited penalties",
-}
-"""The three settings."""
-BRIEF = {CONSTANT: "constant detection", ONCE: "one penalty", RISING: "rising detection"}
-"""The same within a sentence."""
-OWN = (
-    "This is our own case study after Xia et al. (2015), not a reproduction of theirs: the adversary's amounts are the "
-    "printed ones, but the people are others, the registry is the whole population instead of a sample of it, and the five "
-    "statements are not the paper's five findings."
-)
-
-
-def ends(sizes: tuple[int, int] | None) -> str:
-    """Group sizes from one to another.
-
-    >>> ends((14, 28)), ends((3, 3)), ends(None)
-    ('14 to 28', '3', 'no size')
-    """
-    if sizes is None:
-        return "no size"
-    first, last = sizes
-    return f"{first:,}" if first == last else f"{first:,} to {last:,}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from discreet.policy import Policy
@@ -15,37 +15,20 @@ from discreet.reference.case_study import (
     PRINTED_PAIR,
     VARIED,
     CaseStudy,
-    Claim,
     Discounted,
     Pair,
 )
-from discreet.reference.charts import BRIEF, NAMES, OWN, chances, ends, exploits, gambles, penalties, people, prices
+from discreet.reference.charts import BRIEF, NAMES, OWN, pictures
 from discreet.report.attack.findings import Case, at_least
 from discreet.report.attack.report import REFERENCES, method, parameters, remains
-from discreet.report.toolkit.html import element
-from discreet.report.toolkit.page import (
-    Figure,
-    Finding,
-    Part,
-    Pill,
-    Table,
-    bullets,
-    document,
-    evidence_part,
-    findings_part,
-    method_part,
-    prose,
-    remains_part,
-    reproduce_part,
-    section,
-    table,
-)
-from discreet.report.toolkit.words import about, amount, listed
-from discreet.report.toolkit.words import people as so_many
+from discreet.report.toolkit import page
+from discreet.report.toolkit.components import Finding, Pill, Table, bullets
+from discreet.report.toolkit.words import about, amount, listed, people
 from discreet.wording import percent
 
-# The case study as one HTML file.
 THRESHOLD = 0.2
+TITLE = "Printed thresholds that do not come out"
+MEANINGS = {"stops_early": "stops early", "no_access": "does not buy", "no_exploit": "does not start"}
 
 
 def case_study_page(
@@ -59,11 +42,11 @@ def case_study_page(
     policy: Policy | None = None,
 ) -> str:
     """Five statements, six figures, printed thresholds that do not come out; `registry` says in words what the list is."""
-    figures = pictures(study)
-    case = Case(study.attacked, THRESHOLD)
+    figures, case = pictures(study), Case(study.attacked, THRESHOLD)
     names = study.attacked.sample.names
-    points = (
-        f"{so_many(study.people)} in {len(study.attacked.sample):,} classes by {listed(names, most=len(names) + 1)}.",
+    classes = f"{len(study.attacked.sample):,} classes by {listed(names, most=len(names) + 1)}"
+    done = (
+        f"{people(study.people)} in {classes}.",
         registry,
         (
             "Three adversaries with the published gain, costs and penalty: detection constant and penalties unlimited; one "
@@ -75,32 +58,32 @@ def case_study_page(
         ),
         "The six figures are our own, and their numbers are not those of the paper's figures.",
     )
-    lead = element("p", OWN)
-    done = Part("done", "What was done", section("done", "What was done", lead, bullets(points)))
+    pairs, discounts = case_study.pairs(), case_study.discounts()
+    misses = (
+        "Three things do not come out as printed, and no constant was tuned to hide it:",
+        bullets([sunk_words(), pair_words(pairs), discount_words(discounts)]),
+        pair_table(pairs),
+        discount_table(discounts),
+    )
     parts = [
-        findings_part(by_topic(study), figures, elsewhere={}),
-        evidence_part(figures),
-        misses_part(),
-        done,
-        remains_part("The adversaries are models:", remains(case)),
-        Part("parameters", "Parameters", section("parameters", "Parameters", table(parameters(case, policy=policy)))),
-        method_part(method(case), REFERENCES),
-        reproduce_part(command, policy),
+        page.findings(by_topic(study), figures),
+        page.evidence(figures),
+        page.section("misses", TITLE, *misses),
+        page.section("done", "What was done", OWN, bullets(done)),
+        page.remains("The adversaries are models:", remains(case)),
+        page.section("parameters", "Parameters", parameters(case, policy=policy)),
+        page.method(method(case), REFERENCES),
+        page.reproduce(command, note=page.policy_note(policy)),
     ]
-    return document(
+    return page.document(
         parts,
         kicker="Case study",
         title="A planning adversary: a case study after a paper",
-        about=[source, so_many(study.people), f"against a registry of {so_many(study.attacked.external_size)}"],
+        about=[source, people(study.people), f"against a registry of {people(study.attacked.external_size)}"],
         pills=[Pill("○", "Not a reproduction", "plain")],
         created=created,
         version=version,
     )
-
-
-def pictures(study: CaseStudy) -> Sequence[Figure]:
-    """Six figures."""
-    return (exploits(), chances(), gambles(study), people(study), prices(study), penalties(study))
 
 
 # The five statements in words, each with the numbers that it rests on.
@@ -114,19 +97,33 @@ def case_study_findings(study: CaseStudy) -> list[Finding]:
     return [finding for _, finding in by_topic(study)]
 
 
-def by_topic(study: CaseStudy) -> tuple[tuple[str, Finding], ...]:
-    """The findings, each with the figure that shows it."""
-    return tuple(_finding(claim) for claim in study.claims)
+def by_topic(study: CaseStudy) -> Iterator[tuple[str, Finding]]:
+    """The findings, each with the figure that shows it; one that these data do not show says so."""
+    for claim in study.claims:
+        topic, tell = TELLERS[claim.key]
+        words, step = tell(claim.numbers)
+        headline = f"{words[:1].upper()}{words[1:]}" if claim.holds else f"Not on these data: {words}"
+        yield topic, Finding(headline, step)
 
 
-def _finding(claim: Claim) -> tuple[str, Finding]:
-    topic, tell = TELLERS[claim.key]
-    words, step = tell(claim.numbers)
-    headline = f"{words[:1].upper()}{words[1:]}" if claim.holds else f"Not on these data: {words}"
-    return topic, Finding(headline, step)
+def _size(size: int | None) -> str:
+    return "no number" if size is None else f"{size:,}"
 
 
-def _one_guess(found: Numbers) -> tuple[str, str]:
+def ends(sizes: tuple[int, int] | None) -> str:
+    """Group sizes from one to another.
+
+    >>> ends((14, 28)), ends((3, 3)), ends(None)
+    ('14 to 28', '3', 'no size')
+    """
+    if sizes is None:
+        return "no size"
+    first, last = sizes
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+
+
+def one_guess(found: Numbers) -> tuple[str, str]:
+    """One guess misjudges the risk both ways."""
     return (
         (
             f"he tries all candidates, several, one or none. With the list in hand and rising detection: all up to "
@@ -141,7 +138,8 @@ def _one_guess(found: Numbers) -> tuple[str, str]:
     )
 
 
-def _all_or_nothing(found: Numbers) -> tuple[str, str]:
+def all_or_nothing(found: Numbers) -> tuple[str, str]:
+    """Constant detection and unlimited penalties: in full or not at all."""
     return (
         (
             f"with constant detection and unlimited penalties it is all or nothing. {found['adversaries']:,} adversaries with "
@@ -152,7 +150,8 @@ def _all_or_nothing(found: Numbers) -> tuple[str, str]:
     )
 
 
-def _part_way(found: Numbers) -> tuple[str, str]:
+def part_way(found: Numbers) -> tuple[str, str]:
+    """Rising detection ends attacks part way."""
     return (
         (
             f"with rising detection he stops part way from {_size(found['stops_early'])} candidates on, does not buy the list from "
@@ -163,26 +162,21 @@ def _part_way(found: Numbers) -> tuple[str, str]:
     )
 
 
-def _size(size: int | None) -> str:
-    return "no number" if size is None else f"{size:,}"
-
-
-def _embolden(found: Numbers) -> tuple[str, str]:
+def embolden(found: Numbers) -> tuple[str, str]:
+    """A limit on the number of penalties emboldens."""
+    once, unlimited = ("any size" if found[key] is None else f"{found[key] - 1:,}" for key in ("once", "unlimited"))
     return (
         (
             f"limiting the number of penalties emboldens him. Fined once at most he buys the list up to a group of "
-            f"{_largest(found['once'])} instead of {_largest(found['unlimited'])}: {found['attacked_once']:,} people of the data "
+            f"{once} instead of {unlimited}: {found['attacked_once']:,} people of the data "
             f"are attacked instead of {found['attacked_unlimited']:,}."
         ),
         "Agree on a penalty for each breach, not on one for the whole contract.",
     )
 
 
-def _largest(first_spared: int | None) -> str:
-    return "any size" if first_spared is None else f"{first_spared - 1:,}"
-
-
-def _deterrence(found: Numbers) -> tuple[str, str]:
+def deterrence(found: Numbers) -> tuple[str, str]:
+    """Penalty and price deter."""
     if not found["reidentified"]:
         return "nobody is re-identified in the first place.", "Nothing has to deter him: these groups are too large."
     size = f", or groups of at least {found['size']:,}" if found["size"] is not None else ""
@@ -197,29 +191,12 @@ def _deterrence(found: Numbers) -> tuple[str, str]:
 
 
 TELLERS: dict[str, tuple[str, Teller]] = {
-    "one_guess_is_wrong": ("chance", _one_guess),
-    "all_or_nothing": ("exploits", _all_or_nothing),
-    "stops_part_way": ("exploits", _part_way),
-    "limits_embolden": ("people", _embolden),
-    "deterrence_works": ("penalty", _deterrence),
+    "one_guess_is_wrong": ("chance", one_guess),
+    "all_or_nothing": ("exploits", all_or_nothing),
+    "stops_part_way": ("exploits", part_way),
+    "limits_embolden": ("people", embolden),
+    "deterrence_works": ("penalty", deterrence),
 }
-
-TITLE = "Printed thresholds that do not come out"
-MEANINGS = {"stops_early": "stops early", "no_access": "does not buy", "no_exploit": "does not start"}
-
-
-def misses_part() -> Part:
-    """Three things, each with its numbers."""
-    pairs, discounts = case_study.pairs(), case_study.discounts()
-    content = section(
-        "misses",
-        TITLE,
-        element("p", prose("Three things do not come out as printed, and no constant was tuned to hide it:")),
-        bullets([sunk_words(), pair_words(pairs), discount_words(discounts)]),
-        table(pair_table(pairs)),
-        table(discount_table(discounts)),
-    )
-    return Part("misses", TITLE, content)
 
 
 def sunk_words() -> str:
@@ -269,25 +246,22 @@ def pair_table(pairs: tuple[Pair, ...]) -> Table:
 
 def discount_words(found: tuple[Discounted, ...]) -> str:
     """The discount that is not printed."""
-    agreeing = [f"{one.discount:g}" for one in found if one.agrees]
+    agreeing = [f"{tried.discount:g}" for tried in found if tried.agrees]
+    printed = [f"{number} ({NAMES[key].lower()}: {MEANINGS[which]})" for (key, which), number in PRINTED.items()]
+    other = ""
+    for tried in found:
+        # A discount that gives the one threshold above, and what it does not give.
+        if not other and tried.thresholds[ONCE].no_exploit == case_study.PRINTED_SUNK:
+            missed = [
+                str(number)
+                for (key, which), number in PRINTED.items()
+                if getattr(tried.thresholds[key], which) != number
+            ]
+            other = f" {tried.discount:g} would give the {case_study.PRINTED_SUNK} above, but not {listed(missed)}."
     return (
         f"No discount is printed. Of {DISCOUNTS[0]:g} to {DISCOUNTS[-1]:g} in steps of 0.05 only {', '.join(agreeing) or 'none'} "
-        f"gives the other thresholds that are printed: {_printed(PRINTED)}.{_other(found)}"
+        f"gives the other thresholds that are printed: {listed(printed)}.{other}"
     )
-
-
-def _printed(thresholds: Iterable[tuple[str, str]]) -> str:
-    return listed([f"{PRINTED[one]} ({NAMES[one[0]].lower()}: {MEANINGS[one[1]]})" for one in thresholds])
-
-
-def _other(found: tuple[Discounted, ...]) -> str:
-    """A discount that gives the one threshold above, and what it does not give."""
-    for one in found:
-        if one.thresholds[ONCE].no_exploit == case_study.PRINTED_SUNK:
-            missed = [key for key, number in PRINTED.items() if getattr(one.thresholds[key[0]], key[1]) != number]
-            numbers = listed([str(PRINTED[key]) for key in missed])
-            return f" {one.discount:g} would give the {case_study.PRINTED_SUNK} above, but not {numbers}."
-    return ""
 
 
 def discount_table(found: tuple[Discounted, ...]) -> Table:

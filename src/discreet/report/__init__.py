@@ -5,18 +5,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from discreet.report.anonymisation import anonymised_findings, anonymised_page
-from discreet.report.assessment.findings import findings, profile_findings
-from discreet.report.assessment.report import assessment_page
-from discreet.report.attack import attack_findings, attack_page
-from discreet.report.feasibility import feasibility_findings, feasibility_page
-from discreet.report.linkage import pairs_findings, pairs_page
-from discreet.report.misuse import anomalies_page, anomaly_findings, incident_findings, incidents_page
-from discreet.report.toolkit.page import Finding
-from discreet.report.trace import traced_findings, traced_page
-
 if TYPE_CHECKING:
     from discreet.reference.report import case_study_findings, case_study_page
+    from discreet.report.anonymisation import anonymised_findings, anonymised_page
+    from discreet.report.assessment.findings import findings, profile_findings
+    from discreet.report.assessment.report import assessment_page
+    from discreet.report.attack import attack_findings, attack_page
+    from discreet.report.feasibility import feasibility_findings, feasibility_page
+    from discreet.report.linkage import pairs_findings, pairs_page
+    from discreet.report.misuse import anomalies_page, anomaly_findings, incident_findings, incidents_page
+    from discreet.report.toolkit.components import Finding
+    from discreet.report.trace import traced_findings, traced_page
 
 __all__ = [
     "Finding",
@@ -41,9 +40,27 @@ __all__ = [
     "traced_page",
 ]
 
+# Each report is imported when it is asked for: a command loads its own only.
+_REPORTS = {
+    "discreet.reference.report": ("case_study_findings", "case_study_page"),
+    "discreet.report.anonymisation": ("anonymised_findings", "anonymised_page"),
+    "discreet.report.assessment.findings": ("findings", "profile_findings"),
+    "discreet.report.assessment.report": ("assessment_page",),
+    "discreet.report.attack": ("attack_findings", "attack_page"),
+    "discreet.report.feasibility": ("feasibility_findings", "feasibility_page"),
+    "discreet.report.linkage": ("pairs_findings", "pairs_page"),
+    "discreet.report.misuse": ("anomalies_page", "anomaly_findings", "incident_findings", "incidents_page"),
+    "discreet.report.toolkit.components": ("Finding",),
+    "discreet.report.trace": ("traced_findings", "traced_page"),
+}
+
 
 def __getattr__(name: str) -> Any:
-    """The report of the case study is a room of its own, imported when it is asked for."""
-    if name in ("case_study_findings", "case_study_page"):
-        return getattr(import_module("discreet.reference.report"), name)
+    for report, names in _REPORTS.items():
+        if name in names:
+            return getattr(import_module(report), name)
     raise AttributeError(f"module 'discreet.report' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

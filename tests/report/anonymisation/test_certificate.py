@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from discreet.anonymity import Certificate
-from discreet.report.anonymisation.lattice import certificate, fates_of
+from discreet.report.anonymisation.charts import certificate, fates_of
 from tests.report.anonymisation.samples import KINDS
+from tests.report.documents import markup_of
 
 FOUND = {kind: case.result.certificate for kind, case in KINDS.items() if case.result.certificate is not None}
 
@@ -24,8 +25,7 @@ def test_parts_add_up(kind: str) -> None:
 @pytest.mark.parametrize("kind", FOUND)
 def test_the_bar_is_as_long_as_the_whole(kind: str) -> None:
     shown = certificate(FOUND[kind])
-    assert shown.drawing is not None
-    pieces = re.findall(r'x="([\d.]+)%" y="0" width="([\d.]+)%"', str(shown.drawing.parts))
+    pieces = re.findall(r'x="([\d.]+)%" y="0" width="([\d.]+)%"', markup_of(shown))
     ends = [float(x) + float(width) for x, width in pieces]
     assert max(ends) == pytest.approx(100, abs=0.5)
     assert float(pieces[0][0]) == 0
@@ -34,12 +34,10 @@ def test_the_bar_is_as_long_as_the_whole(kind: str) -> None:
 def test_a_sliver_is_seen_and_stays_inside() -> None:
     tiny = Certificate("optimal", 100_000, 1, 0, 99_999, 0.5, 0.5, optimal=True)
     shown = certificate(tiny)
-    assert shown.drawing is not None
-    pieces = re.findall(r'x="([\d.]+)%" y="0" width="([\d.]+)%"', str(shown.drawing.parts))
+    pieces = re.findall(r'x="([\d.]+)%" y="0" width="([\d.]+)%"', markup_of(shown))
     assert pieces[0] == ("0", "0.4")
     last = certificate(replace(tiny, too_much_suppressed=99_998, too_costly=1))
-    assert last.drawing is not None
-    x, width = re.findall(r'x="([\d.]+)%" y="0" width="([\d.]+)%"', str(last.drawing.parts))[-1]
+    x, width = re.findall(r'x="([\d.]+)%" y="0" width="([\d.]+)%"', markup_of(last))[-1]
     assert float(x) + float(width) <= 100
 
 
@@ -52,8 +50,7 @@ def test_only_a_proof_is_called_one() -> None:
 
 def test_parts_differ_in_more_than_colour() -> None:
     shown = certificate(FOUND["optimal"])
-    assert shown.drawing is not None
-    markup = str(shown.drawing.parts)
+    markup = markup_of(shown)
     assert "url(#certificate-ruled)" in markup
     assert '<pattern id="certificate-ruled"' in markup
     assert {fate.fill for fate in fates_of(FOUND["optimal"])} == {"counted", "ruled", "open"}

@@ -6,12 +6,11 @@ import re
 
 import pytest
 
-from discreet.report.anonymisation.charts import crowds, kept, risks
-from discreet.report.anonymisation.report import pictures
-from discreet.report.charts.bars import Bar, Group, bar_chart
-from discreet.report.toolkit.page import Figure
+from discreet.report.anonymisation.charts import crowds, kept, pictures, risks
+from discreet.report.charts.bars import Bar, Drawing, Group, bar_chart
+from discreet.report.toolkit.components import Figure
 from tests.report.anonymisation.samples import KINDS, made, nodes, points, town
-from tests.report.documents import drawn
+from tests.report.documents import drawn, groups_of
 from tests.report.samples import Outline
 
 FIGURES = [(kind, shown) for kind, case in KINDS.items() for shown in pictures(case, points(case), nodes(case))]
@@ -20,8 +19,8 @@ NUMBER = re.compile(r"[\d,]*\.?\d+")
 
 def values(shown: Figure) -> list[str]:
     """What a chart says in numbers, without the ticks of its axes."""
-    if shown.drawing is None:
-        return [bar.value for group in shown.groups for bar in group.bars]
+    if not isinstance(shown.chart, Drawing):
+        return [bar.value for group in groups_of(shown) for bar in group.bars]
     outline = drawn(shown)[0]
     spoken = [text for tag, text in outline.texts if tag in ("text", "desc")]
     return [text for text in spoken if not re.fullmatch(r"[\d.,]+( %)?", text)]
@@ -76,7 +75,7 @@ def test_nobody_is_lost_between_before_and_after(kind: str) -> None:
 
 
 def test_bars_show_before_and_after() -> None:
-    bars = crowds(KINDS["one left out"]).groups[0].bars
+    bars = groups_of(crowds(KINDS["one left out"]))[0].bars
     assert [(bar.label, bar.value) for bar in bars] == [
         ("alone", "1 → 0"),
         ("2 alike", "0 → 0"),
@@ -90,23 +89,23 @@ def test_bars_show_before_and_after() -> None:
 
 def test_people_still_at_risk_are_striped() -> None:
     shown = crowds(KINDS["above the limit"])
-    assert "risk" in {bar.fill for bar in shown.groups[0].bars}
+    assert "risk" in {bar.fill for bar in groups_of(shown)[0].bars}
     assert any("Striped" in words for words in shown.reading)
-    assert {bar.fill for bar in crowds(KINDS["optimal"]).groups[0].bars} == {"plain"}
+    assert {bar.fill for bar in groups_of(crowds(KINDS["optimal"]))[0].bars} == {"plain"}
 
 
 def test_risks_that_cannot_be_compared_are_left_out() -> None:
     case = made(town(), k=5, suppression=0.1)
     other = case.result.assess(threshold=0.05)
     assert case.after is not None
-    assert [bar.label for bar in risks(case, case.after).groups[0].bars][-1] == "People above the threshold"
+    assert [bar.label for bar in groups_of(risks(case, case.after))[0].bars][-1] == "People above the threshold"
     strict = type(case)(case.result, case.before, other)
-    assert [bar.label for bar in risks(strict, other).groups[0].bars] == ["Highest risk of anybody", "Average risk"]
+    assert [bar.label for bar in groups_of(risks(strict, other))[0].bars] == ["Highest risk of anybody", "Average risk"]
 
 
 def test_levels_are_chips_and_words() -> None:
     case = KINDS["optimal"]
-    bars = {bar.label: bar for bar in kept(case).groups[0].bars}
+    bars = {bar.label: bar for bar in groups_of(kept(case))[0].bars}
     assert bars["age"].note == "level 3 of 3, one value for all"
     assert bars["age"].steps == (3, 3)
     assert bars["sex"].note == "level 0 of 1, as it was"
@@ -115,8 +114,8 @@ def test_levels_are_chips_and_words() -> None:
 
 def test_classes_recoded_by_themselves_have_no_level() -> None:
     shown = kept(KINDS["by class"])
-    assert {bar.note for bar in shown.groups[0].bars} == {"by class"}
-    assert all(bar.steps is None for bar in shown.groups[0].bars)
+    assert {bar.note for bar in groups_of(shown)[0].bars} == {"by class"}
+    assert all(bar.steps is None for bar in groups_of(shown)[0].bars)
     assert [row[3:] for row in shown.table.rows] == [("2", "2"), ("2", "3")]
 
 

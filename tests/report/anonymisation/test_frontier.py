@@ -8,8 +8,9 @@ from dataclasses import replace
 from discreet.anonymity import Point
 from discreet.report.anonymisation.charts import frontier
 from discreet.report.anonymisation.findings import Case
-from discreet.report.toolkit.page import Figure
+from discreet.report.toolkit.components import Figure
 from tests.report.anonymisation.samples import KINDS, made, points, town
+from tests.report.documents import markup_of
 from tests.report.samples import Outline, crowds
 
 
@@ -19,8 +20,7 @@ def marked(shown: Figure) -> list[str]:
 
 def words(shown: Figure) -> list[tuple[str, str]]:
     """The labels in the plot with their class."""
-    assert shown.drawing is not None
-    markup = str(shown.drawing.parts)
+    markup = markup_of(shown)
     return re.findall(r'<text [^>]*class="(label lifted(?: roomy)?|heading)"[^>]*>([^<]*)', markup)
 
 
@@ -87,6 +87,5 @@ def test_large_losses_are_counted_in_millions() -> None:
     case = made(town(600), k=5, suppression=0.1)
     large = Case(replace(case.result, loss=case.result.loss * 1e8), case.before, case.after)
     shown = frontier(large, [replace(point, loss=point.loss * 1e8) for point in points(case)])
-    assert shown.drawing is not None
-    assert "Loss, in millions" in str(shown.drawing.parts)
-    Outline(str(shown.drawing.parts))
+    assert "Loss, in millions" in markup_of(shown)
+    Outline(markup_of(shown))

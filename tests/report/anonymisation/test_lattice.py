@@ -8,16 +8,16 @@ import time
 import pytest
 
 from discreet.anonymity import Seen
-from discreet.report.anonymisation.lattice import lattice, steps_of
-from discreet.report.toolkit.page import Figure, figure
+from discreet.report.anonymisation.charts import lattice, lattice_of
+from discreet.report.toolkit.components import Figure, figure
 from tests.report.anonymisation.samples import KINDS, made, nodes, synthetic, town
+from tests.report.documents import markup_of
 from tests.report.samples import Outline
 
 
 def parts(shown: Figure) -> str:
-    assert shown.drawing is not None
-    Outline(str(shown.drawing.parts))
-    return str(shown.drawing.parts)
+    Outline(markup_of(shown))
+    return markup_of(shown)
 
 
 def numbers(shown: Figure, column: int) -> list[int]:
@@ -62,7 +62,7 @@ def test_every_combination_is_counted_once(heights: tuple[int, ...]) -> None:
         assert sum(numbers(shown, column)[:-1]) == numbers(shown, column)[-1]
     assert numbers(shown, 1)[-1] == len(seen)
     assert sum(numbers(shown, 2)) + sum(numbers(shown, 3)) == sum(numbers(shown, 1))
-    assert len(steps_of(seen)) <= 48
+    assert len(lattice_of(seen, None).steps) <= 48
     parts(shown)
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from discreet.report.assessment.charts import pictures
 from discreet.report.charts.bars import Bar, Group, bar_chart
-from discreet.report.toolkit.page import Figure
+from discreet.report.toolkit.components import Figure
 from discreet.risk import assess
-from tests.report.documents import drawn
+from tests.report.documents import drawn, groups_of
 from tests.report.samples import Outline, crowds, every_kind, people_profile
 
 KINDS = dict(every_kind())
@@ -27,7 +27,7 @@ def test_every_chart_can_be_read_aloud_and_its_table_has_every_number_of_the_bar
 
 def _check_that_the_table_has_every_number(shown: Figure, chart: Outline, table: Outline) -> None:
     cells = " ".join(text for _, text in table.texts)
-    values = [bar.value for group in shown.groups for bar in group.bars]
+    values = [bar.value for group in groups_of(shown) for bar in group.bars]
     assert values
     texts = [text for tag, text in chart.texts if tag == "text"]
     for value in values:
@@ -45,23 +45,23 @@ def _check_that_it_can_be_read_aloud(chart: Outline, table: Outline) -> None:
 
 
 def test_people_at_risk_are_striped_and_said_to_be() -> None:
-    shown = pictures(assess(crowds(1, 2, 7, 30)), None)[0]
-    assert [(group.title, group.total) for group in shown.groups] == [
+    shown = list(pictures(assess(crowds(1, 2, 7, 30)), None))[0]
+    assert [(group.title, group.total) for group in groups_of(shown)] == [
         ("At risk", "3 people"),
         ("Within the threshold", "37 people"),
     ]
-    assert {bar.fill for bar in shown.groups[0].bars} == {"risk"}
+    assert {bar.fill for bar in groups_of(shown)[0].bars} == {"risk"}
     assert {row[-1] for row in shown.table.rows} == {"at risk", "within the threshold"}
 
 
 def test_a_band_that_the_threshold_divides_is_said_to_be_partly_at_risk() -> None:
-    shown = pictures(KINDS["threshold within a band"], None)[0]
-    assert [group.title for group in shown.groups] == ["At risk", "Partly at risk", "Within the threshold"]
-    assert shown.groups[1].bars[0].label == "5 to 9 alike"
+    shown = list(pictures(KINDS["threshold within a band"], None))[0]
+    assert [group.title for group in groups_of(shown)] == ["At risk", "Partly at risk", "Within the threshold"]
+    assert groups_of(shown)[1].bars[0].label == "5 to 9 alike"
 
 
 def test_empty_bands_beyond_the_largest_class_are_left_out() -> None:
-    assert [row[0] for row in pictures(assess(crowds(1, 7)), None)[0].table.rows] == [
+    assert [row[0] for row in list(pictures(assess(crowds(1, 7)), None))[0].table.rows] == [
         "alone",
         "2 alike",
         "3 to 4 alike",
@@ -70,9 +70,9 @@ def test_empty_bands_beyond_the_largest_class_are_left_out() -> None:
 
 
 def test_bars_beyond_their_limit_are_striped() -> None:
-    groups = pictures(KINDS["population"], None)[1].groups
+    groups = groups_of(list(pictures(KINDS["population"], None))[1])
     assert [bar.fill for bar in groups[1].bars] == ["risk", "risk"]
-    groups = pictures(KINDS["safe"], None)[1].groups
+    groups = groups_of(list(pictures(KINDS["safe"], None))[1])
     assert {bar.fill for group in groups for bar in group.bars} == {"plain"}
 
 

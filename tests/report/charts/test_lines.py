@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.report.charts.axes import Axes, Line, Mark, line_chart, linear, stacked
+from discreet.report.charts.axes import linear
+from discreet.report.charts.lines import Axes, Line, Mark, line_chart, stacked
 from discreet.report.toolkit.html import element
 from tests.report.samples import Outline
 

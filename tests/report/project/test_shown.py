@@ -15,7 +15,7 @@ from discreet.releases import Plan, Release, plan
 from discreet.report.project import Story, statements
 from discreet.sources import read
 from tests.report.samples import Outline
-from tests.report.trace.test_report import TRACES
+from tests.report.test_trace import TRACES
 
 
 def words(result: object) -> str:

@@ -11,20 +11,23 @@ import numpy as np
 
 from discreet.anonymity import Anonymised, Certificate
 from discreet.anonymity.criteria import Requirement, Size
-from discreet.kernel.arrays import Ints
 from discreet.report.assessment.findings import at_risk, inferred
-from discreet.report.toolkit.page import Finding
+from discreet.report.toolkit.components import Finding
 from discreet.report.toolkit.words import agree, columns, crowd, lowered, one_in, part, people, plural
 from discreet.risk import Assessment, Reidentification
 from discreet.wording import fine_percent, measure, percent
 
-# What a loss means in words: per person where it is a sum.
 SCALE = "on a scale from 0 (the data as they were) to 1 (nothing left)"
+SAME = 1e-9
+KNOWS = {
+    "prosecutor": "The adversary here knows that his target is in the data (the prosecutor).",
+    "journalist": "The adversary here knows only that his target is in the population (the journalist).",
+}
 
 
 @dataclass(frozen=True)
 class Loss:
-    """One way of measuring loss."""
+    """One way of measuring loss; per person where it is a sum."""
 
     name: str
     meaning: str
@@ -32,24 +35,6 @@ class Loss:
     """The sentence for a loss among so many people, without a full stop."""
     source: str
     """Key of the reference."""
-
-
-def _sized(loss: float, people: int) -> str:
-    return f"On average {measure(loss)} people look alike, all who are left out counted as one class"
-
-
-def _discerned(loss: float, people: int) -> str:
-    return (
-        f"A person looks like {measure(loss / people)} people on average; whoever is left out counts as like everybody"
-    )
-
-
-def _squared(loss: float, people: int) -> str:
-    return f"A person looks like {measure(loss / people)} people on average, those left out included"
-
-
-def _guessed(loss: float, people: int) -> str:
-    return f"It takes {measure(loss / people)} bits (yes-no questions) per person to guess the values back"
 
 
 LOSSES = {
@@ -61,21 +46,42 @@ LOSSES = {
             lambda loss, _: f"The loss is {measure(loss)} {SCALE}",
             "iyengar",
         ),
-        Loss("aecs", "the average size of a class", _sized, "lefevre"),
+        Loss(
+            "aecs",
+            "the average size of a class",
+            lambda loss, _: f"On average {measure(loss)} people look alike, all who are left out counted as one class",
+            "lefevre",
+        ),
         Loss(
             "discernibility",
             "the size of each person's class, and of the whole table for somebody who is left out, added up",
-            _discerned,
+            lambda loss, people: (
+                f"A person looks like {measure(loss / people)} people on average; whoever is left out counts as like everybody"
+            ),
             "bayardo",
         ),
-        Loss("dm_star", "the size of each person's class, added up, also for those who are left out", _squared, "ola"),
+        Loss(
+            "dm_star",
+            "the size of each person's class, added up, also for those who are left out",
+            lambda loss, people: (
+                f"A person looks like {measure(loss / people)} people on average, those left out included"
+            ),
+            "ola",
+        ),
         Loss(
             "precision",
             "how far up its hierarchy each column is published, averaged over columns",
             lambda loss, _: f"The loss of precision is {measure(loss)} {SCALE}",
             "precision",
         ),
-        Loss("entropy", "the bits it takes to guess the values back", _guessed, "gionis"),
+        Loss(
+            "entropy",
+            "the bits it takes to guess the values back",
+            lambda loss, people: (
+                f"It takes {measure(loss / people)} bits (yes-no questions) per person to guess the values back"
+            ),
+            "gionis",
+        ),
     )
 }
 
@@ -87,10 +93,6 @@ def loss_in_words(name: str, loss: float, people: int) -> str:
     'The loss is 0.242 on a scale from 0 (the data as they were) to 1 (nothing left)'
     """
     return LOSSES[name].said(loss, people) if name in LOSSES else f"The loss ({name}) is {measure(loss)}"
-
-
-# One anonymised table with the risk before and after: the facts that words and pictures share.
-SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Case:
-    """The result, and what it is compared with."""
+    """An anonymised table with the risk before and after: the facts that words and pictures share."""
 
     result: Anonymised
     before: Assessment
@@ -168,25 +170,25 @@ class Case:
     @cached_property
     def columns(self) -> tuple[Kept, ...]:
         """What became of each column."""
-        return tuple(self._columns())
-
-    def _columns(self) -> Iterator[Kept]:
-        recoding, levels, utility = self.result.recoding, self.result.levels, self.result.utility()
-        untouched = 1 - self.suppressed / self.records
+        recoding, utility, rest = self.result.recoding, self.result.utility(), 1 - self.suppressed / self.records
+        columns = []
         for column, codes, published in zip(
             recoding.classes.columns, recoding.classes.codes, recoding.codes, strict=True
         ):
-            share, level = min(1.0, max(0.0, utility[column.name])), levels.get(column.name)
-            same = level == column.level if level is not None else share > untouched - SAME
-            yield Kept(
-                column.name,
-                level,
-                column.hierarchy.height - 1,
-                share,
-                same and self.published > 0,
-                _distinct(codes),
-                _distinct(published[recoding.kept]),
+            share, level = min(1.0, max(0.0, utility[column.name])), self.result.levels.get(column.name)
+            same = level == column.level if level is not None else share > rest - SAME
+            columns.append(
+                Kept(
+                    column.name,
+                    level,
+                    top=column.hierarchy.height - 1,
+                    share=share,
+                    untouched=same and self.published > 0,
+                    before=len(np.unique(codes)),
+                    after=len(np.unique(published[recoding.kept])),
+                )
             )
+        return tuple(columns)
 
     @property
     def views(self) -> tuple[str, Reidentification, Reidentification] | None:
@@ -211,17 +213,6 @@ class Case:
         return self.after.binding.at_risk > self.before.allowed_at_risk if self.same_threshold else self.after.exceeded
 
 
-def _distinct(codes: Ints) -> int:
-    return len(np.unique(codes))
-
-
-Teller = Callable[[Case, str], tuple[Finding, ...]]
-KNOWS = {
-    "prosecutor": "The adversary here knows that his target is in the data (the prosecutor).",
-    "journalist": "The adversary here knows only that his target is in the population (the journalist).",
-}
-
-
 def anonymised_findings(
     result: Anonymised, *, before: Assessment, after: Assessment | None, source: str
 ) -> tuple[Finding, ...]:
@@ -238,58 +229,68 @@ def anonymised_findings(
     return tuple(finding for _, finding in by_topic(Case.of(result, before, after), source))
 
 
-def by_topic(case: Case, source: str) -> tuple[tuple[str, Finding], ...]:
+def by_topic(case: Case, source: str) -> Iterator[tuple[str, Finding]]:
     """The findings in order, each with the topic that its picture has too."""
-    return tuple((topic, finding) for topic, tell in TOPICS for finding in tell(case, source))
+    yield "crowd", remaining(case, source)
+    yield "kept", cost(case)
+    if case.views is not None:
+        yield "risk", risk(case)
+    yield "certificate", proof(case)
+    if case.after is not None:
+        for finding in inferred(case.after):
+            yield "sensitive", finding
 
 
-def _remaining(case: Case, source: str) -> tuple[Finding, ...]:
+def remaining(case: Case, source: str) -> Finding:
+    """Who is still in the table, and with how many others."""
+    who = part(case.published if case.after else 0, case.records, where=f" in {source}")
     if case.after is None:
-        return (_nobody(case, source),)
-    who = part(case.published, case.records, where=f" in {source}")
+        return Finding(
+            f"{who} remains: no class (people who look alike) satisfies what was asked for.",
+            "Give columns coarser levels, up to one value for all, or ask for less.",
+        )
+    if case.after.k == 1:
+        shared = "somebody is still alone, since no size of classes was asked for"
+    else:
+        others = plural(case.after.k - 1, "other", "others")
+        shared = f"everybody shares {columns(case.before.columns)} with at least {others}"
     classes = plural(case.result.classes, "class", "classes")
-    verb = agree(case.published, "remains", "remain")
-    headline = f"{who} {verb}, in {classes} (people who look alike): {_shared(case, case.after)}."
-    return (
-        Finding(
-            headline,
-            "Publish these columns in this coding only: a further column, or the same ones coded otherwise, makes "
-            "classes smaller.",
-        ),
-    )
-
-
-def _shared(case: Case, after: Assessment) -> str:
-    if after.k == 1:
-        return "somebody is still alone, since no size of classes was asked for"
-    others = plural(after.k - 1, "other", "others")
-    return f"everybody shares {columns(case.before.columns)} with at least {others}"
-
-
-def _nobody(case: Case, source: str) -> Finding:
     return Finding(
-        f"{part(0, case.records, where=f' in {source}')} remains: no class (people who look alike) satisfies what was asked "
-        "for.",
-        "Give columns coarser levels, up to one value for all, or ask for less.",
+        f"{who} {agree(case.published, 'remains', 'remain')}, in {classes} (people who look alike): {shared}.",
+        "Publish these columns in this coding only: a further column, or the same ones coded otherwise, makes "
+        "classes smaller.",
     )
 
 
-def _cost(case: Case, source: str) -> tuple[Finding, ...]:
+def cost(case: Case) -> Finding:
+    """What was lost, of which columns, and how many people."""
     lost = loss_in_words(case.result.loss_name, case.result.loss, case.records)
+    left_out = "nobody is left out"
+    if case.suppressed:
+        left_out = f"{lowered(part(case.suppressed, case.records))} {agree(case.suppressed, 'is', 'are')} left out"
     if case.after is None:
         step = "Change what was asked for first: a table without people helps nobody."
-        return (Finding(f"{lost}: {_left_out(case)}.", step),)
-    headline = f"{lost}. {_columns_lost(case.columns)}; {_left_out(case)}."
-    return (Finding(headline, _regain(case)),)
-
-
-def _columns_lost(found: Sequence[Kept]) -> str:
-    worst = worst_of(found)
+        return Finding(f"{lost}: {left_out}.", step)
+    worst = worst_of(case.columns)
     if not worst:
-        return "Every column stayed as it was"
-    if len(found) == 1:
-        return f"Of {found[0].name}, {_what_is_left(worst)}"
-    return f"Most was lost of {columns([column.name for column in worst])} ({_what_is_left(worst)}); {_stayed(found)}"
+        stayed = (
+            "Tell the recipient how many are left out." if case.suppressed else "Publish: nothing had to be changed."
+        )
+        return Finding(f"{lost}. Every column stayed as it was; {left_out}.", stayed)
+    names = columns([column.name for column in worst])
+    rest = "nothing is left" if worst[0].gone else f"{percent(worst[0].share)} is kept"
+    same = [column.name for column in case.columns if column.untouched]
+    others = "no column stayed as it was"
+    if same:
+        others = f"{columns(same)} stayed as {'it was' if len(same) == 1 else 'they were'}"
+    most = f"Most was lost of {names} ({rest}); {others}" if len(case.columns) > 1 else f"Of {names}, {rest}"
+    return Finding(
+        f"{lost}. {most}; {left_out}.",
+        f"Check that the analysis can do with {names} as published now."
+        if case.by_class
+        else f"If the recipient needs more of {names if len(worst) <= 3 else 'these'}, put finer steps into the hierarchy, "
+        "allow more people to be left out, or drop another column, and anonymise again.",
+    )
 
 
 def worst_of(found: Sequence[Kept]) -> list[Kept]:
@@ -299,56 +300,29 @@ def worst_of(found: Sequence[Kept]) -> list[Kept]:
     return [column for column in touched if column.share <= least + SAME]
 
 
-def _what_is_left(worst: Sequence[Kept]) -> str:
-    if worst[0].gone:
-        return "nothing is left"
-    return f"{percent(worst[0].share)} is kept"
-
-
-def _stayed(found: Sequence[Kept]) -> str:
-    names = [column.name for column in found if column.untouched]
-    return (
-        f"{columns(names)} stayed as {'it was' if len(names) == 1 else 'they were'}"
-        if names
-        else "no column stayed as it was"
-    )
-
-
-def _left_out(case: Case) -> str:
-    if not case.suppressed:
-        return "nobody is left out"
-    return f"{lowered(part(case.suppressed, case.records))} {agree(case.suppressed, 'is', 'are')} left out"
-
-
-def _regain(case: Case) -> str:
-    worst = [column.name for column in worst_of(case.columns)]
-    if not worst:
-        return "Tell the recipient how many are left out." if case.suppressed else "Publish: nothing had to be changed."
-    if case.by_class:
-        return f"Check that the analysis can do with {columns(worst)} as published now."
-    return (
-        f"If the recipient needs more of {columns(worst) if len(worst) <= 3 else 'these'}, put finer steps into the hierarchy, allow more people to be left "
-        "out, or drop another column, and anonymise again."
-    )
-
-
-def _risk(case: Case, source: str) -> tuple[Finding, ...]:
-    if case.after is None or case.views is None:
-        return ()
+def risk(case: Case) -> Finding:
+    """Who can be singled out, and how the risk moved."""
+    after, before = case.after, case.before
+    assert after is not None  # noqa: S101 - asked before
+    assert case.views is not None  # noqa: S101 - asked before
     name, then, now = case.views
-    highest = _moved(then.highest, now.highest)
-    average = _moved(then.success, now.success)
-    headline = (
-        f"{_singled_out(case.before, case.after)} The highest risk of anybody {highest}, the average risk {average}."
+    alone = "Nobody could be singled out before, and nobody can be now."
+    if before.uniques or after.uniques:
+        still = lowered(part(after.uniques, after.records)) if after.uniques else "nobody"
+        alone = f"{part(before.uniques, before.records)} could be singled out before; now {still} can be."
+    number, threshold = at_risk(after), one_in(after.threshold)
+    above = f"{people(number)} {agree(number, 'is', 'are')} above the threshold of {threshold}"
+    if not number:
+        step = f"Hold the next version against the same threshold: nobody is above {threshold} now."
+    elif case.exceeded:
+        step = f"Anonymise with k = {crowd(after.threshold):,} or more: {above}, more than the limit allows."
+    else:
+        step = f"Write the limit into the release decision: {above}, as it allows."
+    return Finding(
+        f"{alone} The highest risk of anybody {_moved(then.highest, now.highest)}, the average risk "
+        f"{_moved(then.success, now.success)}.",
+        f"{step} {KNOWS[name]}",
     )
-    return (Finding(headline, f"{_threshold(case, case.after)} {KNOWS[name]}"),)
-
-
-def _singled_out(before: Assessment, after: Assessment) -> str:
-    if not before.uniques and not after.uniques:
-        return "Nobody could be singled out before, and nobody can be now."
-    now = part(after.uniques, after.records) if after.uniques else "nobody"
-    return f"{part(before.uniques, before.records)} could be singled out before; now {lowered(now)} can be."
 
 
 def _moved(before: float, after: float) -> str:
@@ -358,58 +332,44 @@ def _moved(before: float, after: float) -> str:
     return f"{'falls' if after < before else 'rises'} from {then} to {now}"
 
 
-def _threshold(case: Case, after: Assessment) -> str:
-    number, threshold = at_risk(after), one_in(after.threshold)
-    if not number:
-        return f"Hold the next version against the same threshold: nobody is above {threshold} now."
-    above = f"{people(number)} {agree(number, 'is', 'are')} above the threshold of {threshold}"
-    if not case.exceeded:
-        return f"Write the limit into the release decision: {above}, as it allows."
-    return f"Anonymise with k = {crowd(after.threshold):,} or more: {above}, more than the limit allows."
-
-
-def _proof(case: Case, source: str) -> tuple[Finding, ...]:
+def proof(case: Case) -> Finding:
+    """Whether a better table exists."""
     certificate = case.result.certificate
     if certificate is None:
-        return (_no_claim(case),)
+        return Finding(
+            f"Values were recoded class by class, into {plural(case.result.classes, 'class', 'classes')}: the same value can be "
+            "published finer in one class than in another. No optimality is claimed.",
+            "Compare with one level per column (`--search optimal`), which is easier to analyse and proven to be the best of "
+            "its kind.",
+        )
+    nodes = f"{plural(certificate.nodes, 'combination', 'combinations')} of levels"
+    counted = f"{certificate.evaluated:,} {agree(certificate.evaluated, 'was', 'were')} counted"
     if certificate.search == "ola":
-        return (_best_minimal(certificate),)
-    return (_optimal(certificate) if certificate.optimal else _stopped(certificate),)
-
-
-def _no_claim(case: Case) -> Finding:
-    return Finding(
-        f"Values were recoded class by class, into {plural(case.result.classes, 'class', 'classes')}: the same value can be "
-        "published finer in one class than in another. No optimality is claimed.",
-        "Compare with one level per column (`--search optimal`), which is easier to analyse and proven to be the best of "
-        "its kind.",
-    )
-
-
-def _optimal(certificate: Certificate) -> Finding:
+        return Finding(
+            f"This is the best of the minimal ones among {nodes} ({counted}), as OLA is published: no finer one is allowed, "
+            "but a coarser one may lose less.",
+            "Search with `--search optimal` to be certain.",
+        )
+    if not certificate.optimal:
+        return _stopped(certificate, nodes)
+    ruled_out = {
+        "a coarser one already leaves out too many people": certificate.too_much_suppressed,
+        "they cannot lose less": certificate.too_costly,
+    }
     fates = [
-        f"{certificate.evaluated:,} {agree(certificate.evaluated, 'was', 'were')} counted",
-        *_ruled_out(certificate.too_much_suppressed, "a coarser one already leaves out too many people"),
-        *_ruled_out(certificate.too_costly, "they cannot lose less"),
+        f"{number:,} {agree(number, 'was', 'were')} ruled out because {why}"
+        for why, number in ruled_out.items()
+        if number
     ]
     return Finding(
-        f"Nothing better exists: of {_combinations(certificate.nodes)}, {'; '.join(fates)}.",
+        f"Nothing better exists: of {nodes}, {'; '.join([counted, *fates])}.",
         "Keep this account with the release: whoever holds the data can check it by counting.",
     )
 
 
-def _combinations(number: int) -> str:
-    return f"{plural(number, 'combination', 'combinations')} of levels"
-
-
-def _ruled_out(number: int, why: str) -> list[str]:
-    return [f"{number:,} {agree(number, 'was', 'were')} ruled out because {why}"] if number else []
-
-
-def _stopped(certificate: Certificate) -> Finding:
-    counted = (
-        f"The search was stopped after {certificate.evaluated:,} of {_combinations(certificate.nodes)} were counted"
-    )
+def _stopped(certificate: Certificate, nodes: str) -> Finding:
+    """A search that ran out of time, with the bound it reached."""
+    counted = f"The search was stopped after {certificate.evaluated:,} of {nodes} were counted"
     step = "Give it more time (`--time-limit`) to come nearer; what was required holds either way."
     if not 0 < certificate.lower_bound <= certificate.loss:
         return Finding(f"{counted}: a better one may exist, and nothing is known of how much better.", step)
@@ -419,25 +379,3 @@ def _stopped(certificate: Certificate) -> Finding:
         f"{counted}. None costs less than {bound}; this one costs {loss}, so at most {saved} of the loss could be saved.",
         step,
     )
-
-
-def _best_minimal(certificate: Certificate) -> Finding:
-    return Finding(
-        f"This is the best of the minimal ones among {_combinations(certificate.nodes)} ({certificate.evaluated:,} "
-        f"{agree(certificate.evaluated, 'was', 'were')} counted), as OLA is published: no finer one is allowed, but a "
-        "coarser one may lose less.",
-        "Search with `--search optimal` to be certain.",
-    )
-
-
-def _sensitive(case: Case, source: str) -> tuple[Finding, ...]:
-    return () if case.after is None else inferred(case.after, source)
-
-
-TOPICS: tuple[tuple[str, Teller], ...] = (
-    ("crowd", _remaining),
-    ("kept", _cost),
-    ("risk", _risk),
-    ("certificate", _proof),
-    ("sensitive", _sensitive),
-)

@@ -1,1 +1,1 @@
-"""Report of an assessment."""
+"""Report of an assessment: findings, charts, one HTML file."""

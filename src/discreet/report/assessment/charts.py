@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from discreet.report.assessment.findings import MODELS
-from discreet.report.charts.bars import Bar, Fill, Group
-from discreet.report.toolkit.page import Figure, Table
+from discreet.report.charts.bars import Bar, Fill, Group, count_bar, share_bar
+from discreet.report.toolkit.components import Figure, Table
 from discreet.report.toolkit.words import crowd, decimal, one_in, people, plural
-from discreet.risk import Assessment, Band, Inference, PopulationUniqueness, Profile, Reidentification
+from discreet.risk import Assessment, Band, PopulationUniqueness, Profile
 from discreet.wording import brief_percent, percent
 
+STANDING: dict[Fill, str] = {"risk": "at risk", "partly": "partly at risk", "plain": "within the threshold"}
+ESTIMATORS = {"zayatz": "Zayatz", "pitman": "Pitman", "snb": "Slide negative binomial"}
 
-# The pictures of an assessment: what each shows, in which words, and the table of the same numbers.
-def pictures(assessment: Assessment, profile: Profile | None) -> tuple[Figure, ...]:
+
+def pictures(assessment: Assessment, profile: Profile | None) -> Iterator[Figure]:
     """Every figure that the numbers allow, in the order of the findings."""
-    return tuple(_pictures(assessment, profile))
-
-
-def _pictures(assessment: Assessment, profile: Profile | None) -> Iterator[Figure]:
     yield crowds(assessment)
     yield adversaries(assessment)
     if assessment.population_uniqueness is not None:
@@ -27,25 +25,6 @@ def _pictures(assessment: Assessment, profile: Profile | None) -> Iterator[Figur
         yield sensitive(assessment)
     if profile is not None and profile.telling:
         yield combinations(profile)
-
-
-PROSECUTOR = "Prosecutor"
-JOURNALIST = "Journalist"
-MARKETER = "Marketer"
-STANDING: dict[Fill, str] = {"risk": "at risk", "partly": "partly at risk", "plain": "within the threshold"}
-
-
-def crowds(assessment: Assessment) -> Figure:
-    """How many people share their values with how many others."""
-    shown = inhabited(assessment.bands)
-    return Figure(
-        key="crowd",
-        title="The crowd each person hides in",
-        about=f"{people(assessment.uniques).capitalize()} alone, out of {people(assessment.records)}, by class size.",
-        reading=_crowd_reading(assessment),
-        groups=tuple(_crowd_groups(assessment, shown)),
-        table=_crowd_table(assessment, shown),
-    )
 
 
 def inhabited(bands: tuple[Band, ...]) -> tuple[Band, ...]:
@@ -61,273 +40,197 @@ def standing(band: Band, threshold: float) -> Fill:
     return "risk" if band.largest is not None and 1 / band.largest > threshold else "partly"
 
 
-def _crowd_reading(assessment: Assessment) -> tuple[str, ...]:
-    return (
-        "A class is a set of people who look alike on the assessed columns. The smaller it is, the surer a guess.",
-        _stripes(assessment.threshold),
-        "The full width of a bar stands for everybody in the data.",
-    )
-
-
-def _stripes(threshold: float) -> str:
-    if crowd(threshold) == 1:
-        return "No risk can be above a threshold of 1, so no bar is striped."
-    return f"Striped bars are people above the threshold of {one_in(threshold)}: fewer than {crowd(threshold):,} look alike."
-
-
-def _crowd_groups(assessment: Assessment, shown: tuple[Band, ...]) -> Iterator[Group]:
-    for fill, title in STANDING.items():
-        bands = [band for band in shown if standing(band, assessment.threshold) == fill]
-        if bands:
-            total = people(sum(band.records for band in bands))
-            yield Group(tuple(_crowd_bar(band, assessment) for band in bands), title.capitalize(), total)
-
-
-def _crowd_bar(band: Band, assessment: Assessment) -> Bar:
-    share = band.records / assessment.records
-    value = f"{band.records:,} · {brief_percent(share)}"
-    return Bar(alike(band), value, share, fill=standing(band, assessment.threshold))
-
-
 def alike(band: Band) -> str:
     """The band in words."""
     return "alone" if band.largest == 1 else f"{band.label} alike"
 
 
-def _crowd_table(assessment: Assessment, shown: tuple[Band, ...]) -> Table:
+def crowds(assessment: Assessment) -> Figure:
+    """How many people share their values with how many others."""
+    records, threshold, needed = assessment.records, assessment.threshold, crowd(assessment.threshold)
+    bands = [(band, standing(band, threshold)) for band in inhabited(assessment.bands)]
+    groups = []
+    for fill, title in STANDING.items():
+        mine = [band for band, kind in bands if kind == fill]
+        if mine:
+            bars = tuple(count_bar(alike(band), band.records, records, fill=fill) for band in mine)
+            groups.append(Group(bars, title.capitalize(), people(sum(band.records for band in mine))))
     rows = tuple(
-        (
-            alike(band),
-            f"{band.classes:,}",
-            f"{band.records:,}",
-            brief_percent(band.records / assessment.records),
-            STANDING[standing(band, assessment.threshold)],
-        )
-        for band in shown
+        (alike(band), f"{band.classes:,}", f"{band.records:,}", brief_percent(band.records / records), STANDING[fill])
+        for band, fill in bands
     )
-    return Table(
-        "People by the size of their class", ("Class size", "Classes", "People", "Share", "Threshold"), rows, (1, 2, 3)
+    return Figure(
+        key="crowd",
+        title="The crowd each person hides in",
+        about=f"{people(assessment.uniques).capitalize()} alone, out of {people(records)}, by class size.",
+        reading=(
+            "A class is a set of people who look alike on the assessed columns. The smaller it is, the surer a guess.",
+            "No risk can be above a threshold of 1, so no bar is striped."
+            if needed == 1
+            else f"Striped bars are people above the threshold of {one_in(threshold)}: fewer than {needed:,} look alike.",
+            "The full width of a bar stands for everybody in the data.",
+        ),
+        chart=tuple(groups),
+        table=Table(
+            "People by the size of their class",
+            ("Class size", "Classes", "People", "Share", "Threshold"),
+            rows,
+            (1, 2, 3),
+        ),
     )
 
 
 def adversaries(assessment: Assessment) -> Figure:
     """What each adversary achieves with one guess per person."""
+    views = (("Prosecutor", assessment.prosecutor), ("Journalist", assessment.journalist))
+    limit, threshold, marketer = assessment.allowed_at_risk, assessment.threshold, assessment.marketer
+    above = " and ".join(f"{brief_percent(view.at_risk)} by the {name.lower()}" for name, view in views)
+    success = [share_bar(name, view.success) for name, view in views]
+    rows = [
+        (name, *(brief_percent(share) for share in (view.success, view.at_risk, view.highest))) for name, view in views
+    ]
     return Figure(
         key="adversaries",
         title="Three adversaries, one guess each",
-        about=_adversary_summary(assessment),
-        reading=_adversary_reading(assessment),
-        groups=tuple(_adversary_groups(assessment)),
-        table=_adversary_table(assessment),
+        about=f"People above the threshold: {above}; the marketer guesses {brief_percent(marketer)} right.",
+        reading=(
+            (
+                "The prosecutor knows that his target is in the data; the journalist only that the target is in the population; the "
+                "marketer links everybody and is content with a good share."
+            ),
+            "Without a table of the population the three coincide: the prosecutor's is the worst case."
+            if assessment.presence is None
+            else "Limits are held against the journalist, since the population is known.",
+            "Ticks mark the limit and the threshold; striped bars go beyond them.",
+        ),
+        chart=(
+            Group((*success, share_bar("Marketer", marketer)), "Right guesses on average"),
+            Group(
+                tuple(share_bar(name, view.at_risk, limit=limit) for name, view in views),
+                "People above the threshold",
+                f"limit {brief_percent(limit)}",
+            ),
+            Group(
+                tuple(share_bar(name, view.highest, limit=threshold) for name, view in views),
+                "Highest risk of anybody",
+                f"threshold {brief_percent(threshold)}",
+            ),
+        ),
+        table=Table(
+            "Success of the adversaries",
+            ("Adversary", "Right guesses", "People above the threshold", "Highest risk"),
+            (
+                *rows,
+                ("Marketer", brief_percent(marketer), "not defined", "not defined"),
+                ("Limit", "none set", brief_percent(limit), brief_percent(threshold)),
+            ),
+            (1, 2, 3),
+        ),
     )
 
 
-def _adversary_summary(assessment: Assessment) -> str:
-    views = " and ".join(f"{brief_percent(view.at_risk)} by the {name.lower()}" for name, view in _views(assessment))
-    return f"People above the threshold: {views}; the marketer guesses {brief_percent(assessment.marketer)} right."
-
-
-def _adversary_reading(assessment: Assessment) -> tuple[str, ...]:
-    who = (
-        "The prosecutor knows that his target is in the data; the journalist only that the target is in the population; the "
-        "marketer links everybody and is content with a good share."
-    )
-    marks = "Ticks mark the limit and the threshold; striped bars go beyond them."
-    if assessment.presence is None:
-        return (who, "Without a table of the population the three coincide: the prosecutor's is the worst case.", marks)
-    return (who, "Limits are held against the journalist, since the population is known.", marks)
-
-
-def _views(assessment: Assessment) -> tuple[tuple[str, Reidentification], ...]:
-    return ((PROSECUTOR, assessment.prosecutor), (JOURNALIST, assessment.journalist))
-
-
-def _adversary_groups(assessment: Assessment) -> Iterator[Group]:
-    views, limit, threshold = _views(assessment), assessment.allowed_at_risk, assessment.threshold
-    success = [(name, view.success) for name, view in views] + [(MARKETER, assessment.marketer)]
-    yield Group(tuple(share_bar(name, share) for name, share in success), "Right guesses on average")
-    above = tuple(marked_bar(name, view.at_risk, limit) for name, view in views)
-    yield Group(above, "People above the threshold", f"limit {brief_percent(limit)}")
-    highest = tuple(marked_bar(name, view.highest, threshold) for name, view in views)
-    yield Group(highest, "Highest risk of anybody", f"threshold {brief_percent(threshold)}")
-
-
-def _adversary_table(assessment: Assessment) -> Table:
-    rows = [
-        (name, *(brief_percent(share) for share in (view.success, view.at_risk, view.highest)))
-        for name, view in _views(assessment)
+def population(assessment: Assessment, estimate: PopulationUniqueness) -> Figure:
+    """How many people who are alone in the data are alone in the population: counted, and by each model."""
+    records = assessment.records
+    alone = [share_bar("Alone in the data", assessment.uniques / records, fill="risk")]
+    if assessment.population_uniques is not None:
+        share = assessment.population_uniques / records
+        alone.append(share_bar("Alone in the population as well", share, fill="risk"))
+    models = [
+        share_bar(name + (" (chosen)" if key == estimate.model else ""), share)
+        for key, name in ESTIMATORS.items()
+        if (share := getattr(estimate, key)) is not None
     ]
-    limits = ("Limit", "none set", brief_percent(assessment.allowed_at_risk), brief_percent(assessment.threshold))
-    head = ("Adversary", "Right guesses", "People above the threshold", "Highest risk")
-    marketer = (MARKETER, brief_percent(assessment.marketer), "not defined", "not defined")
-    return Table("Success of the adversaries", head, (*rows, marketer, limits), (1, 2, 3))
-
-
-# Uniques in the data, in the population, and by each model.
-def population(assessment: Assessment, found: PopulationUniqueness) -> Figure:
-    """How many people who are alone in the data are alone in the population."""
+    fraction = percent(estimate.sampling_fraction, below="less than ")
     return Figure(
         key="population",
         title="Alone in the data, alone in the population",
-        about=f"By the chosen estimate {percent(found.dankar)} of the population are unique.",
-        reading=_population_reading(assessment, found),
-        groups=tuple(_population_groups(assessment, found)),
-        table=_population_table(assessment, found),
+        about=f"By the chosen estimate {percent(estimate.dankar)} of the population are unique.",
+        reading=(
+            "Somebody who is alone in the data may have look-alikes outside it.",
+            f"Dankar's rule chooses {MODELS[estimate.model]} at a sampling fraction of {fraction}."
+            if estimate.model in MODELS
+            else "Nobody is unique in the data, so the models have nothing to extrapolate.",
+            "Models assume that the data are a random sample of the population."
+            if assessment.population_uniques is None
+            else "Counting in the population table beats any estimate; the models are shown to compare.",
+        ),
+        chart=(
+            Group(tuple(alone), "Counted", f"of {records:,}"),
+            Group(tuple(models), "Estimated for the population", f"of {estimate.population:,}"),
+        ),
+        table=Table(
+            "Unique people",
+            ("Who", "How known", "Share", "Of"),
+            (
+                *((bar.label, "counted", bar.value, f"{records:,}") for bar in alone),
+                *((bar.label, "estimated", bar.value, f"{estimate.population:,}") for bar in models),
+            ),
+            (2, 3),
+        ),
     )
 
 
-def _population_reading(assessment: Assessment, found: PopulationUniqueness) -> tuple[str, ...]:
-    chosen = (
-        f"Dankar's rule chooses {MODELS[found.model]} at a sampling fraction of "
-        f"{percent(found.sampling_fraction, below='less than ')}."
-        if found.model in MODELS
-        else "Nobody is unique in the data, so the models have nothing to extrapolate."
-    )
-    known = ("Counting in the population table beats any estimate; the models are shown to compare.",)
-    unsure = ("Models assume that the data are a random sample of the population.",)
-    return (
-        "Somebody who is alone in the data may have look-alikes outside it.",
-        chosen,
-        *(known if assessment.population_uniques is not None else unsure),
-    )
-
-
-def _population_groups(assessment: Assessment, found: PopulationUniqueness) -> Iterator[Group]:
-    alone = [share_bar("Alone in the data", assessment.uniques / assessment.records, fill="risk")]
-    if assessment.population_uniques is not None:
-        share = assessment.population_uniques / assessment.records
-        alone.append(share_bar("Alone in the population as well", share, fill="risk"))
-    yield Group(tuple(alone), "Counted", f"of {assessment.records:,}")
-    models = tuple(share_bar(_model(name, found), share) for name, share in _estimates(found))
-    yield Group(models, "Estimated for the population", f"of {found.population:,}")
-
-
-def _estimates(found: PopulationUniqueness) -> tuple[tuple[str, float], ...]:
-    every = (("zayatz", found.zayatz), ("pitman", found.pitman), ("snb", found.snb))
-    return tuple((name, share) for name, share in every if share is not None)
-
-
-def _model(name: str, found: PopulationUniqueness) -> str:
-    return _named(name) + (" (chosen)" if name == found.model else "")
-
-
-def _named(model: str) -> str:
-    return {"zayatz": "Zayatz", "pitman": "Pitman", "snb": "Slide negative binomial"}[model]
-
-
-def _population_table(assessment: Assessment, found: PopulationUniqueness) -> Table:
-    rows = [
-        (
-            "Alone in the data",
-            "counted",
-            brief_percent(assessment.uniques / assessment.records),
-            f"{assessment.records:,}",
-        )
-    ]
-    if assessment.population_uniques is not None:
-        share = assessment.population_uniques / assessment.records
-        rows.append(("Alone in the population as well", "counted", brief_percent(share), f"{assessment.records:,}"))
-    for name, share in _estimates(found):
-        rows.append((_model(name, found), "estimated", brief_percent(share), f"{found.population:,}"))
-    return Table("Unique people", ("Who", "How known", "Share", "Of"), tuple(rows), (2, 3))
-
-
-# How far classes are from the table, per sensitive column.
 def sensitive(assessment: Assessment) -> Figure:
     """How far classes are from the table, per sensitive column."""
     columns = assessment.inference
     least = min(measures.distinct_l for measures in columns.values())
+    trees = any(measures.hierarchical_t is not None for measures in columns.values())
+    groups, rows = [], []
+    for name, measures in columns.items():
+        fill: Fill = "risk" if measures.distinct_l == 1 else "plain"
+        bars = [Bar("Distance t", decimal(measures.equal_t), measures.equal_t, fill=fill)]
+        tree = "no hierarchy"
+        if measures.hierarchical_t is not None:
+            tree = decimal(measures.hierarchical_t)
+            bars.append(Bar("Distance t along the hierarchy", tree, measures.hierarchical_t, fill=fill))
+        certain = ", certain for some" if measures.distinct_l == 1 else ""
+        groups.append(Group(tuple(bars), name, f"distinct l = {measures.distinct_l:,}{certain}"))
+        recursive = f"({decimal(measures.recursive_c)}, {measures.recursive_l})"
+        distances = (decimal(measures.equal_t), tree, decimal(measures.beta))
+        rows.append((name, f"{measures.distinct_l:,}", decimal(measures.entropy_l), recursive, *distances))
     return Figure(
         key="sensitive",
         title="What classes give away",
         about=f"{plural(len(columns), 'sensitive column', 'sensitive columns')}; the least number of values is {least}.",
-        reading=_reading(assessment),
-        groups=tuple(_inference_group(name, measures) for name, measures in columns.items()),
-        table=_inference_table(assessment),
+        reading=(
+            "Distinct l is the least number of different values in a class: 1 means that for some people it is certain.",
+            "t is the distance between the most unusual class and the whole table: 0 = alike, 1 = nothing in common.",
+            *(["Along the hierarchy, near values count as less far apart."] if trees else []),
+        ),
+        chart=tuple(groups),
+        table=Table(
+            "What classes give away about sensitive columns",
+            ("Column", "Distinct l", "Entropy l", "Recursive (c, l)", "t, equal", "t, hierarchy", "Beta"),
+            tuple(rows),
+            (1, 2, 3, 4, 5, 6),
+        ),
     )
 
 
-def _reading(assessment: Assessment) -> tuple[str, ...]:
-    trees = any(measures.hierarchical_t is not None for measures in assessment.inference.values())
-    return (
-        "Distinct l is the least number of different values in a class: 1 means that for some people it is certain.",
-        "t is the distance between the most unusual class and the whole table: 0 = alike, 1 = nothing in common.",
-        *(["Along the hierarchy, near values count as less far apart."] if trees else []),
-    )
-
-
-def _inference_group(name: str, measures: Inference) -> Group:
-    fill: Fill = "risk" if measures.distinct_l == 1 else "plain"
-    bars = [_distance("Distance t", measures.equal_t, fill)]
-    if measures.hierarchical_t is not None:
-        bars.append(_distance("Distance t along the hierarchy", measures.hierarchical_t, fill))
-    certain = ", certain for some" if measures.distinct_l == 1 else ""
-    return Group(tuple(bars), name, f"distinct l = {measures.distinct_l:,}{certain}")
-
-
-def _distance(label: str, share: float, fill: Fill) -> Bar:
-    return Bar(label, decimal(share), share, fill=fill)
-
-
-def _inference_table(assessment: Assessment) -> Table:
-    rows = tuple((name, *_measures(one)) for name, one in assessment.inference.items())
-    head = ("Column", "Distinct l", "Entropy l", "Recursive (c, l)", "t, equal", "t, hierarchy", "Beta")
-    return Table("What classes give away about sensitive columns", head, rows, (1, 2, 3, 4, 5, 6))
-
-
-def _measures(one: Inference) -> tuple[str, ...]:
-    tree = "no hierarchy" if one.hierarchical_t is None else decimal(one.hierarchical_t)
-    recursive = f"({decimal(one.recursive_c)}, {one.recursive_l})"
-    return (f"{one.distinct_l:,}", decimal(one.entropy_l), recursive, decimal(one.equal_t), tree, decimal(one.beta))
-
-
-# How few columns single people out.
 def combinations(profile: Profile) -> Figure:
-    """The most telling combination of each size."""
+    """How few columns single people out: the most telling combination of each size."""
     best = profile.telling[-1]
+    bars, rows = [], []
+    for telling in profile.telling:
+        size, names, share = len(telling.columns), ", ".join(telling.columns), brief_percent(telling.share)
+        value = f"{telling.unique:,} · {share}"
+        bars.append(Bar(plural(size, "column", "columns"), value, telling.share, note=names))
+        rows.append((f"{size:,}", names, f"{telling.unique:,}", share))
+    tried = plural(profile.singling_out.largest, "column", "columns")
     return Figure(
         key="combinations",
         title="How few columns single people out",
         about=f"With {plural(len(best.columns), 'column', 'columns')}, {percent(best.share)} of people are alone.",
         reading=(
             "Of all combinations of one, two or more columns, the one of each size that singles out most people.",
-            _reach(profile),
+            f"Combinations of up to {tried} were tried, without columns that are nearly unique by themselves.",
         ),
-        groups=(
-            Group(
-                tuple(_combination_bar(len(one.columns), one.columns, one.unique, one.share) for one in profile.telling)
-            ),
+        chart=(Group(tuple(bars)),),
+        table=Table(
+            "The most telling combination of each size",
+            ("Columns", "Which", "People alone", "Share"),
+            tuple(rows),
+            (0, 2, 3),
         ),
-        table=_combination_table(profile),
     )
-
-
-def _reach(profile: Profile) -> str:
-    tried = plural(profile.singling_out.largest, "column", "columns")
-    return f"Combinations of up to {tried} were tried, without columns that are nearly unique by themselves."
-
-
-def _combination_bar(size: int, columns: tuple[str, ...], unique: int, share: float) -> Bar:
-    value = f"{unique:,} · {brief_percent(share)}"
-    return Bar(plural(size, "column", "columns"), value, share, note=", ".join(columns))
-
-
-def _combination_table(profile: Profile) -> Table:
-    rows = tuple(
-        (f"{len(one.columns):,}", ", ".join(one.columns), f"{one.unique:,}", brief_percent(one.share))
-        for one in profile.telling
-    )
-    return Table(
-        "The most telling combination of each size", ("Columns", "Which", "People alone", "Share"), rows, (0, 2, 3)
-    )
-
-
-# Bars of shares, alike in every chart.
-def share_bar(label: str, share: float, *, mark: float | None = None, fill: Fill = "plain") -> Bar:
-    """A share that is its own length."""
-    return Bar(label, brief_percent(share), share, mark=mark, fill=fill)
-
-
-def marked_bar(label: str, share: float, mark: float) -> Bar:
-    """A share held against a limit."""
-    return share_bar(label, share, mark=mark, fill="risk" if share > mark else "plain")

@@ -9,248 +9,21 @@ from discreet.policy import Policy
 from discreet.report.assessment.charts import pictures
 from discreet.report.assessment.findings import allowed, by_topic, profile_findings
 from discreet.report.charts.bars import spark
-from discreet.report.toolkit.html import Markup, element, join
-from discreet.report.toolkit.page import (
-    Part,
-    Table,
-    card,
-    cards,
-    document,
-    evidence_part,
-    findings_part,
-    method_part,
-    remains_part,
-    reproduce_part,
-    section,
-    shown_on_demand,
-    table,
-    verdict,
-)
+from discreet.report.toolkit import page
+from discreet.report.toolkit.components import Cell, Row, Table, card, cards, folded_table
+from discreet.report.toolkit.html import Child, element, join
 from discreet.report.toolkit.words import amount, decimal, listed, one_in, people
-from discreet.risk import Assessment, ColumnProfile, Payoffs, Presence, Profile
+from discreet.risk import Assessment, Profile
 from discreet.wording import brief_percent
 
-# An assessment as one HTML file: no script, nothing loaded, opens offline, prints.
-ELSEWHERE = {"economics": ("measured", "See the measures"), "population": ("remains", "See what remains")}
+ELSEWHERE = {"economics": "measured", "population": "remains"}
 """Where a finding without a picture leads."""
-
-
-def assessment_page(
-    assessment: Assessment,
-    *,
-    title: str,
-    source: str,
-    created: datetime.datetime,
-    command: str,
-    version: str,
-    policy: Policy | None = None,
-    profile: Profile | None = None,
-) -> str:
-    """The report: findings, the picture behind each, measures, what remains, parameters, method, command."""
-    parts = assessment_parts(assessment, source=source, command=command, policy=policy, profile=profile)
-    return document(
-        parts,
-        kicker="Risk assessment",
-        title=title,
-        about=[source, people(assessment.records)],
-        pills=[verdict(exceeded=assessment.exceeded)],
-        created=created,
-        version=version,
-    )
-
-
-def assessment_parts(
-    assessment: Assessment,
-    *,
-    source: str,
-    command: str,
-    policy: Policy | None = None,
-    profile: Profile | None = None,
-) -> list[Part]:
-    """The sections of the report, for pages that have a frame of their own."""
-    figures = pictures(assessment, profile)
-    return [
-        findings_part(by_topic(assessment, source), figures, elsewhere=ELSEWHERE),
-        evidence_part(figures),
-        _columns(profile),
-        _measured(assessment),
-        remains_part("These measures do not say everything:", remains(assessment)),
-        _parameters(assessment, policy),
-        method_part(method(assessment), references(assessment)),
-        reproduce_part(command, policy),
-    ]
-
-
-def _columns(profile: Profile | None) -> Part:
-    if profile is None:
-        return Part("columns", "Columns", None)
-    found = cards([card(finding) for finding in profile_findings(profile)], pairs=True)
-    note = "Shapes show how people spread over values or ranges. Values are left out, so that this report can be passed on."
-    content = section("columns", "The columns", found, element("p", note), columns_table(profile))
-    return Part("columns", "Columns", content)
-
-
-def _measured(assessment: Assessment) -> Part:
-    return Part("measured", "Measures", section("measured", "What was measured", table(measured(assessment))))
-
-
-def _parameters(assessment: Assessment, policy: Policy | None) -> Part:
-    content = section("parameters", "Parameters", table(parameters(assessment, policy=policy)))
-    return Part("parameters", "Parameters", content)
-
-
-# The columns of a profile as a table with little distributions; shapes and shares, never values.
 ROLES = {
     "identifier": "identifier",
     "quasi": "quasi\N{NON-BREAKING HYPHEN}identifier",
     "sensitive": "sensitive",
     "other": "other",
 }
-
-
-def columns_table(profile: Profile) -> Markup:
-    """Role, distinct values, share unique and shape of each column."""
-    head = ("Column", "May be", "Distinct", "People alone", "Shape", "Missing", "Looks like", "Because")
-    rows = tuple(_row(column, place, profile.records) for place, column in enumerate(profile.columns))
-    return join(
-        table(Table("The columns and what they may be to an adversary", head, rows, (2, 3, 5))),
-        shown_on_demand(_shapes(profile)),
-    )
-
-
-def _row(column: ColumnProfile, place: int, records: int) -> tuple[str | Markup, ...]:
-    return (
-        join(column.name),
-        ROLES[column.role],
-        f"{column.distinct:,}",
-        brief_percent(column.share_unique),
-        _shape(column, place, records),
-        f"{column.missing:,}",
-        column.looks,
-        join(column.reason),
-    )
-
-
-def _shares(column: ColumnProfile, records: int) -> tuple[float, ...]:
-    return tuple(share.records / records for share in column.distribution)
-
-
-def _shape(column: ColumnProfile, place: int, records: int) -> Markup | str:
-    shares = _shares(column, records)
-    if not shares:
-        return "not shown"
-    about = f"{len(shares)} bars; the tallest stands for {brief_percent(max(shares))} of people."
-    return spark(shares, key=f"shape-{place}", title=f"Distribution of {column.name}", about=about)
-
-
-def _shapes(profile: Profile) -> Table:
-    rows = tuple(_shape_row(column, profile.records) for column in profile.columns)
-    head = ("Column", "Share of people in each bar, from the left", "In no bar")
-    return Table("The shapes in numbers", head, rows, (2,))
-
-
-def _shape_row(column: ColumnProfile, records: int) -> tuple[str | Markup, ...]:
-    bars = ", ".join(brief_percent(share) for share in _shares(column, records))
-    hidden = (column.hidden + column.missing) / records
-    return (join(column.name), bars or "not shown", brief_percent(hidden))
-
-
-# The tables of a report: every measure with its meaning, and the parameters behind it.
-Row = tuple[str, str, str]
-
-
-def measured(assessment: Assessment) -> Table:
-    """Every number with what it means."""
-    return Table("Each measure with its meaning", ("Measure", "Value", "Meaning"), tuple(measures(assessment)), (1,))
-
-
-def measures(assessment: Assessment) -> Iterator[Row]:
-    """Name, value and meaning of each."""
-    yield "People", f"{assessment.records:,}", "everybody in the data"
-    yield "Classes", f"{assessment.classes:,}", "sets of people who look alike on the assessed columns"
-    yield "Unique people", f"{assessment.uniques:,}", "classes of one"
-    yield "k", f"{assessment.k:,}", "people in the smallest class"
-    yield (
-        "Average risk",
-        decimal(assessment.average_risk, digits=4),
-        "mean over people of one over the size of their class",
-    )
-    yield from _adversaries(assessment)
-    if assessment.presence is not None:
-        yield from _presence(assessment.presence)
-    if assessment.economics is not None:
-        yield from _economics(assessment.economics)
-
-
-def _adversaries(assessment: Assessment) -> Iterator[Row]:
-    yield (
-        "Prosecutor: above the threshold",
-        brief_percent(assessment.prosecutor.at_risk),
-        "people, if their presence in the data is known",
-    )
-    yield (
-        "Journalist: above the threshold",
-        brief_percent(assessment.journalist.at_risk),
-        "people, if only their presence in the population is known",
-    )
-    yield "Marketer: success", brief_percent(assessment.marketer), "people linked rightly when everybody is linked"
-
-
-def _presence(presence: Presence) -> Iterator[Row]:
-    yield "k-map", f"{presence.k_map:,}", "people in the population who look like the rarest person in the data"
-    yield (
-        "Presence, lowest",
-        brief_percent(presence.lowest),
-        "least probability that a person of the population is in the data",
-    )
-    yield "Presence, highest", brief_percent(presence.highest), "largest such probability; 100 % means certain"
-    yield "Uncovered people", f"{presence.uncovered:,}", "people of the data whom the population shows too few of"
-
-
-def _economics(game: Payoffs) -> Iterator[Row]:
-    yield "Attacked", f"{game.attacked:,}", "people whom it pays to attack"
-    yield "Re-identified", decimal(game.reidentified, digits=1), "of them, expected"
-    yield "Adversary's payoff", amount(game.adversary), "expected, in all"
-    yield "Publisher's payoff", amount(game.publisher), "expected, in all"
-
-
-def parameters(assessment: Assessment, *, policy: Policy | None) -> Table:
-    """What was chosen before anything was counted."""
-    return Table(
-        "What was chosen before counting", ("Parameter", "Value"), tuple(_parameters_measures(assessment, policy))
-    )
-
-
-def _parameters_measures(assessment: Assessment, policy: Policy | None) -> Iterator[tuple[str, str | Markup]]:
-    yield "Assessed columns", _columns_measures(assessment)
-    yield "Sensitive columns", join(_all(tuple(assessment.inference)) or "none")
-    yield "Threshold", f"{assessment.threshold:g}: a risk above {one_in(assessment.threshold)} counts as at risk"
-    yield "Limit", f"{allowed(assessment)} above the threshold"
-    yield "Population", _population(assessment)
-    if policy is not None and policy.file:
-        yield "Policy", element("code", policy.file)
-
-
-def _columns_measures(assessment: Assessment) -> Markup:
-    names = [f"{name}{_level(assessment.levels.get(name, 0))}" for name in assessment.columns]
-    return join(_all(names) or "none")
-
-
-def _all(names: Sequence[str]) -> str:
-    return listed(names, most=len(names) + 1)
-
-
-def _level(level: int) -> str:
-    return f" (generalised to level {level})" if level else ""
-
-
-def _population(assessment: Assessment) -> str:
-    if assessment.population_size is None:
-        return "not given"
-    kind = "a size only" if assessment.presence is None else "a table"
-    return f"{people(assessment.population_size)}, given as {kind}"
-
-
 REFERENCES = {
     "sweeney": "Sweeney, L. (2002). k-anonymity: a model for protecting privacy. International Journal of Uncertainty, "
     "Fuzziness and Knowledge-Based Systems 10(5).",
@@ -279,12 +52,140 @@ REFERENCES = {
 }
 
 
-def remains(assessment: Assessment) -> tuple[str, ...]:
+def assessment_page(
+    assessment: Assessment,
+    *,
+    title: str,
+    source: str,
+    created: datetime.datetime,
+    command: str,
+    version: str,
+    policy: Policy | None = None,
+    profile: Profile | None = None,
+) -> str:
+    """The report: findings, the picture behind each, measures, what remains, parameters, method, command."""
+    return page.document(
+        assessment_parts(assessment, source=source, command=command, policy=policy, profile=profile),
+        kicker="Risk assessment",
+        title=title,
+        about=[source, people(assessment.records)],
+        pills=[page.verdict(exceeded=assessment.exceeded)],
+        created=created,
+        version=version,
+    )
+
+
+def assessment_parts(
+    assessment: Assessment,
+    *,
+    source: str,
+    command: str,
+    policy: Policy | None = None,
+    profile: Profile | None = None,
+) -> list[page.Part]:
+    """The sections of the report, for pages that have a frame of their own."""
+    figures = list(pictures(assessment, profile))
+    measured = Table(
+        "Each measure with its meaning", ("Measure", "Value", "Meaning"), tuple(measures(assessment)), (1,)
+    )
+    return [
+        page.findings(by_topic(assessment, source), figures, elsewhere=ELSEWHERE),
+        page.evidence(figures),
+        page.section("columns", "Columns", *([] if profile is None else columns(profile)), title="The columns"),
+        page.section("measured", "Measures", measured, title="What was measured"),
+        page.remains("These measures do not say everything:", remains(assessment)),
+        page.section("parameters", "Parameters", parameters(assessment, policy=policy)),
+        page.method(method(assessment), references(assessment)),
+        page.reproduce(command, note=page.policy_note(policy)),
+    ]
+
+
+def columns(profile: Profile) -> list[Child | Table]:
+    """Role, distinct values, share unique and shape of each column; shapes and shares, never values."""
+    rows, shapes = [], []
+    for place, column in enumerate(profile.columns):
+        shares = [share.records / profile.records for share in column.distribution]
+        shape: Cell = "not shown"
+        if shares:
+            about = f"{len(shares)} bars; the tallest stands for {brief_percent(max(shares))} of people."
+            shape = spark(shares, key=f"shape-{place}", title=f"Distribution of {column.name}", about=about)
+        rows.append(
+            (
+                join(column.name),
+                ROLES[column.role],
+                f"{column.distinct:,}",
+                brief_percent(column.share_unique),
+                shape,
+                f"{column.missing:,}",
+                column.looks,
+                join(column.reason),
+            )
+        )
+        bars = ", ".join(map(brief_percent, shares)) or "not shown"
+        shapes.append((join(column.name), bars, brief_percent((column.hidden + column.missing) / profile.records)))
+    head = ("Column", "May be", "Distinct", "People alone", "Shape", "Missing", "Looks like", "Because")
+    bars_head = ("Column", "Share of people in each bar, from the left", "In no bar")
+    return [
+        cards([card(finding) for finding in profile_findings(profile)], kind="pairs"),
+        "Shapes show how people spread over values or ranges. Values are left out, so that this report can be passed on.",
+        Table("The columns and what they may be to an adversary", head, tuple(rows), (2, 3, 5)),
+        folded_table(Table("The shapes in numbers", bars_head, tuple(shapes), (2,))),
+    ]
+
+
+def measures(assessment: Assessment) -> Iterator[tuple[str, str, str]]:
+    """Name, value and meaning of each measure."""
+    yield "People", f"{assessment.records:,}", "everybody in the data"
+    yield "Classes", f"{assessment.classes:,}", "sets of people who look alike on the assessed columns"
+    yield "Unique people", f"{assessment.uniques:,}", "classes of one"
+    yield "k", f"{assessment.k:,}", "people in the smallest class"
+    average = decimal(assessment.average_risk, digits=4)
+    yield "Average risk", average, "mean over people of one over the size of their class"
+    prosecuted, reported = (brief_percent(view.at_risk) for view in (assessment.prosecutor, assessment.journalist))
+    yield "Prosecutor: above the threshold", prosecuted, "people, if their presence in the data is known"
+    yield "Journalist: above the threshold", reported, "people, if only their presence in the population is known"
+    yield "Marketer: success", brief_percent(assessment.marketer), "people linked rightly when everybody is linked"
+    if (presence := assessment.presence) is not None:
+        lowest, highest = brief_percent(presence.lowest), brief_percent(presence.highest)
+        yield "k-map", f"{presence.k_map:,}", "people in the population who look like the rarest person in the data"
+        yield "Presence, lowest", lowest, "least probability that a person of the population is in the data"
+        yield "Presence, highest", highest, "largest such probability; 100 % means certain"
+        yield "Uncovered people", f"{presence.uncovered:,}", "people of the data whom the population shows too few of"
+    if (game := assessment.economics) is not None:
+        yield "Attacked", f"{game.attacked:,}", "people whom it pays to attack"
+        yield "Re-identified", decimal(game.reidentified, digits=1), "of them, expected"
+        yield "Adversary's payoff", amount(game.adversary), "expected, in all"
+        yield "Publisher's payoff", amount(game.publisher), "expected, in all"
+
+
+def parameters(assessment: Assessment, *, policy: Policy | None) -> Table:
+    """What was chosen before anything was counted."""
+    levels = assessment.levels
+    assessed = [
+        name + (f" (generalised to level {levels[name]})" if levels.get(name) else "") for name in assessment.columns
+    ]
+    population = "not given"
+    if assessment.population_size is not None:
+        kind = "a size only" if assessment.presence is None else "a table"
+        population = f"{people(assessment.population_size)}, given as {kind}"
+    rows: list[Row] = [
+        ("Assessed columns", join(_all(assessed))),
+        ("Sensitive columns", join(_all(tuple(assessment.inference)))),
+        ("Threshold", f"{assessment.threshold:g}: a risk above {one_in(assessment.threshold)} counts as at risk"),
+        ("Limit", f"{allowed(assessment)} above the threshold"),
+        ("Population", population),
+    ]
+    if policy is not None and policy.file:
+        rows.append(("Policy", element("code", policy.file)))
+    return Table("What was chosen before counting", ("Parameter", "Value"), tuple(rows))
+
+
+def _all(names: Sequence[str]) -> str:
+    return listed(names, most=len(names) + 1) or "none"
+
+
+def remains(assessment: Assessment) -> Iterator[str]:
     """What these measures do not say."""
-    return tuple(_remains(assessment))
-
-
-def _remains(assessment: Assessment) -> Iterator[str]:
     yield (
         "Only the assessed columns count. An adversary who knows more about people, or a column that was given no role, "
         "makes crowds smaller than shown here."
@@ -295,34 +196,24 @@ def _remains(assessment: Assessment) -> Iterator[str]:
     )
     yield "He makes one guess per person. An adversary who plans, buys further data or tries again is not measured here."
     yield "Earlier releases about the same people are not taken into account: two harmless tables can be joined."
-    yield _about_sensitive(assessment)
-    if assessment.population_uniqueness is not None:
-        yield _about_population(assessment)
-
-
-def _about_sensitive(assessment: Assessment) -> str:
-    if assessment.inference:
-        return "What can be inferred is measured for the sensitive columns of the policy only."
-    return "No column was named sensitive, so nothing is said about what can be learnt without recognising anybody."
-
-
-def _about_population(assessment: Assessment) -> str:
+    yield (
+        "What can be inferred is measured for the sensitive columns of the policy only."
+        if assessment.inference
+        else "No column was named sensitive, so nothing is said about what can be learnt without recognising anybody."
+    )
+    if assessment.population_uniqueness is None:
+        return
     if assessment.presence is None:
-        return (
+        yield (
             "Population uniques are estimates. They hold if the data are a random sample; if people were selected, by "
             "illness for instance, the truth can lie elsewhere."
         )
-    return (
-        "The population is taken as complete and coded like the data; people it misses have smaller crowds than shown."
-    )
+    else:
+        yield "The population is taken as complete and coded like the data; people it misses have smaller crowds than shown."
 
 
-def method(assessment: Assessment) -> tuple[str, ...]:
+def method(assessment: Assessment) -> Iterator[str]:
     """How it was measured, with authors and years."""
-    return tuple(_method(assessment))
-
-
-def _method(assessment: Assessment) -> Iterator[str]:
     yield (
         "People are counted per combination of values in the assessed columns; every measure is computed from these "
         "counts alone. People with the same values form a class, and k is the size of the smallest (Sweeney 2002)."

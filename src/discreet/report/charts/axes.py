@@ -1,18 +1,17 @@
-"""Axes of a chart: scales with round ticks, a quiet grid, and lines.
+"""Axes of a chart: scales with round ticks, a quiet grid, points and labels.
 
-Horizontal positions are percentages of the room right of the labels; those stand in the left margin that the class
-`axes` leaves free.
+Horizontal positions are percentages of the room right of the labels, which are in the left margin that the class `axes`
+leaves free.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from discreet.report.charts.bars import Drawing, number, percentage, text
-from discreet.report.toolkit.html import Markup, element, join
+from discreet.report.toolkit.html import Child, Markup, element, join
 
 UNITS = ((1e10, 1e9, "billions"), (1e7, 1e6, "millions"), (1e4, 1e3, "thousands"))
 WIDE = 20
@@ -21,11 +20,17 @@ SAME = 1e-7
 """Relative difference up to which values are drawn as one."""
 TINIEST = 1e-300
 """Steps below this cannot be counted with floats."""
+MARGIN = -64
+"""Where the left margin begins."""
+FOOT = 42
+"""Pixels that the numbers and the title of a horizontal axis need."""
+PHONE, DESK, LETTER = 240, 400, 7.5
+"""Width of the room on a phone and on a small desk, and of a character, in pixels."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Where a value lies between the ends of an axis."""
+    """Where a value is between the ends of an axis."""
 
     low: float
     high: float
@@ -38,8 +43,16 @@ class Scale:
         >>> linear([0, 10]).share(5), round(logarithmic([1, 100]).share(10), 9)
         (0.5, 0.5)
         """
-        low, high, at = (_log(one) if self.log else one for one in (self.low, self.high, value))
+        low, high, at = (math.log10(end) if self.log else end for end in (self.low, self.high, value))
         return min(1.0, max(0.0, (at - low) / (high - low)))
+
+    def named(self, name: str) -> str:
+        """The name of the axis, with the unit of its ticks.
+
+        >>> linear([0, 50_000]).named("Fine")
+        'Fine, in thousands'
+        """
+        return f"{name}, in {self.unit[1]}" if self.unit[1] else name
 
     @property
     def unit(self) -> tuple[float, str]:
@@ -62,15 +75,12 @@ def linear(values: Sequence[float], *, zero: bool = False, most: int = 5) -> Sca
     low, high = min(values, default=0.0), max(values, default=1.0)
     low = 0.0 if zero or high - low <= high * SAME else low
     high = high if high - low > TINIEST else low + 1
-    step = _round_step((high - low) / most)
+    least = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     ticks = tuple(float(f"{place * step:.10g}") for place in range(first, last + 1))
     return Scale(ticks[0], ticks[-1], ticks)
-
-
-def _round_step(least: float) -> float:
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
 
 
 def logarithmic(values: Sequence[float]) -> Scale:
@@ -78,7 +88,7 @@ def logarithmic(values: Sequence[float]) -> Scale:
     low, high = min(values, default=0.1), max(values, default=1.0)
     wider = 1.25 if high / low >= 5 else 3.0
     low, high = low / wider, high * wider
-    powers = range(math.floor(_log(low)), math.ceil(_log(high)) + 1)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for factors in ((1,), (1, 2, 5)):
         every = [float(f"{factor}e{power}") for power in powers for factor in factors]
         ticks = tuple(tick for tick in every if low <= tick <= high)
@@ -97,13 +107,9 @@ def fitting(values: Sequence[float], *, zero: bool = False) -> Scale:
     return logarithmic(values) if low > 0 and high / low > WIDE else linear(values, zero=zero)
 
 
-def _log(value: float) -> float:
-    return math.log10(value)
-
-
 @dataclass(frozen=True)
 class Frame:
-    """Where two axes stand in a drawing; points below `top`, `height` pixels high."""
+    """Two axes in a drawing; points are below `top`, in an area `height` pixels high."""
 
     x: Scale
     y: Scale
@@ -128,12 +134,25 @@ class Frame:
         labels = (
             self.y.labelled() if written is None else [(self.y.share(tick), written(tick)) for tick in self.y.ticks]
         )
-        return join([self._line(share, label) for share, label in labels])
+        drawn = []
+        for share, label in labels:
+            y = self.bottom - share * self.height
+            drawn.append(level(y, class_="grid"))
+            drawn.append(text(label, x="-8", y=round(y) + 4, class_="note", text_anchor="end"))
+        return join(drawn)
 
-    def _line(self, share: float, label: str) -> Markup:
-        y = self.bottom - share * self.height
-        line = element("line", x1="0", x2="100%", y1=number(y), y2=number(y), class_="grid")
-        return join(line, text(label, x="-8", y=round(y) + 4, class_="note", text_anchor="end"))
+    def drawing(
+        self,
+        *parts: Child,
+        upwards: str,
+        across: str,
+        ticks: Sequence[tuple[float, str]] | None = None,
+        written: Callable[[float], str] | None = None,
+    ) -> Drawing:
+        """What is drawn over the grid, between the names of the two axes."""
+        name = text(upwards, x=str(MARGIN), y=14, class_="note")
+        below = foot(self.x.labelled() if ticks is None else ticks, y=self.bottom, title=across)
+        return Drawing(join(name, self.grid(written=written), parts, below), self.bottom + FOOT, "chart axes")
 
 
 def foot(ticks: Sequence[tuple[float, str]], *, y: int, title: str) -> Markup:
@@ -144,10 +163,6 @@ def foot(ticks: Sequence[tuple[float, str]], *, y: int, title: str) -> Markup:
     return join(numbers, text(title, x="100%", y=y + 36, class_="note", text_anchor="end"))
 
 
-FOOT = 42
-"""Pixels that the numbers and the title of a horizontal axis need."""
-
-
 def dot(x: str, y: float, *, r: float, class_: str) -> Markup:
     """A point."""
     return element("circle", cx=x, cy=number(y), r=number(r), class_=class_)
@@ -156,6 +171,27 @@ def dot(x: str, y: float, *, r: float, class_: str) -> Markup:
 def upright(x: str, top: float, bottom: float, *, class_: str) -> Markup:
     """A vertical line."""
     return element("line", x1=x, x2=x, y1=number(top), y2=number(bottom), class_=class_)
+
+
+def level(y: float, *, class_: str) -> Markup:
+    """A horizontal line from edge to edge."""
+    return element("line", x1="0", x2="100%", y1=number(y), y2=number(y), class_=class_)
+
+
+def beside(words: str, x: str, y: float, *, share: float, away: int, class_: str) -> Markup:
+    """Words beside a position, on the side where they stay inside."""
+    side = anchor(share)
+    shift = str(away if side == "start" else -away)
+    return element("text", words, x=x, dx=shift, y=number(y), class_=class_, text_anchor=side)
+
+
+def anchor(share: float) -> str:
+    """Which side of a text is at a position, so that it stays inside.
+
+    >>> anchor(0.1), anchor(0.9)
+    ('start', 'end')
+    """
+    return "start" if share < 0.5 else "end"
 
 
 @dataclass(frozen=True)
@@ -177,167 +213,17 @@ class Box:
         return across and self.top < other.bottom and other.top < self.bottom
 
 
-def anchor(share: float) -> str:
-    """Which side of a text stands at a position, so that it stays inside.
+def readable(labels: Mapping[int, Box], marks: Sequence[Box]) -> list[int]:
+    """The labels that run into no other mark and no other label; the first come first.
 
-    >>> anchor(0.1), anchor(0.9)
-    ('start', 'end')
+    Each label has the number of the mark that it belongs to.
+
+    >>> readable({0: Box(5, 15, 0, 9), 1: Box(12, 22, 0, 9)}, [Box(0, 5, 0, 9), Box(22, 30, 0, 9)])
+    [0]
     """
-    return "start" if share < 0.5 else "end"
-
-
-# Lines over two axes, each with its own stroke; marks with their words above, and text that keeps its size.
-#
-# The strokes stand in a picture of their own that is stretched to the width there is: text and strokes are not.
-HEIGHT = 240
-LEGEND, MARK, AXIS = 22, 19, 32
-"""Pixels of a line in the legend, of the words of a mark, and of the name of the vertical axis."""
-MARGIN = -64
-"""Where the left margin begins."""
-WIDTH = 1000
-STROKES = ("one", "two", "three", "four", "five")
-
-
-@dataclass(frozen=True)
-class Line:
-    """A name and points from left to right."""
-
-    label: str
-    points: tuple[tuple[float, float], ...]
-    steps: bool = True
-    """Whether a value holds until the next point; otherwise points are joined."""
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A place on the horizontal axis that has a name."""
-
-    at: float
-    label: str
-
-
-@dataclass(frozen=True)
-class Axes:
-    """The two scales and what they count."""
-
-    x: Scale
-    y: Scale
-    across: str
-    upwards: str
-    written: Callable[[float], str] | None = None
-    """How numbers on the vertical axis are written."""
-    dated: Callable[[float], str] | None = None
-    """How those on the horizontal axis are, where they are moments and not amounts."""
-
-
-def line_chart(lines: Sequence[Line], axes: Axes, *, marks: Sequence[Mark] = ()) -> Drawing:
-    """Lines with their legend, and marks with their words below each other."""
-    words = len(lines) * LEGEND
-    top = words + AXIS + len(marks) * MARK
-    frame = Frame(axes.x, axes.y, top, HEIGHT)
-    parts = join(
-        [_legend(line.label, place) for place, line in enumerate(lines)],
-        text(_named(axes.upwards, axes.y, axes.written), x=str(MARGIN), y=words + 16, class_="note"),
-        frame.grid(written=axes.written),
-        _strokes(frame, lines),
-        marked(frame, marks, words + AXIS),
-        foot(_ticks(axes), y=frame.bottom, title=_named(axes.across, axes.x, axes.dated)),
-    )
-    return Drawing(parts, frame.bottom + FOOT, "chart axes")
-
-
-def _named(name: str, scale: Scale, written: Callable[[float], str] | None) -> str:
-    _, unit = scale.unit
-    return f"{name}, in {unit}" if unit and written is None else name
-
-
-def _ticks(axes: Axes) -> list[tuple[float, str]]:
-    if axes.dated is None:
-        return axes.x.labelled()
-    return [(axes.x.share(tick), axes.dated(tick)) for tick in axes.x.ticks]
-
-
-def _legend(label: str, place: int) -> Markup:
-    middle = str(place * LEGEND + 10)
-    sample = element("line", x1=str(MARGIN), x2=str(MARGIN + 40), y1=middle, y2=middle, class_=_stroke(place))
-    return join(sample, text(label, x=str(MARGIN + 50), y=place * LEGEND + 15, class_="label"))
-
-
-def _stroke(place: int) -> str:
-    return f"stroke {STROKES[place % len(STROKES)]}"
-
-
-def marked(frame: Frame, marks: Sequence[Mark], top: int) -> Markup:
-    """Upright lines through the plot, each with its words above it."""
-    rows = sorted(marks, key=lambda mark: _row(frame, mark))
-    uprights = [
-        upright(frame.across(mark.at), top + place * MARK - 2, frame.bottom, class_="lead")
-        for place, mark in enumerate(rows)
-    ]
-    words = [_words(frame, mark, top + place * MARK + 8) for place, mark in enumerate(rows)]
-    return join(uprights, words)
-
-
-def _row(frame: Frame, mark: Mark) -> tuple[bool, float]:
-    """Words run away from the nearer edge: whoever is nearest to it comes first, so that no line crosses the words."""
-    share = frame.x.share(mark.at)
-    return anchor(share) == "start", min(share, 1 - share)
-
-
-def _words(frame: Frame, mark: Mark, y: int) -> Markup:
-    share = frame.x.share(mark.at)
-    side = anchor(share)
-    return element(
-        "text",
-        mark.label,
-        x=frame.across(mark.at),
-        dx="5" if side == "start" else "-5",
-        y=str(y),
-        class_="note lifted",
-        text_anchor=side,
-    )
-
-
-def _strokes(frame: Frame, lines: Sequence[Line]) -> Markup:
-    room = {"viewBox": f"0 0 {WIDTH} {frame.height}", "preserveAspectRatio": "none"}
-    # The first line lies on top of the others: it is drawn last.
-    paths = [
-        element("path", d=_path(frame, line), class_=_stroke(place)) for place, line in reversed([*enumerate(lines)])
-    ]
-    return element(
-        "svg", paths, x="0", y=str(frame.top), width="100%", height=str(frame.height), class_="strokes", **room
-    )
-
-
-def _path(frame: Frame, line: Line) -> str:
-    places = [(number(frame.x.share(x) * WIDTH), number(frame.height * (1 - frame.y.share(y)))) for x, y in line.points]
-    if not places:
-        return ""
-    commands = [f"M{places[0][0]} {places[0][1]}"]
-    for (_, before), (x, y) in itertools.pairwise(places):
-        if not line.steps:
-            commands.append(f"L{x} {y}")
-            continue
-        commands.append(f"H{x}")
-        if y != before:
-            commands.append(f"V{y}")
-    return "".join(_shortened(commands))
-
-
-def _shortened(commands: Sequence[str]) -> list[str]:
-    """Without the first of two strokes in the same direction."""
-    kept: list[str] = []
-    for command in commands:
-        if kept and command[0] == kept[-1][0] == "H":
-            kept.pop()
-        kept.append(command)
-    return kept
-
-
-def stacked(*drawings: Drawing, gap: int = 28) -> Drawing:
-    """Drawings under each other."""
-    parts, y = [], 0
-    for drawing in drawings:
-        parts.append(element("g", drawing.parts, transform=f"translate(0 {y})"))
-        y += drawing.height + gap
-    return Drawing(join(parts), y - gap, drawings[0].class_)
+    shown: list[int] = []
+    for own, box in labels.items():
+        others = [mark for place, mark in enumerate(marks) if place != own]
+        if not any(box.meets(other) for other in [*others, *(labels[place] for place in shown)]):
+            shown.append(own)
+    return shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from discreet.errors import IntegrityError, UsageError
 from discreet.report.project.measurement import ProjectFile
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import Connection
 
     from discreet.ledger import Entry
     from discreet.linkage.progress import Progress
@@ -132,35 +132,33 @@ def read_release(connection: Connection, name: str) -> Released:
 
 
 def _copies(versions: Sequence[Kept], delivered: Sequence[Entry]) -> tuple[Handed, ...]:
+    """Copies as stored, each held against what the ledger says was handed over."""
     given: dict[tuple[int, str], Entry] = {}
     for entry in delivered:
-        if found := OF.fullmatch(entry.subject):
-            given[int(found[1]), found[2]] = entry
+        if subject := OF.fullmatch(entry.subject):
+            given[int(subject[1]), subject[2]] = entry
     stored = {(kept.version, copy.recipient): copy for kept in versions for copy in kept.copies}
-    for place, entry in given.items():
-        if place not in stored or (stored[place].file, stored[place].rows) != _file(entry):
-            raise _differs(place)
-    for place, copy in stored.items():
-        if copy.state == "delivered" and place not in given:
-            raise _differs(place)
-    return tuple(_handed(*place, copy.state, given.get(place)) for place, copy in stored.items())
+    for version, recipient in given.keys() - stored.keys():
+        raise _differs(version, recipient)
+    copies = []
+    for (version, recipient), copy in stored.items():
+        if (version, recipient) not in given:
+            if copy.state == "delivered":
+                raise _differs(version, recipient)
+            copies.append(Handed(version, recipient, copy.state, None, None, None))
+            continue
+        entry = given[version, recipient]
+        file, rows = entry.details.get("file"), entry.details.get("rows")
+        file, rows = (None if file is None else str(file)), (rows if isinstance(rows, int) else None)
+        if (copy.file, copy.rows) != (file, rows):
+            raise _differs(version, recipient)
+        copies.append(Handed(version, recipient, copy.state, rows, file, entry.time))
+    return tuple(copies)
 
 
-def _handed(version: int, recipient: str, state: str, entry: Entry | None) -> Handed:
-    if entry is None:
-        return Handed(version, recipient, state, None, None, None)
-    file, rows = _file(entry)
-    return Handed(version, recipient, state, rows, file, entry.time)
-
-
-def _file(entry: Entry) -> tuple[str | None, int | None]:
-    file, rows = entry.details.get("file"), entry.details.get("rows")
-    return (None if file is None else str(file)), (rows if isinstance(rows, int) else None)
-
-
-def _differs(place: tuple[int, str]) -> IntegrityError:
+def _differs(version: int, recipient: str) -> IntegrityError:
     return IntegrityError(
-        f"The store and its ledger differ about the copy of '{place[1]}' (version {place[0]}); nothing is reported from them.",
+        f"The store and its ledger differ about the copy of '{recipient}' (version {version}); nothing is reported from them.",
         remedy="Run: discreet ledger verify, and restore a backup of the store.",
     )
 
@@ -232,36 +230,29 @@ class Tally:
         before = self.found.get((database, user), GatewayUser(database, user))
         self.found[database, user] = self._after(replace(before, last=entry.time), entry)
 
-    def _after(self, one: GatewayUser, entry: Entry) -> GatewayUser:
+    def _after(self, user: GatewayUser, entry: Entry) -> GatewayUser:
         said = entry.details
         if entry.event == "gateway.repeated":
-            return replace(one, repeated=one.repeated + _whole(said.get("results")))
+            return replace(user, repeated=user.repeated + _whole(said.get("results")))
         if "limit" in said:
-            one = replace(one, limit=float(str(said["limit"])))
+            user = replace(user, limit=float(str(said["limit"])))
         if said.get("enforced") is False and (said.get("decision") in ("deny", "alert") or "reason" in said):
-            one = replace(one, overlooked=one.overlooked + 1)
+            user = replace(user, overlooked=user.overlooked + 1)
         if entry.outcome == "refused":
-            return replace(one, refused=one.refused + 1)
+            return replace(user, refused=user.refused + 1)
         if entry.outcome == "reserved":
             self.held[entry.sequence] = entry
-            return self._granted(one, entry)
+            rows = _whole(said.get("rows"))
+            known = user.exposure if entry.risk_after is None else float(Fraction(entry.risk_after))
+            return replace(user, answers=user.answers + 1, rows=user.rows + rows, exposure=known)
         if entry.outcome == "released":
-            return self._taken_back(one, entry)
-        return one
-
-    def _granted(self, one: GatewayUser, entry: Entry) -> GatewayUser:
-        rows = _whole(entry.details.get("rows"))
-        known = one.exposure if entry.risk_after is None else float(Fraction(entry.risk_after))
-        return replace(one, answers=one.answers + 1, rows=one.rows + rows, exposure=known)
-
-    def _taken_back(self, one: GatewayUser, entry: Entry) -> GatewayUser:
-        """Rows that certainly reached nobody count for nothing."""
-        grant = self.held.get(-1 if entry.budget is None else entry.budget.reservation or -1)
-        if grant is None:
-            return one
-        known = one.exposure if grant.risk_before is None else float(Fraction(grant.risk_before))
-        rows = _whole(grant.details.get("rows"))
-        return replace(one, answers=one.answers - 1, rows=one.rows - rows, exposure=known)
+            # Rows that certainly reached nobody count for nothing.
+            grant = self.held.get(-1 if entry.budget is None else entry.budget.reservation or -1)
+            if grant is not None:
+                known = user.exposure if grant.risk_before is None else float(Fraction(grant.risk_before))
+                rows = _whole(grant.details.get("rows"))
+                return replace(user, answers=user.answers - 1, rows=user.rows - rows, exposure=known)
+        return user
 
 
 # What the ledger says was disclosed: copies and traces, pairs that were reviewed, results that users got.
@@ -320,16 +311,36 @@ def disclosed(project: ProjectFile, address: str, *, heads: Sequence[Mapping[str
 
 def disclosed_in(store: Store, project: ProjectFile, *, heads: Sequence[Mapping[str, Any]] = ()) -> Disclosed:
     """The same in a store that is open already."""
+    from discreet.ledger import queries
+    from discreet.linkage.progress import progress_in
+    from discreet.linkage.project import list_projects
+
     with store.reading() as connection:
         state = _verified(connection, str(store.address), heads)
-        releases = _releases(connection, project.releases)
-        users = _users(connection, project.databases)
-    return Disclosed(releases, _linkage(store, project.linkage), users, state)
+        names = _wanted(known_releases(connection), project.releases, "release", "discreet release list")
+        releases = tuple(read_release(connection, name) for name in names)
+        tally = Tally()
+        for entry in queries.entries(connection, room="gateway"):
+            tally.take(entry)
+    listing = "discreet ledger show --room gateway"
+    databases = set(_wanted(tally.databases, project.databases, "database behind a gateway", listing))
+    known = {linkage.name: linkage for linkage in list_projects(store)}
+    linked = _wanted(list(known), project.linkage, "linkage project", "discreet link status")
+    return Disclosed(
+        releases=releases,
+        linkage=tuple(progress_in(store, known[name]) for name in linked),
+        users=tuple(user for user in tally.users() if user.database in databases),
+        ledger=state,
+    )
 
 
 def _verified(connection: Connection, address: str, heads: Sequence[Mapping[str, Any]]) -> LedgerState:
+    """The ledger as it is, refused if it is not what was written."""
+    from sqlalchemy import func, select
+
     from discreet.ledger.integrity import check_store
     from discreet.ledger.tree import Tree
+    from discreet.store.tables.ledger import ENTRY
 
     if not Tree.read(connection).opened:
         raise UsageError(
@@ -343,55 +354,20 @@ def _verified(connection: Connection, address: str, heads: Sequence[Mapping[str,
             f"The ledger in {address} is not what was written, so nothing is reported from it: {verdict.problems[0]}{more}",
             remedy="Run: discreet ledger verify, with a head that was kept elsewhere.",
         )
+    # Rows of a verified ledger say what its entries say, so that they can be counted by the database.
+    named = ENTRY.c.event, ENTRY.c.outcome
     events: Counter[str] = Counter()
     refused = 0
-    for row in connection.execute(_counted()):
+    for row in connection.execute(select(*named, func.count().label("number")).group_by(*named)):
         events[row.event] += row.number
         refused += row.number if row.outcome == "refused" else 0
     head = Tree.read(connection).head()
     return LedgerState(address, head, verdict.heads, dict(sorted(events.items())), refused)
 
 
-def _counted() -> Select[Any]:
-    """How often each event had each outcome; rows of a verified ledger say what its entries say."""
-    from sqlalchemy import func, select
-
-    from discreet.store.tables.ledger import ENTRY
-
-    named = ENTRY.c.event, ENTRY.c.outcome
-    return select(*named, func.count().label("number")).group_by(*named)
-
-
-def _releases(connection: Connection, wanted: Sequence[str] | None) -> tuple[Released, ...]:
-    chosen = _chosen(known_releases(connection), wanted, "release", "discreet release list")
-    return tuple(read_release(connection, name) for name in chosen)
-
-
-def _linkage(store: Store, wanted: Sequence[str] | None) -> tuple[Progress, ...]:
-    from discreet.linkage.progress import progress_in
-    from discreet.linkage.project import list_projects
-
-    known = {one.name: one for one in list_projects(store)}
-    chosen = _chosen(list(known), wanted, "linkage project", "discreet link status")
-    return tuple(progress_in(store, known[name]) for name in chosen)
-
-
-def _users(connection: Connection, wanted: Sequence[str] | None) -> tuple[GatewayUser, ...]:
-    from discreet.ledger import queries
-
-    tally = Tally()
-    for entry in queries.entries(connection, room="gateway"):
-        tally.take(entry)
-    chosen = set(_chosen(tally.databases, wanted, "database behind a gateway", "discreet ledger show --room gateway"))
-    return tuple(user for user in tally.users() if user.database in chosen)
-
-
-def _chosen(known: Iterable[str], wanted: Sequence[str] | None, what: str, listing: str) -> list[str]:
+def _wanted(known: Sequence[str], wanted: Sequence[str] | None, what: str, listing: str) -> Sequence[str]:
     """The names that are wanted, all unless said; one that is not there is a mistake in the project file."""
-    names = list(known)
-    if wanted is None:
-        return names
-    for name in wanted:
-        if name not in names:
+    for name in wanted or ():
+        if name not in known:
             raise UsageError(f"The store has no {what} '{name}'.", remedy=f"List them: {listing}")
-    return list(wanted)
+    return known if wanted is None else wanted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -29,7 +29,7 @@ DESCRIBED = "docs/reference/project-file.md describes every key."
 
 
 class ProjectSection(BaseModel):
-    """What may stand in the file."""
+    """The keys of the file."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -100,29 +100,22 @@ class ProjectFile:
         try:
             section = ProjectSection.model_validate(content)
         except ValidationError as error:
-            raise shape_error(error, file=file, source=source, known_keys=_known_keys, described=DESCRIBED) from None
-        return cls(**_placed(section.model_dump(), Path(folder)), file=file)
+            keys = list(ProjectSection.model_fields)
+            raise shape_error(error, file=file, source=source, known_keys=lambda _: keys, described=DESCRIBED) from None
+        given = section.model_dump()
+        for name in PATHS:
+            given[name] = _from_folder(given[name], Path(folder))
+        for name in LISTS:
+            given[name] = None if given[name] is None else tuple(given[name])
+        return cls(**given, file=file)
 
 
-PLACES = ("data", "policy", "population", "attack", "published", "store")
+PATHS = ("data", "policy", "population", "attack", "published", "store")
 LISTS = ("releases", "linkage", "databases")
 
 
-def _known_keys(place: Sequence[str]) -> list[str]:
-    return list(ProjectSection.model_fields)
-
-
-def _placed(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    found = dict(content)
-    for name in PLACES:
-        found[name] = _place(found[name], folder)
-    for name in LISTS:
-        found[name] = None if found[name] is None else tuple(found[name])
-    return found
-
-
-def _place(given: str | int | None, folder: Path) -> str | int | None:
-    """A path seen from the folder of the file; addresses with a scheme stay as they are."""
+def _from_folder(given: str | int | None, folder: Path) -> str | int | None:
+    """A path seen from the folder of the file; addresses with a scheme stay as they are, numbers are numbers."""
     if not isinstance(given, str) or "://" in given:
         return given
     plain = given.replace(",", "").replace("_", "")
@@ -155,20 +148,19 @@ def draft_project(*, title: str, data: str, policy: str, **given: str | int | No
     >>> print(draft_project(title="Spring", data="a.csv", policy="policy.toml").splitlines()[1])
     title = "Spring"
     """
+
+    def line(key: str, value: Any) -> str:
+        return f"{key} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007F")
+
     lines = ["# A data-sharing project: discreet report FOLDER tells all of it. Paths are relative to this file."]
-    lines += [f"{key} = {_written(value)}" for key, value in (("title", title), ("data", data), ("policy", policy))]
+    lines += [line("title", title), line("data", data), line("policy", policy)]
     for key, meaning in MEANING.items():
         value = given.get(key)
-        lines += ["", f"# {meaning}"]
-        lines.append(f"# {key} = {_written(EXAMPLES[key])}" if value is None else f"{key} = {_written(value)}")
+        lines += ["", f"# {meaning}", f"# {line(key, EXAMPLES[key])}" if value is None else line(key, value)]
     return "\n".join(lines) + "\n"
 
 
-def _written(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-# A published table beside the data that it came from: at which level of its hierarchy each column stands.
+# A published table beside the data that it came from, with the level of each column in its hierarchy.
 @dataclass(frozen=True, eq=False)
 class Published:
     """A table that was generalised, seen through the policy of the data."""
@@ -195,59 +187,46 @@ class Published:
 
 def published_policy(policy: Policy, columns: Sequence[str]) -> Policy:
     """The policy for a table that was generalised: the roles of the columns it still has, labels as they are."""
-    kept = {name: role for name, role in policy.roles.items() if name in columns}
-    rules = {name: rule for name, rule in policy.rules.items() if policy.roles.get(name) == "sensitive"}
-    count = policy.count if policy.count in columns else None
+    roles = {name: role for name, role in policy.roles.items() if name in columns}
+    rules = {name: rule for name, rule in policy.rules.items() if roles.get(name) == "sensitive"}
     return replace(
         policy,
-        roles=MappingProxyType(kept),
-        rules=MappingProxyType({name: rule for name, rule in rules.items() if name in kept}),
+        roles=MappingProxyType(roles),
+        rules=MappingProxyType(rules),
         delimiter=None,
         encoding=None,
-        count=count,
+        count=policy.count if policy.count in columns else None,
     )
 
 
-def place(table: Table, data: Classes, policy: Policy) -> Published:
+def match_levels(table: Table, data: Classes, policy: Policy) -> Published:
     """The published table with the hierarchies of the data; `table` was read with `published_policy`."""
-    columns = set(table.columns)
-    names = tuple(name for name in policy.quasi if name in columns)
-    sensitive = tuple(name for name in policy.sensitive if name in columns)
-    counted = table.classes(names, sensitive=sensitive)
-    found = _levels(counted, data)
-    return Published(
-        name=table.name,
-        policy=policy,
-        counted=counted if found is None else _lifted(counted, data, found),
-        levels=found,
-        dropped=tuple(name for name in policy.quasi if name not in columns),
-        identifiers=tuple(name for name in policy.identifiers if name in columns),
-    )
-
-
-def _levels(counted: Classes, data: Classes) -> dict[str, int] | None:
-    """The lowest level that has all labels of each column; None if some column has no such level."""
-    found = {}
-    for column in counted.columns:
+    present = set(table.columns)
+    names = tuple(name for name in policy.quasi if name in present)
+    counted = table.classes(names, sensitive=tuple(name for name in policy.sensitive if name in present))
+    levels: dict[str, int] = {}
+    columns, codes = [], []
+    for column, mine in zip(counted.columns, counted.codes, strict=True):
         hierarchy = data.columns[data.names.index(column.name)].hierarchy
         labels = set(column.labels)
         fitting = [level for level in range(hierarchy.height) if labels <= hierarchy.index[level].keys()]
         if not fitting:
-            return None
-        found[column.name] = fitting[0]
-    return found
-
-
-def _lifted(counted: Classes, data: Classes, levels: dict[str, int]) -> Classes:
-    """The same people, each label as a code of the data's hierarchy at that level."""
-    columns, codes = [], []
-    for column, mine in zip(counted.columns, counted.codes, strict=True):
-        hierarchy = data.columns[data.names.index(column.name)].hierarchy
-        index = hierarchy.index[levels[column.name]]
+            # No level has all labels: values were recoded class by class, or elsewhere.
+            break
+        levels[column.name] = fitting[0]
+        index = hierarchy.index[fitting[0]]
         known = np.array([index[label] for label in column.labels], dtype=np.int64)
-        columns.append(Column(column.name, hierarchy, levels[column.name]))
+        columns.append(Column(column.name, hierarchy, fitting[0]))
         codes.append(known[mine])
-    return replace(counted, columns=tuple(columns), codes=tuple(codes))
+    everywhere = len(levels) == len(counted.columns)
+    return Published(
+        name=table.name,
+        policy=policy,
+        counted=replace(counted, columns=tuple(columns), codes=tuple(codes)) if everywhere else counted,
+        levels=levels if everywhere else None,
+        dropped=tuple(name for name in policy.quasi if name not in present),
+        identifiers=tuple(name for name in policy.identifiers if name in present),
+    )
 
 
 # What can be measured now: the risk of the data, of what is published, and what an adversary would do to each.
@@ -319,9 +298,14 @@ def measure(project: ProjectFile) -> Measured:
     policy = Policy.load(project.policy)
     table = read(project.data, policy=policy)
     attack = None if project.attack is None else Attack.from_dict(read_attack(Path(project.attack)))
-    return measure_tables(
-        table, policy=policy, crowd=_population(project, policy), attack=attack, published=project.published
-    )
+    population: Table | int | None = None
+    if project.population is not None:
+        population = (
+            read(project.population, policy=policy.for_population())
+            if isinstance(project.population, str)
+            else project.population
+        )
+    return measure_tables(table, policy=policy, crowd=population, attack=attack, published=project.published)
 
 
 def measure_tables(
@@ -335,8 +319,17 @@ def measure_tables(
 ) -> Measured:
     """The same for tables that are open already; `called` is what the published one is called, if not like its file."""
     assessment = assess(table, population=crowd, attack=attack)
-    shown = None if published is None else _published(published, table, policy)
-    shown = shown if shown is None or called is None else replace(shown, name=called)
+    shown = remaining = None
+    if published is not None:
+        own = read(published, policy=published_policy(policy, read(published).columns))
+        shown = match_levels(own, table.classes(), policy)
+        shown = shown if called is None else replace(shown, name=called)
+        # Against the same population, as far as the published labels are in its hierarchies.
+        if isinstance(crowd, int):
+            crowd = max(crowd, shown.records)
+        elif shown.levels is None:
+            crowd = None
+        remaining = assess(shown, population=crowd, attack=attack)
     return Measured(
         source=table.name,
         columns=len(table.columns),
@@ -344,27 +337,5 @@ def measure_tables(
         singling_out=singling_out(table.classes(), largest=MOST_COLUMNS),
         assessment=assessment,
         published=shown,
-        remaining=None if shown is None else _remaining(shown, crowd, attack),
+        remaining=remaining,
     )
-
-
-def _population(project: ProjectFile, policy: Policy) -> Table | int | None:
-    if isinstance(project.population, str):
-        return read(project.population, policy=policy.for_population())
-    return project.population
-
-
-def _published(source: str | Path, data: Table, policy: Policy) -> Published:
-    columns = read(source).columns
-    return place(read(source, policy=published_policy(policy, columns)), data.classes(), policy)
-
-
-def _remaining(shown: Published, crowd: Table | int | None, attack: Attack | None) -> Assessment:
-    """Against the same population, as far as the published labels stand in its hierarchies."""
-    if not isinstance(crowd, Table):
-        return assess(shown, population=_as_large(crowd, shown.counted), attack=attack)
-    return assess(shown, population=crowd if shown.levels is not None else None, attack=attack)
-
-
-def _as_large(size: int | None, counted: Classes) -> int | None:
-    return None if size is None else max(size, counted.records)

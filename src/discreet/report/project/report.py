@@ -3,40 +3,25 @@
 from __future__ import annotations
 
 import datetime
-import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from discreet.report.project.ledger_facts import Disclosed, LedgerState
-from discreet.report.project.measurement import Measured
+from discreet.report.project.findings import SIGNS, STANDINGS, Story, statements
 from discreet.report.project.sections import (
     Content,
-    listed_events,
     the_anonymisation,
     the_attacker,
     the_data,
+    the_ledger,
     the_linkage,
     the_queries,
     the_recipients,
     the_risk,
 )
-from discreet.report.project.statements import SIGNS, STANDINGS, Statement, Story, statements
-from discreet.report.toolkit.html import Child, Markup, element
-from discreet.report.toolkit.page import (
-    Figure,
-    Part,
-    Pill,
-    Table,
-    document,
-    figure,
-    paragraphs,
-    prose,
-    remains_part,
-    section,
-    table,
-    without_password,
-)
+from discreet.report.toolkit import page
+from discreet.report.toolkit.components import Pill, card, cards, figures
+from discreet.report.toolkit.html import element
 from discreet.report.toolkit.words import agree, moment, people, plural
 
 KINDS = {"above": "danger", "attention": "plain", "unmeasured": "plain", "within": "good"}
@@ -69,81 +54,60 @@ class Chapter:
 def project_page(story: Story, *, created: datetime.datetime, command: str, version: str) -> str:
     """The report as one file; prints with title, date and head on every page."""
     said = statements(story)
-    return document(
+    pills = []
+    for standing, words in STANDINGS.items():
+        number = sum(statement.standing == standing for statement in said)
+        if number:
+            pills.append(Pill(SIGNS[standing], f"{number} {agree(number, *words)}", KINDS[standing]))  # type: ignore[arg-type]
+    return page.document(
         project_parts(story, command=command),
         kicker="A data-sharing project",
         title=story.project.title,
         about=[story.measured.source, people(story.measured.assessment.records)],
-        pills=list(_pills(said)),
+        pills=pills,
         created=created,
         version=version,
         style=running(story, created),
     )
 
 
-def project_parts(story: Story, *, command: str) -> list[Part]:
+def project_parts(story: Story, *, command: str) -> list[page.Part]:
     """The sections, for this file and for pages of the web application."""
     said = statements(story)
+    above = sum(statement.standing == "above" for statement in said)
+    lead = (
+        "Nothing that was measured is above a limit. What needs attention comes first, then what nobody has measured."
+    )
+    if above:
+        lead = f"{plural(above, 'thing is', 'things are')} above a limit of the policy. The worst comes first."
+    shown = []
+    for statement in said:
+        sign, words = element("span", statement.sign, aria_hidden="true"), STANDINGS[statement.standing][0]
+        tag = element("p", sign, f" {words[:1].upper()}{words[1:]}", class_=f"tag {KINDS[statement.standing]}")
+        link = statement.topic, "See the evidence"
+        shown.append(card(statement.finding, link=link, tag=tag, kind=statement.standing))
+    evidence, number = [], 1
+    for chapter in chapters(story):
+        content, drawn = ([chapter.otherwise], []) if chapter.tell is None else chapter.tell()
+        pictures = figures(drawn, first=number)
+        evidence.append(page.section(chapter.key, chapter.name, *content, pictures, title=chapter.title))
+        number += len(drawn)
     return [
-        Part("findings", "Findings", section("findings", "What a decision can rest on", _counted(said), _cards(said))),
-        *_parts(story),
-        remains_part("What this report does not say:", REMAINS),
-        _reproduced(command),
+        page.section(
+            "findings", "Findings", lead, cards(shown, kind="statements"), title="What a decision can rest on"
+        ),
+        *evidence,
+        page.remains("What this report does not say:", REMAINS),
+        page.reproduce(
+            command,
+            lead="The same project gives the same report with this command, as long as nothing more is disclosed:",
+        ),
     ]
 
 
-def _pills(said: Sequence[Statement]) -> Iterator[Pill]:
-    for standing, words in STANDINGS.items():
-        number = sum(one.standing == standing for one in said)
-        if number:
-            yield Pill(SIGNS[standing], f"{number} {agree(number, *words)}", KINDS[standing])  # type: ignore[arg-type]
-
-
-def _counted(said: Sequence[Statement]) -> Markup:
-    above = sum(one.standing == "above" for one in said)
-    words = (
-        f"{plural(above, 'thing is', 'things are')} above a limit of the policy. The worst comes first."
-        if above
-        else "Nothing that was measured is above a limit. What needs attention comes first, then what nobody has measured."
-    )
-    return element("p", words)
-
-
-def _cards(said: Sequence[Statement]) -> Markup:
-    return element("ul", [_card(one) for one in said], class_="cards statements", role="list")
-
-
-def _card(one: Statement) -> Markup:
-    sign = element("span", one.sign, aria_hidden="true")
-    words = STANDINGS[one.standing][0]
-    tag = element("p", sign, f" {words[:1].upper()}{words[1:]}", class_=f"tag {KINDS[one.standing]}")
-    headline = element("p", prose(one.finding.headline), class_="headline")
-    step = element("p", element("b", "Next "), prose(one.finding.next_step), class_="next")
-    proof = element("p", element("a", "See the evidence", href=f"#{one.topic}"), class_="proof")
-    return element("li", tag, headline, step, proof, class_=f"card {one.standing}")
-
-
-def _parts(story: Story) -> Iterator[Part]:
-    number = 1
-    for chapter in _chapters(story):
-        if chapter.tell is None:
-            yield Part(chapter.key, chapter.name, section(chapter.key, chapter.title, paragraphs([chapter.otherwise])))
-            continue
-        content, figures = chapter.tell()
-        yield Part(chapter.key, chapter.name, section(chapter.key, chapter.title, content, _drawn(figures, number)))
-        number += len(figures)
-
-
-def _drawn(figures: Sequence[Figure], first: int) -> list[Markup]:
-    return [figure(one, number) for number, one in enumerate(figures, start=first)]
-
-
-def _chapters(story: Story) -> Iterator[Chapter]:
-    yield from _of_the_table(story.measured)
-    yield from _of_disclosures(story.disclosed)
-
-
-def _of_the_table(measured: Measured) -> Iterator[Chapter]:
+def chapters(story: Story) -> Iterator[Chapter]:
+    """The sections in order: what was measured, then what was disclosed."""
+    measured, found = story.measured, story.disclosed
     yield Chapter("data", "Data", "The data set", lambda: the_data(measured))
     yield Chapter("risk", "Risk", "What it risks", lambda: the_risk(measured))
     yield Chapter(
@@ -162,9 +126,6 @@ def _of_the_table(measured: Measured) -> Iterator[Chapter]:
         "No anonymised table was named. `discreet anonymise DATA --policy FILE --k 5 --out safe.csv` writes one; name it in the "
         "project as `published`.",
     )
-
-
-def _of_disclosures(found: Disclosed | None) -> Iterator[Chapter]:
     store = "No store was named: give `store` in the project, or `--store`."
     yield Chapter(
         "recipients",
@@ -193,60 +154,13 @@ def _of_disclosures(found: Disclosed | None) -> Iterator[Chapter]:
         "ledger",
         "Ledger",
         "The ledger and its head",
-        None if found is None else lambda: _the_ledger(found.ledger),
+        None if found is None else lambda: the_ledger(found.ledger),
         store,
     )
 
 
-def _the_ledger(ledger: LedgerState) -> Content:
-    head = ledger.head
-    texts = [
-        (
-            f"Every disclosure of the store stands in one append-only ledger. Its {plural(ledger.size, 'entry was', 'entries were')} "
-            f"verified for this report; {plural(ledger.refused, 'says', 'say')} that something was refused."
-        ),
-    ]
-    keep = [
-        (
-            "This is the head, in which all of it is contained. Keep it where nobody who can write to the store can change it: with "
-            "this report on paper, or as a file `head.json`. Later, `discreet ledger verify --head head.json` shows that nothing "
-            "before it was changed, and `discreet report PROJECT --head head.json` says so in the next report."
-        ),
-    ]
-    shown = element("pre", element("code", json.dumps(dict(head), indent=1, sort_keys=True)), class_="head")
-    facts = (
-        ("Entries", f"{ledger.size:,}"),
-        ("Last entry", str(head["time"])[:19].replace("T", " ") + " UTC"),
-        ("Root", element("code", str(head["root"]), class_="digest")),
-        ("Ledger", element("code", str(head["ledger"]), class_="digest")),
-    )
-    content: list[Child] = [
-        *paragraphs(texts),
-        table(Table("The head", ("Fact", "Value"), facts)),
-        *paragraphs(keep),
-        shown,
-        table(
-            Table(
-                "What was written down",
-                ("Event", "Entries", "Meaning"),
-                tuple(listed_events(dict(ledger.events))),
-                (1,),
-            )
-        ),
-    ]
-    return content, []
-
-
-def _reproduced(command: str) -> Part:
-    lead = element(
-        "p", "The same project gives the same report with this command, as long as nothing more is disclosed:"
-    )
-    shown = element("pre", element("code", without_password(command)))
-    return Part("reproduce", "Reproduce", section("reproduce", "Reproduce", lead, shown))
-
-
 def running(story: Story, created: datetime.datetime) -> str:
-    """What stands on every printed page: title, date, head, number of the page."""
+    """What is on every printed page: title, date, head, number of the page."""
     head = (
         "no ledger"
         if story.disclosed is None

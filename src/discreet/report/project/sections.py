@@ -1,8 +1,9 @@
-"""Sections of a project report: data, risk, attack, recipients, reviewers, database users."""
+"""Sections of a project report: data, risk, attack, recipients, reviewers, users, ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,11 @@ from discreet.report.assessment.charts import adversaries, combinations, crowds,
 from discreet.report.assessment.findings import allowed, at_risk
 from discreet.report.attack.charts import strip
 from discreet.report.attack.findings import Case
-from discreet.report.charts.bars import Bar, Group
-from discreet.report.project.ledger_facts import GatewayUser, Handed, Released, Traced
-from discreet.report.project.measurement import Measured, Published
-from discreet.report.toolkit.html import Child, Markup, element, join
-from discreet.report.toolkit.page import Figure, Table, paragraphs, table
+from discreet.report.charts.bars import Bar, Fill, Group
+from discreet.report.project.ledger_facts import GatewayUser, LedgerState, Released
+from discreet.report.project.measurement import Measured
+from discreet.report.toolkit.components import Figure, Row, Table
+from discreet.report.toolkit.html import Child, element, join
 from discreet.report.toolkit.words import crowd, decimal, listed, one_in, people, plural
 from discreet.risk import Assessment, Profile
 from discreet.wording import brief_percent, measure
@@ -22,8 +23,6 @@ from discreet.wording import brief_percent, measure
 if TYPE_CHECKING:
     from discreet.linkage.progress import Progress
 
-
-# The sections about the data: what they are, what they risk, what an adversary would do, what was made coarser.
 ROLES = {
     "identifier": ("Identifiers", "name a person; they never leave the house"),
     "quasi": ("Quasi-identifiers", "an adversary may know them from elsewhere"),
@@ -31,73 +30,57 @@ ROLES = {
     "other": ("Other columns", "neither; published as they are"),
     "drop": ("Dropped columns", "left out of everything that is published"),
 }
-Content = tuple[list[Child], list[Figure]]
-"""What stands in a section, and the figures in it, which are numbered through the report."""
+ROOM = 1.15
+"""A scale goes beyond its limits, so that they can be seen."""
+MOST_USERS = 20
+Content = tuple[Sequence["Child | Table"], Sequence[Figure]]
+"""What is in a section, and the figures in it, which are numbered through the report."""
 
 
 def the_data(measured: Measured) -> Content:
     """What is to be shared, and what its columns are."""
-    found = measured.assessment
-    lead = (
-        f"{measured.source} holds {people(found.records)} in {plural(measured.columns, 'column', 'columns')}. The policy says what "
-        "each column is to an adversary:"
-    )
-    policy = element("p", "Policy digest (SHA-256): ", element("code", measured.policy.digest, class_="digest"))
-    return [*paragraphs([lead]), table(_roles(measured)), policy], list(_telling(measured))
-
-
-def _telling(measured: Measured) -> Iterator[Figure]:
-    found = measured.singling_out
+    found, roles = measured.singling_out, []
+    for role, (name, meaning) in ROLES.items():
+        columns = measured.policy.named(role)  # type: ignore[arg-type]
+        if columns or role != "drop":
+            roles.append((name, join(listed(columns, most=len(columns) + 1) or "none"), meaning))
     seen = Profile(measured.source, measured.assessment.records, (), found, ())
+    figures = []
     if seen.telling:
         reading = (
             "Of all combinations of one, two or more quasi-identifiers, the one of each size that singles out most people.",
             f"Combinations of up to {plural(found.largest, 'column', 'columns')} were tried, in the data as they are.",
         )
-        yield replace(combinations(seen), reading=reading)
-
-
-def _roles(measured: Measured) -> Table:
-    rows = tuple(
-        (name, join(listed(columns, most=len(columns) + 1) or "none"), meaning)
-        for role, (name, meaning) in ROLES.items()
-        for columns in [measured.policy.named(role)]  # type: ignore[arg-type]
-        if columns or role != "drop"
-    )
-    return Table("What the columns are", ("Role", "Columns", "Meaning"), rows)
+        figures = [replace(combinations(seen), reading=reading)]
+    records, width = people(measured.assessment.records), plural(measured.columns, "column", "columns")
+    content: list[Child | Table] = [
+        f"{measured.source} holds {records} in {width}. The policy says what each column is to an adversary:",
+        Table("What the columns are", ("Role", "Columns", "Meaning"), tuple(roles)),
+        element("p", "Policy digest (SHA-256): ", element("code", measured.policy.digest, class_="digest")),
+    ]
+    return content, figures
 
 
 def the_risk(measured: Measured) -> Content:
     """The measures before and after, and the pictures of what leaves the house."""
     found = measured.leaving
-    lead = (
-        f"A person is at risk when fewer than {crowd(found.threshold):,} people look alike on the quasi-identifiers: somebody who guesses is then "
-        f"right more often than {one_in(found.threshold)}. The limit allows {allowed(found)} at risk."
-    )
-    whose = f"The figures are about {measured.leaving_name}, which leaves the house." if measured.published else ""
-    return [*paragraphs([lead, *filter(None, [whose])]), table(_before_and_after(measured))], [
-        crowds(found),
-        adversaries(found),
-        *([sensitive(found)] if found.inference else []),
+    content = [
+        (
+            f"A person is at risk when fewer than {crowd(found.threshold):,} people look alike on the quasi-identifiers: somebody who "
+            f"guesses is then right more often than {one_in(found.threshold)}. The limit allows {allowed(found)} at risk."
+        ),
+        f"The figures are about {measured.leaving_name}, which leaves the house." if measured.published else None,
+        _before_and_after(measured, "What was measured now", "Measure", _measures),
     ]
-
-
-def _before_and_after(measured: Measured) -> Table:
-    both = [measured.assessment] + ([] if measured.remaining is None else [measured.remaining])
-    head = ("Measure", measured.source) + (() if measured.published is None else (measured.published.name,))
-    columns = [list(_measures(one)) for one in both]
-    rows = tuple((name, *(column[place][1] for column in columns)) for place, (name, _) in enumerate(columns[0]))
-    return Table("What was measured now", head, rows, tuple(range(1, len(head))))
+    return content, [crowds(found), adversaries(found), *([sensitive(found)] if found.inference else [])]
 
 
 def _measures(found: Assessment) -> Iterator[tuple[str, str]]:
+    at_more = f"{at_risk(found):,} · {brief_percent(found.binding.at_risk)}"
     yield "People", f"{found.records:,}"
     yield "People who are alone with their values", f"{found.uniques:,}"
     yield "People in the smallest class (k)", f"{found.k:,}"
-    yield (
-        f"People at risk, above {one_in(found.threshold)}",
-        f"{at_risk(found):,} · {brief_percent(found.binding.at_risk)}",
-    )
+    yield f"People at risk, above {one_in(found.threshold)}", at_more
     yield "Highest risk of anybody", brief_percent(found.binding.highest)
     yield "Average risk", decimal(found.average_risk, digits=4)
     yield "Held against", "population" if found.presence is not None else "the data only"
@@ -107,23 +90,16 @@ def the_attacker(measured: Measured) -> Content:
     """What he would do to what leaves the house, and would have done to the data."""
     struck = measured.struck
     assert struck is not None  # noqa: S101 - the section is left out otherwise
-    case = Case(struck, measured.leaving.threshold)
     lead = (
         f"He may buy a list of {people(struck.external_size)}, link it with {measured.leaving_name}, and try one candidate after the "
         "other for as long as it pays. All amounts are those of the attack file."
     )
-    return [*paragraphs([lead]), table(_outcomes(measured))], [strip(case)]
+    caption = "A planning adversary, if he knows how many look alike"
+    outcomes = _before_and_after(measured, caption, "What he does", _outcomes)
+    return [lead, outcomes], [strip(Case(struck, measured.leaving.threshold))]
 
 
-def _outcomes(measured: Measured) -> Table:
-    both = [measured.assessment] + ([] if measured.remaining is None else [measured.remaining])
-    head = ("What he does", measured.source) + (() if measured.published is None else (measured.published.name,))
-    columns = [list(_fates(one)) for one in both]
-    rows = tuple((name, *(column[place][1] for column in columns)) for place, (name, _) in enumerate(columns[0]))
-    return Table("A planning adversary, if he knows how many look alike", head, rows, tuple(range(1, len(head))))
-
-
-def _fates(found: Assessment) -> Iterator[tuple[str, str]]:
+def _outcomes(found: Assessment) -> Iterator[tuple[str, str]]:
     known = found.attack.known  # type: ignore[union-attr]
     yield "People he attacks", f"{known.attacked:,}"
     yield "People he re-identifies, expected", decimal(known.reidentified, digits=1)
@@ -131,167 +107,156 @@ def _fates(found: Assessment) -> Iterator[tuple[str, str]]:
     yield "Highest probability for anybody", brief_percent(known.highest)
 
 
+def _before_and_after(
+    measured: Measured, caption: str, first: str, rows: Callable[[Assessment], Iterator[tuple[str, str]]]
+) -> Table:
+    """The same measures of the data and of what is published."""
+    head, both = [first, measured.source], [measured.assessment]
+    if measured.published is not None and measured.remaining is not None:
+        head.append(measured.published.name)
+        both.append(measured.remaining)
+    lines = zip(*(rows(found) for found in both), strict=True)
+    cells = tuple((line[0][0], *(value for _, value in line)) for line in lines)
+    return Table(caption, tuple(head), cells, tuple(range(1, len(head))))
+
+
 def the_anonymisation(measured: Measured) -> Content:
     """What was made coarser, and how much."""
-    shown = measured.published
+    shown, records = measured.published, measured.assessment.records
     assert shown is not None  # noqa: S101 - the section is left out otherwise
-    left = measured.assessment.records - shown.records
-    gone = (
-        f"{people(left).capitalize()} of {measured.assessment.records:,} {'was' if left == 1 else 'were'} left out"
-        if left > 0
-        else "Nobody was left out"
-    )
-    lead = f"{shown.name} holds {people(shown.records)}. {gone}."
-    dropped = f"It lacks {listed(shown.dropped)} altogether." if shown.dropped else ""
-    texts = [lead, *filter(None, [dropped, _mixed(shown)])]
-    return [*paragraphs(texts), *([] if shown.levels is None else [table(_coarser(shown))])], []
+    left = records - shown.records
+    gone = "Nobody was left out"
+    if left > 0:
+        gone = f"{people(left).capitalize()} of {records:,} {'was' if left == 1 else 'were'} left out"
+    content: list[Child | Table] = [
+        f"{shown.name} holds {people(shown.records)}. {gone}.",
+        f"It lacks {listed(shown.dropped)} altogether." if shown.dropped else None,
+    ]
+    if shown.levels is None:
+        content.append(
+            "Its values stand on several levels of their hierarchies, or on none: they were recoded class by class, or elsewhere."
+        )
+        return content, []
+    rows = []
+    for column, codes in zip(shown.counted.columns, shown.counted.codes, strict=True):
+        height = column.hierarchy.height
+        step = f"{column.level} of {height - 1}" if height > 1 else "as it is"
+        now = len(set(codes.tolist()))
+        rows.append((join(column.name), step, f"{len(column.hierarchy.labels[0]):,}", f"{now:,}"))
+    head = ("Column", "Level", "Values before", "Values now")
+    content.append(Table("How coarse each column is", head, tuple(rows), (1, 2, 3)))
+    return content, []
 
 
-def _mixed(shown: Published) -> str:
-    if shown.levels is not None:
-        return ""
-    return "Its values stand on several levels of their hierarchies, or on none: they were recoded class by class, or elsewhere."
-
-
-def _coarser(shown: Published) -> Table:
-    return Table(
-        "How coarse each column is",
-        ("Column", "Level", "Values before", "Values now"),
-        tuple(_levels(shown)),
-        (1, 2, 3),
-    )
-
-
-def _levels(shown: Published) -> Iterator[tuple[str | Markup, ...]]:
-    for column in shown.counted.columns:
-        now = len(set(shown.counted.codes[shown.counted.names.index(column.name)].tolist()))
-        step = f"{column.level} of {column.hierarchy.height - 1}" if column.hierarchy.height > 1 else "as it is"
-        yield join(column.name), step, f"{len(column.hierarchy.labels[0]):,}", f"{now:,}"
-
-
-ROOM = 1.15
-"""A scale goes beyond its limits, so that they can be seen."""
-
-
-def the_recipients(releases: Iterable[Released]) -> Content:
+def the_recipients(releases: Sequence[Released]) -> Content:
     """Who holds which copy, and what traces said."""
-    found = list(releases)
-    lead = (
-        "Every recipient has a copy of its own, in which control records stand that tell it apart. What was handed over is "
-        "what the ledger says."
-    )
-    content = [*paragraphs([lead]), *(table(_copies(release)) for release in found)]
-    if any(release.traces for release in found):
-        said = [(release.name, trace) for release in found for trace in release.traces]
-        content.append(table(_traces(said)))
-    return list(content), []
-
-
-def _copies(release: Released) -> Table:
-    rows = tuple(_copy(copy) for copy in release.copies)
-    about = [f"at least {release.k} alike"] if release.k is not None else []
-    about += [f"signed off as {release.sign_off}"] if release.sign_off else []
-    caption = f"Release {release.name}" + (f" ({', '.join(about)})" if about else "")
-    return Table(caption, ("Recipient", "Version", "State", "Rows", "Handed over", "SHA-256"), rows, (1, 3))
-
-
-def _copy(copy: Handed) -> tuple[Any, ...]:
-    rows = "none" if copy.rows is None else f"{copy.rows:,}"
-    file = element("code", (copy.file or "")[:16]) if copy.file else "none"
-    return join(copy.recipient), f"{copy.version}", copy.state, rows, day(copy.time) or "not yet", file
-
-
-def _traces(said: list[tuple[str, Traced]]) -> Table:
-    rows = tuple(
+    content: list[Child | Table] = [
         (
-            join(f"{name}, {day(trace.time)}"),
+            "Every recipient has a copy of its own, in which control records stand that tell it apart. What was handed over is "
+            "what the ledger says."
+        )
+    ]
+    for release in releases:
+        rows = tuple(
+            (
+                join(copy.recipient),
+                f"{copy.version}",
+                copy.state,
+                "none" if copy.rows is None else f"{copy.rows:,}",
+                day(copy.time) or "not yet",
+                element("code", copy.file[:16]) if copy.file else "none",
+            )
+            for copy in release.copies
+        )
+        about = [f"at least {release.k} alike"] if release.k is not None else []
+        about += [f"signed off as {release.sign_off}"] if release.sign_off else []
+        caption = f"Release {release.name}" + (f" ({', '.join(about)})" if about else "")
+        head = ("Recipient", "Version", "State", "Rows", "Handed over", "SHA-256")
+        content.append(Table(caption, head, rows, (1, 3)))
+    traces = tuple(
+        (
+            join(f"{release.name}, {day(trace.time)}"),
             join(f"{trace.source} ({trace.kind})"),
             f"{trace.rows:,}",
             f"{trace.marks:,}",
             join(listed(trace.accused) or "nobody"),
             trace.alpha,
         )
-        for name, trace in said
+        for release in releases
+        for trace in release.traces
     )
-    head = ("Release", "What was traced", "Rows", "Marks that came up", "Accused", "Error rate")
-    return Table("Traces", head, rows, (2, 3, 5))
+    if traces:
+        head = ("Release", "What was traced", "Rows", "Marks that came up", "Accused", "Error rate")
+        content.append(Table("Traces", head, traces, (2, 3, 5)))
+    return content, []
 
 
-def the_linkage(projects: Iterable[Progress]) -> Content:
+def the_linkage(projects: Sequence[Progress]) -> Content:
     """Who saw how much of which pairs, against which limits."""
-    found = list(projects)
     lead = (
         "Reviewers decide whether two records are one person and see masked values; each look costs. The privacy risk is what "
         "they learned, as a share of all that is before their eyes."
     )
-    figures = [_looks(found)] if any(project.workers for project in found) else []
-    return [*paragraphs([lead]), *([] if figures else [table(_reviewers(found))])], figures
-
-
-def _reviewers(projects: list[Progress]) -> Table:
+    rows: list[Row] = []
+    for project in projects:
+        name = join(project.project.name)
+        decided = project.pairs - project.verdicts.get("open", 0)
+        for worker in project.workers:
+            counts = (f"{worker.pairs:,}", f"{worker.decided:,}")
+            rows.append((join(worker.worker), name, *counts, *_gauge(worker.characters), *_gauge(worker.risk)))
+        both = (*_gauge(project.characters), *_gauge(project.risk))
+        rows.append(("All together", name, f"{project.pairs:,}", f"{decided:,}", *both))
     head = ("Reviewer", "Project", "Pairs", "Decided", "Characters seen", "Limit", "Privacy risk", "Limit")
-    rows = tuple(row for project in projects for row in _rows(project))
-    return Table("What reviewers saw, and how much they may see", head, rows, (2, 3, 4, 5, 6, 7))
-
-
-def _rows(project: Progress) -> Iterator[tuple[Any, ...]]:
-    name = join(project.project.name)
-    for worker in project.workers:
-        counts = (f"{worker.pairs:,}", f"{worker.decided:,}")
-        yield (join(worker.worker), name, *counts, *_gauge(worker.characters), *_gauge(worker.risk))
-    decided = project.pairs - project.verdicts.get("open", 0)
-    both = (*_gauge(project.characters), *_gauge(project.risk))
-    yield ("All together", name, f"{project.pairs:,}", f"{decided:,}", *both)
+    table = Table("What reviewers saw, and how much they may see", head, tuple(rows), (2, 3, 4, 5, 6, 7))
+    if not any(project.workers for project in projects):
+        return [lead, table], []
+    return [lead], [_looks(projects, table)]
 
 
 def _gauge(gauge: Any) -> tuple[str, str]:
+    """What was used, and the limit."""
     return brief_percent(float(gauge.used)), "none" if gauge.limit is None else brief_percent(float(gauge.limit))
 
 
-def _looks(projects: list[Progress]) -> Figure:
-    people = [(project, worker) for project in projects for worker in project.workers]
-    gauges = [gauge for _, worker in people for gauge in (worker.risk, worker.characters)]
+def _looks(projects: Sequence[Progress], table: Table) -> Figure:
+    """The privacy risk and the characters of every reviewer."""
+    reviewers = [(project, worker) for project in projects for worker in project.workers]
+    gauges = [gauge for _, worker in reviewers for gauge in (worker.risk, worker.characters)]
     most = ROOM * max(float(max(gauge.used, gauge.limit or 0)) for gauge in gauges) or 1.0
+
+    def meter(label: str, gauge: Any) -> Bar:
+        used, limit = _gauge(gauge)
+        if gauge.limit is None:
+            return Bar(label, used, float(gauge.used) / most)
+        fill: Fill = "risk" if gauge.used > gauge.limit else "plain"
+        return Bar(label, f"{used} of {limit}", float(gauge.used) / most, mark=float(gauge.limit) / most, fill=fill)
+
     return Figure(
         key="looks",
         title="What reviewers have seen",
-        about=f"{plural(len(people), 'reviewer', 'reviewers')}, each with the privacy risk learned and the characters seen.",
+        about=f"{plural(len(reviewers), 'reviewer', 'reviewers')}, each with the privacy risk learned and the characters seen.",
         reading=(
             "Ticks mark limits; nothing is opened beyond them.",
             f"The full width stands for {brief_percent(min(1.0, most))}.",
         ),
-        groups=tuple(
+        chart=tuple(
             Group(
-                (_meter("Privacy risk", worker.risk, most), _meter("Characters seen", worker.characters, most)),
+                (meter("Privacy risk", worker.risk), meter("Characters seen", worker.characters)),
                 f"{worker.worker}, {project.project.name}",
                 plural(worker.pairs, "pair", "pairs"),
             )
-            for project, worker in people
+            for project, worker in reviewers
         ),
-        table=_reviewers(projects),
+        table=table,
     )
 
 
-def _meter(label: str, gauge: Any, most: float) -> Bar:
-    used, limit = _gauge(gauge)
-    beyond = gauge.limit is not None and gauge.used > gauge.limit
-    mark = None if gauge.limit is None else float(gauge.limit) / most
-    value = used if gauge.limit is None else f"{used} of {limit}"
-    return Bar(label, value, float(gauge.used) / most, mark=mark, fill="risk" if beyond else "plain")
-
-
-def the_queries(users: Iterable[GatewayUser]) -> Content:
+def the_queries(users: Sequence[GatewayUser]) -> Content:
     """What users of databases have learned, against their limits."""
-    found = list(users)
     lead = (
         "Exposure is the misuse score of everything a user has seen taken together: the more she could single people out and learn "
         "about them, the larger. It is as the gateway weighed it after the last result."
     )
-    return list(paragraphs([lead])), [_exposures(found)]
-
-
-def _users(users: list[GatewayUser]) -> Table:
-    head = ("User", "Database", "Exposure", "Limit", "Results", "Rows", "Refused", "Last")
     rows = tuple(
         (
             join(user.user),
@@ -305,36 +270,63 @@ def _users(users: list[GatewayUser]) -> Table:
         )
         for user in users
     )
-    return Table("Users of databases behind a gateway", head, rows, (2, 3, 4, 5, 6))
-
-
-MOST_USERS = 20
-
-
-def _exposures(users: list[GatewayUser]) -> Figure:
     shown = users[:MOST_USERS]
     most = ROOM * max(max(user.exposure, user.limit or 0.0) for user in shown) or 1.0
-    few = (
-        f"The {MOST_USERS} users nearest to their limits are drawn; the table has all."
-        if len(users) > MOST_USERS
-        else ""
+    bars = tuple(
+        Bar(
+            user.user,
+            measure(user.exposure) + ("" if user.limit is None else f" of {measure(user.limit)}"),
+            user.exposure / most,
+            note=f"{plural(user.refused, 'request', 'requests')} refused" if user.refused else "",
+            mark=None if user.limit is None else user.limit / most,
+            fill="risk" if user.exceeded else "plain",
+        )
+        for user in shown
     )
-    return Figure(
+    reading = ["Ticks mark limits; striped bars go beyond them."]
+    if len(users) > MOST_USERS:
+        reading.append(f"The {MOST_USERS} users nearest to their limits are drawn; the table has all.")
+    head = ("User", "Database", "Exposure", "Limit", "Results", "Rows", "Refused", "Last")
+    exposures = Figure(
         key="exposures",
         title="What each user has learned, against her limit",
         about=f"{plural(len(shown), 'user', 'users')} of databases with their exposure.",
-        reading=tuple(filter(None, ("Ticks mark limits; striped bars go beyond them.", few))),
-        groups=(Group(tuple(_exposure(user, most) for user in shown)),),
-        table=_users(users),
+        reading=tuple(reading),
+        chart=(Group(bars),),
+        table=Table("Users of databases behind a gateway", head, rows, (2, 3, 4, 5, 6)),
     )
+    return [lead], [exposures]
 
 
-def _exposure(user: GatewayUser, most: float) -> Bar:
-    value = measure(user.exposure) if user.limit is None else f"{measure(user.exposure)} of {measure(user.limit)}"
-    note = f"{plural(user.refused, 'request', 'requests')} refused" if user.refused else ""
-    mark = None if user.limit is None else user.limit / most
-    fill = "risk" if user.exceeded else "plain"
-    return Bar(user.user, value, user.exposure / most, note=note, mark=mark, fill=fill)  # type: ignore[arg-type]
+def the_ledger(ledger: LedgerState) -> Content:
+    """The head of the ledger, and how often each event was written down."""
+    from discreet.ledger.events import EVENTS
+
+    head = ledger.head
+    facts = (
+        ("Entries", f"{ledger.size:,}"),
+        ("Last entry", str(head["time"])[:19].replace("T", " ") + " UTC"),
+        ("Root", element("code", str(head["root"]), class_="digest")),
+        ("Ledger", element("code", str(head["ledger"]), class_="digest")),
+    )
+    events = tuple(
+        (element("code", code), f"{number:,}", EVENTS.get(code, "")) for code, number in ledger.events.items()
+    )
+    content: list[Child | Table] = [
+        (
+            f"Every disclosure of the store stands in one append-only ledger. Its {plural(ledger.size, 'entry was', 'entries were')} "
+            f"verified for this report; {plural(ledger.refused, 'says', 'say')} that something was refused."
+        ),
+        Table("The head", ("Fact", "Value"), facts),
+        (
+            "This is the head, in which all of it is contained. Keep it where nobody who can write to the store can change it: with "
+            "this report on paper, or as a file `head.json`. Later, `discreet ledger verify --head head.json` shows that nothing "
+            "before it was changed, and `discreet report PROJECT --head head.json` says so in the next report."
+        ),
+        element("pre", element("code", json.dumps(dict(head), indent=1, sort_keys=True)), class_="head"),
+        Table("What was written down", ("Event", "Entries", "Meaning"), events, (1,)),
+    ]
+    return content, []
 
 
 def day(moment: str | None) -> str:
@@ -344,11 +336,3 @@ def day(moment: str | None) -> str:
     '2026-01-31 12:00'
     """
     return "" if moment is None else moment[:16].replace("T", " ")
-
-
-def listed_events(events: dict[str, int]) -> Iterator[tuple[Any, ...]]:
-    """Every event that was written down, with its meaning."""
-    from discreet.ledger.events import EVENTS
-
-    for code, number in events.items():
-        yield element("code", code), f"{number:,}", EVENTS.get(code, "")

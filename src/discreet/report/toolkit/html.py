@@ -30,14 +30,18 @@ class Markup:
 
 
 def element(name: str, /, *children: Child, **attributes: Attribute) -> Markup:
-    """An element; `class_` stands for class, other underscores for hyphens, and None or False leaves one out.
+    """An element; `class_` is the attribute class, other underscores are hyphens, None or False leaves one out.
 
     >>> str(element("th", "age", scope="col", class_="number", aria_sort=None))
     '<th scope="col" class="number">age</th>'
     """
-    opening = f"<{name}{''.join(_attribute(key, value) for key, value in attributes.items())}>"
+    written = ""
+    for key, value in attributes.items():
+        if value is not None and value is not False:
+            attribute = key.rstrip("_").replace("_", "-")
+            written += f" {attribute}" if value is True else f' {attribute}="{escape(str(value))}"'
     closing = "" if name in VOID else f"</{name}>"
-    return Markup(f"{opening}{join(*children)}{closing}" + ("\n" if name in BLOCKS else ""))
+    return Markup(f"<{name}{written}>{join(*children)}{closing}" + ("\n" if name in BLOCKS else ""))
 
 
 def join(*children: Child) -> Markup:
@@ -46,19 +50,12 @@ def join(*children: Child) -> Markup:
     >>> str(join("a & ", [Markup("<br>"), None, "b"]))
     'a &amp; <br>b'
     """
-    return Markup("".join(_text(child) for child in children))
-
-
-def _text(child: Child) -> str:
-    if child is None:
-        return ""
-    if isinstance(child, Markup):
-        return child.text
-    return escape(child) if isinstance(child, str) else join(*child).text
-
-
-def _attribute(key: str, value: Attribute) -> str:
-    if value is None or value is False:
-        return ""
-    name = key.rstrip("_").replace("_", "-")
-    return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
+    pieces = []
+    for child in children:
+        if isinstance(child, Markup):
+            pieces.append(child.text)
+        elif isinstance(child, str):
+            pieces.append(escape(child))
+        elif child is not None:
+            pieces.append(join(*child).text)
+    return Markup("".join(pieces))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.ledger.entry import timestamp
-from discreet.report.toolkit.page import prose
+from discreet.report.toolkit.components import prose
 from discreet.report.toolkit.words import MONTHS, plural
 from discreet.wording import percent
 

@@ -12,8 +12,10 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from discreet.report.charts.axes import Axes, Line, Scale, line_chart, linear
-from discreet.report.toolkit.page import Figure, Table, figure
+from discreet.report.charts.axes import Scale, linear
+from discreet.report.charts.lines import Axes, Line, line_chart
+from discreet.report.toolkit.components import Figure, Table, figure
+from discreet.report.toolkit.html import Markup
 from discreet.report.toolkit.words import MONTHS, plural
 from discreet.store import gateway_limits
 from discreet.store.gateway_limits import ACTIONS, EVERYBODY, PARTS, Agreed, Withdrawal
@@ -340,7 +342,7 @@ def exposure_figure(user: User, history: Sequence[GatewayResult], now: datetime)
     axes = Axes(Scale(begin, end, ticks), heights, "time (UTC)", "exposure", dated=dated)
     about = _about(user, steps)
     drawing = line_chart(lines, axes)
-    return Figure("exposure-over-time", "Exposure over time", about, (about,), (), _table(steps), drawing)
+    return Figure("exposure-over-time", "Exposure over time", about, (about,), drawing, _table(steps))
 
 
 def _seconds(result: GatewayResult) -> float:

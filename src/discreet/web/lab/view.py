@@ -16,8 +16,8 @@ from discreet.attacker import Attack
 from discreet.attacker.population import Targets
 from discreet.report.attack.charts import chance, fates, strip
 from discreet.report.attack.findings import Case, Deterrents, by_topic
+from discreet.report.toolkit.components import Finding, figures
 from discreet.report.toolkit.html import Markup
-from discreet.report.toolkit.page import Finding, figure
 from discreet.report.toolkit.words import amount, people
 from discreet.store.tables.web import DATASET, JOB, RESULT
 from discreet.web.lab.query import CONTROLS, Control, LabQuery, against, shown, toml
@@ -61,7 +61,7 @@ def result(query: LabQuery, groups: LabGroups) -> LabResult:
         headline,
         further,
         list(deterrents(query, case)),
-        [figure(picture, number) for number, picture in enumerate(pictures, start=1)],
+        figures(pictures),
         f"{people(case.records).capitalize()}, against a list of {people(targets.external_size)}.",
         toml(attack),
     )

@@ -19,7 +19,7 @@ from discreet.releases.tracing.case import Given
 from discreet.releases.tracing.claims import trace_claims
 from discreet.releases.tracing.result import ALPHA, Trace
 from discreet.releases.tracing.trace import about
-from discreet.report.trace.report import traced_page, traced_parts
+from discreet.report.trace import traced_page, traced_parts
 from discreet.sources import read
 from discreet.store.tables.releases import TRACE
 from discreet.store.tables.web import ACCOUNT

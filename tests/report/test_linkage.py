@@ -10,8 +10,8 @@ import pytest
 from discreet.linkage import Blocking, Candidates, Model, Pairs, Rule, distribution, zones_by_capacity, zones_by_errors
 from discreet.linkage.matching.thresholds import calibration
 from discreet.report import pairs_findings, pairs_page
-from discreet.report.linkage.charts import errors_figure, zones_figure
-from discreet.report.toolkit.page import figure
+from discreet.report.linkage import errors_figure, zones_figure
+from discreet.report.toolkit.components import figure
 from tests.report.documents import (
     check_landmarks_and_headings,
     check_that_names_and_links_meet,

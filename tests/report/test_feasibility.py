@@ -6,15 +6,15 @@ import html
 
 import pytest
 
-from discreet.report.feasibility.charts import candidates, factors, largest
-from discreet.report.toolkit.page import figure
+from discreet.report.feasibility import candidates, factors, largest
+from discreet.report.toolkit.components import figure
 from tests.report.documents import (
     check_landmarks_and_headings,
     check_that_names_and_links_meet,
     check_that_nothing_is_loaded_or_runs,
     drawn,
 )
-from tests.report.feasibility.samples import KINDS, page
+from tests.report.feasibility_samples import KINDS, page
 from tests.report.samples import HOSTILE, Outline
 
 PAGES = {(kind, grid): page(kind, grid=grid) for kind in KINDS for grid in (True, False)}

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.kernel.notebook import card
 from discreet.report.assessment.findings import allowed, at_risk, inferred
-from discreet.report.attack import attack_findings
-from discreet.report.project.ledger_facts import Disclosed, GatewayUser, Released, disclosed
+from discreet.report.attack.findings import attack_findings
+from discreet.report.project.ledger_facts import Disclosed, GatewayUser, LedgerState, Released, disclosed
 from discreet.report.project.measurement import Measured, ProjectFile
-from discreet.report.project.measurement import measure as measurement_measure
-from discreet.report.toolkit.page import Finding
+from discreet.report.project.measurement import measure as measure_project
+from discreet.report.toolkit.components import Finding
 from discreet.report.toolkit.words import agree, crowd, listed, lowered, one_in, part, plural
 from discreet.wording import measure, percent
 
 if TYPE_CHECKING:
     from discreet.linkage.progress import Progress
-    from discreet.report.project.ledger_facts import LedgerState
 
 Standing = Literal["above", "attention", "unmeasured", "within"]
 STANDINGS: dict[Standing, tuple[str, str]] = {
@@ -69,77 +69,57 @@ def project_findings(story: Story) -> tuple[Finding, ...]:
 
 
 def _statements(story: Story) -> Iterator[Statement]:
-    yield from _names_left(story.measured)
-    yield _risk(story.measured)
-    yield from _given_away(story.measured)
-    yield from _attacker(story.measured)
-    yield from _unmeasured(story)
-    if story.disclosed is None:
-        return
-    for release in story.disclosed.releases:
-        yield _release(release)
-        yield from _small_classes(release, story.measured)
-    for project in story.disclosed.linkage:
-        yield _linkage(project)
-    for database in dict.fromkeys(user.database for user in story.disclosed.users):
-        yield _queries(database, [user for user in story.disclosed.users if user.database == database])
-    yield _ledger(story.disclosed.ledger)
-
-
-def _names_left(measured: Measured) -> Iterator[Statement]:
-    shown = measured.published
-    if shown is None or not shown.identifiers:
-        return
-    names = listed(shown.identifiers)
-    headline = (
-        f"{shown.name} still has what the policy calls identifiers: {names}. Whoever has it knows who everybody is."
-    )
-    yield Statement(
-        "anonymisation", "above", Finding(headline, "Publish what `discreet anonymise` writes: it leaves them out.")
-    )
-
-
-def _risk(measured: Measured) -> Statement:
-    found, exceeded = measured.leaving, measured.leaving.exceeded
-    number = at_risk(found)
-    who = lowered(part(number, found.records))
-    headline = (
-        f"{measured.leaving_name} is {'above' if exceeded else 'within'} the limit: {who} {agree(number, 'has', 'have')} a "
-        f"risk of more than {one_in(found.threshold)} to be re-identified, and the limit allows {allowed(found)}."
-    )
-    return Statement("risk", "above" if exceeded else "within", Finding(headline, _what_leaves(measured)))
-
-
-def _given_away(measured: Measured) -> Iterator[Statement]:
-    """What is learnt of people without recognising anybody, of the sensitive column where it is worst."""
-    found = measured.leaving
-    for finding in inferred(found, measured.leaving_name)[:1]:
-        certain = any(one.distinct_l == 1 for one in found.inference.values())
+    measured = story.measured
+    if measured.published is not None and measured.published.identifiers:
+        name, identifiers = measured.published.name, listed(measured.published.identifiers)
+        yield Statement(
+            "anonymisation",
+            "above",
+            Finding(
+                f"{name} still has what the policy calls identifiers: {identifiers}. Whoever has it knows who everybody is.",
+                "Publish what `discreet anonymise` writes: it leaves them out.",
+            ),
+        )
+    yield risk(measured)
+    # What is learnt of people without recognising anybody, of the sensitive column where it is worst.
+    for finding in itertools.islice(inferred(measured.leaving), 1):
+        certain = any(column.distinct_l == 1 for column in measured.leaving.inference.values())
         yield Statement("risk", "attention" if certain else "within", finding)
-
-
-def _what_leaves(measured: Measured) -> str:
-    before = measured.assessment
-    if measured.published is not None:
-        would = lowered(part(at_risk(before), before.records, where=f" in {measured.source}"))
-        return f"Hand out nothing else: of the data as they are, {would} would be above that risk."
-    if measured.leaving.exceeded:
-        return "Do not hand the data out as they are. Write a coarser table with `discreet anonymise`, and name it in the project as `published`."
-    return "Write the limit into the decision, so that the next version is held against it too."
-
-
-def _attacker(measured: Measured) -> Iterator[Statement]:
-    struck = measured.struck
-    if struck is None:
-        return
-    found = attack_findings(struck, source=measured.leaving_name, threshold=measured.leaving.threshold)[0]
-    standing: Standing = "above" if measured.struck_exceeds else "attention" if struck.known.attacked else "within"
-    yield Statement("attacker", standing, found)
-
-
-def _unmeasured(story: Story) -> Iterator[Statement]:
+    if (struck := measured.struck) is not None:
+        finding = attack_findings(struck, source=measured.leaving_name, threshold=measured.leaving.threshold)[0]
+        standing: Standing = "above" if measured.struck_exceeds else "attention" if struck.known.attacked else "within"
+        yield Statement("attacker", standing, finding)
     for topic, headline, step in _gaps(story):
         yield Statement(topic, "unmeasured", Finding(headline, step))
+    if story.disclosed is None:
+        return
+    for released in story.disclosed.releases:
+        yield release(released)
+        yield from small_classes(released, measured)
+    for project in story.disclosed.linkage:
+        yield linkage(project)
+    for database in dict.fromkeys(user.database for user in story.disclosed.users):
+        yield queries(database, [user for user in story.disclosed.users if user.database == database])
+    yield ledger(story.disclosed.ledger)
+
+
+def risk(measured: Measured) -> Statement:
+    """Whether what leaves the house is within the limit."""
+    leaving, before = measured.leaving, measured.assessment
+    number = at_risk(leaving)
+    if measured.published is not None:
+        would = lowered(part(at_risk(before), before.records, where=f" in {measured.source}"))
+        step = f"Hand out nothing else: of the data as they are, {would} would be above that risk."
+    elif leaving.exceeded:
+        step = "Do not hand the data out as they are. Write a coarser table with `discreet anonymise`, and name it in the project as `published`."
+    else:
+        step = "Write the limit into the decision, so that the next version is held against it too."
+    headline = (
+        f"{measured.leaving_name} is {'above' if leaving.exceeded else 'within'} the limit: "
+        f"{lowered(part(number, leaving.records))} {agree(number, 'has', 'have')} a risk of more than "
+        f"{one_in(leaving.threshold)} to be re-identified, and the limit allows {allowed(leaving)}."
+    )
+    return Statement("risk", "above" if leaving.exceeded else "within", Finding(headline, step))
 
 
 def _gaps(story: Story) -> Iterator[tuple[str, str, str]]:
@@ -176,108 +156,106 @@ def _gaps(story: Story) -> Iterator[tuple[str, str, str]]:
         )
 
 
-def _release(release: Released) -> Statement:
-    holders = plural(len(release.holders), "recipient holds a copy", "recipients hold copies")
-    if release.accused:
-        trace = next(one for one in reversed(release.traces) if one.accused)
+def release(released: Released) -> Statement:
+    """Who holds copies of a release, and what traces said."""
+    if released.accused:
+        trace = next(trace for trace in reversed(released.traces) if trace.accused)
         headline = (
-            f"A trace of release {release.name} accuses {listed(release.accused)}: {trace.source} fits that copy. Were all "
+            f"A trace of release {released.name} accuses {listed(released.accused)}: {trace.source} fits that copy. Were all "
             f"innocent, anybody would be accused in at most {percent(float(trace.alpha), below='less than ')} of traces."
         )
         step = "This is evidence, not a verdict: ask for access logs before anything is concluded, and hand over nothing more."
         return Statement("recipients", "attention", Finding(headline, step))
-    k = "" if release.k is None else f", with at least {release.k} people alike in it"
-    traced = _traced(len(release.traces))
-    waiting = sum(copy.time is None and copy.state != "retired" for copy in release.copies)
+    holders = plural(len(released.holders), "recipient holds a copy", "recipients hold copies")
+    k = "" if released.k is None else f", with at least {released.k} people alike in it"
+    traces = len(released.traces)
+    traced = f"{plural(traces, 'trace', 'traces')} accused nobody." if traces else "No leak was traced."
+    waiting = sum(copy.time is None and copy.state != "retired" for copy in released.copies)
     step = (
         f"{plural(waiting, 'copy waits', 'copies wait')} to be handed over."
         if waiting
         else "Keep the store and its keys: only they can trace a leak."
     )
-    return Statement("recipients", "within", Finding(f"{holders} of release {release.name}{k}. {traced}", step))
+    return Statement("recipients", "within", Finding(f"{holders} of release {released.name}{k}. {traced}", step))
 
 
-def _small_classes(release: Released, measured: Measured) -> Iterator[Statement]:
+def small_classes(released: Released, measured: Measured) -> Iterator[Statement]:
     """Copies were made under a k of their own, which the policy's threshold may not allow."""
     needed = crowd(measured.leaving.threshold)
-    if release.k is None or release.k >= needed or not release.holders:
+    if released.k is None or released.k >= needed or not released.holders:
         return
     headline = (
-        f"Copies of release {release.name} may show as few as {plural(release.k, 'person', 'people')} who look alike; the threshold "
+        f"Copies of release {released.name} may show as few as {plural(released.k, 'person', 'people')} who look alike; the threshold "
         f"of {one_in(measured.leaving.threshold)} asks for {needed:,} unless the population hides them."
     )
     step = "Measure a copy as `published`, or make the next version with a larger k."
     yield Statement("recipients", "attention", Finding(headline, step))
 
 
-def _traced(number: int) -> str:
-    if not number:
-        return "No leak was traced."
-    return f"{plural(number, 'trace', 'traces')} accused nobody."
-
-
-def _linkage(project: Progress) -> Statement:
-    risk = max((worker.risk.used for worker in project.workers), default=project.risk.used)
+def linkage(project: Progress) -> Statement:
+    """How much reviewers of pairs saw, against their limits."""
     shown = max((worker.characters.used for worker in project.workers), default=project.characters.used)
-    limits = [gauge for gauge in gauges(project) if gauge.limit is not None]
+    learned = max((worker.risk.used for worker in project.workers), default=project.risk.used)
     fullest = max(
-        (float(gauge.used / gauge.limit) if gauge.limit else float(gauge.used > 0) for gauge in limits), default=None
+        (
+            float(gauge.used / gauge.limit) if gauge.limit else float(gauge.used > 0)
+            for gauge in gauges(project)
+            if gauge.limit is not None
+        ),
+        default=None,
     )
-    who = plural(len(project.workers), "reviewer", "reviewers")
     headline = (
-        f"{who} of {project.project.name} saw at most {percent(float(shown))} of the characters of "
-        f"{plural(project.pairs, 'pair', 'pairs')} and learned at most {percent(float(risk))} of their privacy risk"
+        f"{plural(len(project.workers), 'reviewer', 'reviewers')} of {project.project.name} saw at most {percent(float(shown))} of "
+        f"the characters of {plural(project.pairs, 'pair', 'pairs')} and learned at most {percent(float(learned))} of their privacy "
+        "risk"
     )
     if fullest is None:
         step = "Give every reviewer a limit: `discreet link assign --risk 0.12 --characters 0.3`."
         return Statement("linkage", "unmeasured", Finding(f"{headline}; nobody set a limit.", step))
     standing: Standing = "above" if fullest > 1 else "attention" if fullest >= NEAR else "within"
-    step = _undecided(project)
+    step = "All pairs are decided: close the project, so that nothing more is opened."
+    if left := project.verdicts.get("open", 0):
+        step = f"{plural(left, 'pair is', 'pairs are')} not decided yet; what they cost is not in these numbers."
     return Statement(
         "linkage", standing, Finding(f"{headline}; at most {percent(fullest)} of any limit is used.", step)
     )
 
 
-def _undecided(project: Progress) -> str:
-    left = project.verdicts.get("open", 0)
-    if left:
-        return f"{plural(left, 'pair is', 'pairs are')} not decided yet; what they cost is not in these numbers."
-    return "All pairs are decided: close the project, so that nothing more is opened."
-
-
-def _queries(database: str, users: list[GatewayUser]) -> Statement:
+def queries(database: str, users: list[GatewayUser]) -> Statement:
+    """What users of a database learned, the most exposed first."""
     most = users[0]
-    refused, overlooked = sum(user.refused for user in users), sum(user.overlooked for user in users)
-    asked = f"{plural(len(users), 'user', 'users')} asked database {database} and got {plural(sum(user.rows for user in users), 'row', 'rows')}"
-    said = f"{plural(refused, 'request was', 'requests were')} refused"
-    headline = f"{asked}; {said}. {_most_exposed(most)}"
-    if any(user.exceeded for user in users):
-        step = "Stop or question those above their limit, and run the gateway with `--mode enforce`."
-        return Statement("queries", "above", Finding(headline, step))
-    if overlooked:
-        step = f"The gateway only watched and let {overlooked:,} of them pass: run it with `--mode enforce`."
-        return Statement("queries", "attention", Finding(headline, step))
-    if most.used is not None and most.used >= NEAR:
-        step = f"Ask {most.user} what the data are needed for before the limit is raised."
-        return Statement("queries", "attention", Finding(headline, step))
-    return Statement(
-        "queries", "within", Finding(headline, "Look at the days that stand out: `discreet misuse anomalies`.")
+    rows, refused, overlooked = (
+        sum(getattr(user, name) for user in users) for name in ("rows", "refused", "overlooked")
     )
+    limit = "; no limit was set." if most.limit is None else f" of a limit of {measure(most.limit)}."
+    headline = (
+        f"{plural(len(users), 'user', 'users')} asked database {database} and got {plural(rows, 'row', 'rows')}; "
+        f"{plural(refused, 'request was', 'requests were')} refused. The most exposed, {most.user}, stands at "
+        f"{measure(most.exposure)}{limit}"
+    )
+    standing: Standing = "attention"
+    if any(user.exceeded for user in users):
+        standing = "above"
+        step = "Stop or question those above their limit, and run the gateway with `--mode enforce`."
+    elif overlooked:
+        step = f"The gateway only watched and let {overlooked:,} of them pass: run it with `--mode enforce`."
+    elif most.used is not None and most.used >= NEAR:
+        step = f"Ask {most.user} what the data are needed for before the limit is raised."
+    else:
+        standing = "within"
+        step = "Look at the days that stand out: `discreet misuse anomalies`."
+    return Statement("queries", standing, Finding(headline, step))
 
 
-def _most_exposed(user: GatewayUser) -> str:
-    if user.limit is None:
-        return f"The most exposed, {user.user}, stands at {measure(user.exposure)}; no limit was set."
-    return f"The most exposed, {user.user}, stands at {measure(user.exposure)} of a limit of {measure(user.limit)}."
-
-
-def _ledger(ledger: LedgerState) -> Statement:
-    headline = f"All {plural(ledger.size, 'entry', 'entries')} of the ledger are as they were written"
-    if ledger.heads:
-        kept = agree(
-            ledger.heads, "the head that was kept elsewhere", f"the {ledger.heads} heads that were kept elsewhere"
+def ledger(state: LedgerState) -> Statement:
+    """Whether the ledger is what was written, and what it was held against."""
+    headline = f"All {plural(state.size, 'entry', 'entries')} of the ledger are as they were written"
+    if state.heads:
+        several = f"the {state.heads} heads that were kept elsewhere"
+        before = agree(state.heads, "the head that was kept elsewhere", several)
+        return Statement(
+            "ledger", "within", Finding(f"{headline}, and continue {before}.", "Keep the new head as well.")
         )
-        return Statement("ledger", "within", Finding(f"{headline}, and continue {kept}.", "Keep the new head as well."))
     step = "Keep the head at the end of this report elsewhere, and check the next report against it with `--head`."
     return Statement("ledger", "within", Finding(f"{headline}, by their own hashes and signature.", step))
 
@@ -306,13 +284,11 @@ class Story:
         return f"Story({self.project.title}, {'above a limit' if self.exceeded else 'within limits'})"
 
     def _repr_html_(self) -> str:
-
         rows = [(STANDINGS[one.standing][0], one.finding.headline) for one in statements(self)]
         return card(self.project.title, rows, head=("standing", "finding"))
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; the keys are stable."""
-
         nothing = {"releases": None, "linkage": None, "queries": None, "ledger": None}
         return {
             "title": self.project.title,
@@ -335,4 +311,4 @@ def tell(project: ProjectFile, *, store: str | None = None, heads: Sequence[Mapp
     address = project.store if store is None else store
     # First the ledger: it is quick, and nothing is told beside one that was tampered with.
     found = None if address is None else disclosed(project, address, heads=heads)
-    return Story(project, measurement_measure(project), found)
+    return Story(project, measure_project(project), found)

@@ -11,7 +11,7 @@ import pytest
 from discreet.demo.stage import open_ledger
 from discreet.policy import Policy
 from discreet.report.project import ProjectFile, Story, project_findings, statements, tell
-from discreet.report.project.statements import STANDINGS
+from discreet.report.project.findings import STANDINGS
 from tests.report.project.world import asks
 
 

@@ -13,7 +13,7 @@ from discreet.releases.tracing.claims import trace_claims
 from discreet.releases.tracing.leaks import trace_leak
 from discreet.releases.tracing.result import Trace
 from discreet.report import traced_findings, traced_page
-from discreet.report.trace.charts import recipients
+from discreet.report.trace import recipients
 from tests.report.documents import (
     check_landmarks_and_headings,
     check_that_names_and_links_meet,

@@ -1,0 +1,174 @@
+"""Lattice charts: combinations of levels by their sum and loss, and those refused."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from discreet.report.charts.axes import FOOT, MARGIN, Frame, Scale, anchor, dot, fitting, foot
+from discreet.report.charts.bars import Drawing, number, percentage, text
+from discreet.report.toolkit.html import Markup, element, join
+
+MOST_DOTS = 2_000
+"""Beyond, combinations are counted in cells."""
+MOST_STEPS, ROWS = 48, 24
+"""Cells across and upwards: few enough for a small file and a phone."""
+TOP, HEIGHT = 28, 264
+ROOM = 48
+"""Between the axes and the strip below them, for words."""
+STRIP = 18
+GOLDEN = 0.6180339887
+
+
+@dataclass(frozen=True)
+class Step:
+    """All combinations whose levels add up to one number, or to one of a few."""
+
+    low: int
+    high: int
+    refused: int
+    losses: tuple[float, ...]
+    """Of the allowed ones."""
+
+    @property
+    def label(self) -> str:
+        """The sum of levels."""
+        return f"{self.low:,}" if self.low == self.high else f"{self.low:,} to {self.high:,}"
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """All combinations by the sum of their levels, and the one that was chosen."""
+
+    steps: tuple[Step, ...]
+    chosen: tuple[int, int] | None
+    """Its step, and its place among the allowed ones of that step."""
+
+    @property
+    def nodes(self) -> int:
+        """How many there are."""
+        return self.refused + len(self.losses)
+
+    @property
+    def refused(self) -> int:
+        """How many are not allowed."""
+        return sum(step.refused for step in self.steps)
+
+    @cached_property
+    def losses(self) -> list[float]:
+        """Of all that are allowed."""
+        return [loss for step in self.steps for loss in step.losses]
+
+    @property
+    def loss(self) -> float | None:
+        """Of the chosen one."""
+        return None if self.chosen is None else self.steps[self.chosen[0]].losses[self.chosen[1]]
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there are too many for dots."""
+        return self.nodes > MOST_DOTS
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The axes."""
+        return Frame(Scale(0, len(self.steps), ()), fitting(self.losses, zero=True), TOP, HEIGHT)
+
+    @cached_property
+    def span(self) -> tuple[float, float]:
+        """Where the lowest row of cells begins, so that nothing seems to lose less than the least, and how high one is."""
+        shares = [self.frame.y.share(loss) for loss in self.losses]
+        low, high = min(shares, default=0.0), max(shares, default=1.0)
+        return low, (high - low) / ROWS or 1 / ROWS
+
+    @cached_property
+    def cells(self) -> Counter[tuple[int, int]]:
+        """Allowed combinations by step and row from the bottom."""
+        low, high = self.span
+        return Counter(
+            (place, min(ROWS - 1, int((self.frame.y.share(loss) - low) / high)))
+            for place, step in enumerate(self.steps)
+            for loss in step.losses
+        )
+
+    @property
+    def fullest(self) -> int:
+        """The most in one cell."""
+        return max(self.cells.values(), default=0)
+
+
+def lattice_chart(lattice: Lattice) -> Drawing:
+    """Allowed combinations as dots or cells over a strip of those that are not."""
+    frame, steps = lattice.frame, lattice.steps
+    strip = frame.bottom + ROOM
+    every = next(every for every in (1, 2, 5, 10) if len(steps) <= every * 10)
+    ticks = [((place + 0.5) / len(steps), f"{step.low:,}") for place, step in enumerate(steps) if place % every == 0]
+    parts = join(
+        text(frame.y.named("Loss"), x=str(MARGIN), y=14, class_="note"),
+        text(f"Allowed: {len(lattice.losses):,}", x="100%", y=14, class_="label", text_anchor="end"),
+        frame.grid() if lattice.losses else None,
+        _cells(lattice) if lattice.crowded else _dots(lattice),
+        _chosen(lattice),
+        text(f"Not allowed: {lattice.refused:,}", x="100%", y=strip - 7, class_="label", text_anchor="end"),
+        _strip(steps, strip),
+        foot(ticks, y=strip + STRIP, title="Sum of levels"),
+    )
+    return Drawing(parts, strip + STRIP + FOOT, "chart axes")
+
+
+def _aside(lattice: Lattice, step: int, rank: int) -> str:
+    """Dots of one step side by side, without a pattern and always the same."""
+    spread = 0.15 + 0.7 * ((rank + 0.5) * GOLDEN % 1)
+    return percentage((step + spread) / len(lattice.steps) * 100)
+
+
+def _dots(lattice: Lattice) -> list[Markup]:
+    return [
+        dot(_aside(lattice, place, rank), lattice.frame.down(loss), r=3, class_="node")
+        for place, step in enumerate(lattice.steps)
+        for rank, loss in enumerate(step.losses)
+    ]
+
+
+def _cell(place: int, steps: int, *, y: str, height: str, count: int, most: int) -> Markup:
+    """A cell of the grid; lightest where it is one of many, never invisible."""
+    wide = 100 / steps
+    size = {"x": percentage(place * wide + wide * 0.03), "width": percentage(wide * 0.94), "y": y, "height": height}
+    return element("rect", **size, fill_opacity=number(0.2 + 0.8 * math.sqrt(count / most)))
+
+
+def _cells(lattice: Lattice) -> Markup:
+    low, high = (share * lattice.frame.height for share in lattice.span)
+    most, steps = lattice.fullest, len(lattice.steps)
+    cells = []
+    for (place, row), count in lattice.cells.items():
+        y = number(lattice.frame.bottom - low - (row + 1) * high)
+        cells.append(_cell(place, steps, y=y, height=number(high - 0.5), count=count, most=most))
+    return element("g", cells, class_="cells")
+
+
+def _strip(steps: Sequence[Step], y: int) -> Markup:
+    most = max(step.refused for step in steps)
+    size = {"y": str(y), "height": str(STRIP)}
+    cells = [
+        _cell(place, len(steps), **size, count=step.refused, most=most)
+        for place, step in enumerate(steps)
+        if step.refused
+    ]
+    return join(
+        element("rect", x="0", width="100%", **size, class_="track"), element("g", cells, class_="cells refused")
+    )
+
+
+def _chosen(lattice: Lattice) -> Markup | None:
+    if lattice.chosen is None or lattice.loss is None:
+        return None
+    place, rank = lattice.chosen
+    middle, y = (place + 0.5) / len(lattice.steps), lattice.frame.down(lattice.loss)
+    x = percentage(middle * 100) if lattice.crowded else _aside(lattice, place, rank)
+    side = "middle" if 0.2 < middle < 0.8 else anchor(middle)
+    words = text("this table", x=x, y=round(y) + 24, class_="heading lifted", text_anchor=side)
+    return join(dot(x, y, r=7, class_="ring"), dot(x, y, r=3, class_="node this"), words)

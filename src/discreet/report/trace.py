@@ -1,0 +1,192 @@
+"""Trace report: accused recipients, evidence, error rate, other explanations."""
+
+from __future__ import annotations
+
+import datetime
+import math
+
+from discreet.releases.tracing.result import Standing, Trace, power, share, told
+from discreet.report.charts.bars import Bar, Group
+from discreet.report.toolkit import page
+from discreet.report.toolkit.components import Figure, Finding, Pill, Table, bullets
+from discreet.report.toolkit.words import plural
+from discreet.wording import measure
+
+REMAINS = (
+    (
+        "A recipient whose copy somebody else holds as well (a hacker, a subcontractor, an heir of its disks) cannot be told "
+        "from one who leaked on purpose."
+    ),
+    (
+        "The error rate holds for recipients whose bits had no part in what was traced. It does not hold against somebody who "
+        "knows another recipient's copy and makes up claims or rows to point there."
+    ),
+    (
+        "That nobody is accused clears nobody. In trials a leaker who left out, filled up or relabelled the classes of doubtful "
+        "size was never named, nor one who kept one quasi-identifier and renamed the others, or who published tables of counts. Of "
+        "three who colluded by showing what only a minority of them holds, one was named in 46 % of cases; of four or more, none."
+    ),
+    "Audits must be left out without looking at who holds what, and the same trace must not be repeated with other choices.",
+    "Keep this report with those who must decide: it names recipients.",
+)
+CLAIMS = (
+    (
+        "Each claim is brought to its class at the published levels; one claim per class counts, and only hits on marks. For a "
+        "mark that a copy holds with probability p, a hit weighs 0.98/p if the recipient's copy holds it and 0.02/(1 − p) if not; "
+        "for coalitions of c = 2 and 3 recipients 1 + (1 − p)/(c p) and 1 − 1/c. The e-value is the mean over c of the products. "
+        "It is 1 on average for an innocent recipient, at any time; a recipient is accused when it reaches N/alpha (Ville 1939)."
+    ),
+)
+LEAK = (
+    (
+        "Columns are recognised by name, and the level of each by its labels. At that granularity the rows of every copy and of "
+        "every mark fall into cells, and the likelihood of the file is worked out for each recipient's marks: for one copy, and "
+        "for two or three put together by rows, by classes in turns, by union and by intersection."
+    ),
+    (
+        "The p-value is the rank among recipients who never were, drawn by the same secret probabilities; ties count against an "
+        "accusation. It is valid whatever the leaker did. A recipient is accused at alpha/N."
+    ),
+)
+REFERENCES = (
+    "Grünwald, P., de Heide, R. & Koolen, W. (2024). Safe testing. Journal of the Royal Statistical Society B 86(5).",
+    "Tardos, G. (2008). Optimal probabilistic fingerprint codes. Journal of the ACM 55(2).",
+    "Ville, J. (1939). Étude critique de la notion de collectif. Gauthier-Villars.",
+)
+CARDS = ("recipients", "error-rate", "origin")
+ROOM = 1.1
+"""The scale goes beyond the line, so that it can be seen."""
+
+
+def traced_findings(trace: Trace) -> tuple[Finding, ...]:
+    """What was found, in words."""
+    return tuple(finding for _, finding in by_topic(trace))
+
+
+def by_topic(trace: Trace) -> list[tuple[str, Finding]]:
+    """Findings with the figure that proves each."""
+    return [(said.topic, Finding(said.says, said.then)) for said in told(trace) if said.topic in CARDS]
+
+
+def traced_parts(trace: Trace, *, command: str) -> list[page.Part]:
+    """The sections of the report: findings, pictures, what was read, alternative explanations, method, command."""
+    figures = [recipients(trace)]
+    if trace.origin is not None and trace.origin.claims:
+        figures.append(decoys(trace))
+    read = [f"{said.says} {said.then}".strip() for said in told(trace) if said.topic == "read"]
+    alternatives = [
+        text for said in told(trace) if said.topic == "alternatives" for text in (said.says, said.then) if text
+    ]
+    return [
+        page.findings(by_topic(trace), figures, elsewhere={"error-rate": "method"}),
+        page.evidence(figures),
+        page.section("listed", "Recipients", standings_table(trace), title="All recipients"),
+        page.section("read", "What was read", bullets(read)),
+        page.remains("This is evidence, not a verdict:", [*alternatives, *REMAINS]),
+        page.method(CLAIMS if trace.kind == "claims" else LEAK, REFERENCES),
+        page.reproduce(
+            command,
+            lead="The same table and release give the same trace with this command; each trace stands in the ledger:",
+        ),
+    ]
+
+
+def traced_page(trace: Trace, *, created: datetime.datetime, command: str, version: str) -> str:
+    """The report as one file."""
+    what = "Claims" if trace.kind == "claims" else "A leaked file"
+    accused = plural(len(trace.accused), "recipient accused", "recipients accused")
+    return page.document(
+        traced_parts(trace, command=command),
+        kicker="Trace",
+        title=f"{what} against release {trace.release}",
+        about=[trace.source, plural(trace.family, "recipient", "recipients"), f"alpha {trace.alpha:g}"],
+        pills=[Pill("▲", accused, "danger") if trace.accused else Pill("✓", "Nobody accused", "plain")],
+        created=created,
+        version=version,
+    )
+
+
+def recipients(trace: Trace) -> Figure:
+    """The evidence against each recipient, in powers of ten."""
+    # A recipient is accused at N/alpha, which for a p-value is its inverse alpha/N.
+    line = trace.log10_needed
+    most = max(line * ROOM, *(strength(standing) for standing in trace.standings))
+    accused = plural(len(trace.accused), "recipient is", "recipients are")
+    meaning = (
+        "The evidence (e-value) is 1 on average for an innocent recipient. It grows with every mark that was hit and is in "
+        "the copy, and falls with every one that is not."
+        if trace.kind == "claims"
+        else f"How rare the fit of its copy is: one in so many of {trace.dummies or 0:,} recipients who never were fits the "
+        "file as well."
+    )
+    bars = tuple(
+        Bar(
+            standing.recipient,
+            power(standing.log10_e) if standing.p_value is None else f"1 in {1 / standing.p_value:,.0f}",
+            strength(standing) / most,
+            note=f"{plural(standing.hits, 'mark', 'marks')} for, {standing.misses:,} against, posterior "
+            f"{share(standing.posterior)}",
+            fill="risk" if standing.accused else "plain",
+            mark=line / most,
+        )
+        for standing in trace.standings
+    )
+    return Figure(
+        key="recipients",
+        title="How strongly it speaks against each recipient",
+        about=f"{accused} beyond the line, of {len(trace.standings):,}.",
+        reading=(
+            meaning,
+            "The line across each bar is where a recipient is accused; striped bars reach it. Bars count in powers of ten.",
+        ),
+        chart=(Group(bars),),
+        table=standings_table(trace),
+    )
+
+
+def strength(standing: Standing) -> float:
+    """What is drawn: the power of ten of the e-value, or of one over the p-value."""
+    return max(0.0, standing.log10_e if standing.p_value is None else -math.log10(standing.p_value))
+
+
+def standings_table(trace: Trace) -> Table:
+    """The evidence in numbers."""
+    head = ("Recipient", "Marks for", "Marks against", "e-value", "p-value", "Posterior", "Accused")
+    rows = tuple(
+        (
+            standing.recipient,
+            f"{standing.hits:,}",
+            f"{standing.misses:,}",
+            power(standing.log10_e),
+            "not used" if standing.p_value is None else f"{standing.p_value:.2g}",
+            share(standing.posterior),
+            "yes" if standing.accused else "no",
+        )
+        for standing in trace.standings
+    )
+    return Table("The evidence against each recipient", head, rows, (1, 2, 3, 4, 5))
+
+
+def decoys(trace: Trace) -> Figure:
+    """Decoys that came up beside those that chance would have brought."""
+    origin = trace.origin
+    if origin is None:
+        raise AssertionError("a picture of decoys needs to know where claims come from")
+    most = max(origin.decoys, origin.expected, 1.0)
+    found, chance = f"{origin.decoys:,}", measure(origin.expected)
+    came_up = Bar("decoys that came up", found, origin.decoys / most)
+    by_chance = Bar("decoys by chance", chance, origin.expected / most)
+    return Figure(
+        key="origin",
+        title="Decoys, found and by chance",
+        about=f"{found} decoys came up; chance would have brought {chance}.",
+        reading=(
+            (
+                "Decoys are people who are not in the data. Whoever picks people of the population with as many look-alikes "
+                "meets some of them by chance; whoever uses a copy meets more."
+            ),
+            f"The probability of so many or more by chance is {origin.p_value:.2g}.",
+        ),
+        chart=(Group((came_up, by_chance)),),
+        table=Table("Decoys", ("What", "Number"), (("that came up", found), ("by chance", chance)), (1,)),
+    )
