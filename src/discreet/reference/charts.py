@@ -46,22 +46,22 @@ def pictures(study: CaseStudy) -> Sequence[Figure]:
 
 
 def exploits() -> Figure:
-    """How many candidates he tries."""
+    """How many candidates are tried."""
     plans = {key: attack.known(SIZES) for key, attack in SETTINGS.items()}
     tried = {key: plan.exploits * plan.accesses for key, plan in plans.items()}
     lines = [stepped(NAMES[key], SIZES, candidates.astype(float).tolist()) for key, candidates in tried.items()]
-    axes = Axes(linear([0, 60]), linear([0, 50], zero=True), ACROSS, "Candidates he tries")
+    axes = Axes(linear([0, 60]), linear([0, 50], zero=True), ACROSS, "Candidates tried")
     rows = tuple(
         (f"{size:,}", *(f"{tried[key][size - 1]:,} / {plan.exploits[size - 1]:,}" for key, plan in plans.items()))
         for size in SHOWN
     )
     return Figure(
         key="exploits",
-        title="How many candidates he tries",
+        title="How many candidates are tried",
         about="; ".join(f"{NAMES[key]}: at most {int(candidates.max()):,}" for key, candidates in tried.items()),
         reading=(
-            "The number of exploits on the way on which he is never right and never detected; he knows the size of the group.",
-            "On the diagonal he tries everybody; at 0 he does not buy the list. The table also has what he does once he has it.",
+            "The number of exploits on the path on which no guess is right and none is detected; the size of the group is known.",
+            "On the diagonal everybody is tried; at 0 the list is not bought. The table also has what happens with the list in hand.",
         ),
         chart=line_chart(lines, axes),
         table=Table(
@@ -74,7 +74,7 @@ def exploits() -> Figure:
 
 
 def chances() -> Figure:
-    """How likely he succeeds."""
+    """How likely success is."""
     found = {NAMES[key]: attack.known(SIZES).reidentification for key, attack in SETTINGS.items()}
     prior = next(iter(SETTINGS.values())).prior
     found["One random guess"] = prior / SIZES
@@ -83,11 +83,11 @@ def chances() -> Figure:
     of_ten = ", ".join(f"{name} {fine_percent(float(values[9]))}" for name, values in found.items())
     return Figure(
         key="chance",
-        title="How likely he succeeds",
+        title="How likely success is",
         about=f"In a group of 10: {of_ten}.",
         reading=(
-            f"Where he tries everybody he succeeds with probability {percent(prior)}: that the target is in the list at all.",
-            "One random guess is far below that in groups he attacks, and above 0 in groups he leaves alone.",
+            f"Where everybody is tried, success has probability {percent(prior)}: that the target is in the list at all.",
+            "One random guess is far below that in groups that are attacked, and above 0 in groups that are left alone.",
         ),
         chart=line_chart([stepped(name, SIZES, values.tolist()) for name, values in found.items()], axes),
         table=Table("Probability of re-identification", ("Group size", *found), rows, (1, 2, 3, 4)),
@@ -95,7 +95,7 @@ def chances() -> Figure:
 
 
 def gambles(study: CaseStudy) -> Figure:
-    """What buying is worth where he does not know the group."""
+    """What buying is worth where the group is not known."""
     people = study.attacked.external_size
     expected = np.geomspace(0.01, min(100.0, people / 2), 160)
     lines, rows, marks, highest = [], [], [], []
@@ -119,10 +119,10 @@ def gambles(study: CaseStudy) -> Figure:
     return Figure(
         key="gamble",
         title="What buying unseen is worth",
-        about=f"{people:,} people in the list; he buys between {rows[0][1]} and {rows[0][2]} expected people.",
+        about=f"{people:,} people in the list; the adversary buys between {rows[0][1]} and {rows[0][2]} expected people.",
         reading=(
             (
-                f"He knows only how frequent such people are; among the {people:,} in the list their number is binomial. Densities are "
+                f"Only the frequency of such people is known; among the {people:,} in the list their number is binomial. Densities are "
                 "drawn as the number to be expected, in powers of ten."
             ),
             (
@@ -132,7 +132,7 @@ def gambles(study: CaseStudy) -> Figure:
         ),
         chart=line_chart(lines, axes, marks=marks),
         table=Table(
-            "Numbers of people expected to look alike at which he buys",
+            "Numbers of people expected to look alike at which the list is bought",
             ("Setting", "Buys from", "Up to", "Highest density", "Highest value"),
             tuple(rows),
             (1, 2, 3, 4),
@@ -152,17 +152,17 @@ def people(study: CaseStudy) -> Figure:
             groups.append(Group((full, some), NAMES[key], alone) if name == "known" else Group((full, some)))
             numbers = (f"{number:,}" for number in (outcome.in_full, outcome.in_part, outcome.not_at_all))
             rows.append((NAMES[key], words, *numbers, brief(outcome.reidentified), brief(outcome.harmed)))
-    head = ("Setting", "He has", "In full", "In part", "Not at all", "Re-identified", "Innocent people exploited")
+    head = ("Setting", "Knowledge", "In full", "In part", "Not at all", "Re-identified", "Innocent people exploited")
     return Figure(
         key="people",
-        title="Whom he attacks",
+        title="Who is attacked",
         about="; ".join(f"{row[0]}, {row[1]}: {row[2]} in full, {row[3]} in part" for row in rows) + ".",
         reading=(
             (
-                "People of the data for whom he tries every candidate, or some; the others he leaves alone. Unknown groups: he buys "
-                "the list before he knows how many people in it look alike."
+                "People of the data for whom every candidate is tried, or some; the others are left alone. Unknown groups: the list is "
+                "bought before it is known how many people in it look alike."
             ),
-            "The full width of a bar stands for everybody in the data.",
+            "The full width of a bar is everybody in the data.",
         ),
         chart=tuple(groups),
         table=Table(f"What becomes of {study.people:,} people", head, tuple(rows), (2, 3, 4, 5, 6)),
@@ -184,11 +184,11 @@ def prices(study: CaseStudy) -> Figure:
     now = brief(by_price[CONSTANT].at(first.access_cost))
     return Figure(
         key="price",
-        title="What a dearer list does",
+        title="What a more expensive list does",
         about=f"At {amount(first.access_cost)}: {now}; nobody from {at_least(deters)} on.",
         reading=(
             (
-                "People he is expected to re-identify, knowing the groups, as the list becomes dearer; every step is a group size "
+                "People expected to be re-identified, knowing the groups, as the list becomes more expensive; every step is a group size "
                 "that stops being worth it."
             ),
             _deterred(deters),
@@ -234,11 +234,11 @@ def penalties(study: CaseStudy) -> Figure:
     return Figure(
         key="penalty",
         title="What a penalty does",
-        about=f"At {amount(first.penalty)} he attacks groups of up to {_largest(first):,}; nobody of the data from {at_least(deters)} on.",
+        about=f"At {amount(first.penalty)} groups of up to {_largest(first):,} are attacked; nobody of the data from {at_least(deters)} on.",
         reading=(
             (
-                "Above, the largest group that he attacks at all, knowing its size; below, the people of the data he is expected to "
-                "re-identify. The penalty counts in powers of ten."
+                "Above, the largest group that is attacked at all, knowing its size; below, the people of the data expected to be "
+                "re-identified. The penalty counts in powers of ten."
             ),
             _deterred(deters),
         ),

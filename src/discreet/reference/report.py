@@ -126,7 +126,7 @@ def one_guess(found: Numbers) -> tuple[str, str]:
     """One guess misjudges the risk both ways."""
     return (
         (
-            f"he tries all candidates, several, one or none. With the list in hand and rising detection: all up to "
+            f"the adversary tries all candidates, several, one or none. With the list in hand and rising detection: all up to "
             f"{_size(found['all_up_to'])}, several at {ends(found['several'])}, one at {ends(found['one'])}, none from "
             f"{_size(found['none_from'])} on. So exactly one guess is wrong both ways: too low for "
             f"{found['people_underestimated']:,} people of the data, too high for {found['people_overestimated']:,}."
@@ -146,7 +146,7 @@ def all_or_nothing(found: Numbers) -> tuple[str, str]:
             f"other gains and penalties, groups of 1 to {found['sizes']:,}: {found['attacks_in_part']:,} attacks stop part way. "
             f"In the data {found['people_in_full']:,} people are attacked in full, {found['people_in_part']:,} in part."
         ),
-        "Look at one number only in this case: the smallest group that he leaves alone.",
+        "Look at one number only in this case: the smallest group that is left alone.",
     )
 
 
@@ -154,11 +154,11 @@ def part_way(found: Numbers) -> tuple[str, str]:
     """Rising detection ends attacks part way."""
     return (
         (
-            f"with rising detection he stops part way from {_size(found['stops_early'])} candidates on, does not buy the list from "
-            f"{_size(found['no_access'])} on, and does not start from {_size(found['no_exploit'])} on even if he has it. In the data "
+            f"with rising detection the adversary stops part way from {_size(found['stops_early'])} candidates on, does not buy the list from "
+            f"{_size(found['no_access'])} on, and does not start from {_size(found['no_exploit'])} on even with the list in hand. In the data "
             f"{found['people_in_full']:,} people are attacked in full, {found['people_in_part']:,} in part."
         ),
-        "Let repeated look-ups cost more or be noticed sooner: a lookup that remembers its user stops him early.",
+        "Let repeated look-ups cost more or be noticed sooner: a look-up service that remembers its user stops an attack early.",
     )
 
 
@@ -167,7 +167,7 @@ def embolden(found: Numbers) -> tuple[str, str]:
     once, unlimited = ("any size" if found[key] is None else f"{found[key] - 1:,}" for key in ("once", "unlimited"))
     return (
         (
-            f"limiting the number of penalties emboldens him. Fined once at most he buys the list up to a group of "
+            f"limiting the number of penalties emboldens the adversary. Fined once at most, the list is bought up to a group of "
             f"{once} instead of {unlimited}: {found['attacked_once']:,} people of the data "
             f"are attacked instead of {found['attacked_unlimited']:,}."
         ),
@@ -178,7 +178,7 @@ def embolden(found: Numbers) -> tuple[str, str]:
 def deterrence(found: Numbers) -> tuple[str, str]:
     """Penalty and price deter."""
     if not found["reidentified"]:
-        return "nobody is re-identified in the first place.", "Nothing has to deter him: these groups are too large."
+        return "nobody is re-identified in the first place.", "No deterrent is needed: these groups are too large."
     size = f", or groups of at least {found['size']:,}" if found["size"] is not None else ""
     return (
         (
@@ -203,7 +203,7 @@ def sunk_words() -> str:
     """The threshold of one penalty."""
     computed, printed = case_study.sunk()
     return (
-        f"With one penalty the paper prints {printed:,} as the smallest group that he leaves alone even if he has the list. "
+        f"With one penalty the paper prints {printed:,} as the smallest group that is left alone even with the list in hand. "
         f"The model gives {computed:,}."
     )
 

@@ -13,7 +13,7 @@ from discreet.report.charts.axes import linear, logarithmic
 from discreet.report.charts.bars import Bar, Group
 from discreet.report.charts.lines import Axes, Line, line_chart
 from discreet.report.toolkit import page
-from discreet.report.toolkit.components import Figure, Finding, Pill, Row, Table
+from discreet.report.toolkit.components import Figure, Finding, Pill, Row, Table, topic
 from discreet.report.toolkit.html import element, join
 from discreet.report.toolkit.words import agree, part, people, plural
 from discreet.wording import fine_percent, measure, percent
@@ -81,33 +81,27 @@ def by_topic(found: Feasibility) -> Iterator[tuple[str, Finding]]:
     """Each with the key of the picture that shows it."""
     yield "factors", room(found)
     if found.candidate_classes:
-        yield (
+        yield topic(
             "factors",
-            Finding(
-                f"A decoy is up to {measure(found.max_factor)} times as risky as the riskiest real person, and half of the "
-                f"candidates at least {measure(found.quartiles[2])} times.",
-                "An adversary who goes by risk takes the largest factors first: so should a plan.",
-            ),
+            f"A decoy is up to {measure(found.max_factor)} times as risky as the riskiest real person, and half of the "
+            f"candidates at least {measure(found.quartiles[2])} times.",
+            "An adversary who goes by risk takes the largest factors first: so should a plan.",
         )
         yield "measured", subjects(found)
-    yield (
+    yield topic(
         "measured",
-        Finding(
-            f"The table behind this releases {plural(found.classes, 'class', 'classes')} and leaves out "
-            f"{part(found.suppressed, found.records) if found.suppressed else 'nobody'}; {found.close_to_k:,} "
-            f"{agree(found.close_to_k, 'class is', 'classes are')} hardly larger than k (up to 1.1 k).",
-            "Decoys of the size of such classes do not stand out by their size.",
-        ),
+        f"The table behind this releases {plural(found.classes, 'class', 'classes')} and leaves out "
+        f"{part(found.suppressed, found.records) if found.suppressed else 'nobody'}; {found.close_to_k:,} "
+        f"{agree(found.close_to_k, 'class is', 'classes are')} hardly larger than k (up to 1.1 k).",
+        "Decoys of the size of such classes are not conspicuous by their size.",
     )
     if found.uncovered:
         share = percent(found.uncovered_records / max(found.records - found.suppressed, 1))
-        yield (
+        yield topic(
             "measured",
-            Finding(
-                f"{plural(found.uncovered, 'released class', 'released classes')} ({people(found.uncovered_records)}, {share}) "
-                f"{agree(found.uncovered, 'is', 'are')} not found in the population, and left out of the comparison.",
-                "Above 1 % the population would be refused as the wrong one; look where it differs from the data.",
-            ),
+            f"{plural(found.uncovered, 'released class', 'released classes')} ({people(found.uncovered_records)}, {share}) "
+            f"{agree(found.uncovered, 'is', 'are')} not found in the population, and left out of the comparison.",
+            "Above 1 % the population would be refused as the wrong one; look where it differs from the data.",
         )
 
 
@@ -117,7 +111,7 @@ def room(found: Feasibility) -> Finding:
         return Finding(
             f"Nobody would be released at k = {found.k:,}.", "Allow less suppression, or lower `--k`, and look again."
         )
-    crowd = f"everybody who is released has at least {plural(found.min_link, 'look-alike', 'look-alikes')} in the population"
+    crowd = f"everybody who is released has at least {plural(found.min_link, 'look-alike')} in the population"
     if not found.candidate_classes:
         return Finding(
             f"There is no room for decoys: {crowd}, and no other class of {found.k:,} or more people is smaller.",
@@ -126,7 +120,7 @@ def room(found: Feasibility) -> Finding:
     return Finding(
         f"There is room for decoys in {plural(found.candidate_classes, 'class', 'classes')} of the population: {crowd}, and "
         f"these have {found.k:,} to {found.min_link - 1:,} and are not released.",
-        "Whoever re-identifies the riskiest people first meets decoys before real people.",
+        "An adversary who re-identifies the riskiest people first meets decoys before real people.",
     )
 
 
@@ -139,9 +133,9 @@ def subjects(found: Feasibility) -> Finding:
             "No candidate holds anybody of the data.", "A claim about a decoy is about nobody who was in the data."
         )
     return Finding(
-        f"{held:,} of {plural(many, 'candidate', 'candidates')} "
+        f"{held:,} of {plural(many, 'candidate')} "
         f"{agree(held, 'holds', 'hold')} people of the data who were left out; {free:,} {agree(free, 'does', 'do')} not.",
-        "Use only the latter where a claim about somebody who was left out must not be taken for a decoy's.",
+        "Use only the latter where a claim about a person who was left out must not be taken for a decoy's.",
     )
 
 
@@ -162,7 +156,7 @@ def factors(found: Feasibility) -> Figure:
     return Figure(
         key="factors",
         title="How much riskier decoys would be than the riskiest real person",
-        about=f"{plural(found.candidate_classes, 'candidate', 'candidates')}, with factors up to {measure(found.max_factor)}.",
+        about=f"{plural(found.candidate_classes, 'candidate')}, with factors up to {measure(found.max_factor)}.",
         reading=(
             (
                 "A bar is a number of candidate classes. The factor is the least number of look-alikes that a released person "
@@ -238,7 +232,7 @@ def _by_limits(
     return Figure(
         key=key,
         title=title,
-        about=f"{plural(len(grid.feasible), 'pair', 'pairs')} of limits: k from {min(grid.ks)} to {max(grid.ks)}, up to "
+        about=f"{plural(len(grid.feasible), 'pair')} of limits: k from {min(grid.ks)} to {max(grid.ks)}, up to "
         f"{_asked(max(grid.suppressions))} left out.",
         reading=(
             (
@@ -335,14 +329,14 @@ def parameters(found: Feasibility, policy: Policy | None) -> Table:
 def remains(found: Feasibility) -> Iterator[str]:
     """What room for decoys does not promise."""
     yield (
-        "Whoever owns a list of the population can count look-alikes too: candidates are rarer than every released class, so "
-        "decoys chosen among them can be told from real classes by their link count alone."
+        "An adversary with a list of the population can count look-alikes too: candidates are rarer than every released class, so "
+        "decoys chosen among them can be distinguished from real classes by their link count alone."
     )
     yield (
         "Recipients who put their copies together see which classes only one of them has. Removing real classes hides "
         "decoys from those without a population list only."
     )
-    yield "Who goes by anything but risk, or for one person he knows, may never meet a decoy."
+    yield "An adversary who does not go by risk, or who is after one known person, may never meet a decoy."
     if found.candidates_without_subjects < found.candidate_classes:
         yield "Where people of the data were left out of a candidate class, a claim about it can be a true one."
     yield "The population is taken as it is: people it does not list make classes larger than they seem."

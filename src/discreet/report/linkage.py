@@ -13,7 +13,7 @@ from discreet.report.charts.bars import stripes
 from discreet.report.charts.lines import Axes, Line, Mark, line_chart, marked
 from discreet.report.charts.strip import span
 from discreet.report.toolkit import page
-from discreet.report.toolkit.components import Figure, Finding, Pill, Table
+from discreet.report.toolkit.components import Figure, Finding, Pill, Table, topic
 from discreet.report.toolkit.html import element
 from discreet.report.toolkit.words import agree, plural
 from discreet.wording import brief_percent, percent
@@ -31,7 +31,7 @@ REMAINS = (
 METHOD = (
     "The weight of a pair adds up what each attribute says for or against one person (Fellegi & Sunter 1969), and more for an agreement on a rare value; it was computed with Splink.",
     "How often strangers agree comes from random pairs, without the true ones among them; how often two records of one person agree comes from expectation maximisation; a level of likeness never speaks more for a pair than a closer one.",
-    "Where there are labels, probabilities are the isotonic fit to them; each label counts as many pairs as it stands for.",
+    "Where there are labels, probabilities are the isotonic fit to them; each label counts as many pairs as it represents.",
 )
 REFERENCES = (
     "Fellegi, I. & Sunter, A. (1969). A theory for record linkage. Journal of the American Statistical Association 64.",
@@ -54,45 +54,37 @@ def by_topic(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
     """Findings with the figure that proves each."""
     counts, zones = candidates.counts, candidates.zones
     if zones is None:
-        yield (
+        yield topic(
             "zones",
-            Finding(
-                f"{plural(len(candidates.pairs), 'pair', 'pairs')} came without a score: people decide all of them.",
-                "Import them with a score, or let `discreet link pairs` find and score pairs.",
-            ),
+            f"{plural(len(candidates.pairs), 'pair')} came without a score: people decide all of them.",
+            "Import them with a score, or let `discreet link pairs` find and score pairs.",
         )
     else:
-        yield (
+        yield topic(
             "zones",
-            Finding(
-                f"Of {plural(len(candidates.pairs), 'candidate pair', 'candidate pairs')} the machine calls {counts['same']:,} the "
-                f"same and {counts['different']:,} different; {counts['people']:,} {agree(counts['people'], 'goes', 'go')} to people.",
-                "More or fewer go to people with `--review N`, or with other shares of errors.",
-            ),
+            f"Of {plural(len(candidates.pairs), 'candidate pair')} the machine calls {counts['same']:,} the "
+            f"same and {counts['different']:,} different; {counts['people']:,} {agree(counts['people'], 'goes', 'go')} to people.",
+            "More or fewer go to people with `--review N`, or with other shares of errors.",
         )
         guess = "By the model's own guess the"
         by = guess if candidates.calibration is None else "For pairs like those that were labelled the"
-        yield (
+        yield topic(
             "errors",
-            Finding(
-                f"{by} machine is expected to call {zones.false_same:,.1f} pairs the same that are not "
-                f"({brief_percent(zones.false_same_share)} of those it calls the same), and to miss {zones.missed:,.1f} "
-                f"({brief_percent(zones.missed_share)} of the true candidate pairs). {TRIED}",
-                "Let people look at a sample of the pairs that the machine decides. Lower either share with `--false-same` and `--missed`; "
-                "people will see more pairs.",
-            ),
+            f"{by} machine is expected to call {zones.false_same:,.1f} pairs the same that are not "
+            f"({brief_percent(zones.false_same_share)} of those it calls the same), and to miss {zones.missed:,.1f} "
+            f"({brief_percent(zones.missed_share)} of the true candidate pairs). {TRIED}",
+            "Let people look at a sample of the pairs that the machine decides. Lower either share with `--false-same` and `--missed`; "
+            "people will see more pairs.",
         )
         yield "method", calibrated(candidates)
     if candidates.model is not None:
         rules, recall = candidates.model.blocking.rules, candidates.model.blocking.recall
-        yield (
+        yield topic(
             "rules",
-            Finding(
-                f"{plural(len(rules), 'rule', 'rules')} {agree(len(rules), 'makes', 'make')} the candidate "
-                f"pairs; by the model's guess {percent(recall)} of all true pairs are among them. In a trial it said 94.6 % where "
-                "73.5 % was true: pairs that agree on no whole value are not counted.",
-                "Allow more pairs with `--most-pairs` to find more.",
-            ),
+            f"{plural(len(rules), 'rule')} {agree(len(rules), 'makes', 'make')} the candidate "
+            f"pairs; by the model's guess {percent(recall)} of all true pairs are among them. In a trial it said 94.6 % where "
+            "73.5 % was true: pairs that agree on no whole value are not counted.",
+            "Allow more pairs with `--most-pairs` to find more.",
         )
 
 
@@ -101,8 +93,8 @@ def calibrated(candidates: Candidates) -> Finding:
     if candidates.calibration is None:
         step = "Label some pairs and give them with `--labels`; then probabilities are calibrated by them."
         return Finding(UNCALIBRATED, step)
-    labels = plural(candidates.calibration.labels, "label", "labels")
-    return Finding(f"Probabilities are calibrated by {labels}.", "Calibrate anew when people have decided more pairs.")
+    labels = plural(candidates.calibration.labels, "label")
+    return Finding(f"Probabilities are calibrated by {labels}.", "Calibrate again when people have decided more pairs.")
 
 
 def pairs_page(found: Candidates, *, source: str, created: datetime.datetime, command: str, version: str) -> str:
@@ -121,7 +113,7 @@ def pairs_page(found: Candidates, *, source: str, created: datetime.datetime, co
     ]
     waiting = found.counts["people"]
     verdict = (
-        Pill("●", f"{plural(waiting, 'pair', 'pairs')} for people", "plain")
+        Pill("●", f"{plural(waiting, 'pair')} for people", "plain")
         if waiting
         else Pill("▲", "No pair for people: look at a sample", "danger")
     )
@@ -129,7 +121,7 @@ def pairs_page(found: Candidates, *, source: str, created: datetime.datetime, co
         parts,
         kicker="Candidate pairs",
         title=f"Candidate pairs of {source}",
-        about=[source, plural(len(found.pairs), "pair", "pairs")],
+        about=[source, plural(len(found.pairs), "pair")],
         pills=[verdict],
         created=created,
         version=version,
@@ -214,7 +206,7 @@ def errors_figure(data: Distribution) -> Figure:
         ),
         chart=line_chart([wrong, lost], Axes(_weights(data), y, "Weight", "Pairs", _count), marks=_thresholds(data)),
         table=Table(
-            f"Expected errors at {plural(len(rows), 'threshold', 'thresholds')}",
+            f"Expected errors at {plural(len(rows), 'threshold')}",
             ("Threshold", "Wrongly the same", "Missed"),
             rows,
             (1, 2),

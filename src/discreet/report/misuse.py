@@ -25,7 +25,7 @@ from discreet.report.charts.axes import (
 )
 from discreet.report.charts.bars import Bar, Group
 from discreet.report.toolkit import page
-from discreet.report.toolkit.components import Figure, Finding, Pill, Table
+from discreet.report.toolkit.components import Figure, Finding, Pill, Table, topic
 from discreet.report.toolkit.html import Markup
 from discreet.report.toolkit.words import MONTHS, agree, listed, moment, plural
 from discreet.wording import measure
@@ -34,7 +34,7 @@ HAREL = (
     "Harel, A., Shabtai, A., Rokach, L. & Elovici, Y. (2012). M-score: a misuseability weight measure. IEEE Transactions "
     "on Dependable and Secure Computing 9(3)."
 )
-CONFIDENTIAL = "This report names users. It is about people, too: show it to nobody who need not decide about it."
+CONFIDENTIAL = "This report names users. It is about people, too: show it only to those who must decide about it."
 NO_VERDICT = "A score is no verdict:"
 SAME_LOG = "The same log gives the same report with this command:"
 
@@ -48,12 +48,12 @@ FAINTEST = 0.01
 UNUSUAL_REMAINS = (
     (
         "Unusual is not wrong: holidays, a new task or a new ward make unusual days. And misuse in small steps, day after "
-        "day, becomes usual; then the standing among peers tells."
+        "day, becomes usual; then the comparison with peers shows it."
     ),
-    "Whoever looks up single people one at a time scores little more than her colleagues who do so for good reasons.",
+    "A user who looks up people one at a time scores little more than colleagues who do so for good reasons.",
     (
-        "A day's score takes its results as being about different people. Who asks for the same table ten times scores "
-        "higher than what she learned."
+        "A day's score takes its results as being about different people. A user who asks for the same table ten times "
+        "scores higher than what was learned."
     ),
     "Days are those of the log's clock. Days without results are not observed.",
     CONFIDENTIAL,
@@ -64,8 +64,8 @@ UNUSUAL_METHOD = (
         "weighs (Σ M^x)^(1/x) over its results; y is the logarithm of one plus that."
     ),
     (
-        "Each day is held against the user's other days and the other users of her role. Her median is weighed against the "
-        "median of her peers by how much medians differ between peers and how many days she has (empirical Bayes); z is "
+        "Each day is held against the user's other days and against other users in the same role. The user's median is weighed "
+        "against the median of the peers by how much medians differ between peers and how many days the user has (empirical Bayes); z is "
         "the distance of y from there over the spread of days. Medians and median absolute deviations keep single days "
         "from hiding each other (Iglewicz & Hoaglin 1993)."
     ),
@@ -87,43 +87,35 @@ def anomaly_findings(found: Anomalies) -> tuple[Finding, ...]:
 
 def anomalies_by_topic(found: Anomalies) -> Iterator[tuple[str, Finding]]:
     """Findings with the figure that proves each."""
-    whole = plural(len(found.days), "day", "days")
+    whole = plural(len(found.days), "day")
     if not found.unusual:
-        yield (
+        yield topic(
             "days",
-            Finding(
-                f"None of {whole} is unusual: no score is more than {found.threshold:g} deviations above what was to be expected.",
-                "Look again when the log has grown.",
-            ),
+            f"None of {whole} is unusual: no score is more than {found.threshold:g} deviations above what was to be expected.",
+            "Look again when the log has grown.",
         )
     else:
         users = list(dict.fromkeys(day.user for day in found.unusual))
-        yield (
+        yield topic(
             "days",
-            Finding(
-                f"{len(found.unusual):,} of {whole} {agree(len(found.unusual), 'is', 'are')} unusual, by {listed(users)}.",
-                "Ask what these days were for, the highest z first.",
-            ),
+            f"{len(found.unusual):,} of {whole} {agree(len(found.unusual), 'is', 'are')} unusual, by {listed(users)}.",
+            "Ask what these days were for, the highest z first.",
         )
         worst = found.unusual[0]
         times = worst.score / worst.usual if worst.usual > 0 else math.inf
         much = f"{times:,.0f} times" if 2 <= times < 1e4 else "far more than"
-        yield (
+        yield topic(
             "history-1",
-            Finding(
-                f"On {date(worst.day)} {worst.user} received {plural(worst.rows, 'row', 'rows')} that score "
-                f"{measure(worst.score)}: {much} what was to be expected ({measure(worst.usual)}).",
-                "Rank that day's results with `discreet misuse incidents`.",
-            ),
+            f"On {date(worst.day)} {worst.user} received {plural(worst.rows, 'row')} that score "
+            f"{measure(worst.score)}: {much} what was to be expected ({measure(worst.usual)}).",
+            "Rank that day's results with `discreet misuse incidents`.",
         )
     for standing in found.high[:2]:
-        yield (
+        yield topic(
             "standing",
-            Finding(
-                f"The usual day of {standing.user} scores {measure(standing.usual)}, that of "
-                f"{plural(standing.peers, 'peer', 'peers')} {measure(standing.peers_usual)}.",
-                "Check whether the role fits what the user does, or what she does fits the role.",
-            ),
+            f"The usual day of {standing.user} scores {measure(standing.usual)}, that of "
+            f"{plural(standing.peers, 'peer')} {measure(standing.peers_usual)}.",
+            "Check whether the role fits what the user does, or whether what the user does fits the role.",
         )
 
 
@@ -139,13 +131,13 @@ def anomalies_page(found: Anomalies, *, source: str, created: datetime.datetime,
         page.method(UNUSUAL_METHOD, UNUSUAL_REFERENCES),
         page.reproduce(command, lead=SAME_LOG),
     ]
-    unusual = plural(len(found.unusual), "unusual day", "unusual days")
+    unusual = plural(len(found.unusual), "unusual day")
     everybody = len({standing.user for standing in found.standings})
     return page.document(
         parts,
         kicker="Unusual days",
         title=f"Unusual days in {source}",
-        about=[source, plural(len(found.days), "user-day", "user-days"), plural(everybody, "user", "users")],
+        about=[source, plural(len(found.days), "user-day"), plural(everybody, "user")],
         pills=[Pill("▲", unusual, "danger") if found.unusual else Pill("✓", "Nothing unusual", "good")],
         created=created,
         version=version,
@@ -178,7 +170,7 @@ def overview(found: Anomalies) -> Figure:
         about=f"{plural(len(found.unusual), 'day is', 'days are')} above {found.threshold:g}, of {len(found.days):,}.",
         reading=(
             (
-                "z says how far the score of a user's day lies above what her other days and her peers let expect, in "
+                "z says how far the score of a user's day is above what the user's other days and peers lead one to expect, in "
                 "usual deviations."
             ),
             (
@@ -223,7 +215,7 @@ def history(found: Anomalies, user: str, role: str, place: int) -> Figure:
     return Figure(
         key=f"history-{place}",
         title=f"The days of {user}",
-        about=f"{plural(len(unusual), 'unusual day', 'unusual days')} of {len(days):,}.",
+        about=f"{plural(len(unusual), 'unusual day')} of {len(days):,}.",
         reading=(
             (
                 f"On {date(worst.day)} the score was {measure(worst.score)}; {measure(worst.usual)} was to be expected of "
@@ -285,8 +277,8 @@ def calendar(days: Sequence[datetime.date]) -> tuple[Scale, list[tuple[float, st
 # Incidents.
 DRAWN = 12
 INCIDENT_REMAINS = (
-    "The score weighs what was in the results, not what somebody did with it.",
-    "What a user learned outside of this log, and what she learned together with others, is not counted.",
+    "The score weighs what was in the results, not what was done with it.",
+    "What a user learned outside this log, or together with other users, is not counted.",
     "Results that do not say about whom they are count by themselves only; the score is then a lower bound.",
     CONFIDENTIAL,
 )
@@ -310,23 +302,19 @@ def incident_findings(found: Sequence[Incident]) -> tuple[Finding, ...]:
 def incidents_by_topic(found: Sequence[Incident]) -> Iterator[tuple[str, Finding]]:
     """Findings with the figure that proves each."""
     if not found:
-        yield (
+        yield topic(
             "ranking",
-            Finding(
-                "No result was let through with an alert, and none was named.",
-                "Name what leaked: `discreet misuse incidents LOG --leaked ID`.",
-            ),
+            "No result was let through with an alert, and none was named.",
+            "Name what leaked: `discreet misuse incidents LOG --leaked ID`.",
         )
         return
     worst = found[0]
-    yield (
+    yield topic(
         "ranking",
-        Finding(
-            f"The worst of {plural(len(found), 'incident', 'incidents')} is {worst.result.id}, received by "
-            f"{worst.result.user}: with what she held before it scores {measure(worst.score)}, by itself "
-            f"{measure(worst.result.score)}.",
-            "Begin there.",
-        ),
+        f"The worst of {plural(len(found), 'incident')} is {worst.result.id}, received by "
+        f"{worst.result.user}: with what the user held before, it scores {measure(worst.score)}, by itself "
+        f"{measure(worst.result.score)}.",
+        "Begin there.",
     )
     if worst.rows:
         rows = listed([f"{row.row:,}" for row in worst.rows[:3]])
@@ -336,13 +324,11 @@ def incidents_by_topic(found: Sequence[Incident]) -> Iterator[tuple[str, Finding
         yield "weights", Finding(headline, "Warn the people behind these rows first.")
     joined = sum(incident.score > 1.5 * incident.result.score for incident in found)
     if joined:
-        yield (
+        yield topic(
             "ranking",
-            Finding(
-                f"{plural(joined, 'incident is', 'incidents are')} much worse than the leaked result shows, because "
-                "its reader held more already.",
-                "Ask these users what they still have.",
-            ),
+            f"{plural(joined, 'incident is', 'incidents are')} much worse than the leaked result shows, because "
+            "its reader held more already.",
+            "Ask these users what they still have.",
         )
 
 
@@ -360,7 +346,7 @@ def incidents_page(
     figures = [ranking(found)] if found else []
     if found and found[0].rows:
         figures.append(weights(found[0]))
-    held = "for ever" if frame is None else f"for {plural(frame, 'day', 'days')}"
+    held = "for ever" if frame is None else f"for {plural(frame, 'day')}"
     parts = [
         page.findings(incidents_by_topic(found), figures),
         page.evidence(figures),
@@ -369,7 +355,7 @@ def incidents_page(
         page.method((*INCIDENT_METHOD, f"Users are taken to keep what they received {held}."), (HAREL,)),
         page.reproduce(command, lead=SAME_LOG),
     ]
-    number = plural(whole, "incident", "incidents")
+    number = plural(whole, "incident")
     return page.document(
         parts,
         kicker="Incident triage",
@@ -389,7 +375,7 @@ def ranking(found: Sequence[Incident]) -> Figure:
             f"{incident.result.id} · {incident.result.user}",
             measure(incident.score),
             incident.score / most,
-            note=f"{plural(incident.result.rows, 'row', 'rows')}, held before: {plural(incident.held, 'result', 'results')}",
+            note=f"{plural(incident.result.rows, 'row')}, held before: {plural(incident.held, 'result')}",
             before=incident.result.score / most,
         )
         for incident in found[:DRAWN]
@@ -403,7 +389,7 @@ def ranking(found: Sequence[Incident]) -> Figure:
                 "The bar is the score of the leaked result with all that its reader held; the thin bar above is the result "
                 "by itself."
             ),
-            "Where the two differ, the damage lies in what she had already.",
+            "Where the two differ, the damage comes from what the reader held already.",
         ),
         chart=(Group(bars),),
         table=incidents_table(found[:DRAWN]),

@@ -14,16 +14,16 @@ from discreet.wording import measure
 
 REMAINS = (
     (
-        "A recipient whose copy somebody else holds as well (a hacker, a subcontractor, an heir of its disks) cannot be told "
-        "from one who leaked on purpose."
+        "A recipient whose copy a third party holds as well (an intruder, a subcontractor, a later owner of its disks) cannot "
+        "be distinguished from one who leaked on purpose."
     ),
     (
-        "The error rate holds for recipients whose bits had no part in what was traced. It does not hold against somebody who "
+        "The error rate holds for recipients whose bits had no part in what was traced. It does not hold against a party who "
         "knows another recipient's copy and makes up claims or rows to point there."
     ),
     (
         "That nobody is accused clears nobody. In trials a leaker who left out, filled up or relabelled the classes of doubtful "
-        "size was never named, nor one who kept one quasi-identifier and renamed the others, or who published tables of counts. Of "
+        "size was never named, nor one who retained one quasi-identifier and renamed the others, or who published tables of counts. Of "
         "three who colluded by showing what only a minority of them holds, one was named in 46 % of cases; of four or more, none."
     ),
     "Audits must be left out without looking at who holds what, and the same trace must not be repeated with other choices.",
@@ -86,7 +86,7 @@ def traced_parts(trace: Trace, *, command: str) -> list[page.Part]:
         page.method(CLAIMS if trace.kind == "claims" else LEAK, REFERENCES),
         page.reproduce(
             command,
-            lead="The same table and release give the same trace with this command; each trace stands in the ledger:",
+            lead="The same table and release give the same trace with this command; each trace is recorded in the ledger:",
         ),
     ]
 
@@ -99,7 +99,7 @@ def traced_page(trace: Trace, *, created: datetime.datetime, command: str, versi
         traced_parts(trace, command=command),
         kicker="Trace",
         title=f"{what} against release {trace.release}",
-        about=[trace.source, plural(trace.family, "recipient", "recipients"), f"alpha {trace.alpha:g}"],
+        about=[trace.source, plural(trace.family, "recipient"), f"alpha {trace.alpha:g}"],
         pills=[Pill("▲", accused, "danger") if trace.accused else Pill("✓", "Nobody accused", "plain")],
         created=created,
         version=version,
@@ -116,7 +116,7 @@ def recipients(trace: Trace) -> Figure:
         "The evidence (e-value) is 1 on average for an innocent recipient. It grows with every mark that was hit and is in "
         "the copy, and falls with every one that is not."
         if trace.kind == "claims"
-        else f"How rare the fit of its copy is: one in so many of {trace.dummies or 0:,} recipients who never were fits the "
+        else f"How rare the fit of the copy is: one in so many of {trace.dummies or 0:,} recipients who never were fits the "
         "file as well."
     )
     bars = tuple(
@@ -124,7 +124,7 @@ def recipients(trace: Trace) -> Figure:
             standing.recipient,
             power(standing.log10_e) if standing.p_value is None else f"1 in {1 / standing.p_value:,.0f}",
             strength(standing) / most,
-            note=f"{plural(standing.hits, 'mark', 'marks')} for, {standing.misses:,} against, posterior "
+            note=f"{plural(standing.hits, 'mark')} for, {standing.misses:,} against, posterior "
             f"{share(standing.posterior)}",
             fill="risk" if standing.accused else "plain",
             mark=line / most,
@@ -182,8 +182,8 @@ def decoys(trace: Trace) -> Figure:
         about=f"{found} decoys came up; chance would have brought {chance}.",
         reading=(
             (
-                "Decoys are people who are not in the data. Whoever picks people of the population with as many look-alikes "
-                "meets some of them by chance; whoever uses a copy meets more."
+                "Decoys are people who are not in the data. A source that picks people of the population with as many look-alikes "
+                "meets some of them by chance; one that uses a copy meets more."
             ),
             f"The probability of so many or more by chance is {origin.p_value:.2g}.",
         ),

@@ -45,7 +45,7 @@ def _check_that_it_can_be_read_aloud(chart: Outline, table: Outline) -> None:
 
 
 def test_people_at_risk_are_striped_and_said_to_be() -> None:
-    shown = list(pictures(assess(crowds(1, 2, 7, 30)), None))[0]
+    shown = next(iter(pictures(assess(crowds(1, 2, 7, 30)), None)))
     assert [(group.title, group.total) for group in groups_of(shown)] == [
         ("At risk", "3 people"),
         ("Within the threshold", "37 people"),
@@ -55,13 +55,13 @@ def test_people_at_risk_are_striped_and_said_to_be() -> None:
 
 
 def test_a_band_that_the_threshold_divides_is_said_to_be_partly_at_risk() -> None:
-    shown = list(pictures(KINDS["threshold within a band"], None))[0]
+    shown = next(iter(pictures(KINDS["threshold within a band"], None)))
     assert [group.title for group in groups_of(shown)] == ["At risk", "Partly at risk", "Within the threshold"]
     assert groups_of(shown)[1].bars[0].label == "5 to 9 alike"
 
 
 def test_empty_bands_beyond_the_largest_class_are_left_out() -> None:
-    assert [row[0] for row in list(pictures(assess(crowds(1, 7)), None))[0].table.rows] == [
+    assert [row[0] for row in next(iter(pictures(assess(crowds(1, 7)), None))).table.rows] == [
         "alone",
         "2 alike",
         "3 to 4 alike",

@@ -130,7 +130,7 @@ def test_a_population_that_misses_people_is_said() -> None:
 def test_nobody_alone_in_the_population() -> None:
     alone = assess(crowds(1, 6), population=crowds(4, 60))
     assert headline(alone, 2) == (
-        "Nobody in people.csv is alone in the population of 64 people: the smallest crowd there is 4, against 1 in the data."
+        "Nobody in people.csv is alone in the population of 64 people: the smallest class there has 4, against 1 in the data."
     )
 
 

@@ -89,3 +89,10 @@ def test_lines_differ_by_stroke_and_words() -> None:
     strokes = {attributes["class"] for attributes in outline.all("path")}
     legend = {attributes["class"] for attributes in outline.all("line") if "stroke" in (attributes["class"] or "")}
     assert strokes == legend == {"stroke one", "stroke two"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_how_to_read_a_figure_is_short(kind: str) -> None:
+    """A probability of 1e-304 is not written with three hundred zeros."""
+    for shown in pictures(case_of(kind)):
+        assert all(len(text) < 300 for text in (shown.about, *shown.reading))

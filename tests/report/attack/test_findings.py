@@ -75,13 +75,14 @@ def test_planning_is_compared_with_one_guess() -> None:
 
 def test_where_planning_gains_nothing_that_is_said() -> None:
     found = attack_findings(KINDS["everybody alone"], source="p", threshold=0.2)
-    assert "planning gains him nothing here" in found[1].headline
+    assert "planning gains nothing here" in found[1].headline
 
 
 def test_nobody_attacked_is_said_plainly() -> None:
     found = attack_findings(KINDS["nobody attacked"], source="people.csv", threshold=0.2)
     assert (
-        "would attack none of the 30 people in people.csv: it would cost him more than it brings" in found[0].headline
+        "would attack none of the 30 people in people.csv: an attempt would cost more than it brings"
+        in found[0].headline
     )
     assert "Keep groups at 45" in found[0].next_step
     unlisted = attack_findings(KINDS["nobody listed"], source="people.csv", threshold=0.2)

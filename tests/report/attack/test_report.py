@@ -83,7 +83,7 @@ def test_method_and_limits_of_the_model_are_told() -> None:
         "Process-driven data privacy",
         "re-identification risk. PLoS ONE",
         "rational",
-        "are guesses",
+        "are estimates",
         "buys it once",
     ):
         assert words in text

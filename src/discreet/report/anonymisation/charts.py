@@ -34,8 +34,8 @@ ARROW = " → "
 THIN = "Thin grey bars: before. Thick bars: as published."
 TOP, HEIGHT = 52, 240
 KNOWS = {
-    "prosecutor": "The prosecutor knows that his target is in the data, and guesses once among those who look alike.",
-    "journalist": "The journalist knows that his target is in the population, and guesses once among those who look "
+    "prosecutor": "The prosecutor knows that the target is in the data, and guesses once among those who look alike.",
+    "journalist": "The journalist knows that the target is in the population, and guesses once among those who look "
     "alike there.",
 }
 
@@ -77,7 +77,7 @@ def crowds(case: Case) -> Figure:
     reading = [
         "A class is a set of people who look alike. The smaller it is, the surer a guess.",
         THIN,
-        "The full width of a bar stands for everybody in the data.",
+        "The full width of a bar is everybody in the data.",
     ]
     if after is not None and any(bar.fill != "plain" for bar in bars):
         reading.append(f"Striped bars are people above the threshold of {one_in(after.threshold)} still.")
@@ -88,7 +88,7 @@ def crowds(case: Case) -> Figure:
     alone = people(after.uniques if after else 0)
     return Figure(
         key="crowd",
-        title="The crowd each person hides in",
+        title="How many people look alike",
         about=f"{people(case.before.uniques).capitalize()} alone before, {alone} after.",
         reading=tuple(reading),
         chart=(Group(bars),),
@@ -157,13 +157,11 @@ def kept(case: Case) -> Figure:
         else "The chips are the steps that its hierarchy offers, filled as far as they were taken: level 0 is the value itself.",
     ]
     if case.suppressed:
-        reading.append(
-            f"Ticks mark the {percent(published)} of people who are published: more can be kept of no column."
-        )
+        reading.append(f"Ticks mark the {percent(published)} of people who are published: no column can retain more.")
     return Figure(
         key="kept",
         title="What is kept of each column",
-        about=f"Kept of {plural(len(shares), 'column', 'columns')}: {listed(shares, most=12)}.",
+        about=f"Kept of {plural(len(shares), 'column')}: {listed(shares, most=12)}.",
         reading=tuple(reading),
         chart=(Group(tuple(bars)),),
         table=Table(
@@ -197,7 +195,7 @@ def drawable(point: Point) -> bool:
 
 def frontier(case: Case, points: Sequence[Point]) -> Figure:
     """Risk against loss, with this table marked."""
-    chosen = _chosen_point(case, points)
+    chosen = chosen_point(case, points)
     shown = sorted([*points, *([] if chosen is None or chosen in points else [chosen])], key=lambda point: point.k)
     first, last = shown[0], shown[-1]
     rows = tuple(
@@ -221,10 +219,10 @@ def frontier(case: Case, points: Sequence[Point]) -> Figure:
     return Figure(
         key="frontier",
         title="What more protection would cost",
-        about=f"{plural(len(shown), 'point', 'points')}: from k = {first.k:,} with a loss of {measure(first.loss)} to "
+        about=f"{plural(len(shown), 'point')}: from k = {first.k:,} with a loss of {measure(first.loss)} to "
         f"k = {last.k:,} with {measure(last.loss)}.",
-        reading=tuple(_frontier_reading(shown, chosen, log=frame.x.log)),
-        chart=_frontier_chart(frame, drawn, chosen),
+        reading=tuple(frontier_reading(shown, chosen, log=frame.x.log)),
+        chart=frontier_chart(frame, drawn, chosen),
         table=Table(
             f"The least loss for each k, of {people(case.records)}",
             ("k", "Loss", "Average risk", "Highest risk", "Left out", "Classes"),
@@ -234,7 +232,7 @@ def frontier(case: Case, points: Sequence[Point]) -> Figure:
     )
 
 
-def _chosen_point(case: Case, points: Sequence[Point]) -> Point | None:
+def chosen_point(case: Case, points: Sequence[Point]) -> Point | None:
     """The point of this table, or one of its own where none is."""
     found = case.result
     same = [
@@ -252,14 +250,15 @@ def _chosen_point(case: Case, points: Sequence[Point]) -> Point | None:
     return Point(k, found.loss, found.suppressed, found.classes, risk.success, risk.highest, found.levels)
 
 
-def _frontier_reading(shown: Sequence[Point], chosen: Point | None, *, log: bool) -> Iterator[str]:
+def frontier_reading(shown: Sequence[Point], chosen: Point | None, *, log: bool) -> Iterator[str]:
+    """How to read the frontier, and what the next larger k would cost."""
     yield (
         "For each k (so many people look alike at least) the least loss that reaches it. Further right, more is lost; "
         "further down, the risk is lower."
     )
     yield (
         f"{'Loss and risk count' if log else 'Risk counts'} in powers of ten: open circles are the highest risk of anybody, "
-        "filled ones the average, to an adversary who knows that his target is in the data."
+        "filled ones the average, to an adversary who knows that the target is in the data."
     )
     after = next((point for point in shown if chosen is not None and point.k > chosen.k), None)
     if chosen is not None and after is not None:
@@ -273,7 +272,7 @@ def _frontier_reading(shown: Sequence[Point], chosen: Point | None, *, log: bool
         yield "Where nobody is left there is no risk to draw; the table has those points."
 
 
-def _frontier_chart(frame: Frame, drawn: Sequence[Point], chosen: Point | None) -> Drawing:
+def frontier_chart(frame: Frame, drawn: Sequence[Point], chosen: Point | None) -> Drawing:
     """Two circles and a line between them for each point, with the k above where there is room."""
     together: dict[tuple[float, float, float], list[Point]] = {}
     for point in drawn:
@@ -346,7 +345,7 @@ def lattice(case: Case, nodes: Sequence[Seen]) -> Figure:
     """All combinations by sum of levels and loss, with this table marked."""
     names = case.result.recoding.classes.names
     data = lattice_of(nodes, None if case.by_class else tuple(case.result.levels[name] for name in names))
-    count, allowed, loss = plural(data.nodes, "combination", "combinations"), len(data.losses), data.loss
+    count, allowed, loss = plural(data.nodes, "combination"), len(data.losses), data.loss
     reading = [
         (
             f"{count if data.nodes == 1 else f'All {count}'} of levels, from the data as they were at the left to the coarsest at "

@@ -20,8 +20,8 @@ from discreet.wording import fine_percent, measure, percent
 SCALE = "on a scale from 0 (the data as they were) to 1 (nothing left)"
 SAME = 1e-9
 KNOWS = {
-    "prosecutor": "The adversary here knows that his target is in the data (the prosecutor).",
-    "journalist": "The adversary here knows only that his target is in the population (the journalist).",
+    "prosecutor": "The adversary here knows that the target is in the data (the prosecutor).",
+    "journalist": "The adversary here knows only that the target is in the population (the journalist).",
 }
 
 
@@ -42,7 +42,7 @@ LOSSES = {
     for loss in (
         Loss(
             "loss",
-            "how much of its hierarchy each published value covers; somebody who is left out counts as all of it",
+            "how much of its hierarchy each published value covers; a person who is left out counts as all of it",
             lambda loss, _: f"The loss is {measure(loss)} {SCALE}",
             "iyengar",
         ),
@@ -54,9 +54,9 @@ LOSSES = {
         ),
         Loss(
             "discernibility",
-            "the size of each person's class, and of the whole table for somebody who is left out, added up",
+            "the size of each person's class, and of the whole table for a person who is left out, added up",
             lambda loss, people: (
-                f"A person looks like {measure(loss / people)} people on average; whoever is left out counts as like everybody"
+                f"A person looks like {measure(loss / people)} people on average; a person who is left out counts as like everybody"
             ),
             "bayardo",
         ),
@@ -250,9 +250,9 @@ def remaining(case: Case, source: str) -> Finding:
             "Give columns coarser levels, up to one value for all, or ask for less.",
         )
     if case.after.k == 1:
-        shared = "somebody is still alone, since no size of classes was asked for"
+        shared = "at least one person is still alone, since no class size was asked for"
     else:
-        others = plural(case.after.k - 1, "other", "others")
+        others = plural(case.after.k - 1, "other")
         shared = f"everybody shares {columns(case.before.columns)} with at least {others}"
     classes = plural(case.result.classes, "class", "classes")
     return Finding(
@@ -342,7 +342,7 @@ def proof(case: Case) -> Finding:
             "Compare with one level per column (`--search optimal`), which is easier to analyse and proven to be the best of "
             "its kind.",
         )
-    nodes = f"{plural(certificate.nodes, 'combination', 'combinations')} of levels"
+    nodes = f"{plural(certificate.nodes, 'combination')} of levels"
     counted = f"{certificate.evaluated:,} {agree(certificate.evaluated, 'was', 'were')} counted"
     if certificate.search == "ola":
         return Finding(
@@ -351,7 +351,7 @@ def proof(case: Case) -> Finding:
             "Search with `--search optimal` to be certain.",
         )
     if not certificate.optimal:
-        return _stopped(certificate, nodes)
+        return stopped(certificate, nodes)
     ruled_out = {
         "a coarser one already leaves out too many people": certificate.too_much_suppressed,
         "they cannot lose less": certificate.too_costly,
@@ -363,11 +363,11 @@ def proof(case: Case) -> Finding:
     ]
     return Finding(
         f"Nothing better exists: of {nodes}, {'; '.join([counted, *fates])}.",
-        "Keep this account with the release: whoever holds the data can check it by counting.",
+        "Keep this account with the release: anyone who holds the data can check it by counting.",
     )
 
 
-def _stopped(certificate: Certificate, nodes: str) -> Finding:
+def stopped(certificate: Certificate, nodes: str) -> Finding:
     """A search that ran out of time, with the bound it reached."""
     counted = f"The search was stopped after {certificate.evaluated:,} of {nodes} were counted"
     step = "Give it more time (`--time-limit`) to come nearer; what was required holds either way."

@@ -168,7 +168,7 @@ def asks(case: Case, *kinds: type[Requirement]) -> bool:
 def remains(case: Case) -> Iterator[str]:
     """What the published table does not protect from."""
     yield (
-        "Classes hide who is who on the columns above. Whoever knows more about people, or a column that was given no role, "
+        "Classes hide who is who on the columns above. An adversary who knows more about people, or a column without a role, "
         "makes them smaller than shown here."
     )
     hidden = "People who look alike may have the same sensitive value: then it is known without recognising anybody."

@@ -61,14 +61,14 @@ def crowds(assessment: Assessment) -> Figure:
     )
     return Figure(
         key="crowd",
-        title="The crowd each person hides in",
+        title="How many people look alike",
         about=f"{people(assessment.uniques).capitalize()} alone, out of {people(records)}, by class size.",
         reading=(
             "A class is a set of people who look alike on the assessed columns. The smaller it is, the surer a guess.",
             "No risk can be above a threshold of 1, so no bar is striped."
             if needed == 1
             else f"Striped bars are people above the threshold of {one_in(threshold)}: fewer than {needed:,} look alike.",
-            "The full width of a bar stands for everybody in the data.",
+            "The full width of a bar is everybody in the data.",
         ),
         chart=tuple(groups),
         table=Table(
@@ -95,7 +95,7 @@ def adversaries(assessment: Assessment) -> Figure:
         about=f"People above the threshold: {above}; the marketer guesses {brief_percent(marketer)} right.",
         reading=(
             (
-                "The prosecutor knows that his target is in the data; the journalist only that the target is in the population; the "
+                "The prosecutor knows that the target is in the data; the journalist only that the target is in the population; the "
                 "marketer links everybody and is content with a good share."
             ),
             "Without a table of the population the three coincide: the prosecutor's is the worst case."
@@ -147,7 +147,7 @@ def population(assessment: Assessment, estimate: PopulationUniqueness) -> Figure
         title="Alone in the data, alone in the population",
         about=f"By the chosen estimate {percent(estimate.dankar)} of the population are unique.",
         reading=(
-            "Somebody who is alone in the data may have look-alikes outside it.",
+            "A person who is alone in the data may have look-alikes outside it.",
             f"Dankar's rule chooses {MODELS[estimate.model]} at a sampling fraction of {fraction}."
             if estimate.model in MODELS
             else "Nobody is unique in the data, so the models have nothing to extrapolate.",
@@ -192,7 +192,7 @@ def sensitive(assessment: Assessment) -> Figure:
     return Figure(
         key="sensitive",
         title="What classes give away",
-        about=f"{plural(len(columns), 'sensitive column', 'sensitive columns')}; the least number of values is {least}.",
+        about=f"{plural(len(columns), 'sensitive column')}; the least number of values is {least}.",
         reading=(
             "Distinct l is the least number of different values in a class: 1 means that for some people it is certain.",
             "t is the distance between the most unusual class and the whole table: 0 = alike, 1 = nothing in common.",
@@ -215,13 +215,13 @@ def combinations(profile: Profile) -> Figure:
     for telling in profile.telling:
         size, names, share = len(telling.columns), ", ".join(telling.columns), brief_percent(telling.share)
         value = f"{telling.unique:,} · {share}"
-        bars.append(Bar(plural(size, "column", "columns"), value, telling.share, note=names))
+        bars.append(Bar(plural(size, "column"), value, telling.share, note=names))
         rows.append((f"{size:,}", names, f"{telling.unique:,}", share))
-    tried = plural(profile.singling_out.largest, "column", "columns")
+    tried = plural(profile.singling_out.largest, "column")
     return Figure(
         key="combinations",
         title="How few columns single people out",
-        about=f"With {plural(len(best.columns), 'column', 'columns')}, {percent(best.share)} of people are alone.",
+        about=f"With {plural(len(best.columns), 'column')}, {percent(best.share)} of people are alone.",
         reading=(
             "Of all combinations of one, two or more columns, the one of each size that singles out most people.",
             f"Combinations of up to {tried} were tried, without columns that are nearly unique by themselves.",

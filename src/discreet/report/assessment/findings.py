@@ -71,7 +71,7 @@ def singled_out(assessment: Assessment, source: str) -> Finding:
             if assessment.k < needed
             else f"Assess again when a column is added. For now nothing needs to be coarser: {smallest}, and {asked}.",
         )
-    others = plural(max(1, needed - 1), "other", "others")
+    others = plural(max(1, needed - 1), "other")
     step = (
         f"Make columns coarser (dates to years, places to regions) until everybody shares their values with at least "
         f"{others}, and leave out columns that the recipient does not need."
@@ -98,15 +98,15 @@ def above_threshold(assessment: Assessment) -> Finding:
     else:
         step = f"Anonymise with k = {needed:,}, so that no class (people who look alike) is smaller."
     knows = (
-        "knows that his target is in the data (the prosecutor)"
+        "knows that the target is in the data (the prosecutor)"
         if assessment.presence is None
-        else "knows only that his target is in the population (the journalist)"
+        else "knows only that the target is in the population (the journalist)"
     )
     return Finding(
         f"{part(number, assessment.records)} {'have' if number > 1 else 'has'} a risk above the threshold of "
         f"{one_in(assessment.threshold)}. The limit allows {allowed(assessment)}: the data are "
         f"{'above' if assessment.exceeded else 'within'} the limit.",
-        f"{step} The adversary here {knows}; on average he picks the right record in {attempts(assessment.binding.success)}.",
+        f"{step} The adversary here {knows}; on average the right record is picked in {attempts(assessment.binding.success)}.",
     )
 
 
@@ -126,13 +126,13 @@ def allowed(assessment: Assessment) -> str:
 def in_population(assessment: Assessment, source: str) -> Finding:
     """How many of the people who are alone in the data are alone in the population."""
     if assessment.population_uniques is not None:
-        return _counted(assessment, source, assessment.population_uniques)
+        return counted_in_population(assessment, source, assessment.population_uniques)
     estimate = assessment.population_uniqueness
     if estimate is None:
         seen = f"{people(assessment.uniques)} who {agree(assessment.uniques, 'is', 'are')} unique in the data"
         return Finding(
             f"With {seen if assessment.uniques else 'no unique people in the data'} and no population to compare, these "
-            "figures are the worst case: an adversary who knows that his target is in the data.",
+            "figures are the worst case: an adversary who knows that the target is in the data.",
             "Give `--population` a table of the people the data were drawn from, or just their number, to see how many are "
             "really unique.",
         )
@@ -149,7 +149,7 @@ def in_population(assessment: Assessment, source: str) -> Finding:
     )
 
 
-def _counted(assessment: Assessment, source: str, alone: int) -> Finding:
+def counted_in_population(assessment: Assessment, source: str, alone: int) -> Finding:
     """People alone in a population that was given as a table."""
     presence, uniques = assessment.presence, assessment.uniques
     population = f"the population of {people(assessment.population_size or 0)}"
@@ -162,7 +162,7 @@ def _counted(assessment: Assessment, source: str, alone: int) -> Finding:
         )
     if alone == 0:
         k_map = assessment.k if presence is None else presence.k_map
-        crowds = f"the smallest crowd there is {k_map:,}, against {assessment.k:,} in the data"
+        crowds = f"the smallest class there has {k_map:,}, against {assessment.k:,} in the data"
         return Finding(f"Nobody in {source} is alone in {population}: {crowds}.", step)
     return Finding(
         f"{part(alone, assessment.records, where=f' in {source}')} {agree(alone, 'is', 'are')} alone in "
@@ -180,13 +180,13 @@ def inferred(assessment: Assessment) -> Iterator[Finding]:
             yield Finding(
                 f"Nobody's value of {name} is certain: every class (people who look alike) has at least "
                 f"{measures.distinct_l:,} values, but a value can be {gain}.",
-                "Decide which distance from the whole table you accept, and make columns coarser until it is kept: the furthest "
+                "Decide which distance from the whole table you accept, and make columns coarser until no class exceeds it: the furthest "
                 f"class is at t = {decimal(measures.equal_t)} (0 = alike, 1 = nothing in common).",
             )
         elif measures.equal_t == 0:
             everybody = part(assessment.records, assessment.records)
             yield Finding(
-                f"{everybody} {agree(assessment.records, 'has', 'have')} the same value of {name}: whoever is known to be "
+                f"{everybody} {agree(assessment.records, 'has', 'have')} the same value of {name}: anyone known to be "
                 "in the data is known to have it.",
                 "Leave the column out, or say so in the description of the data instead: coarser columns do not help here.",
             )
@@ -195,7 +195,7 @@ def inferred(assessment: Assessment) -> Iterator[Finding]:
             yield Finding(
                 f"For {certain} the value of {name} is certain: all who look like them have the same (distinct l = 1).",
                 f"Make the other columns coarser until every class (people who look alike) has at least 2 values of {name}, or "
-                "leave it out: whoever is recognised gives it away.",
+                "leave it out: recognising a person discloses it.",
             )
 
 
@@ -211,23 +211,23 @@ def attacked(assessment: Assessment) -> Finding:
     return Finding(
         f"Attacking pays against {lowered(part(game.attacked, assessment.records))}: the adversary expects to re-identify "
         f"{about(game.reidentified)} and to gain {amount(game.adversary)}.",
-        f"Make attempts dearer or crowds larger, so that they pay less. The publisher is left with {amount(game.publisher)}.",
+        f"Make attempts more expensive or classes larger, so that attacks pay less. The publisher is left with {amount(game.publisher)}.",
     )
 
 
 # What a profile means: identifiers, telling combinations, and what a person has to confirm.
 def profile_findings(profile: Profile) -> tuple[Finding, ...]:
     """The findings of a profile in words, the most telling first."""
-    return (*_telling(profile), *_roles(profile))
+    return (*telling(profile), *roles(profile))
 
 
-def _telling(profile: Profile) -> Iterator[Finding]:
+def telling(profile: Profile) -> Iterator[Finding]:
     """The combination of columns that singles out most people."""
     if not profile.telling:
         return
     best = max(profile.telling, key=lambda combination: combination.unique)
     if best.unique == 0:
-        reach = plural(profile.singling_out.largest, "column", "columns")
+        reach = plural(profile.singling_out.largest, "column")
         yield Finding(
             f"No combination of up to {reach} singles out any of the {profile.records:,} people.",
             "Look at larger combinations before you rely on it: `--largest`.",
@@ -247,10 +247,10 @@ def _telling(profile: Profile) -> Iterator[Finding]:
     )
 
 
-def _roles(profile: Profile) -> Iterator[Finding]:
+def roles(profile: Profile) -> Iterator[Finding]:
     """Identifiers, minimal unique combinations, and columns whose role nothing points to."""
     names = [column.name for column in profile.columns if column.role == "identifier"]
-    total = plural(len(profile.columns), "column", "columns")
+    total = plural(len(profile.columns), "column")
     if not names:
         yield Finding(
             f"None of the {total} looks like an identifier (a column that names a person by itself).",
@@ -265,22 +265,22 @@ def _roles(profile: Profile) -> Iterator[Finding]:
         )
     minimal = sorted(profile.minimal_unique, key=len)
     if not minimal:
-        reach = plural(profile.singling_out.largest, "column", "columns")
+        reach = plural(profile.singling_out.largest, "column")
         yield Finding(
             f"No combination of up to {reach} tells all {profile.records:,} people apart.",
             "Larger combinations may; assess the columns that an adversary can know together.",
         )
     else:
         yield Finding(
-            f"{plural(len(minimal), 'combination', 'combinations')} of columns {agree(len(minimal), 'tells', 'tell')} all "
+            f"{plural(len(minimal), 'combination')} of columns {agree(len(minimal), 'tells', 'tell')} all "
             f"{profile.records:,} people apart; the shortest is {listed(minimal[0])}.",
             "Never publish such a combination as it is: leave out or generalise one column of each.",
         )
     doubtful = [column.name for column in profile.columns if column.role == "other"]
     many = len(profile.columns)
-    roles = f"The roles of all {many:,} columns are guesses" if many > 1 else "The role of the only column is a guess"
+    guesses = f"The roles of all {many:,} columns are guesses" if many > 1 else "The role of the only column is a guess"
     nothing = f"; for {listed(doubtful)} nothing pointed to a role" if doubtful else ""
     yield Finding(
-        f"{roles} from names and values{nothing}.",
+        f"{guesses} from names and values{nothing}.",
         "Confirm them: draft a policy with `discreet policy init`, and correct what an adversary could know.",
     )

@@ -107,7 +107,7 @@ def columns(profile: Profile) -> list[Child | Table]:
         shares = [share.records / profile.records for share in column.distribution]
         shape: Cell = "not shown"
         if shares:
-            about = f"{len(shares)} bars; the tallest stands for {brief_percent(max(shares))} of people."
+            about = f"{len(shares)} bars; the tallest is {brief_percent(max(shares))} of people."
             shape = spark(shares, key=f"shape-{place}", title=f"Distribution of {column.name}", about=about)
         rows.append(
             (
@@ -187,14 +187,14 @@ def _all(names: Sequence[str]) -> str:
 def remains(assessment: Assessment) -> Iterator[str]:
     """What these measures do not say."""
     yield (
-        "Only the assessed columns count. An adversary who knows more about people, or a column that was given no role, "
-        "makes crowds smaller than shown here."
+        "Only the assessed columns count. An adversary who knows more about people, or a column without a role, "
+        "makes classes smaller than shown here."
     )
     yield (
-        "The adversary is assumed to know every assessed value exactly. Errors in his or in these data make it harder "
-        "for him, so the risks are on the safe side."
+        "The adversary is assumed to know every assessed value exactly. Errors in either data set make a match "
+        "harder, so the risks are on the safe side."
     )
-    yield "He makes one guess per person. An adversary who plans, buys further data or tries again is not measured here."
+    yield "One guess per person is measured. An adversary who plans, buys further data or tries again is not measured here."
     yield "Earlier releases about the same people are not taken into account: two harmless tables can be joined."
     yield (
         "What can be inferred is measured for the sensitive columns of the policy only."
@@ -206,10 +206,10 @@ def remains(assessment: Assessment) -> Iterator[str]:
     if assessment.presence is None:
         yield (
             "Population uniques are estimates. They hold if the data are a random sample; if people were selected, by "
-            "illness for instance, the truth can lie elsewhere."
+            "illness for instance, the truth can be different."
         )
     else:
-        yield "The population is taken as complete and coded like the data; people it misses have smaller crowds than shown."
+        yield "The population is taken as complete and coded like the data; people it misses have fewer look-alikes than shown."
 
 
 def method(assessment: Assessment) -> Iterator[str]:
@@ -229,14 +229,14 @@ def method(assessment: Assessment) -> Iterator[str]:
             "and the slide negative binomial (Chen & Keller-McNulty 1998); the rule of Dankar et al. (2012) chooses one."
         )
     if assessment.presence is not None:
-        yield "How sure it is that somebody is in the data follows Nergiz et al. (2007)."
+        yield "How certain it is that a person is in the data follows Nergiz et al. (2007)."
     if assessment.inference:
         yield (
             "Sensitive columns: l-diversity (Machanavajjhala et al. 2006), t-closeness with equal and hierarchical "
             "distance (Li et al. 2007), beta-likeness (Cao & Karras 2012); each for the worst class."
         )
     if assessment.economics is not None:
-        yield "Economics: the adversary attacks whoever it pays to attack, once (Wan et al. 2015)."
+        yield "Economics: the adversary attacks each person for whom an attack pays, once (Wan et al. 2015)."
 
 
 def references(assessment: Assessment) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,10 +17,10 @@ from discreet.report.charts.bars import Fill, Group, count_bar, counted
 from discreet.report.charts.lines import Axes, Line, Mark, line_chart
 from discreet.report.charts.strip import Bin, strip_chart
 from discreet.report.toolkit.components import Figure, Table
-from discreet.report.toolkit.words import agree, amount, people, plural
+from discreet.report.toolkit.words import agree, amount, decimal, people, plural
 from discreet.wording import brief_percent, fine_percent, measure, percent
 
-KNOWN, UNKNOWN, GUESS = "He knows the groups", "He buys the list unseen", "One guess each"
+KNOWN, UNKNOWN, GUESS = "Knows the groups", "Buys the list unseen", "One guess each"
 ACROSS = "People in the list who look alike"
 FATES: dict[Fill, str] = {
     "risk": "tries every candidate",
@@ -74,21 +75,21 @@ def fates(case: Case) -> Figure:
         count_bar("leaves alone", left, records),
     )
     guessed = brief(case.guessed)
-    apart = "not told apart"
+    apart = "not distinguished"
     rows.append((GUESS, apart, f"{case.guessed_at:,}", f"{left:,}", guessed, apart))
     known, unknown = (outcome.attacked for outcome in outcomes.values())
     head = ("Adversary", "Every candidate", "Some candidates", "Left alone", "Re-identified")
     return Figure(
         key="fates",
-        title="Whom he attacks, by what he knows",
+        title="Who is attacked, by what the adversary knows",
         about=f"Attacked: {known:,} with known groups, {unknown:,} unseen, {case.guessed_at:,} by one guess.",
         reading=(
             (
-                "He may know how many people look alike before he buys the list, for instance from a census; or he learns it only "
+                "The adversary may know how many people look alike before buying the list, for instance from a census; or learns it only "
                 "from the list and expects them to be as frequent there as everywhere."
             ),
             "One guess each is the single-shot model: one random candidate, where that pays.",
-            "The full width of a bar stands for everybody in the data.",
+            "The full width of a bar is everybody in the data.",
         ),
         chart=(*groups, Group(single, GUESS, f"re-identified: {guessed}")),
         table=Table(
@@ -108,7 +109,7 @@ def chance(case: Case) -> Figure:
         stepped("Planning, knowing the group", sizes, planned.tolist()),
         stepped("One random guess, where it pays", sizes, guessed.tolist()),
     ]
-    upwards = "Probability that he re-identifies the target"
+    upwards = "Probability that the target is re-identified"
     axes = Axes(linear([0, float(sizes[-1])]), linear([0, attack.prior], zero=True), ACROSS, upwards, percent)
     marks = [mark for mark in thresholds(case) if mark.at <= sizes[-1]]
     turns = {size - back for size in (found.stops_early, found.no_access) if size for back in (0, 1)}
@@ -126,14 +127,14 @@ def chance(case: Case) -> Figure:
         reading=(
             f"The target is in the list with probability {percent(attack.prior)}: nobody can do better.",
             (
-                "One guess is right with that probability divided by the size of the group. Who plans goes on to the next "
+                "One guess is right with that probability divided by the size of the group. Planning goes on to the next "
                 "candidate as long as it pays, and does not begin where it does not."
             ),
         ),
         chart=line_chart(lines, axes, marks=marks),
         table=Table(
             "Probability of re-identification by group size",
-            ("Group size", "Candidates he would try", "Planning", "One guess"),
+            ("Group size", "Candidates tried", "Planning", "One guess"),
             rows,
             (1, 2, 3),
         ),
@@ -147,7 +148,7 @@ def stepped(label: str, sizes: Ints, values: Sequence[float]) -> Line:
 
 
 def strip(case: Case) -> Figure:
-    """Group size against what he does, with the thresholds and the people."""
+    """Group size against what the adversary does, with the thresholds and the people."""
     bins, marks, known, unlisted = bins_of(case), thresholds(case), case.struck.known, case.unlisted
     numbers = {"risk": known.in_full, "partly": known.in_part, "plain": known.not_at_all}
     legend = [(fate, words.capitalize(), counted(numbers[fate], case.records)) for fate, words in FATES.items()]
@@ -158,10 +159,10 @@ def strip(case: Case) -> Figure:
     ]
     reading = [
         (
-            "A group are the people in the list who look like somebody in the data. The area of a bar is the number of people in "
-            "the data whose group has that size; the band below says what he does with such a group, whether anybody has it or not."
+            "A group is the people in the list who look like a person in the data. The area of a bar is the number of people in "
+            "the data whose group has that size; the band below says what the adversary does with such a group, whether anybody has it or not."
         ),
-        "He knows how many there are before he buys. Sizes count in powers of ten.",
+        "The adversary knows how many there are before buying. Sizes count in powers of ten.",
     ]
     if unlisted:
         rows.insert(0, ("0", f"{unlisted:,}", brief_percent(unlisted / case.records), FATES["plain"]))
@@ -173,17 +174,19 @@ def strip(case: Case) -> Figure:
     caption = f"{plural(case.records, 'person', 'people')} by the size of the group" + (f" ({turns})" if turns else "")
     return Figure(
         key="strip",
-        title="How far he goes, by the size of the crowd",
-        about=f"He tries every candidate for {known.in_full:,} people, some for {known.in_part:,}, and leaves "
+        title="How far the attack goes, by group size",
+        about=f"The adversary tries every candidate for {known.in_full:,} people, some for {known.in_part:,}, and leaves "
         f"{known.not_at_all:,} alone.",
         reading=tuple(reading),
         chart=strip_chart(bins, key="strip", legend=legend, marks=marks, across=ACROSS),
-        table=Table(caption, ("Group size", "People in the data", "Share", "What he does"), tuple(rows), (1, 2)),
+        table=Table(
+            caption, ("Group size", "People in the data", "Share", "What the adversary does"), tuple(rows), (1, 2)
+        ),
     )
 
 
 def thresholds(case: Case) -> list[Mark]:
-    """The sizes at which he changes his mind, those that there are."""
+    """The sizes at which the decision changes, those that there are."""
     found = case.struck.thresholds
     named = (
         (found.stops_early, "stops early"),
@@ -212,7 +215,7 @@ def bins_of(case: Case) -> list[Bin]:
 
 
 def fates_by_size(attack: Attack, most: int) -> list[tuple[int, Fill]]:
-    """The sizes at which what he does changes, from 1 on."""
+    """The sizes at which the decision changes, from 1 on."""
     near = np.arange(1, min(most, EACH) + 1)
     far = np.unique(np.geomspace(EACH + 1, most, 60).astype(np.int64)) if most > EACH else near[:0]
     found = attack.thresholds()
@@ -232,11 +235,11 @@ def by_fine(case: Case) -> Figure:
     deters = None if case.deterrents is None else case.deterrents.penalty
     detected = float(attack.detection(np.zeros(1, dtype=np.int64))[0])
     reading = [
-        "People he is expected to re-identify if he had to pay another fine when he is detected; all else stays the same.",
-        f"His first attempt is detected with probability {measure(detected, digits=2)}. The fine counts in powers of ten.",
+        "People expected to be re-identified if the fine for a detection were another; all else stays the same.",
+        f"The first attempt is detected with probability {decimal(detected)}. The fine counts in powers of ten.",
     ]
     if deters is None:
-        reading.append("No fine deters him from everybody.")
+        reading.append("No fine deters all attacks.")
     rows = points[:: max(1, len(points) // ROWS)]
     rows = [*rows, *([points[-1]] if points[-1] not in rows else [])]
     lines = [
@@ -258,7 +261,8 @@ def by_fine(case: Case) -> Figure:
         (0, 1, 2, 3),
     )
     x = logarithmic([fine for fine, _ in points])
-    return _deterrence(case, lines, x, ("fine", "What a fine does", "Fine"), attack.penalty, deters, reading, table)
+    shown = Figure("fine", "What a fine does", "", tuple(reading), (), table)
+    return _deterrence(shown, case, lines, x, across="Fine", present=attack.penalty, deters=deters)
 
 
 def fines_tried(case: Case) -> list[tuple[float, Expected]]:
@@ -266,7 +270,7 @@ def fines_tried(case: Case) -> list[tuple[float, Expected]]:
     attack = case.attack
     deters = case.deterrents.penalty if case.deterrents is not None else None
     present = [amount for amount in (attack.penalty, deters) if amount] or [attack.gain or 1.0]
-    # Where he might go through large groups one candidate after another, each plan takes its time.
+    # Where the plan might go through large groups one candidate after another, each plan takes its time.
     largest = 0 if attack.risks_the_same_at_every_exploit else case.targets.worthwhile(attack).groups.max(initial=0)
     heavy = int(largest) > LARGE
     low, high = min(present) / (1 if heavy else 10), max(present) * (1.25 if deters else 30)
@@ -275,7 +279,7 @@ def fines_tried(case: Case) -> list[tuple[float, Expected]]:
 
 
 def by_price(case: Case) -> Figure:
-    """People re-identified as the list becomes dearer."""
+    """People re-identified as the list becomes more expensive."""
     known, unknown = case.targets.by_price(case.attack)
     present = case.attack.access_cost
     deters = None if case.deterrents is None else case.deterrents.price
@@ -288,11 +292,13 @@ def by_price(case: Case) -> Figure:
         (0, 1, 2),
     )
     reading = [
-        "People he is expected to re-identify if the list of named people had another price, paid for each target anew.",
-        "The price decides only whether he buys; every step is a group size that stops being worth it.",
+        "People expected to be re-identified if the list of named people had another price, paid for each target.",
+        "The price decides only whether the list is bought; every step is a group size that stops being worth it.",
     ]
-    lines, named = [stairs(KNOWN, known, most), stairs(UNKNOWN, unknown, most)], ("price", "What a dearer list does")
-    return _deterrence(case, lines, linear([0.0, most]), (*named, "Price of the list"), present, deters, reading, table)
+    lines = [stairs(KNOWN, known, most), stairs(UNKNOWN, unknown, most)]
+    shown = Figure("price", "What a more expensive list does", "", tuple(reading), (), table)
+    x = linear([0.0, most])
+    return _deterrence(shown, case, lines, x, across="Price of the list", present=present, deters=deters)
 
 
 def stairs(label: str, people: Staircase, most: float) -> Line:
@@ -306,33 +312,20 @@ def _people(number: float) -> str:
 
 
 def _deterrence(
-    case: Case,
-    lines: Sequence[Line],
-    x: Scale,
-    named: tuple[str, str, str],
-    present: float,
-    deters: float | None,
-    reading: Sequence[str],
-    table: Table,
+    shown: Figure, case: Case, lines: Sequence[Line], x: Scale, *, across: str, present: float, deters: float | None
 ) -> Figure:
-    """People re-identified by an amount, with what it is now and what would deter him from all."""
-    key, title, across = named
+    """A figure with people re-identified by an amount: what it is now, and what would deter all attacks."""
     marks, more = [Mark(present, f"now {amount(present)}")], []
-    deterred = "nothing deters him from all" if deters is None else f"{at_least(deters)} deters him from all"
+    deterred = "nothing deters all attacks" if deters is None else f"{at_least(deters)} deters all attacks"
     if deters is not None and deters > present:
         marks.append(Mark(deters, deterred))
-        more = [f"From {at_least(deters)} on he attacks nobody of whom he knows how many people look alike."]
+        more = [f"From {at_least(deters)} on nobody is attacked of whom it is known how many people look alike."]
     y = linear([0.0, *(height for line in lines for _, height in line.points)], zero=True)
+    axes = Axes(x, y, across, "People re-identified, expected")
     found = _people(case.struck.known.reidentified)
-    return Figure(
-        key=key,
-        title=title,
-        about=f"At the present {key} of {amount(present)} he re-identifies {found}; {deterred}.",
-        reading=(*reading, *more),
-        chart=line_chart(
-            lines,
-            Axes(x, y, across, "People re-identified, expected"),
-            marks=[mark for mark in marks if mark.at > 0 or not x.log],
-        ),
-        table=table,
+    return replace(
+        shown,
+        about=f"At the present {shown.key} of {amount(present)}, {found} are re-identified; {deterred}.",
+        reading=(*shown.reading, *more),
+        chart=line_chart(lines, axes, marks=[mark for mark in marks if mark.at > 0 or not x.log]),
     )

@@ -10,7 +10,7 @@ from typing import cast
 
 from discreet.attacker import Attack, Attacked
 from discreet.attacker.population import Targets
-from discreet.report.toolkit.components import Finding
+from discreet.report.toolkit.components import Finding, topic
 from discreet.report.toolkit.words import about, agree, amount, lowered, one_in, part, people
 from discreet.wording import measure, percent
 
@@ -68,7 +68,7 @@ class Deterrents:
         return self.attack.least_size()
 
     def ways(self) -> list[str]:
-        """What deters him from everybody, each as a phrase."""
+        """What deters all attacks, each as a phrase."""
         phrases = []
         if self.penalty is not None and self.penalty > self.attack.penalty:
             phrases.append(f"a fine of {at_least(self.penalty)}")
@@ -102,12 +102,12 @@ class Case:
 
     @cached_property
     def targets(self) -> Targets:
-        """The people by what he sees of them."""
+        """The people by what the adversary sees of them."""
         return Targets.of(self.struck)
 
     @cached_property
     def deterrents(self) -> Deterrents | None:
-        """What deters him; None where nobody of the data is in the list."""
+        """What deters the adversary; None where nobody of the data is in the list."""
         smallest = self.targets.smallest
         return None if smallest is None else Deterrents(self.attack, smallest)
 
@@ -128,7 +128,7 @@ class Case:
 
     @property
     def above(self) -> int:
-        """People whom he re-identifies with a probability above the threshold."""
+        """People who are re-identified with a probability above the threshold."""
         return round(self.struck.known.at_risk(self.threshold) * self.records)
 
 
@@ -137,10 +137,10 @@ def attack_findings(struck: Attacked, *, source: str, threshold: float) -> list[
 
     >>> from discreet.attacker import Attack
     >>> from discreet.kernel import Classes
-    >>> his = Attack(prior=0.63, gain=8000, access_cost=100, link_cost=0, exploit_cost=10, penalty=10000)
+    >>> attack = Attack(prior=0.63, gain=8000, access_cost=100, link_cost=0, exploit_cost=10, penalty=10000)
     >>> people = Classes.of(["zip"], [("1",), ("2",)], [10, 90])
-    >>> attack_findings(his.on(people, people), source="people.csv", threshold=0.2)[0].headline
-    'An adversary who can gain 8,000 and risks a fine of 10,000 would attack 10 of 100 people in people.csv (10 %): he tries every candidate, to the last one.'
+    >>> attack_findings(attack.on(people, people), source="people.csv", threshold=0.2)[0].headline
+    'An adversary who can gain 8,000 and risks a fine of 10,000 would attack 10 of 100 people in people.csv (10 %), and would try every candidate.'
     """
     return [finding for _, finding in by_topic(Case(struck, threshold), source)]
 
@@ -155,31 +155,27 @@ def by_topic(case: Case, source: str) -> Iterator[tuple[str, Finding]]:
     yield "chance", at_risk(case)
     if known.harmed >= 1e-9:
         each = measure(known.harmed / known.reidentified, digits=2)
-        yield (
+        yield topic(
             "harmed",
-            Finding(
-                f"On his way he exploits innocent people {expected(known.harmed)} times, taking them for somebody in the data: "
-                f"{each} times for each one that he finds.",
-                "Count them among the harmed: to be in the list and to look like somebody is enough.",
-            ),
+            f"Along the way innocent people are exploited {expected(known.harmed)} times, taken for a person in the data: "
+            f"{each} times for each person found.",
+            "Count them among the harmed: to be in the list and to look like a person in the data is enough.",
         )
     costly = known.losses.column is not None or bool((known.losses.highest != 1).any())
     if costly and known.attacked:
         by = f", by what column {known.losses.column} says a re-identification costs" if known.losses.column else ""
         losses = (known.expected_loss, known.highest_loss, case.struck.unknown.expected_loss)
         everybody, most, unknown = (amount(round(loss)) for loss in losses)
-        yield (
+        yield topic(
             "loss",
-            Finding(
-                f"This costs you {everybody} in expectation{by}, and {most} for the most expensive person alone; {unknown} if "
-                "he does not know how many look alike.",
-                "Hold that against what the release is worth, and against what deterring him would cost.",
-            ),
+            f"This costs you {everybody} in expectation{by}, and {most} for the most expensive person alone; {unknown} if "
+            "the adversary does not know how many look alike.",
+            "Hold that against what the release is worth, and against what deterring the adversary would cost.",
         )
 
 
 def attacked(case: Case, source: str) -> Finding:
-    """Whom he attacks and how far he goes, and what would deter him."""
+    """Who is attacked and how far, and what would deter the adversary."""
     known, attack, deterrents = case.struck.known, case.attack, case.deterrents
     fined = attack.penalty and attack.max_penalties != 0
     risks = f"risks a fine of {amount(attack.penalty)}" if fined else "risks no fine"
@@ -187,7 +183,7 @@ def attacked(case: Case, source: str) -> Finding:
     ways = [] if deterrents is None else deterrents.ways()
     if not known.attacked:
         listed = case.unlisted < case.records
-        how = "it would cost him more than it brings" if listed else "nobody in the list looks like any of them"
+        how = ": an attempt would cost more than it brings" if listed else ": nobody in the list looks like any of them"
         step = "Check again when the data gain value, or when a longer list is for sale."
         if size is not None and size > 1:
             step = (
@@ -195,34 +191,34 @@ def attacked(case: Case, source: str) -> Finding:
                 "list is for sale."
             )
     else:
-        how = f"every candidate for {known.in_full:,} of them, some of the candidates for {known.in_part:,}"
+        how = f": every candidate for {known.in_full:,} of them, some of the candidates for {known.in_part:,}"
         if not known.in_part:
-            how = "he tries every candidate, to the last one"
+            how = ", and would try every candidate"
         elif not known.in_full:
-            how = "he tries some candidates and then stops"
-        step = "No fine, price or crowd deters him from all: publish less detail, or to fewer people."
+            how = ", and would stop after some candidates"
+        step = "No fine, price or group size deters all attacks: publish less detail, or to fewer people."
         if ways:
             either = ", or ".join(ways)
-            step = f"{either[:1].upper()}{either[1:]} would deter him from all, if he knows how many look alike."
+            step = f"{either[:1].upper()}{either[1:]} would deter an adversary who knows how many look alike from all attacks."
     who = lowered(part(known.attacked, case.records, where=f" in {source}"))
-    return Finding(f"An adversary who can gain {amount(attack.gain)} and {risks} would attack {who}: {how}.", step)
+    return Finding(f"An adversary who can gain {amount(attack.gain)} and {risks} would attack {who}{how}.", step)
 
 
 def planned(case: Case) -> Finding:
     """What planning finds, beside one random guess each."""
     found, guessed = case.struck.known.reidentified, case.guessed
     if abs(found - guessed) <= SAME * max(found, guessed):
-        ratio = "planning gains him nothing here"
+        ratio = "planning gains nothing here"
     elif not guessed or not found:
         ratio = "the two disagree altogether"
     elif found > guessed:
         ratio = f"planning finds {measure(found / guessed, digits=2)} times as many"
     else:
-        ratio = f"planning finds only {percent(found / guessed)} of that, since he gives up where it does not pay"
+        ratio = f"planning finds only {percent(found / guessed)} of that, since planning gives up where it does not pay"
     return Finding(
-        f"He is expected to re-identify {expected(found)} of them. One random guess for each, made where it pays, would find "
+        f"The adversary is expected to re-identify {expected(found)} of them. One random guess for each, made where it pays, would find "
         f"{expected(guessed)}: {ratio}.",
-        "Hold limits against the adversary who goes on, not against one guess: it hides most of what he can do."
+        "Hold limits against the adversary who goes on, not against one guess: one guess hides most of what is possible."
         if found > guessed * (1 + SAME)
         else "Keep the classic measures as the stricter ones here; they do not depend on guesses about gains and costs.",
     )
@@ -244,19 +240,19 @@ def at_risk(case: Case) -> Finding:
 
 
 def unseen(case: Case) -> Finding:
-    """What he does if he has to buy the list before he knows how many look alike."""
+    """What happens if the list has to be bought before it is known how many look alike."""
     known, unknown = case.struck.known, case.struck.unknown
     if not known.attacked and not unknown.attacked:
         return Finding(
-            f"Nor would he attack any of the {people(case.records)} if he had to buy the list before he knows how many "
+            f"Nor would the adversary attack any of the {people(case.records)} if the list had to be bought before it is known how many "
             "people in it look alike.",
             "Hold the next version against the same adversary, and against a list with more columns.",
         )
     return Finding(
-        f"If he has to buy the list before he knows how many people in it look alike, he attacks "
+        f"If the list has to be bought before it is known how many people in it look alike, the adversary attacks "
         f"{lowered(part(unknown.attacked, case.records))} and re-identifies {expected(unknown.reidentified)} of them; "
-        f"knowing it, he attacks {known.attacked:,} and re-identifies {expected(known.reidentified)}.",
-        "Do not publish how frequent each combination of values is: it tells him whom to attack."
+        f"with that knowledge the adversary attacks {known.attacked:,} and re-identifies {expected(known.reidentified)}.",
+        "Do not publish how frequent each combination of values is: it shows whom to attack."
         if unknown.reidentified < known.reidentified * (1 - SAME)
-        else "Do not count on his ignorance: it does not protect these people.",
+        else "Do not count on the adversary's ignorance: it does not protect these people.",
     )

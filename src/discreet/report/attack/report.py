@@ -55,7 +55,7 @@ def attack_page(
 def attack_parts(case: Case, *, source: str, command: str, policy: Policy | None = None) -> list[page.Part]:
     """The sections of the report, for pages that have a frame of their own."""
     figures = list(pictures(case))
-    lead = "Amounts and numbers of people are expected values over his plan; people who look alike run the same risk."
+    lead = "Amounts and numbers of people are expected values over the adversary's plan; people who look alike run the same risk."
     return [
         page.findings(by_topic(case, source), figures, elsewhere=ELSEWHERE),
         page.evidence(figures),
@@ -81,19 +81,19 @@ def measures(case: Case) -> Table:
         return name, *(write(outcome[key]) for outcome in outcomes), meaning
 
     rows = (
-        row("Attacked", "attacked", "people for whom he tries anybody"),
+        row("Attacked", "attacked", "people for whom any candidate is tried"),
         row("In full", "in_full", "of them, to the last candidate"),
         row("In part", "in_part", "of them, until it no longer pays"),
-        row("Left alone", "not_at_all", "people for whom he tries nobody"),
+        row("Left alone", "not_at_all", "people for whom no candidate is tried"),
         row(
             "Above the threshold", "at_risk", f"people re-identified with a probability above {one_in(case.threshold)}"
         ),
         row("Highest risk", "highest", "probability of the most exposed person"),
         row("Re-identified", "reidentified", "people, expected"),
-        row("Innocent people exploited", "people_harmed", "people of the list taken for somebody else, expected"),
+        row("Innocent people exploited", "people_harmed", "people of the list taken for another person, expected"),
         row("Exploits", "exploits", "candidates tried, expected"),
-        row("Penalties", "penalties", "times that he pays, expected"),
-        row("Adversary's value", "adversary_value", "what all attacks are worth to him, discounted"),
+        row("Penalties", "penalties", "fines paid, expected"),
+        row("Adversary's value", "adversary_value", "what all attacks are worth to the adversary, discounted"),
         row("Expected loss", "expected_loss", "what they cost the publisher"),
         row("Highest loss", "highest_loss", "what the most expensive person costs, expected"),
     )
@@ -101,10 +101,10 @@ def measures(case: Case) -> Table:
 
 
 def parameters(case: Case, *, policy: Policy | None) -> Table:
-    """Who the adversary is, and what he is let loose on."""
+    """Who the adversary is, and what is attacked."""
     attack, losses, names = case.attack, case.struck.known.losses, case.struck.sample.names
     most = attack.max_penalties
-    often = {None: "each time that he is detected", 1: "once at most"}.get(most, f"{most or 0:,} times at most")
+    often = {None: "for each detection", 1: "once at most"}.get(most, f"{most or 0:,} times at most")
     first, tenth = (float(chance) for chance in attack.detection(np.array([0, 9])))
     loss: Cell = f"{amount(float(losses.highest.max(initial=0.0)))} for each person"
     if losses.column is not None:
@@ -124,7 +124,7 @@ def parameters(case: Case, *, policy: Policy | None) -> Table:
         ),
         ("Discount", f"{attack.discount:g}: what a step later is worth"),
         ("Loss", loss),
-        ("Columns he knows", join(listed(names, most=len(names) + 1) or "none")),
+        ("Known columns", join(listed(names, most=len(names) + 1) or "none")),
         ("List of named people", people(case.struck.external_size)),
         ("Threshold", f"{case.threshold:g}: a probability above {one_in(case.threshold)} counts as at risk"),
     ]
@@ -136,24 +136,24 @@ def parameters(case: Case, *, policy: Policy | None) -> Table:
 def remains(case: Case) -> Iterator[str]:
     """What the model does not see."""
     yield (
-        "The adversary is rational: he acts only where it pays. One who acts out of spite, curiosity or for show does not "
+        "The adversary is rational and acts only where it pays. One who acts out of spite, curiosity or for show does not "
         "count costs, and is not deterred by them."
     )
     yield (
-        "His gain, his costs and the chance that he is detected are guesses. Vary them (`discreet attack sweep`) before a "
+        "The gain, the costs and the chance of detection are estimates. Vary them (`discreet attack sweep`) before a "
         "decision rests on them."
     )
     yield (
-        "Each person is attacked on their own, and the list is paid for each time. Who attacks many buys it once: then people "
+        "Each person is attacked on their own, and the list is paid for each time. An adversary who attacks many buys it once: then people "
         "whom nobody would attack alone can be attacked together."
     )
     yield (
         "An attempt is detected independently of the others and of whether it is right, with a probability that depends only "
         "on how many came before."
     )
-    yield "He knows at once whether he was right. Somebody who cannot tell goes on longer, and harms more people."
+    yield "The adversary knows at once whether a guess was right. One who cannot tell goes on longer, and harms more people."
     yield (
-        "Only the columns named below count, and the list is taken as coded like the data. Whoever knows more makes groups "
+        "Only the columns named below count, and the list is taken as coded like the data. An adversary who knows more makes groups "
         "smaller than shown here."
     )
     if case.unlisted:
@@ -177,16 +177,16 @@ def method(case: Case) -> tuple[str, ...]:
             "arrive one step after the cost, and later steps are discounted."
         ),
         (
-            "Knowing the group, he buys if that is worth more than the price. Not knowing it, he expects binomially many people, by "
+            "Knowing the group, the adversary buys if that is worth more than the price. Not knowing it, the number is taken as binomial, by "
             f"the share of the population that looks alike among {case.struck.external_size:,} people. The probability of a "
-            "re-identification is that of his plan on the real group, not discounted."
+            "re-identification is that of the plan on the real group, not discounted."
         ),
         (
             "One guess each is the single-shot game (Wan et al. 2015): one random candidate where p/g times the gain exceeds all "
             "costs and the expected fine."
         ),
         (
-            "The least fine, price and group size that deter him from everybody are exact, found where what the attack is worth "
+            "The least fine, price and group size that deter all attacks are exact, found where what the attack is worth "
             "reaches nothing for the smallest group in the data."
         ),
     )

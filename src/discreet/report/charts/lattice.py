@@ -110,7 +110,7 @@ def lattice_chart(lattice: Lattice) -> Drawing:
         text(frame.y.named("Loss"), x=str(MARGIN), y=14, class_="note"),
         text(f"Allowed: {len(lattice.losses):,}", x="100%", y=14, class_="label", text_anchor="end"),
         frame.grid() if lattice.losses else None,
-        _cells(lattice) if lattice.crowded else _dots(lattice),
+        _nodes(lattice),
         _chosen(lattice),
         text(f"Not allowed: {lattice.refused:,}", x="100%", y=strip - 7, class_="label", text_anchor="end"),
         _strip(steps, strip),
@@ -125,14 +125,6 @@ def _aside(lattice: Lattice, step: int, rank: int) -> str:
     return percentage((step + spread) / len(lattice.steps) * 100)
 
 
-def _dots(lattice: Lattice) -> list[Markup]:
-    return [
-        dot(_aside(lattice, place, rank), lattice.frame.down(loss), r=3, class_="node")
-        for place, step in enumerate(lattice.steps)
-        for rank, loss in enumerate(step.losses)
-    ]
-
-
 def _cell(place: int, steps: int, *, y: str, height: str, count: int, most: int) -> Markup:
     """A cell of the grid; lightest where it is one of many, never invisible."""
     wide = 100 / steps
@@ -140,13 +132,19 @@ def _cell(place: int, steps: int, *, y: str, height: str, count: int, most: int)
     return element("rect", **size, fill_opacity=number(0.2 + 0.8 * math.sqrt(count / most)))
 
 
-def _cells(lattice: Lattice) -> Markup:
-    low, high = (share * lattice.frame.height for share in lattice.span)
-    most, steps = lattice.fullest, len(lattice.steps)
+def _nodes(lattice: Lattice) -> Markup:
+    """Allowed combinations: a dot each, or counted in cells where there are too many."""
+    frame, steps = lattice.frame, lattice.steps
+    if not lattice.crowded:
+        positions = [(place, rank, loss) for place, step in enumerate(steps) for rank, loss in enumerate(step.losses)]
+        return join(
+            [dot(_aside(lattice, place, rank), frame.down(loss), r=3, class_="node") for place, rank, loss in positions]
+        )
+    low, high = (share * frame.height for share in lattice.span)
     cells = []
     for (place, row), count in lattice.cells.items():
-        y = number(lattice.frame.bottom - low - (row + 1) * high)
-        cells.append(_cell(place, steps, y=y, height=number(high - 0.5), count=count, most=most))
+        y = number(frame.bottom - low - (row + 1) * high)
+        cells.append(_cell(place, len(steps), y=y, height=number(high - 0.5), count=count, most=lattice.fullest))
     return element("g", cells, class_="cells")
 
 

@@ -49,7 +49,7 @@ def strip_chart(
 ) -> Drawing:
     """People by size above a band that says what becomes of every size; areas count people."""
     words = len(legend) * LEGEND + 10
-    frame = Frame(_sizes(bins[-1].last), Scale(0, 1, ()), words + len(marks) * MARK, HEIGHT)
+    frame = Frame(size_scale(bins[-1].last), Scale(0, 1, ()), words + len(marks) * MARK, HEIGHT)
 
     def piece(data: Bin, y: int, height: int) -> Markup:
         ends = data.first - 0.5, data.last + 0.5
@@ -90,7 +90,7 @@ def strip_chart(
     return Drawing(parts, band + BAND + FOOT, "chart axes")
 
 
-def _sizes(most: int) -> Scale:
+def size_scale(most: int) -> Scale:
     """From half a person to half a person beyond the largest size: each size has room of its own."""
     powers = [float(10**power) for power in range(12) if 10**power <= most]
     ticks = powers if len(powers) > 2 else [tick for tick in (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0) if tick <= most]

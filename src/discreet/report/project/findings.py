@@ -31,12 +31,12 @@ STANDINGS: dict[Standing, tuple[str, str]] = {
 SIGNS: dict[Standing, str] = {"above": "▲", "attention": "●", "unmeasured": "○", "within": "✓"}
 """For those who do not see colours."""
 NEAR = 0.8
-"""From this share of a limit on somebody should know."""
+"""From this share of a limit on, it needs attention."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A finding, how it stands, and the section that proves it."""
+    """A finding, its standing, and the section that proves it."""
 
     topic: str
     standing: Standing
@@ -44,7 +44,7 @@ class Statement:
 
     @property
     def sign(self) -> str:
-        """How it stands, in one character."""
+        """The standing in one character."""
         return SIGNS[self.standing]
 
     def to_dict(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _statements(story: Story) -> Iterator[Statement]:
             "anonymisation",
             "above",
             Finding(
-                f"{name} still has what the policy calls identifiers: {identifiers}. Whoever has it knows who everybody is.",
+                f"{name} still has what the policy calls identifiers: {identifiers}. Anyone who has it knows who everybody is.",
                 "Publish what `discreet anonymise` writes: it leaves them out.",
             ),
         )
@@ -89,7 +89,7 @@ def _statements(story: Story) -> Iterator[Statement]:
         finding = attack_findings(struck, source=measured.leaving_name, threshold=measured.leaving.threshold)[0]
         standing: Standing = "above" if measured.struck_exceeds else "attention" if struck.known.attacked else "within"
         yield Statement("attacker", standing, finding)
-    for topic, headline, step in _gaps(story):
+    for topic, headline, step in gaps(story):
         yield Statement(topic, "unmeasured", Finding(headline, step))
     if story.disclosed is None:
         return
@@ -122,7 +122,8 @@ def risk(measured: Measured) -> Statement:
     return Statement("risk", "above" if leaving.exceeded else "within", Finding(headline, step))
 
 
-def _gaps(story: Story) -> Iterator[tuple[str, str, str]]:
+def gaps(story: Story) -> Iterator[tuple[str, str, str]]:
+    """What was not measured: the section, why, and how to measure it."""
     measured = story.measured
     if measured.assessment.population_size is None:
         yield (
@@ -134,7 +135,7 @@ def _gaps(story: Story) -> Iterator[tuple[str, str, str]]:
         yield (
             "attacker",
             "Nobody has asked what a planning adversary would do: the project names no adversary.",
-            "Write down what he gains and risks: `discreet attack init --out attack.toml`, then `attack` in the project.",
+            "Write down what an adversary gains and risks: `discreet attack init --out attack.toml`, then `attack` in the project.",
         )
     if measured.published is None:
         yield (
@@ -145,7 +146,7 @@ def _gaps(story: Story) -> Iterator[tuple[str, str, str]]:
     elif measured.published.levels is None and measured.assessment.presence is not None:
         yield (
             "anonymisation",
-            f"{measured.published.name} was not held against the population: its values stand on several levels at once.",
+            f"{measured.published.name} was not held against the population: its values are at several levels at once.",
             "The risk above takes it that an adversary knows who is in the data, which is the stricter view.",
         )
     if story.disclosed is None:
@@ -169,7 +170,7 @@ def release(released: Released) -> Statement:
     holders = plural(len(released.holders), "recipient holds a copy", "recipients hold copies")
     k = "" if released.k is None else f", with at least {released.k} people alike in it"
     traces = len(released.traces)
-    traced = f"{plural(traces, 'trace', 'traces')} accused nobody." if traces else "No leak was traced."
+    traced = f"{plural(traces, 'trace')} accused nobody." if traces else "No leak was traced."
     waiting = sum(copy.time is None and copy.state != "retired" for copy in released.copies)
     step = (
         f"{plural(waiting, 'copy waits', 'copies wait')} to be handed over."
@@ -205,8 +206,8 @@ def linkage(project: Progress) -> Statement:
         default=None,
     )
     headline = (
-        f"{plural(len(project.workers), 'reviewer', 'reviewers')} of {project.project.name} saw at most {percent(float(shown))} of "
-        f"the characters of {plural(project.pairs, 'pair', 'pairs')} and learned at most {percent(float(learned))} of their privacy "
+        f"{plural(len(project.workers), 'reviewer')} of {project.project.name} saw at most {percent(float(shown))} of "
+        f"the characters of {plural(project.pairs, 'pair')} and learned at most {percent(float(learned))} of their privacy "
         "risk"
     )
     if fullest is None:
@@ -229,8 +230,8 @@ def queries(database: str, users: list[GatewayUser]) -> Statement:
     )
     limit = "; no limit was set." if most.limit is None else f" of a limit of {measure(most.limit)}."
     headline = (
-        f"{plural(len(users), 'user', 'users')} asked database {database} and got {plural(rows, 'row', 'rows')}; "
-        f"{plural(refused, 'request was', 'requests were')} refused. The most exposed, {most.user}, stands at "
+        f"{plural(len(users), 'user')} asked database {database} and got {plural(rows, 'row')}; "
+        f"{plural(refused, 'request was', 'requests were')} refused. The most exposed, {most.user}, is at "
         f"{measure(most.exposure)}{limit}"
     )
     standing: Standing = "attention"
@@ -243,7 +244,7 @@ def queries(database: str, users: list[GatewayUser]) -> Statement:
         step = f"Ask {most.user} what the data are needed for before the limit is raised."
     else:
         standing = "within"
-        step = "Look at the days that stand out: `discreet misuse anomalies`."
+        step = "Look at unusual days: `discreet misuse anomalies`."
     return Statement("queries", standing, Finding(headline, step))
 
 
@@ -251,8 +252,8 @@ def ledger(state: LedgerState) -> Statement:
     """Whether the ledger is what was written, and what it was held against."""
     headline = f"All {plural(state.size, 'entry', 'entries')} of the ledger are as they were written"
     if state.heads:
-        several = f"the {state.heads} heads that were kept elsewhere"
-        before = agree(state.heads, "the head that was kept elsewhere", several)
+        several = f"the {state.heads} heads that were stored elsewhere"
+        before = agree(state.heads, "the head that was stored elsewhere", several)
         return Statement(
             "ledger", "within", Finding(f"{headline}, and continue {before}.", "Keep the new head as well.")
         )

@@ -175,7 +175,7 @@ class GatewayUser:
     database: str
     user: str
     exposure: float = 0.0
-    """What she had learned after the last result, as the gateway weighed it then."""
+    """What the user had learned after the last result, as the gateway weighed it then."""
     limit: float | None = None
     """The limit that held then."""
     answers: int = 0
@@ -195,7 +195,7 @@ class GatewayUser:
 
     @property
     def exceeded(self) -> bool:
-        """Whether she has learned more than her limit allows."""
+        """Whether the user has learned more than the limit allows."""
         return self.limit is not None and self.exposure > self.limit + 1e-9
 
     def to_dict(self) -> dict[str, Any]:
@@ -265,7 +265,7 @@ class LedgerState:
     address: str
     head: Mapping[str, Any]
     heads: int
-    """Heads kept elsewhere that it was held against."""
+    """Heads stored elsewhere that it was held against."""
     events: Mapping[str, int]
     """How often each event was written down."""
     refused: int
@@ -352,7 +352,7 @@ def _verified(connection: Connection, address: str, heads: Sequence[Mapping[str,
         more = f" and {len(verdict.problems) - 1} more" if len(verdict.problems) > 1 else ""
         raise IntegrityError(
             f"The ledger in {address} is not what was written, so nothing is reported from it: {verdict.problems[0]}{more}",
-            remedy="Run: discreet ledger verify, with a head that was kept elsewhere.",
+            remedy="Run: discreet ledger verify, with a head that was stored elsewhere.",
         )
     # Rows of a verified ledger say what its entries say, so that they can be counted by the database.
     named = ENTRY.c.event, ENTRY.c.outcome

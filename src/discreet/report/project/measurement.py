@@ -266,7 +266,7 @@ class Measured:
 
     @property
     def struck_exceeds(self) -> bool:
-        """Whether he re-identifies more people than the limits allow."""
+        """Whether the adversary re-identifies more people than the limits allow."""
         found = self.struck
         return found is not None and found.exceeds(self.leaving.threshold, self.leaving.allowed_at_risk)
 

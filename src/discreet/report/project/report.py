@@ -26,16 +26,16 @@ from discreet.report.toolkit.words import agree, moment, people, plural
 
 KINDS = {"above": "danger", "attention": "plain", "unmeasured": "plain", "within": "good"}
 REMAINS = (
-    "The risk holds for the quasi-identifiers of the policy. Whoever knows more of a person than these columns finds more.",
-    "The adversary is a model: his gains, costs and fines are somebody's estimates. They stand in the attack file.",
-    "The ledger knows what went through Discreet. A file that was copied past it stands nowhere.",
+    "The risk holds for the quasi-identifiers of the policy. An adversary who knows more about a person than these columns finds more.",
+    "The adversary is a model: gains, costs and fines are estimates, written down in the attack file.",
+    "The ledger knows what went through Discreet. A file that was copied past it is not recorded.",
     (
-        "The exposure of a user is what the gateway weighed, not what the user remembers, wrote down or was told. The gateway is "
+        "The exposure of a user is what the gateway weighed, not what the user remembers, wrote down or heard from others. The gateway is "
         "not a barrier against an attacker: a user who set out to get around it may have read far more."
     ),
     (
-        "A verified ledger agrees with itself and with the heads that were given. What came after the last head that was kept "
-        "elsewhere could be rewritten by somebody who has both the store and its keys."
+        "A verified ledger agrees with itself and with the heads that were given. What came after the last head that was stored "
+        "elsewhere could be rewritten by anyone who has both the store and its keys."
     ),
 )
 
@@ -148,7 +148,7 @@ def chapters(story: Story) -> Iterator[Chapter]:
         None if found is None or not found.users else lambda: the_queries(found.users),
         store
         if found is None
-        else "Nobody asked through a gateway. `discreet gateway` stands before a PostgreSQL server.",
+        else "Nobody asked through a gateway. `discreet gateway` is placed in front of a PostgreSQL server.",
     )
     yield Chapter(
         "ledger",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROLES = {
     "identifier": ("Identifiers", "name a person; they never leave the house"),
     "quasi": ("Quasi-identifiers", "an adversary may know them from elsewhere"),
-    "sensitive": ("Sensitive columns", "what he would like to learn"),
+    "sensitive": ("Sensitive columns", "what an adversary would like to learn"),
     "other": ("Other columns", "neither; published as they are"),
     "drop": ("Dropped columns", "left out of everything that is published"),
 }
@@ -49,10 +49,10 @@ def the_data(measured: Measured) -> Content:
     if seen.telling:
         reading = (
             "Of all combinations of one, two or more quasi-identifiers, the one of each size that singles out most people.",
-            f"Combinations of up to {plural(found.largest, 'column', 'columns')} were tried, in the data as they are.",
+            f"Combinations of up to {plural(found.largest, 'column')} were tried, in the data as they are.",
         )
         figures = [replace(combinations(seen), reading=reading)]
-    records, width = people(measured.assessment.records), plural(measured.columns, "column", "columns")
+    records, width = people(measured.assessment.records), plural(measured.columns, "column")
     content: list[Child | Table] = [
         f"{measured.source} holds {records} in {width}. The policy says what each column is to an adversary:",
         Table("What the columns are", ("Role", "Columns", "Meaning"), tuple(roles)),
@@ -66,16 +66,17 @@ def the_risk(measured: Measured) -> Content:
     found = measured.leaving
     content = [
         (
-            f"A person is at risk when fewer than {crowd(found.threshold):,} people look alike on the quasi-identifiers: somebody who "
+            f"A person is at risk when fewer than {crowd(found.threshold):,} people look alike on the quasi-identifiers: one who "
             f"guesses is then right more often than {one_in(found.threshold)}. The limit allows {allowed(found)} at risk."
         ),
         f"The figures are about {measured.leaving_name}, which leaves the house." if measured.published else None,
-        _before_and_after(measured, "What was measured now", "Measure", _measures),
+        _before_and_after(measured, "What was measured now", "Measure", measures),
     ]
     return content, [crowds(found), adversaries(found), *([sensitive(found)] if found.inference else [])]
 
 
-def _measures(found: Assessment) -> Iterator[tuple[str, str]]:
+def measures(found: Assessment) -> Iterator[tuple[str, str]]:
+    """Names and values of the risk measures."""
     at_more = f"{at_risk(found):,} · {brief_percent(found.binding.at_risk)}"
     yield "People", f"{found.records:,}"
     yield "People who are alone with their values", f"{found.uniques:,}"
@@ -87,23 +88,24 @@ def _measures(found: Assessment) -> Iterator[tuple[str, str]]:
 
 
 def the_attacker(measured: Measured) -> Content:
-    """What he would do to what leaves the house, and would have done to the data."""
+    """What an adversary would do to what leaves the house, and would have done to the data."""
     struck = measured.struck
     assert struck is not None  # noqa: S101 - the section is left out otherwise
     lead = (
-        f"He may buy a list of {people(struck.external_size)}, link it with {measured.leaving_name}, and try one candidate after the "
+        f"The adversary may buy a list of {people(struck.external_size)}, link it with {measured.leaving_name}, and try one candidate after the "
         "other for as long as it pays. All amounts are those of the attack file."
     )
-    caption = "A planning adversary, if he knows how many look alike"
-    outcomes = _before_and_after(measured, caption, "What he does", _outcomes)
-    return [lead, outcomes], [strip(Case(struck, measured.leaving.threshold))]
+    caption = "A planning adversary who knows how many look alike"
+    table = _before_and_after(measured, caption, "Outcome", outcomes)
+    return [lead, table], [strip(Case(struck, measured.leaving.threshold))]
 
 
-def _outcomes(found: Assessment) -> Iterator[tuple[str, str]]:
+def outcomes(found: Assessment) -> Iterator[tuple[str, str]]:
+    """Names and values of what an attack comes to."""
     known = found.attack.known  # type: ignore[union-attr]
-    yield "People he attacks", f"{known.attacked:,}"
-    yield "People he re-identifies, expected", decimal(known.reidentified, digits=1)
-    yield "Innocent people he exploits, expected", decimal(known.harmed, digits=1)
+    yield "People attacked", f"{known.attacked:,}"
+    yield "People re-identified, expected", decimal(known.reidentified, digits=1)
+    yield "Innocent people exploited, expected", decimal(known.harmed, digits=1)
     yield "Highest probability for anybody", brief_percent(known.highest)
 
 
@@ -134,7 +136,7 @@ def the_anonymisation(measured: Measured) -> Content:
     ]
     if shown.levels is None:
         content.append(
-            "Its values stand on several levels of their hierarchies, or on none: they were recoded class by class, or elsewhere."
+            "Its values are at several levels of their hierarchies, or at none: they were recoded class by class, or elsewhere."
         )
         return content, []
     rows = []
@@ -152,7 +154,7 @@ def the_recipients(releases: Sequence[Released]) -> Content:
     """Who holds which copy, and what traces said."""
     content: list[Child | Table] = [
         (
-            "Every recipient has a copy of its own, in which control records stand that tell it apart. What was handed over is "
+            "Every recipient has a copy of its own, with control records that distinguish it. What was handed over is "
             "what the ledger says."
         )
     ]
@@ -210,7 +212,7 @@ def the_linkage(projects: Sequence[Progress]) -> Content:
     table = Table("What reviewers saw, and how much they may see", head, tuple(rows), (2, 3, 4, 5, 6, 7))
     if not any(project.workers for project in projects):
         return [lead, table], []
-    return [lead], [_looks(projects, table)]
+    return [lead], [looks(projects, table)]
 
 
 def _gauge(gauge: Any) -> tuple[str, str]:
@@ -218,7 +220,7 @@ def _gauge(gauge: Any) -> tuple[str, str]:
     return brief_percent(float(gauge.used)), "none" if gauge.limit is None else brief_percent(float(gauge.limit))
 
 
-def _looks(projects: Sequence[Progress], table: Table) -> Figure:
+def looks(projects: Sequence[Progress], table: Table) -> Figure:
     """The privacy risk and the characters of every reviewer."""
     reviewers = [(project, worker) for project in projects for worker in project.workers]
     gauges = [gauge for _, worker in reviewers for gauge in (worker.risk, worker.characters)]
@@ -234,16 +236,16 @@ def _looks(projects: Sequence[Progress], table: Table) -> Figure:
     return Figure(
         key="looks",
         title="What reviewers have seen",
-        about=f"{plural(len(reviewers), 'reviewer', 'reviewers')}, each with the privacy risk learned and the characters seen.",
+        about=f"{plural(len(reviewers), 'reviewer')}, each with the privacy risk learned and the characters seen.",
         reading=(
             "Ticks mark limits; nothing is opened beyond them.",
-            f"The full width stands for {brief_percent(min(1.0, most))}.",
+            f"The full width is {brief_percent(min(1.0, most))}.",
         ),
         chart=tuple(
             Group(
                 (meter("Privacy risk", worker.risk), meter("Characters seen", worker.characters)),
                 f"{worker.worker}, {project.project.name}",
-                plural(worker.pairs, "pair", "pairs"),
+                plural(worker.pairs, "pair"),
             )
             for project, worker in reviewers
         ),
@@ -254,7 +256,7 @@ def _looks(projects: Sequence[Progress], table: Table) -> Figure:
 def the_queries(users: Sequence[GatewayUser]) -> Content:
     """What users of databases have learned, against their limits."""
     lead = (
-        "Exposure is the misuse score of everything a user has seen taken together: the more she could single people out and learn "
+        "Exposure is the misuse score of everything a user has seen taken together: the more the user could single people out and learn "
         "about them, the larger. It is as the gateway weighed it after the last result."
     )
     rows = tuple(
@@ -277,7 +279,7 @@ def the_queries(users: Sequence[GatewayUser]) -> Content:
             user.user,
             measure(user.exposure) + ("" if user.limit is None else f" of {measure(user.limit)}"),
             user.exposure / most,
-            note=f"{plural(user.refused, 'request', 'requests')} refused" if user.refused else "",
+            note=f"{plural(user.refused, 'request')} refused" if user.refused else "",
             mark=None if user.limit is None else user.limit / most,
             fill="risk" if user.exceeded else "plain",
         )
@@ -289,8 +291,8 @@ def the_queries(users: Sequence[GatewayUser]) -> Content:
     head = ("User", "Database", "Exposure", "Limit", "Results", "Rows", "Refused", "Last")
     exposures = Figure(
         key="exposures",
-        title="What each user has learned, against her limit",
-        about=f"{plural(len(shown), 'user', 'users')} of databases with their exposure.",
+        title="What each user has learned, against the limit",
+        about=f"{plural(len(shown), 'user')} of databases with their exposure.",
         reading=tuple(reading),
         chart=(Group(bars),),
         table=Table("Users of databases behind a gateway", head, rows, (2, 3, 4, 5, 6)),
@@ -314,7 +316,7 @@ def the_ledger(ledger: LedgerState) -> Content:
     )
     content: list[Child | Table] = [
         (
-            f"Every disclosure of the store stands in one append-only ledger. Its {plural(ledger.size, 'entry was', 'entries were')} "
+            f"Every disclosure of the store is in one append-only ledger. Its {plural(ledger.size, 'entry was', 'entries were')} "
             f"verified for this report; {plural(ledger.refused, 'says', 'say')} that something was refused."
         ),
         Table("The head", ("Fact", "Value"), facts),

@@ -22,6 +22,11 @@ class Finding:
     next_step: str
 
 
+def topic(key: str, headline: str, next_step: str) -> tuple[str, Finding]:
+    """A finding with the key of the figure or section that proves it."""
+    return key, Finding(headline, next_step)
+
+
 @dataclass(frozen=True)
 class Pill:
     """A verdict in two or three words; the sign says the same to readers who do not see colours."""

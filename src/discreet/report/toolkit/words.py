@@ -24,13 +24,13 @@ def agree(number: int, one: str, many: str) -> str:
     return one if number == 1 else many
 
 
-def plural(number: int, one: str, many: str) -> str:
-    """A number with its noun.
+def plural(number: int, one: str, many: str = "") -> str:
+    """A number with its noun; several take an s unless `many` says otherwise.
 
-    >>> plural(1, "person", "people"), plural(1204, "person", "people")
-    ('1 person', '1,204 people')
+    >>> plural(1, "person", "people"), plural(1204, "person", "people"), plural(2, "column")
+    ('1 person', '1,204 people', '2 columns')
     """
-    return f"{number:,} {agree(number, one, many)}"
+    return f"{number:,} {agree(number, one, many or f'{one}s')}"
 
 
 def people(number: int) -> str:
