@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.report.charts.axes import Frame, fitting, linear, logarithmic
+from discreet.report.charts.axes import Box, Frame, fitting, linear, logarithmic, readable
 
 positive = st.lists(st.floats(1e-6, 1e12), min_size=1, max_size=20)
 
@@ -59,3 +59,24 @@ def test_a_frame_stands_upright() -> None:
     frame = Frame(linear([0, 10]), linear([0, 10]), top=20, height=100)
     assert (frame.across(0), frame.across(5), frame.across(10)) == ("0%", "50%", "100%")
     assert (frame.down(0), frame.down(10)) == (120, 20)
+
+
+boxes = st.builds(
+    lambda left, top, wide, high: Box(left, left + wide, top, top + high),
+    *[st.integers(0, 60)] * 2,
+    *[st.integers(1, 30)] * 2,
+)
+
+
+@given(st.lists(st.tuples(boxes, boxes), max_size=8))
+def test_labels_that_are_shown_run_into_nothing(pairs: list[tuple[Box, Box]]) -> None:
+    marks, labels = [mark for mark, _ in pairs], {place: label for place, (_, label) in enumerate(pairs)}
+    shown = readable(labels, marks)
+    for place in shown:
+        others = [mark for other, mark in enumerate(marks) if other != place]
+        others += [labels[other] for other in shown if other != place]
+        assert not any(labels[place].meets(other) for other in others)
+    for place in labels.keys() - set(shown):
+        before = [labels[other] for other in shown if other < place]
+        others = [mark for other, mark in enumerate(marks) if other != place]
+        assert any(labels[place].meets(other) for other in [*others, *before])
