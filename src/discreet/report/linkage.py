@@ -45,9 +45,9 @@ FAINTEST = 0.1
 """Expected errors below this are drawn as this: the axis counts in powers of ten."""
 
 
-def pairs_findings(candidates: Candidates) -> tuple[Finding, ...]:
+def pairs_findings(found: Candidates) -> tuple[Finding, ...]:
     """The findings without their topics."""
-    return tuple(finding for _, finding in by_topic(candidates))
+    return tuple(finding for _, finding in by_topic(found))
 
 
 def by_topic(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
