@@ -15,7 +15,6 @@ from starlette.responses import Response
 from discreet.report.charts.axes import Scale, linear
 from discreet.report.charts.lines import Axes, Line, line_chart
 from discreet.report.toolkit.components import Figure, Table, figure
-from discreet.report.toolkit.html import Markup
 from discreet.report.toolkit.words import MONTHS, plural
 from discreet.store import gateway_limits
 from discreet.store.gateway_limits import ACTIONS, EVERYBODY, PARTS, Agreed, Withdrawal
