@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from discreet.cli.gateway import command
+from discreet.cli.verbs.gateway import command
 from discreet.errors import PolicyError, UsageError
 
 UPSTREAM = ["--upstream", "postgresql://127.0.0.1:1"]

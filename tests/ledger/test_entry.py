@@ -105,6 +105,6 @@ def test_a_time_without_a_zone_is_refused() -> None:
 
 
 def test_every_event_names_a_room_that_exists() -> None:
-    from discreet.cli.ledger import ROOMS
+    from discreet.cli.verbs.ledger import ROOMS
 
     assert {code.partition(".")[0] for code in EVENTS} == set(ROOMS)

@@ -117,7 +117,7 @@ def _run() -> int:
     except DiscreetError as error:
         return _report(error)
     except ModuleNotFoundError as error:
-        from discreet.cli.doctor import missing_extra
+        from discreet.cli.verbs.doctor import missing_extra
 
         extra = missing_extra(error, sys.argv[1:])
         return _report(extra) if extra else _bug(error)

@@ -13,8 +13,8 @@ import click
 
 from discreet import __version__
 from discreet.anonymity import Anonymised, anonymise
-from discreet.cli.attack import DRAFT
 from discreet.cli.output import finding_lines, working, write_text
+from discreet.cli.verbs.attack import DRAFT
 from discreet.demo.stage import Contrast, Contrasts, DemoStage, narrate, share_of, show_command, show_files
 from discreet.demo.store_chapters import what_it_costs_to_link, who_leaked_it, who_may_ask
 from discreet.misuse import Sensitivity, prepare, reduce_rows, score

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from discreet.anonymity import anonymise
-from discreet.cli.attack import DRAFT
+from discreet.cli.verbs.attack import DRAFT
 from discreet.demo.stage import DemoStage, fresh_store, open_ledger
 from discreet.demo.store_chapters import what_it_costs_to_link, who_leaked_it
 from discreet.gateway.enforcement.exposure_accounts import Account, Books, with_seen

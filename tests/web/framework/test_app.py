@@ -13,7 +13,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from discreet.cli.serve import command
+from discreet.cli.verbs.serve import command
 from discreet.errors import UsageError
 from discreet.web import Settings, about, create_app
 from discreet.web.accounts import sessions

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from discreet.cli.ledger import head_option, read_head_file
 from discreet.cli.main import Verbs
 from discreet.cli.options import PATH, draft_option, number_of_people, option
 from discreet.cli.output import CommandResult, finding_lines, hand_over, heading, output, working
+from discreet.cli.verbs.ledger import head_option, read_head_file
 
 
 @click.group(

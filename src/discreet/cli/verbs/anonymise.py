@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from discreet.anonymity import LOSSES, SEARCHES, Anonymised, Progress, anonymise, frontier, sweep
-from discreet.cli.attack import adversary
 from discreet.cli.options import HIERARCHIES, PATH, listed, option, policy_option
 from discreet.cli.output import CommandResult, heading, output, paragraph, table
+from discreet.cli.verbs.attack import adversary
 from discreet.errors import UsageError
 from discreet.policy import Policy
 from discreet.risk import assess

@@ -11,7 +11,7 @@ import click
 from discreet.anonymity import LOSSES, anonymise
 from discreet.cli.options import HIERARCHIES, DataAndPopulation, added, folder_option, option, policy_option
 from discreet.cli.output import CommandResult, bullet, finding_lines, heading, output, paragraph, table, working
-from discreet.cli.release import ALIKE, FORCE, LOSS, SUPPRESSION
+from discreet.cli.verbs.release import ALIKE, FORCE, LOSS, SUPPRESSION
 from discreet.errors import UsageError
 from discreet.policy import Policy
 from discreet.releases import Cell, Feasibility, FeasibilityGrid, Fingerprints, feasibility_grid, plan_fingerprints

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.link import opened_ledger, project_named
 from discreet.cli.options import acting, as_option, option, store_option
 from discreet.cli.output import CommandResult, heading, on_store, output, say, table
+from discreet.cli.verbs.link import opened_ledger, project_named
 from discreet.errors import NotThere, Refused, UsageError
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import click
 import numpy as np
 
 from discreet.attacker import Attack
-from discreet.cli.attack import adversary, adversary_options, external_option, parameter_value
 from discreet.cli.options import listed, option, policy_option, seed_option
 from discreet.cli.output import CommandResult, bullet, finding_lines, heading, output, paragraph, say, table, working
+from discreet.cli.verbs.attack import adversary, adversary_options, external_option, parameter_value
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.policy import Policy
