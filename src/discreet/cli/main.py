@@ -50,7 +50,7 @@ class Verbs(click.Group):
         if cmd_name not in self._verbs:
             return None
         module, name, _ = self._verbs[cmd_name]
-        command: click.Command = getattr(importlib.import_module(f"discreet.cli.{module}"), name)
+        command: click.Command = getattr(importlib.import_module(f".{module}", "discreet.cli.verbs"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -60,16 +60,16 @@ class Verbs(click.Group):
 
 
 VERBS = {
-    "account": ("account", "command", "Create accounts of the web application from outside it."),
+    "account": ("serve", "account", "Create accounts of the web application from outside it."),
     "anonymise": ("anonymise", "command", "Write the least generalised table within a limit."),
     "assess": ("assess", "assess", "Measure the risk of publishing a table."),
     "attack": ("attack", "command", "Predict a planning adversary's attack, and what deters it."),
-    "completion": ("help", "completion", "Print a script that completes commands in a shell."),
-    "demo": ("demo", "demo", "Walk through every capability on generated people."),
-    "demo-data": ("demo", "demo_data", "Generate a synthetic population and a hospital extract."),
+    "completion": (".help", "completion", "Print a script that completes commands in a shell."),
+    "demo": (".demo", "demo", "Walk through every capability on generated people."),
+    "demo-data": (".demo", "demo_data", "Generate a synthetic population and a hospital extract."),
     "doctor": ("doctor", "command", "Check what is installed, what is missing, and how to get it."),
     "gateway": ("gateway", "command", "Govern queries between PostgreSQL clients and their server."),
-    "help": ("help", "command", "Read the manual of a command."),
+    "help": (".help", "command", "Read the manual of a command."),
     "ledger": ("ledger", "command", "Show, verify and export what was disclosed."),
     "link": ("link", "command", "Find records of the same person; reviewers decide unclear pairs."),
     "misuse": ("misuse", "command", "Measure what query results could do in the wrong hands."),
