@@ -174,16 +174,16 @@ def imitations(linked: Any, table: Any) -> Iterator[tuple[str, Any]]:
 def shown(donors: Any, released: Any, small: Any, labels: Sequence[Any], made: Any) -> Any:
     """Real classes, then their imitations."""
     from discreet.releases.decoys.detectability import Exhibit
-    from discreet.releases.decoys.donors import Column
+    from discreet.releases.decoys.donors import DonorColumn
 
     rows = np.concatenate([donors.rows[place] for place in small.tolist()])
     owners = np.repeat(np.arange(2 * len(small)), np.concatenate([released.sizes[small]] * 2))
     quasi = [
-        Column.of(name, [labels[owner % len(small)][place] for owner in owners.tolist()])
+        DonorColumn.of(name, [labels[owner % len(small)][place] for owner in owners.tolist()])
         for place, name in enumerate(released.names)
     ]
     others = [
-        Column.of(column.name, [column.cells[row] for row in [*rows.tolist(), *made[:, place].tolist()]])
+        DonorColumn.of(column.name, [column.cells[row] for row in [*rows.tolist(), *made[:, place].tolist()]])
         for place, column in enumerate(donors.columns)
     ]
     return Exhibit([*quasi, *others], owners, np.repeat([False, True], len(small)))
@@ -232,7 +232,7 @@ def theirs(exhibit: Any) -> float:
 def show_luck() -> None:
     """How far the gate's classifier strays from guessing where there is nothing to find: beside guesses, and its stated luck."""
     from discreet.releases.decoys.detectability import EITHER_WAY, Exhibit, noise_floor, told
-    from discreet.releases.decoys.donors import Column
+    from discreet.releases.decoys.donors import DonorColumn
 
     print("The gate where decoys and real classes are drawn alike: luck that is stated, and how often it is passed")
     for classes in (40, 80, 160):
@@ -242,7 +242,11 @@ def show_luck() -> None:
             age = rng.integers(0, 8, classes)[owners]
             job = (age // 2 + (rng.random(len(owners)) < 0.3)) % 4
             pay = (1000 * job + rng.normal(0, 400, len(owners))).round()
-            columns = [Column.of("age", age.tolist()), Column.of("job", job.tolist()), Column.of("pay", pay.tolist())]
+            columns = [
+                DonorColumn.of("age", age.tolist()),
+                DonorColumn.of("job", job.tolist()),
+                DonorColumn.of("pay", pay.tolist()),
+            ]
             found.append(told(Exhibit(columns, owners, np.arange(classes) % 2 == 0), rng))
         strays = np.sqrt(np.mean([(gate.auc - 0.5) ** 2 for gate in found]))
         guess = (noise_floor(classes // 2, classes // 2) - 0.5) / EITHER_WAY
@@ -258,7 +262,7 @@ def show_time() -> None:
     import discreet
     from discreet.people import State, counted, generate
     from discreet.releases.marks.codebook import DEFAULT, Codebook
-    from discreet.releases.marks.pairing import Band, Budget, affordable, as_marks, paired
+    from discreet.releases.marks.pairing import AmbiguityBand, MarkBudget, affordable, as_marks, paired
 
     policy = discreet.Policy.from_dict(
         {"columns": {**STATE_POLICY["columns"], "race": {"role": "quasi", "hierarchy": {"any": "*"}}}}
@@ -277,8 +281,8 @@ def show_time() -> None:
 
     def choose() -> object:
         linked = found["linked"]
-        pairs = paired(linked, Band.of(linked), np.random.default_rng(1), budget=Budget())
-        chosen = affordable(linked, pairs, DEFAULT, budget=Budget(), release="r", key=bytes(32))
+        pairs = paired(linked, AmbiguityBand.of(linked), np.random.default_rng(1), budget=MarkBudget())
+        chosen = affordable(linked, pairs, DEFAULT, budget=MarkBudget(), release="r", key=bytes(32))
         return len(Codebook.of(as_marks(linked, chosen), DEFAULT, recipients, release="r", key=bytes(32)).marks)
 
     print(f"13 million people in {len(population):,} classes, 1 % of them released, 120 nodes, 20 recipients")

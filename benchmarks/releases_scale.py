@@ -75,13 +75,15 @@ def decide(folder: Path, rows: int) -> dict[str, Any]:
 
     import discreet
     from benchmarks.scale_steps import GATES, POLICY, SUPPRESSION, K
-    from discreet.releases.manifest.manifest import Settings
+    from discreet.releases.manifest.manifest import ReleaseSettings
     from discreet.releases.plan import find_node
 
     table = discreet.read(folder / "people.parquet", policy=POLICY)
     register = discreet.read(folder / "register.parquet", policy=POLICY.for_population())
     limits = {"k": K, "suppression": SUPPRESSION, "loss": "dm_star"}
-    floor = best_of(lambda: len(find_node(table, register, Settings(**limits, law="0.2/0.5")).linked.released), 1)
+    floor = best_of(
+        lambda: len(find_node(table, register, ReleaseSettings(**limits, law="0.2/0.5")).linked.released), 1
+    )
 
     names = [f"recipient-{number}" for number in range(RECIPIENTS)]
     made: list[Any] = []

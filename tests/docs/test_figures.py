@@ -12,7 +12,7 @@ from discreet.anonymity.stackelberg import MOST_NODES
 from discreet.attacker import bellman, deterrence, parameters
 from discreet.attacker.extensions import several_tables
 from discreet.attacker.parameters import Parameters
-from discreet.gateway.session.state import MEBIBYTE, Limits
+from discreet.gateway.session.state import MEBIBYTE, MemoryLimits
 from discreet.ledger import ledger
 from discreet.linkage.masking import compare
 from discreet.linkage.matching import thresholds
@@ -23,7 +23,7 @@ from discreet.releases import bait, population_link
 from discreet.releases.decoys import dependencies, detectability, synthesis
 from discreet.releases.marks import codebook, pairing
 from discreet.releases.marks import pairing as mark_pairing
-from discreet.releases.marks.pairing import UNLUCKY, Budget
+from discreet.releases.marks.pairing import UNLUCKY, MarkBudget
 from discreet.releases.tracing import evidence, leaks, observed_marks, result
 from discreet.risk import combinations
 from discreet.sources import engine
@@ -46,8 +46,8 @@ def stated() -> Iterator[tuple[str, str]]:
     yield marks, f"a release probability from {pairing.LEAST_CHANCE} to {pairing.MOST_CHANCE}"
     yield marks, f"whose link count is equal within {percent(pairing.TOLERANCE)}"
     yield marks, f"stay below {pairing.LIMIT} on average"
-    yield marks, f"lacks at most {percent(Budget().rows)} of the released rows, in all but one case in a million"
-    yield marks, f"more than {100 * Budget().shift:g} percentage points"
+    yield marks, f"lacks at most {percent(MarkBudget().rows)} of the released rows, in all but one case in a million"
+    yield marks, f"more than {100 * MarkBudget().shift:g} percentage points"
     yield marks, f"than {percent(mark_pairing.NEAR)} of the real ones"
     yield marks, f"({codebook.DEFAULT.name.replace('/', ' or ')} unless another law"
     yield marks, f"some further rows, at most {synthesis.WITNESSES:,}"
@@ -78,7 +78,7 @@ def stated() -> Iterator[tuple[str, str]]:
     yield "explain/deterrence.md", f"{deterrence.LARGEST:,} people"
     yield "explain/deterrence.md", f"Up to {several_tables.MOST_TABLES} tables"
     yield "reference/deterrence.md", f"{deterrence.LARGEST:,} people"
-    yield "explain/gateway.md", f"are read up to {Limits().message // MEBIBYTE} MiB"
+    yield "explain/gateway.md", f"are read up to {MemoryLimits().message // MEBIBYTE} MiB"
     yield "explain/elicitation.md", f"of this expert: {joint_fit.COMPARING} and {joint_fit.RATING}"
     yield "explain/elicitation.md", f"Up to {comparisons.TOLERABLE:.2f} is good"
     yield "explain/ledger.md", f"up to 10^{len(str(ledger.MOST_PARTS)) - 1}"

@@ -22,11 +22,11 @@ from discreet.gateway.disclosure.disclosure import Decoder, Undecodable
 from discreet.gateway.protocol import login
 from discreet.gateway.protocol.framing import Malformed, walk
 from discreet.gateway.protocol.login import Channels, Entrance
-from discreet.gateway.protocol.messages import Column
-from discreet.gateway.session.held_rows import Held, Room
-from discreet.gateway.session.session import Session
+from discreet.gateway.protocol.messages import ResultColumn
+from discreet.gateway.session.held_rows import HeldBytes, HeldResult
+from discreet.gateway.session.session import GatewaySession
 from discreet.policy.gateway_section import GovernedTable
-from discreet.sql.catalog import Catalog, Origin, Relation
+from discreet.sql.catalog import Catalog, ColumnSource, Relation
 from discreet.sql.lexer import Unreadable, lexed
 from tests.gateway import raw
 from tests.gateway.raw import message, row
@@ -99,7 +99,7 @@ WORDS = tuple(SPOKEN.split())
 def _catalog() -> Catalog:
     name, names = "public.patients", ("id", "zip", "diagnosis", "name")
     table = GovernedTable(name, ("id",), name, ("name",), ("zip",), ("diagnosis",))
-    columns = {place: (one, Origin(frozenset({(name, one)}), True)) for place, one in enumerate(names, 1)}
+    columns = {place: (one, ColumnSource(frozenset({(name, one)}), True)) for place, one in enumerate(names, 1)}
     relation = Relation(7, "public", "patients", "r", frozenset({name}), columns)
     return Catalog({name: table}, {7: relation}, {"patients": ("public",)}, frozenset({"own"}), frozenset({"random"}))
 
@@ -159,7 +159,7 @@ class Choosing(Holding):
             return Refuse("No.")
         return Allow() if chosen > 3 and not self._denies else Hold(chosen, undo=chosen > 1)
 
-    def result(self, token: Any, held: Held) -> Any:
+    def result(self, token: Any, held: HeldResult) -> Any:
         if not held.copy:
             held.cells()
         return Refuse("No.") if self._denies else Release()
@@ -168,8 +168,8 @@ class Choosing(Holding):
 def conversing(chance: Bytes) -> None:
     """A session, from both sides; the watch answers at once, or after some more was said."""
     first = chance.number()
-    watch, room = Choosing(chance, denies=bool(first & 1)), Room(ROOM)
-    session = Session(watch, limits=Limits(held=HELD, message=2_000, owed=20), room=room, parameters={})
+    watch, room = Choosing(chance, denies=bool(first & 1)), HeldBytes(ROOM)
+    session = GatewaySession(watch, limits=Limits(held=HELD, message=2_000, owed=20), room=room, parameters={})
     told = b""
     for _ in range(STEPS):
         if not chance or session.over:
@@ -239,14 +239,14 @@ def decoding(chance: Bytes) -> None:
     times = 1 + chance.number() % 100
     kinds = [(21, 23, 20, 25, 1043, 16, 700, 701, 1700, 1082, 1114, 1184, 2950, 17, 1007, 3802)[chance.number() % 16]]
     kinds += [25] * (chance.number() % 2)
-    columns = tuple(Column("c", 7, 1, kind, -1, -1, chance.number() & 1) for kind in kinds)
+    columns = tuple(ResultColumn("c", 7, 1, kind, -1, -1, chance.number() & 1) for kind in kinds)
     one = row(*(None if (size := chance.number()) > 200 else chance.some(size) for _ in columns))
     data = bytearray(one * times)
     if chance.number() & 1:
         data[chance.number() % len(data)] = chance.number()
     try:
         places, end = walk(bytes(data), 0) if data[0] == ord("D") else ([], 0)
-        held = Held(bytes(data[:end]), np.asarray(places, dtype=np.int64), columns)
+        held = HeldResult(bytes(data[:end]), np.asarray(places, dtype=np.int64), columns)
         if held.rows:
             for place in range(len(columns)):
                 Decoder(held).values(place)
@@ -262,9 +262,9 @@ def copying(chance: Bytes) -> None:
         lines.append(message(b"d", chance.some(chance.number()) + b"\n"))
         places.append(at)
         at += len(lines[-1])
-    held = Held(b"".join(lines), np.array(places, dtype=np.int64), None, copy=True)
+    held = HeldResult(b"".join(lines), np.array(places, dtype=np.int64), None, copy=True)
     with contextlib.suppress(NotUnderstood, ValueError):
-        as_rows(held, (Column("c", 7, 1, 25, -1, -1, 0),), style)
+        as_rows(held, (ResultColumn("c", 7, 1, 25, -1, -1, 0),), style)
 
 
 TARGETS: tuple[Callable[[Bytes], None], ...] = (conversing, entering, arriving, reading, decoding, copying)

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import PolicyError
 from discreet.gateway import Who
-from discreet.gateway.enforcement.decide import Limits
+from discreet.gateway.enforcement.decide import ExposureLimits
 from discreet.policy import Policy
 
 BASE = '[misuse]\nlimit = 2\n[gateway.tables."public.patients"]\nkey = ["id"]\n'
@@ -45,8 +45,8 @@ def test_roles_come_from_columns_unless_the_table_says_otherwise() -> None:
 
 def test_somebody_must_have_a_limit() -> None:
     with pytest.raises(PolicyError, match="no limit holds for everybody"):
-        Limits.of(Policy.parse('[gateway.tables."t"]\n[[gateway.limits]]\nusers = ["ann"]\nlimit = 1\n'))
-    assert Limits.of(Policy.parse('[gateway.tables."t"]\n[[gateway.limits]]\nlimit = 1\n')).otherwise is None
+        ExposureLimits.of(Policy.parse('[gateway.tables."t"]\n[[gateway.limits]]\nusers = ["ann"]\nlimit = 1\n'))
+    assert ExposureLimits.of(Policy.parse('[gateway.tables."t"]\n[[gateway.limits]]\nlimit = 1\n')).otherwise is None
 
 
 def who(**more: str) -> Who:
@@ -87,6 +87,6 @@ def test_the_first_limit_that_fits_holds(
 ) -> None:
     policy = Policy.parse(BASE + RULES)
     assert policy.gateway is not None
-    limits = Limits(policy.gateway, 2.0, clock=lambda: datetime.combine(datetime(2026, 1, 1), time(hour)))
+    limits = ExposureLimits(policy.gateway, 2.0, clock=lambda: datetime.combine(datetime(2026, 1, 1), time(hour)))
     found = limits.now(somebody, frozenset(roles))
     assert (found.value, found.action) == expected

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.gateway import Allow, Column, Held, Hold, Refuse, Release, Watch, Who
-from discreet.gateway.session.session import Session
+from discreet.gateway.session.session import GatewaySession
 
 
 class Watching:
@@ -124,7 +124,7 @@ class By:
         return self.watches[-1]
 
 
-def answer_all(session: Session) -> None:
+def answer_all(session: GatewaySession) -> None:
     """Answer every question of a session at once; a watch that raises has refused."""
     while session.questions:
         question = session.questions.pop(0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.releases.manifest.manifest import Crowd, DecoyCells, Manifest, Settings, fingerprint
+from discreet.releases.manifest.manifest import DecoyCells, Manifest, PopulationSummary, ReleaseSettings, fingerprint
 from discreet.releases.marks.codebook import DEFAULT, Codebook, Marks
 from discreet.releases.population_link import Linked
 from discreet.releases.tracing.case import chains_of
@@ -39,14 +39,16 @@ def draft(
         release=name,
         version=1,
         revision=0,
-        settings=Settings(k=k, suppression=0.9, loss="dm_star", law=DEFAULT.name, row_ids=row_ids, requirements=("k",)),
+        settings=ReleaseSettings(
+            k=k, suppression=0.9, loss="dm_star", law=DEFAULT.name, row_ids=row_ids, requirements=("k",)
+        ),
         policy=POLICY.digest,
         rules={column: POLICY.rule(column) for column in POLICY.quasi},
         fingerprint=fingerprint(classes),
         released=linked.released,
         links=linked.links,
         chains={column: chains_of(column, linked.data, linked.population) for column in linked.data.names},
-        crowd=Crowd.of(linked.population, sampling=linked.sampling),
+        crowd=PopulationSummary.of(linked.population, sampling=linked.sampling),
         codebook=Codebook.of(marks, DEFAULT, recipients, release=name, key=key),
         decoys=decoys,
         gates=GATES,

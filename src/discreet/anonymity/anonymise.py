@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from discreet.anonymity.lattice.levels import choose_levels, stopwatch
 from discreet.anonymity.lattice.search import Watch
-from discreet.anonymity.limits import Demands, Limits
+from discreet.anonymity.limits import Demands, Requirements
 from discreet.anonymity.losses import LOSSES
 from discreet.anonymity.result import Anonymised
 from discreet.attacker import Attack
@@ -94,7 +94,7 @@ def _require_known(what: str, name: str, known: Collection[str]) -> None:
         raise UsageError(f"There is no {what} named '{name}'.", remedy=f"Choose one of: {', '.join(known)}.")
 
 
-def _recoded(table: Any, classes: Classes, limits: Limits, search: str, crowd: Any) -> Anonymised:
+def _recoded(table: Any, classes: Classes, limits: Requirements, search: str, crowd: Any) -> Anonymised:
     if limits.suppressible:
         raise UsageError(
             f'search="{search}" suppresses nobody.', remedy='Leave out suppression, or use search="optimal".'

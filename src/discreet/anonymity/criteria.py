@@ -110,7 +110,7 @@ class Closeness:
 
 
 @dataclass(frozen=True, eq=False)
-class Presence:
+class PresenceBounds:
     """A share of the population's people between two bounds (Nergiz et al. 2007)."""
 
     population: Classes
@@ -129,7 +129,7 @@ class Presence:
 
 
 @dataclass(frozen=True, eq=False)
-class Crowd:
+class KMap:
     """At least k people of the population in every class (k-map, Sweeney 2002)."""
 
     population: Classes

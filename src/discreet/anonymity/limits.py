@@ -14,9 +14,9 @@ from discreet.anonymity.criteria import (
     AttackerRisk,
     AverageRisk,
     Closeness,
-    Crowd,
     Diversity,
-    Presence,
+    KMap,
+    PresenceBounds,
     Requirement,
     Size,
     check_spread,
@@ -30,7 +30,7 @@ from discreet.kernel import Classes
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class Requirements:
     """What the published table must satisfy."""
 
     requirements: tuple[Requirement, ...]
@@ -76,7 +76,7 @@ class Demands:
     attack: Attack | None
     population: Classes | None
 
-    def on(self, classes: Classes) -> Limits:
+    def on(self, classes: Classes) -> Requirements:
         """The limits for these people, or a word on what is wrong with them."""
         requirements = (
             *_sizes(self, classes),
@@ -92,7 +92,7 @@ class Demands:
         if not 0 <= self.suppression <= 1:
             raise UsageError("suppression is a share from 0 to 1.", remedy="0.05 means: at most 5 % of the people.")
         suppressible = math.floor(Fraction(str(self.suppression)) * classes.records)
-        return Limits(requirements, suppressible)
+        return Requirements(requirements, suppressible)
 
 
 def _sizes(wanted: Demands, classes: Classes) -> Iterator[Requirement]:
@@ -119,9 +119,9 @@ def _crowds(wanted: Demands) -> Iterator[Requirement]:
             raise UsageError(
                 "presence takes two probabilities, the smaller one first.", remedy="For example presence=(0, 0.5)."
             )
-        yield Presence(population, least, most)
+        yield PresenceBounds(population, least, most)
     if wanted.k_map is not None:
-        yield Crowd(_needed(wanted.population, "k_map"), _whole(wanted.k_map, "k_map", None))
+        yield KMap(_needed(wanted.population, "k_map"), _whole(wanted.k_map, "k_map", None))
 
 
 def _risks(wanted: Demands) -> Iterator[Requirement]:
@@ -146,7 +146,7 @@ def _risk(limit: float, model: str, population: Classes | None) -> Requirement:
         case "prosecutor":
             return Size(smallest_crowd(limit))
         case "journalist":
-            return Crowd(_needed(population, "the journalist's risk"), smallest_crowd(limit))
+            return KMap(_needed(population, "the journalist's risk"), smallest_crowd(limit))
         case "marketer":
             return AverageRisk(_probability(limit, "max_risk"), _needed(population, "the marketer's risk"))
     raise UsageError(f"There is no risk model named '{model}'.", remedy="Choose prosecutor, journalist or marketer.")

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.anonymity.lattice.problem import Ladder, Node, Outcome, Problem
+from discreet.anonymity.lattice.problem import Ladder, LatticeProblem, Node, NodeOutcome
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats, Ints, Label
 from discreet.kernel.classes import Recoding
@@ -34,15 +34,15 @@ class Loss(Protocol):
         """The same for one node, for lattices too large to write down."""
         ...
 
-    def value(self, outcome: Outcome) -> float:
+    def value(self, outcome: NodeOutcome) -> float:
         """What the node costs."""
         ...
 
-    def bound_above(self, outcome: Outcome) -> float:
+    def bound_above(self, outcome: NodeOutcome) -> float:
         """What every node above an evaluated one costs at least."""
         ...
 
-    def bound_below(self, outcome: Outcome) -> float:
+    def bound_below(self, outcome: NodeOutcome) -> float:
         """What every node below an evaluated one costs at least beyond its other bound."""
         ...
 
@@ -56,7 +56,7 @@ class _ByColumn:
 
     moves = False
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: LatticeProblem) -> None:
         self.problem = problem
         self.parts = [self._parts(place, ladder) for place, ladder in enumerate(problem.ladders)]
 
@@ -85,11 +85,11 @@ class _ByColumn:
     def _finished(self, whole: Floats) -> Floats:
         return whole
 
-    def bound_above(self, outcome: Outcome) -> float:
+    def bound_above(self, outcome: NodeOutcome) -> float:
         """Nothing beyond what the columns say."""
         return 0.0
 
-    def bound_below(self, outcome: Outcome) -> float:
+    def bound_below(self, outcome: NodeOutcome) -> float:
         """Nothing beyond what the columns say."""
         return 0.0
 
@@ -127,7 +127,7 @@ class ShareLoss(_ByColumn):
     def _finished(self, whole: Floats) -> Floats:
         return np.asarray(whole ** (1 / len(self.parts)) - 1)
 
-    def value(self, outcome: Outcome) -> float:
+    def value(self, outcome: NodeOutcome) -> float:
         """With suppressed people counted as wholly lost."""
         if not outcome.suppressed:
             return self.bound(outcome.node)
@@ -148,7 +148,7 @@ class PrecisionLoss(_ByColumn):
     def _together(self, parts: Sequence[float]) -> float:
         return math.fsum(parts)
 
-    def value(self, outcome: Outcome) -> float:
+    def value(self, outcome: NodeOutcome) -> float:
         """((N - ns) * l/(L-1) + ns) / N, averaged."""
         share = outcome.suppressed / self.problem.people
         return (1 - share) * self.bound(outcome.node) + share
@@ -170,7 +170,7 @@ class EntropyLoss(_ByColumn):
     def _together(self, parts: Sequence[float]) -> float:
         return math.fsum(parts)
 
-    def value(self, outcome: Outcome) -> float:
+    def value(self, outcome: NodeOutcome) -> float:
         """For suppressed people also the bits to guess the generalised value among them."""
         hidden = [_guess_bits(counts, outcome.suppressed) for counts in outcome.hidden]
         return math.fsum([self.bound(outcome.node), *hidden])
@@ -195,10 +195,10 @@ class _ByClass:
     by_size = False
     """Whether only classes smaller than that are suppressed."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: LatticeProblem) -> None:
         self.problem = problem
 
-    def bound_below(self, outcome: Outcome) -> float:
+    def bound_below(self, outcome: NodeOutcome) -> float:
         """Suppression below is not charged for."""
         return 0.0
 
@@ -232,11 +232,11 @@ class ClassSizeLoss(_ByClass):
         most = np.minimum(self._most_classes_everywhere(), self.problem.people // self.smallest)
         return np.asarray(self.problem.people / (most + 1))
 
-    def value(self, outcome: Outcome) -> float:
+    def value(self, outcome: NodeOutcome) -> float:
         """The average."""
         return self.problem.people / max(outcome.kept + (outcome.suppressed > 0), 1)
 
-    def bound_above(self, outcome: Outcome) -> float:
+    def bound_above(self, outcome: NodeOutcome) -> float:
         """A class kept above holds a class kept here, or is made of enough people who are suppressed here."""
         return self.problem.people / (outcome.kept + outcome.suppressed // self.smallest + 1)
 
@@ -252,7 +252,7 @@ class DiscernibilityLoss(_ByClass):
         """Squares add up to least when all classes are of one size."""
         return np.asarray(self.problem.people**2 / self._most_classes_everywhere())
 
-    def value(self, outcome: Outcome) -> float:
+    def value(self, outcome: NodeOutcome) -> float:
         """Sum of squared kept sizes, and N for each suppressed person."""
         return float(outcome.kept_squares + self.problem.people * outcome.suppressed)
 
@@ -260,11 +260,11 @@ class DiscernibilityLoss(_ByClass):
         """Each suppressed person costs N."""
         return best / self.problem.people
 
-    def bound_below(self, outcome: Outcome) -> float:
+    def bound_below(self, outcome: NodeOutcome) -> float:
         """Finer nodes suppress as many, and each of them costs N instead of less than k in the sum of squares."""
         return float((self.problem.people - self.smallest + 1) * outcome.suppressed) if self.by_size else 0.0
 
-    def bound_above(self, outcome: Outcome) -> float:
+    def bound_above(self, outcome: NodeOutcome) -> float:
         """Merging classes never lessens the sum of squares, and suppressing one costs more than its square."""
         return float(outcome.squares)
 
@@ -272,7 +272,7 @@ class DiscernibilityLoss(_ByClass):
 class SquaresLoss(DiscernibilityLoss):
     """`dm_star`: sum of squared sizes of all classes, the suppressed ones included, without penalty."""
 
-    def value(self, outcome: Outcome) -> float:
+    def value(self, outcome: NodeOutcome) -> float:
         """The sum."""
         return float(outcome.squares)
 
@@ -280,12 +280,12 @@ class SquaresLoss(DiscernibilityLoss):
         """Suppression is not charged for."""
         return math.inf
 
-    def bound_below(self, outcome: Outcome) -> float:
+    def bound_below(self, outcome: NodeOutcome) -> float:
         """Suppression is not charged for."""
         return 0.0
 
 
-LOSSES: dict[str, Callable[[Problem], Loss]] = {
+LOSSES: dict[str, Callable[[LatticeProblem], Loss]] = {
     "loss": ShareLoss,
     "aecs": ClassSizeLoss,
     "discernibility": DiscernibilityLoss,
@@ -295,7 +295,7 @@ LOSSES: dict[str, Callable[[Problem], Loss]] = {
 }
 
 
-def make_loss(name: str, problem: Problem, *, smallest: int = 1, by_size: bool = False) -> Loss:
+def make_loss(name: str, problem: LatticeProblem, *, smallest: int = 1, by_size: bool = False) -> Loss:
     """The loss of a name; `smallest` is the least size of a class, `by_size` whether nothing else is required."""
     if name not in LOSSES:
         raise UsageError(f"There is no loss named '{name}'.", remedy=f"Choose one of: {', '.join(LOSSES)}.")

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from discreet.anonymity.lattice.search import Found
+from discreet.anonymity.lattice.search import SearchResult
 from discreet.anonymity.losses import column_loss
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Recoding
@@ -40,7 +40,7 @@ class Certificate:
     """Whether the result is proven to be the best there is."""
 
     @classmethod
-    def of(cls, found: Found, search: str) -> Certificate:
+    def of(cls, found: SearchResult, search: str) -> Certificate:
         """From what a search found."""
         proven = found.complete and search != "ola"
         bound = found.loss if proven else 0.0 if search == "ola" else found.bound

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity.lattice.evaluate import ByClasses, BySize, roller_for
-from discreet.anonymity.lattice.problem import Node, Problem
+from discreet.anonymity.lattice.problem import LatticeProblem, Node
 from discreet.anonymity.losses import make_loss
 from discreet.attacker import Attack
 from discreet.attacker.parameters import amount, probability, whole
@@ -38,7 +38,7 @@ MOST_NODES = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Board:
+class AllowedNodes:
     """All allowed nodes: what each loses, and how many of its published people are in groups of each size."""
 
     names: tuple[str, ...]
@@ -51,8 +51,8 @@ class Board:
     """All sizes that occur."""
 
     @classmethod
-    def of(cls, classes: Classes, population: Classes | None, loss: str, k: int, suppression: float) -> Board:
-        problem = Problem.of(classes)
+    def of(cls, classes: Classes, population: Classes | None, loss: str, k: int, suppression: float) -> AllowedNodes:
+        problem = LatticeProblem.of(classes)
         if problem.nodes > MOST_NODES:
             raise UsageError(
                 f"{problem.nodes:,} combinations of levels are too many to play through.",
@@ -86,7 +86,7 @@ class Board:
 class _BySize(BySize):
     """Evaluates nodes, and remembers the sizes of the classes of the last one."""
 
-    def __init__(self, problem: Problem, k: int) -> None:
+    def __init__(self, problem: LatticeProblem, k: int) -> None:
         super().__init__(problem, k=k, roller=roller_for(problem, "auto"))
         self.counts = problem.classes.sizes
 
@@ -103,7 +103,7 @@ class _BySize(BySize):
 class _ByCrowd(ByClasses):
     """The same where people hide among a population, or where tuples do not fit into one integer."""
 
-    def __init__(self, problem: Problem, k: int, population: Classes | None) -> None:
+    def __init__(self, problem: LatticeProblem, k: int, population: Classes | None) -> None:
         super().__init__(problem, violating=self._small)
         self.k, self.population, self.last = k, population, problem.classes
 
@@ -193,7 +193,7 @@ def stackelberg(
     offered = _penalties(penalties, candidates)
     classes = count(table)
     crowd = None if population is None else count(population, classes.names)
-    board = Board.of(classes, crowd, loss, whole(k, "k", remedy="1 suppresses nobody."), suppression)
+    board = AllowedNodes.of(classes, crowd, loss, whole(k, "k", remedy="1 suppresses nobody."), suppression)
     game = _Game(board, attack, weights, *_risks(attack, board.sizes, offered))
     return game.play()
 
@@ -202,7 +202,7 @@ def stackelberg(
 class _Game:
     """The board, the adversary, and his risk by group size (rows) and penalty (columns)."""
 
-    board: Board
+    board: AllowedNodes
     attack: Attack
     weights: dict[str, float]
     sizes: Ints

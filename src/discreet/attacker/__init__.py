@@ -3,7 +3,7 @@
 from discreet.attacker.attack import Attack
 from discreet.attacker.deterrence import deterring_penalties, deterring_prices
 from discreet.attacker.extensions.several_tables import External, Shopping
-from discreet.attacker.extensions.shared_purchase import Shared
+from discreet.attacker.extensions.shared_purchase import SharedPurchase as Shared
 from discreet.attacker.extensions.uncertain import (
     RiskDistribution,
     Simulated,

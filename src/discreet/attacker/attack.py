@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.attacker import deterrence
 from discreet.attacker.extensions.several_tables import External, Shopping, shop
-from discreet.attacker.extensions.shared_purchase import Shared, share
+from discreet.attacker.extensions.shared_purchase import SharedPurchase, share
 from discreet.attacker.extensions.uncertain import (
     Distribution,
     RiskDistribution,
@@ -86,7 +86,9 @@ class Attack(Planner):
         """The least group size from which on the risk is at most `max_risk`; None if there is none."""
         return deterrence.least_size(self, max_risk)
 
-    def shared(self, sizes: Sequence[int] | Ints, counts: Sequence[int] | Ints | None = None, **belief: Any) -> Shared:
+    def shared(
+        self, sizes: Sequence[int] | Ints, counts: Sequence[int] | Ints | None = None, **belief: Any
+    ) -> SharedPurchase:
         """What he does when one purchase of the external table serves all records."""
         return share(self, sizes, counts, **belief)
 

@@ -34,7 +34,7 @@ from discreet.linkage.review import reveal as door
 from discreet.linkage.review.assignments import Limits, assign, bring_pairs
 from discreet.misuse import Exposure, Sensitivity
 from discreet.people import DemoFiles, write_demo, write_extracts
-from discreet.releases.delivery.repository import Kept
+from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Opened, Registry
 from discreet.releases.preconditions import AGREEMENT
 from discreet.releases.tracing.case import Given
@@ -349,7 +349,7 @@ def _planned(context: Context, name: str, recipients: tuple[str, ...]) -> int | 
     return None
 
 
-def _handed_over_and_leaked(context: Context, kept: Kept) -> None:
+def _handed_over_and_leaked(context: Context, kept: StoredRelease) -> None:
     for recipient in SPRING[:2]:
         path = decisions.hand_over(context, kept, recipient)
         if recipient == LEAKER:

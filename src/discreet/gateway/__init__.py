@@ -6,27 +6,18 @@ statement reads. `disclosure`: what a result discloses, and of whom. `enforcemen
 `interface` is the seam to the protocol.
 """
 
-from discreet.gateway.enforcement.interface import (
-    Allow,
-    Bind,
-    Call,
-    Execute,
-    Hold,
-    Judge,
-    Keep,
-    Mask,
-    Open,
-    Parse,
-    Query,
-    Release,
-    Watch,
-    Who,
-)
-from discreet.gateway.net.server import Gateway, Settings
+from discreet.gateway.enforcement.interface import Allow, Bind, Call, Execute, Judge, Keep, Open, Parse, Watch, Who
+from discreet.gateway.enforcement.interface import HoldRows as Hold
+from discreet.gateway.enforcement.interface import MaskCells as Mask
+from discreet.gateway.enforcement.interface import QueryText as Query
+from discreet.gateway.enforcement.interface import ReleaseRows as Release
+from discreet.gateway.net.server import Gateway
+from discreet.gateway.net.server import GatewaySettings as Settings
 from discreet.gateway.net.transport import Upstream, parse_upstream
-from discreet.gateway.protocol.messages import Column
-from discreet.gateway.session.held_rows import Cells, Held
-from discreet.gateway.session.state import Limits
+from discreet.gateway.protocol.messages import ResultColumn as Column
+from discreet.gateway.session.held_rows import Cells
+from discreet.gateway.session.held_rows import HeldResult as Held
+from discreet.gateway.session.state import MemoryLimits as Limits
 from discreet.sql.statement_kinds import Refuse
 
 __all__ = [

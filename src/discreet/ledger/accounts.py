@@ -18,7 +18,7 @@ LARGEST = 2**62
 
 
 @dataclass
-class Account:
+class BudgetAccount:
     """One budget, in parts."""
 
     name: str
@@ -45,7 +45,7 @@ class Account:
 
 
 @dataclass
-class Held:
+class Reservation:
     """A reservation, and the entry that closed it if there is one."""
 
     budget: str
@@ -58,8 +58,8 @@ class Held:
 class Accounts:
     """The budgets and reservations that one batch touches."""
 
-    budgets: dict[str, Account] = field(default_factory=dict)
-    held: dict[int, Held] = field(default_factory=dict)
+    budgets: dict[str, BudgetAccount] = field(default_factory=dict)
+    held: dict[int, Reservation] = field(default_factory=dict)
     opened: list[dict[str, Any]] = field(default_factory=list)
     closed: list[dict[str, int]] = field(default_factory=list)
 
@@ -69,13 +69,15 @@ class Accounts:
         accounts = cls()
         if numbers := list(reservations):
             for row in connection.execute(_HELD, {"numbers": numbers}):
-                accounts.held[row.sequence] = Held(row.budget, row.held, row.expires, row.closed)
+                accounts.held[row.sequence] = Reservation(row.budget, row.held, row.expires, row.closed)
         if names := {*budgets, *(held.budget for held in accounts.held.values())}:
             for row in connection.execute(_BUDGETS, {"names": list(names)}):
-                accounts.budgets[row.name] = Account(**row._mapping, before=(row.spent, row.reserved, row.version))
+                accounts.budgets[row.name] = BudgetAccount(
+                    **row._mapping, before=(row.spent, row.reserved, row.version)
+                )
         return accounts
 
-    def budget(self, name: str, version: int | None = None) -> Account:
+    def budget(self, name: str, version: int | None = None) -> BudgetAccount:
         """A budget that exists and, if a version is given, has not changed since it was looked at."""
         account = self.budgets.get(name)
         if account is None:
@@ -86,7 +88,7 @@ class Accounts:
             )
         return account
 
-    def reservation(self, number: int) -> Held:
+    def reservation(self, number: int) -> Reservation:
         """A reservation that exists."""
         if number not in self.held:
             raise UsageError(f"Entry {number} of the ledger reserved nothing.", remedy="Pass the receipt of reserve().")
@@ -122,15 +124,15 @@ class Accounts:
             _all_of(connection.execute(_CLOSE, self.closed).rowcount, self.closed)
 
 
-def _row(account: Account) -> dict[str, Any]:
+def _row(account: BudgetAccount) -> dict[str, Any]:
     return {column.name: getattr(account, column.name) for column in BUDGET.columns}
 
 
-def _has_changed(account: Account) -> bool:
+def _has_changed(account: BudgetAccount) -> bool:
     return account.before is not None and account.before[2] != account.version
 
 
-def _change(account: Account) -> dict[str, Any]:
+def _change(account: BudgetAccount) -> dict[str, Any]:
     spent, reserved, version = account.before or (0, 0, 0)
     return {
         "of": account.name,

@@ -20,7 +20,7 @@ from discreet.ledger.keys import Keys
 from discreet.ledger.operations import Decision
 from discreet.ledger.queries import proven
 from discreet.ledger.request import DENIED, Receipt, Request
-from discreet.ledger.tree import Tree
+from discreet.ledger.tree import MerkleTree
 from discreet.store import Store
 from discreet.store.tables.ledger import ENTRY
 
@@ -37,7 +37,7 @@ class Batch:
     """Requests on their way into the ledger, on a connection that holds the lock of the tree."""
 
     connection: Connection
-    tree: Tree
+    tree: MerkleTree
     accounts: Accounts
     now: str
     known: dict[tuple[str, str], Receipt]
@@ -102,13 +102,13 @@ class Batch:
 
 
 def write(
-    connection: Connection, requests: Sequence[Request], *, keys: Keys, clock: Clock, seen: Tree | None
-) -> tuple[list[Outcome], Tree]:
+    connection: Connection, requests: Sequence[Request], *, keys: Keys, clock: Clock, seen: MerkleTree | None
+) -> tuple[list[Outcome], MerkleTree]:
     """Decide on the requests in order and write all of it; gives what became of each, and the tree afterwards.
 
     `seen` is the tree that this process wrote or read last. Nothing holds until the transaction is committed.
     """
-    tree = Tree.lock(connection)
+    tree = MerkleTree.lock(connection)
     tree.check(connection, seen)
     if (tree.key, tree.values_check) != (keys.public, keys.values_check):
         raise IntegrityError(
@@ -135,7 +135,7 @@ def write(
     return outcomes, tree
 
 
-def _known(connection: Connection, tree: Tree, requests: Sequence[Request]) -> dict[tuple[str, str], Receipt]:
+def _known(connection: Connection, tree: MerkleTree, requests: Sequence[Request]) -> dict[tuple[str, str], Receipt]:
     wanted = {(request.actor, request.key) for request in requests}
     found = connection.execute(_KNOWN, {"keys": [request.key for request in requests]}).all()
     return {
@@ -164,7 +164,7 @@ class Writer:
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
-        self._seen: Tree | None = None
+        self._seen: MerkleTree | None = None
         """The tree as this process wrote or read it last."""
 
     def submit(self, request: Request) -> Future[Receipt]:

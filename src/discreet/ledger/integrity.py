@@ -12,7 +12,7 @@ from discreet.errors import IntegrityError
 from discreet.ledger.entry import Charge, Entry, row_of
 from discreet.ledger.keys import Keys
 from discreet.ledger.queries import PAGE
-from discreet.ledger.tree import STRIDE, Tree
+from discreet.ledger.tree import STRIDE, MerkleTree
 from discreet.ledger.verifier import Check, Frontier, Verdict, leaf_hash
 from discreet.store.tables.ledger import BUDGET, ENTRY, NODE, RESERVATION, TREE
 
@@ -154,7 +154,7 @@ def check_store(connection: Connection, *, heads: Sequence[Mapping[str, Any]], k
     work.entries()
     work.others()
     try:
-        tree = Tree.read(connection)
+        tree = MerkleTree.read(connection)
     except IntegrityError as error:
         work.check.fault(error.problem)
         return work.check.finish(None)

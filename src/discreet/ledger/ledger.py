@@ -23,7 +23,7 @@ from discreet.ledger.integrity import check_store
 from discreet.ledger.keys import Keys, place_of
 from discreet.ledger.operations import Close, Hold, Limit, Note, Spend
 from discreet.ledger.request import Receipt, Request
-from discreet.ledger.tree import Tree, stored_subtree
+from discreet.ledger.tree import MerkleTree, stored_subtree
 from discreet.ledger.verifier import Verdict
 from discreet.store import Store
 from discreet.store.tables.ledger import ENTRY, RESERVATION
@@ -172,7 +172,7 @@ class Ledger:
     def expire(self) -> list[Receipt]:
         """Count as spent what was reserved and never settled: whether it was delivered is not known."""
         with self.store.reading() as connection:
-            now = max(timestamp(self._clock()), Tree.read(connection).time)
+            now = max(timestamp(self._clock()), MerkleTree.read(connection).time)
             late = select(RESERVATION.c.sequence).where(RESERVATION.c.closed.is_(None), RESERVATION.c.expires <= now)
             held = queries.receipts(connection, connection.execute(late).scalars().all())
         return [self._close(receipt, "expired", None, {}) for receipt in held]
@@ -211,7 +211,7 @@ class Ledger:
         with self.store.reading() as connection:
             return queries.by_key(connection, actor, key)
 
-    def entries(self, **wanted: Unpack[queries.Wanted]) -> Iterator[Entry]:
+    def entries(self, **wanted: Unpack[queries.EntryFilter]) -> Iterator[Entry]:
         """Entries in order; `last=20` gives the newest twenty, the other arguments choose."""
         with self.store.reading() as connection:
             yield from queries.entries(connection, **wanted)
@@ -224,7 +224,7 @@ class Ledger:
     def head(self) -> dict[str, Any]:
         """The signed head: keep it where nobody who can write to the store can change it."""
         with self.store.reading() as connection:
-            return Tree.read(connection).head()
+            return MerkleTree.read(connection).head()
 
     def prove_inclusion(self, sequence: int, *, size: int | None = None) -> list[str]:
         """The hashes that lead from an entry to the root of the tree of this size (RFC 6962, 2.1.1)."""
@@ -276,7 +276,7 @@ def _price(cost: Amount | None, to: Amount | None) -> tuple[Fraction | None, Fra
 
 
 def _size(connection: Connection, size: int | None) -> int:
-    whole = Tree.read(connection).size
+    whole = MerkleTree.read(connection).size
     if size is not None and not 0 <= size <= whole:
         raise UsageError(f"The ledger has {whole} entries, not {size}.", remedy="See its head.")
     return whole if size is None else size
@@ -289,7 +289,7 @@ FORMAT = "discreet-ledger-1"
 def open_tree(store: Store, keys: Keys | None, clock: Clock) -> Keys:
     """The keys of this ledger, which is made if it is new."""
     with store.reading() as connection:
-        tree = Tree.read(connection)
+        tree = MerkleTree.read(connection)
     if not tree.opened:
         keys = keys or _found_or_made(store)
         tree = _first_entry(store, keys, clock)
@@ -307,9 +307,9 @@ def _found_or_made(store: Store) -> Keys:
     return Keys.load(place) if place.exists() else Keys.make(place)
 
 
-def _first_entry(store: Store, keys: Keys, clock: Clock) -> Tree:
+def _first_entry(store: Store, keys: Keys, clock: Clock) -> MerkleTree:
     with store.writing() as connection:
-        tree = Tree.lock(connection)
+        tree = MerkleTree.lock(connection)
         if tree.opened:
             return tree
         tree.open(secrets.token_hex(16), keys)

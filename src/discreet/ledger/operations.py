@@ -10,7 +10,7 @@ from typing import Protocol
 
 from discreet.errors import BudgetExhausted, Outdated, UsageError
 from discreet.kernel import parts_down, parts_up
-from discreet.ledger.accounts import LARGEST, Account, Accounts
+from discreet.ledger.accounts import LARGEST, Accounts, BudgetAccount
 from discreet.ledger.entry import Charge, Entry, timestamp
 
 
@@ -22,7 +22,7 @@ class Decision:
     charge: Charge | None = None
 
 
-class Step(Protocol):
+class Operation(Protocol):
     """Decides on a request, on accounts that nobody else can change meanwhile."""
 
     def budgets(self) -> Iterable[str]:
@@ -86,12 +86,12 @@ class Spend:
             return Decision("refused", account.charge(amount))
         return self._take(accounts, account, amount, number, now)
 
-    def _price(self, account: Account) -> int:
+    def _price(self, account: BudgetAccount) -> int:
         if self.total is None:
             return parts_up(self.cost or 0, account.parts)
         return max(0, parts_up(self.total, account.parts) - account.spent - account.reserved)
 
-    def _take(self, accounts: Accounts, account: Account, amount: int, number: int, now: str) -> Decision:
+    def _take(self, accounts: Accounts, account: BudgetAccount, amount: int, number: int, now: str) -> Decision:
         account.spent += amount
         account.version += 1
         return Decision("done", account.charge(amount))
@@ -114,7 +114,7 @@ class Hold(Spend):
 
     seconds: int = 300
 
-    def _take(self, accounts: Accounts, account: Account, amount: int, number: int, now: str) -> Decision:
+    def _take(self, accounts: Accounts, account: BudgetAccount, amount: int, number: int, now: str) -> Decision:
         account.reserved += amount
         account.version += 1
         expires = timestamp(datetime.fromisoformat(now) + timedelta(seconds=self.seconds))
@@ -196,7 +196,7 @@ class Limit:
 
     def decide(self, accounts: Accounts, *, number: int, now: str) -> Decision:
         """Set the limit, unless more is used already."""
-        account = accounts.budgets.get(self.budget) or Account(self.budget, self.parts or 1, 0, 0, 0, 0)
+        account = accounts.budgets.get(self.budget) or BudgetAccount(self.budget, self.parts or 1, 0, 0, 0, 0)
         if self.parts not in (None, account.parts):
             raise UsageError(
                 f"Budget '{self.budget}' counts {account.parts} parts to the one.", remedy="Make another one."

@@ -14,7 +14,7 @@ from discreet.ledger.accounts import Budget
 from discreet.ledger.entry import Entry, timestamp
 from discreet.ledger.merkle import inclusion, inclusion_holds
 from discreet.ledger.request import Receipt
-from discreet.ledger.tree import Tree, stored_subtree
+from discreet.ledger.tree import MerkleTree, stored_subtree
 from discreet.ledger.verifier import canonical, leaf_hash
 from discreet.store.tables.ledger import BUDGET, ENTRY
 
@@ -22,7 +22,7 @@ PAGE = 1_000
 BODIES = select(ENTRY.c.sequence, ENTRY.c.body)
 
 
-class Wanted(TypedDict, total=False):
+class EntryFilter(TypedDict, total=False):
     """Which entries are wanted; what is left out does not matter."""
 
     actor: str | None
@@ -39,7 +39,7 @@ class Wanted(TypedDict, total=False):
     """Only the newest ones, that many."""
 
 
-def entries(connection: Connection, **wanted: Unpack[Wanted]) -> Iterator[Entry]:
+def entries(connection: Connection, **wanted: Unpack[EntryFilter]) -> Iterator[Entry]:
     """The entries that are wanted, in order."""
     query = _chosen(BODIES, wanted)
     last = wanted.get("last")
@@ -50,7 +50,7 @@ def entries(connection: Connection, **wanted: Unpack[Wanted]) -> Iterator[Entry]
     yield from (_entry(row) for row in reversed(newest))
 
 
-def _chosen(query: Select[tuple[int, str]], wanted: Wanted) -> Select[tuple[int, str]]:
+def _chosen(query: Select[tuple[int, str]], wanted: EntryFilter) -> Select[tuple[int, str]]:
     for name in ("actor", "room", "event", "outcome"):
         if (value := wanted.get(name)) is not None:
             query = query.where(ENTRY.c[name] == value)
@@ -97,10 +97,10 @@ def export(connection: Connection) -> Iterator[bytes]:
     """One entry per line, and the signed head as the last line."""
     for body in bodies(connection):
         yield body + b"\n"
-    yield canonical(Tree.read(connection).head()) + b"\n"
+    yield canonical(MerkleTree.read(connection).head()) + b"\n"
 
 
-def proven(connection: Connection, tree: Tree, number: int, body: str) -> Receipt:
+def proven(connection: Connection, tree: MerkleTree, number: int, body: str) -> Receipt:
     """The receipt of an entry, after showing that the tree holds it: a row that was slipped in grants nothing."""
     leaf = leaf_hash(body.encode())
     path = inclusion(stored_subtree(connection), number, tree.size) if 0 <= number < tree.size else []
@@ -113,7 +113,7 @@ def receipts(connection: Connection, numbers: Iterable[int]) -> list[Receipt]:
     """The receipts of entries."""
     if not (wanted := list(numbers)):
         return []
-    tree = Tree.read(connection)
+    tree = MerkleTree.read(connection)
     rows = connection.execute(BODIES.where(ENTRY.c.sequence.in_(wanted)).order_by(ENTRY.c.sequence)).all()
     return [proven(connection, tree, row.sequence, row.body) for row in rows]
 

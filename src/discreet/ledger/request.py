@@ -13,7 +13,7 @@ from discreet.errors import BudgetExhausted, KeyReused, Outdated, Refused
 from discreet.kernel import Amount, written
 from discreet.ledger.entry import Detail, Entry, detail, policy_hash, text
 from discreet.ledger.events import room_of
-from discreet.ledger.operations import Close, Note, Step
+from discreet.ledger.operations import Close, Note, Operation
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Request:
     risk_after: str | None
     policy: str | None
     details: Mapping[str, Detail]
-    step: Step
+    step: Operation
     along: Callable[[Connection], object] | None = field(default=None, repr=False)
     """Further changes to the store that stand or fall with the entry."""
 
@@ -49,7 +49,7 @@ class Request:
         risk_after: Amount | None = None,
         policy: str | None = None,
         details: Mapping[str, Detail] | None = None,
-        step: Step | None = None,
+        step: Operation | None = None,
         along: Callable[[Connection], object] | None = None,
     ) -> Request:
         """A request in which everything may stand in an entry."""

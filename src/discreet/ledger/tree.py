@@ -26,7 +26,7 @@ STRIDE = 8
 
 
 @dataclass
-class Tree:
+class MerkleTree:
     """The tree so far."""
 
     ledger: str
@@ -40,17 +40,17 @@ class Tree:
     """Hashes of subtrees that were completed since it was read."""
 
     @classmethod
-    def lock(cls, connection: Connection) -> Tree:
+    def lock(cls, connection: Connection) -> MerkleTree:
         """Read the row and keep everybody else from writing until the transaction ends."""
         return cls._of(connection.execute(select(TREE).with_for_update()).one_or_none())
 
     @classmethod
-    def read(cls, connection: Connection) -> Tree:
+    def read(cls, connection: Connection) -> MerkleTree:
         """Read the row."""
         return cls._of(connection.execute(select(TREE)).one_or_none())
 
     @classmethod
-    def _of(cls, row: Any) -> Tree:
+    def _of(cls, row: Any) -> MerkleTree:
         if row is None:
             raise _broken("its row is gone")
         try:
@@ -111,7 +111,7 @@ class Tree:
         peaks = "".join(peak.hex() for peak in self.frontier.peaks)
         return {**{name: getattr(self, name) for name in names}, "root": self.frontier.root().hex(), "peaks": peaks}
 
-    def check(self, connection: Connection, seen: Tree | None) -> None:
+    def check(self, connection: Connection, seen: MerkleTree | None) -> None:
         """Refuse to build on a tree that is not as it was left: a new signature would cover up for the change.
 
         `seen` is the tree as this process wrote or read it last; it may have grown since, but only under our signature.

@@ -40,7 +40,7 @@ PERSON, SEAT = "person", "discreet_seat"
 
 
 @dataclass(frozen=True)
-class Linked:
+class LinkedTable:
     """What was written."""
 
     rows: int
@@ -50,7 +50,7 @@ class Linked:
 
 def write_linked(
     folder: ProjectFolder, clusters: Clusters, target: FileTarget, *, everybody: bool = False, key: bytes | None = None
-) -> Linked:
+) -> LinkedTable:
     """Write the linked table to a file.
 
     From one table: a row per record, the rows of one person under one pseudonym. From two: a row per record of the
@@ -70,7 +70,7 @@ def write_linked(
         cells = ", ".join(f"{spelt(quote(name), kind)} AS {quote(target.spell(name))}" for name, kind in kinds.items())
         rows = copy(own.execute, f"SELECT {cells} FROM linked ORDER BY {PERSON}, {SEAT}", target)
         people = own.execute(f"SELECT count(DISTINCT {PERSON}) FROM linked").fetchall()[0][0]
-    return Linked(rows, int(people), tuple(kinds))
+    return LinkedTable(rows, int(people), tuple(kinds))
 
 
 def _hashed(key: str, column: str) -> str:
@@ -122,7 +122,7 @@ class Exported:
     """What was written, in numbers."""
 
     folder: Path
-    linked: Linked
+    linked: LinkedTable
     digest: str
     """The SHA-256 of the linked table, which the ledger has too."""
     pairs: int

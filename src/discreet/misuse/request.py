@@ -26,10 +26,10 @@ def conditions(
     {'account': frozenset({'Gold'})}
     """
     statement = _parsed(request, dialect)
-    from discreet.sql.predicates import Reader
+    from discreet.sql.predicates import PredicateReader
 
     try:
-        return dict(Reader(parameters).of_query(statement, {}).fixed)
+        return dict(PredicateReader(parameters).of_query(statement, {}).fixed)
     except RecursionError:
         raise _unreadable("is nested too deeply") from None
 

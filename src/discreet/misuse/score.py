@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from discreet.misuse.request import conditions
-from discreet.misuse.scorer import Known, Score, Scorer, score_entities, scorer_for
+from discreet.misuse.scorer import KnownRows, Score, Scorer, score_entities, scorer_for
 from discreet.misuse.sensitivity import Sensitivity, Weights
 from discreet.misuse.source.reading import columns_of
 from discreet.sql.facts import EVERYTHING, Values
@@ -65,7 +65,7 @@ def _known_by(
     *,
     dialect: str,
     parameters: Sequence[Any] | Mapping[str, Any] | None,
-) -> Known:
+) -> KnownRows:
     """What a request tells of every row beyond the columns of its result.
 
     A sensitive column that is fixed weighs as much as the worst value it may have; a quasi-identifier counts as known
@@ -81,7 +81,7 @@ def _known_by(
         for name in quasi
         if name not in present and (values := fixed.get(name.casefold())) is not None and len(values) == 1
     }
-    return Known(weights, certain)
+    return KnownRows(weights, certain)
 
 
 def _worst(weights: Weights, values: Values) -> float:

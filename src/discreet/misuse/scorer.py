@@ -16,13 +16,13 @@ from discreet.kernel.notebook import card
 from discreet.kernel.serialise import json_of
 from discreet.misuse.sensitivity import Sensitivity, weigh
 from discreet.misuse.source.columns import Columns, coded
-from discreet.misuse.source.prepared import KEPT, Plan, Prepared, make_room, prepare
+from discreet.misuse.source.prepared import KEPT, Prepared, ScoringPlan, make_room, prepare
 from discreet.risk.assessment import Governed
 from discreet.wording import percent
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownRows:
     """What is known of every row besides the result: by the conditions of the request that asked for it."""
 
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Known:
         return (*self.weights, *self.values)
 
 
-NOTHING = Known()
+NOTHING = KnownRows()
 
 
 def scorer_for(
@@ -75,9 +75,9 @@ class Scorer:
     quasi: tuple[str, ...] | None
     """The quasi-identifiers to look at; None means all that the source was prepared for."""
     x: float
-    _plans: dict[tuple[str, ...], Plan] = field(default_factory=dict, repr=False)
+    _plans: dict[tuple[str, ...], ScoringPlan] = field(default_factory=dict, repr=False)
 
-    def plan(self, names: tuple[str, ...]) -> Plan:
+    def plan(self, names: tuple[str, ...]) -> ScoringPlan:
         """How to score a result with these columns."""
         found = self._plans.get(names)
         if found is None:
@@ -105,7 +105,7 @@ class Scorer:
         by_column = tuple(zip(*weights, strict=True))
         return self.score(plan, Weighed(by_column, crowds, scores), max(scores, default=0.0), number)
 
-    def columns(self, columns: Columns, known: Known = NOTHING) -> Score:
+    def columns(self, columns: Columns, known: KnownRows = NOTHING) -> Score:
         """Score decoded columns, all rows at once."""
         plan = self.plan((*columns.names, *known.names))
         weights = [
@@ -118,7 +118,9 @@ class Scorer:
         record_score = float(scores.max(initial=0.0))
         return self.score(plan, Weighed(weights, crowds, scores), record_score, columns.rows, known)
 
-    def score(self, plan: Plan, weighed: Weighed, record_score: float, rows: int, known: Known = NOTHING) -> Score:
+    def score(
+        self, plan: ScoringPlan, weighed: Weighed, record_score: float, rows: int, known: KnownRows = NOTHING
+    ) -> Score:
         """M = r^(1/x) * RS."""
         value = power(rows, self.x) * record_score
         whole = partial(self.source.whole, plan, self.sensitivity)
@@ -133,7 +135,7 @@ def added(weights: Sequence[Floats], rows: int) -> Floats:
     return sums
 
 
-def crowds_of(plan: Plan, columns: Columns, known: Known = NOTHING) -> Any:
+def crowds_of(plan: ScoringPlan, columns: Columns, known: KnownRows = NOTHING) -> Any:
     """D of each row: from the source, or the size of the result where it has no quasi-identifier."""
     source = plan.crowds
     if source is None:
@@ -145,7 +147,7 @@ def crowds_of(plan: Plan, columns: Columns, known: Known = NOTHING) -> Any:
     return source.many(cells, columns.rows)
 
 
-def score_entities(scorer: Scorer, entity: str, columns: Columns, known: Known = NOTHING) -> Score:
+def score_entities(scorer: Scorer, entity: str, columns: Columns, known: KnownRows = NOTHING) -> Score:
     """The score of a table in which an entity may have several rows."""
     plan = scorer.plan((*columns.names, *known.names))
     owners, first = _entities(columns, entity)
@@ -258,7 +260,7 @@ class Score:
     """Rows, or entities where an entity may have several rows."""
     x: float
     weighed: Weighed
-    plan: Plan
+    plan: ScoringPlan
     sensitivity: Sensitivity
     whole: Callable[[], tuple[int, float] | None]
     """Rows and largest record score of the same columns of the whole source, if they can be had."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 
-__all__ = ["Array", "Coded", "Column", "Odds", "decoded", "frozen", "rows_of", "stream", "trimmed"]
+__all__ = ["Array", "CodedWords", "Column", "Odds", "decoded", "frozen", "rows_of", "stream", "trimmed"]
 
 Array = NDArray[Any]
 
@@ -77,7 +77,7 @@ class Odds:
 
 # A column of people: plain numbers and dates, or small codes with the words they stand for.
 @dataclass(frozen=True, slots=True, eq=False)
-class Coded:
+class CodedWords:
     """Words kept as one small code per person: millions of people share a few labels.
 
     >>> decoded(Coded(np.array([1, 0, 1]), np.array(["F", "M"]))).tolist()
@@ -91,17 +91,17 @@ class Coded:
         return len(self.codes)
 
 
-Column = Coded | Array
+Column = CodedWords | Array
 
 
 def decoded(column: Column) -> Array:
     """The values of a column, one per person."""
-    return np.asarray(column.labels[column.codes]) if isinstance(column, Coded) else column
+    return np.asarray(column.labels[column.codes]) if isinstance(column, CodedWords) else column
 
 
 def rows_of(column: Column, rows: Array) -> Column:
     """The column of some of the people, in the order of `rows`."""
-    return Coded(column.codes[rows], column.labels) if isinstance(column, Coded) else column[rows]
+    return CodedWords(column.codes[rows], column.labels) if isinstance(column, CodedWords) else column[rows]
 
 
 def trimmed(column: Column) -> Column:
@@ -110,14 +110,14 @@ def trimmed(column: Column) -> Column:
     >>> trimmed(Coded(np.array([2, 2]), np.array(["A", "B", "C"]))).labels.tolist()
     ['C']
     """
-    if not isinstance(column, Coded) or len(column) > len(column.labels):
+    if not isinstance(column, CodedWords) or len(column) > len(column.labels):
         return column
     used, codes = np.unique(column.codes, return_inverse=True)
-    return Coded(codes, column.labels[used])
+    return CodedWords(codes, column.labels[used])
 
 
 def frozen(column: Column) -> Column:
     """The same column, which nobody can change any more by accident."""
-    for array in (column.codes, column.labels) if isinstance(column, Coded) else (column,):
+    for array in (column.codes, column.labels) if isinstance(column, CodedWords) else (column,):
         array.setflags(write=False)
     return column

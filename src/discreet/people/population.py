@@ -17,8 +17,8 @@ from discreet.errors import UsageError
 from discreet.kernel import Classes, Histogram, Rule
 from discreet.kernel import Coded as KernelCoded
 from discreet.kernel.hierarchy import text
-from discreet.people.draws import Array, Coded, Column, decoded, frozen, rows_of, stream, trimmed
-from discreet.people.draws import Coded as Words
+from discreet.people.draws import Array, CodedWords, Column, decoded, frozen, rows_of, stream, trimmed
+from discreet.people.draws import CodedWords as Words
 
 __all__ = ["People", "counted", "write_columns"]
 
@@ -120,7 +120,7 @@ def _ending(path: Path) -> str:
 
 
 def _scannable(column: Column) -> Array:
-    if isinstance(column, Coded):
+    if isinstance(column, CodedWords):
         return column.codes
     # DuckDB scans numbers, but no arrays of days.
     return column.astype(np.int32) if column.dtype.kind == "M" else column
@@ -128,7 +128,7 @@ def _scannable(column: Column) -> Array:
 
 def _expression(name: str, column: Column) -> Any:
     cells = ColumnExpression(name)
-    if isinstance(column, Coded):
+    if isinstance(column, CodedWords):
         # A look-up in a constant list keeps the rows in order, which a join would not; lists count from one,
         # and a code of eight bits has no room for one more.
         places = cells.cast("BIGINT") + ConstantExpression(1)

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.errors import UsageError
 from discreet.people.draws import Array, stream
 
-__all__ = ["Places", "State", "female_share", "settle", "year_weights"]
+__all__ = ["State", "StatePlaces", "female_share", "settle", "year_weights"]
 
 PEOPLE_PER_ZIP = 6_542  # 3.5 million people in 535 ZIPs
 FEWEST_ZIPS = 5
@@ -115,7 +115,7 @@ WEALTH = 0.35  # how much ZIPs differ in income, on the scale of logarithms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class StatePlaces:
     """All ZIPs of a state, each column in the order of `labels`."""
 
     labels: Array
@@ -125,7 +125,7 @@ class Places:
     races: Array  # one row of race shares per ZIP
 
 
-def settle(state: State, *, seed: int) -> Places:
+def settle(state: State, *, seed: int) -> StatePlaces:
     """Found the ZIPs of a state.
 
     >>> len(settle(State.three(), seed=1).labels)
@@ -136,7 +136,7 @@ def settle(state: State, *, seed: int) -> Places:
     numbers = 1_000 * ceil(state.zips / TAKEN)
     taken = stream(seed, "zip labels").choice(numbers, state.zips, replace=False)
     labels = np.array([f"{state.first_zip + number:05d}" for number in sorted(taken.tolist())])
-    return Places(
+    return StatePlaces(
         labels=labels,
         sizes=stream(seed, "zip sizes").permutation(sizes(state)),
         tilts=stream(seed, "zip tilts").normal(0, TILT, state.zips),

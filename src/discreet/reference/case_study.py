@@ -254,7 +254,7 @@ def _before(size: int | None) -> int | None:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PrintedPair:
     """The printed pair, read in one way."""
 
     reading: str
@@ -290,14 +290,14 @@ def by_setting() -> dict[str, tuple[int | None, ...]]:
     }
 
 
-def pairs() -> tuple[Pair, ...]:
+def pairs() -> tuple[PrintedPair, ...]:
     """The printed pair in every reading."""
     return tuple(_pair(name, reading) for name, reading in READINGS.items())
 
 
-def _pair(name: str, reading: Reading) -> Pair:
+def _pair(name: str, reading: Reading) -> PrintedPair:
     computed = tuple(reading(_at(penalty, detection()).thresholds()) for penalty, _ in PRINTED_PAIR)
-    return Pair(name, computed, tuple(_range(reading, penalty, number) for penalty, number in PRINTED_PAIR))
+    return PrintedPair(name, computed, tuple(_range(reading, penalty, number) for penalty, number in PRINTED_PAIR))
 
 
 def _range(reading: Reading, penalty: float, number: int) -> tuple[float, float] | None:

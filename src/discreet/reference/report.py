@@ -16,7 +16,7 @@ from discreet.reference.case_study import (
     VARIED,
     CaseStudy,
     Discounted,
-    Pair,
+    PrintedPair,
 )
 from discreet.reference.charts import BRIEF, NAMES, OWN, pictures
 from discreet.report.attack.findings import Case, at_least
@@ -208,7 +208,7 @@ def sunk_words() -> str:
     )
 
 
-def pair_words(pairs: tuple[Pair, ...]) -> str:
+def pair_words(pairs: tuple[PrintedPair, ...]) -> str:
     """The pair about the penalty."""
     first, second = PRINTED_PAIR
     found = [pair for pair in pairs if pair.common is not None]
@@ -227,7 +227,7 @@ def _range(ends: tuple[float, float] | None) -> str:
     return "none" if ends is None else f"{ends[0]:.4f} to {ends[1]:.4f}"
 
 
-def pair_table(pairs: tuple[Pair, ...]) -> Table:
+def pair_table(pairs: tuple[PrintedPair, ...]) -> Table:
     """The pair in every reading."""
     (low, few), (high, fewer) = PRINTED_PAIR
     head = (

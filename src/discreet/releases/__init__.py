@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from discreet.releases.bait import BaitPlan, plan_bait, same_origin
 from discreet.releases.feasibility import Cell, Feasibility, FeasibilityGrid, feasibility, feasibility_grid
 from discreet.releases.fingerprints import Fingerprints, plan_fingerprints
-from discreet.releases.marks.pairing import Budget
+from discreet.releases.marks.pairing import MarkBudget as Budget
 from discreet.releases.marks.selection import Marking, mark
 from discreet.releases.plan import Plan, plan
-from discreet.releases.population_link import Candidates, Linked
+from discreet.releases.population_link import DecoyCandidates as Candidates
+from discreet.releases.population_link import Linked
 from discreet.releases.preconditions import Gates
 from discreet.releases.preflight import Preflight
 from discreet.releases.tracing.case import Traceable

@@ -20,7 +20,7 @@ from discreet.errors import UsageError
 from discreet.kernel import Classes, Column
 from discreet.kernel.arrays import Ints, Label
 from discreet.kernel.serialise import json_of
-from discreet.releases.population_link import Candidates, Linked
+from discreet.releases.population_link import DecoyCandidates, Linked
 from discreet.wording import fine_percent
 
 DECOYS = 10
@@ -57,7 +57,7 @@ class Baited:
 
 
 @dataclass(frozen=True, eq=False)
-class Copy:
+class BaitCopy:
     """All classes of a copy as its recipient sees them, and what only the custodian knows."""
 
     tuples: tuple[tuple[Label, ...], ...]
@@ -89,7 +89,7 @@ class BaitPlan:
                 return copy
         raise UsageError(f"'{recipient}' is no recipient of this plan.", remedy="Plan again with all recipients.")
 
-    def seen_by(self, recipient: str) -> Copy:
+    def seen_by(self, recipient: str) -> BaitCopy:
         """What a recipient holds, class by class in the order of their values."""
         mine, released = self.of(recipient), self.linked.released
         kept = np.ones(len(released), dtype=bool)
@@ -99,7 +99,7 @@ class BaitPlan:
         links = np.concatenate([self.linked.links[kept], mine.decoy_links])
         decoy = np.arange(len(tuples)) >= int(kept.sum())
         order = sorted(range(len(tuples)), key=lambda place: [(cell is None, cell or "") for cell in tuples[place]])
-        return Copy(tuple(tuples[place] for place in order), sizes[order], links[order], decoy[order])
+        return BaitCopy(tuple(tuples[place] for place in order), sizes[order], links[order], decoy[order])
 
     def probability_of_decoy(self, recipient: str) -> float:
         """The paper's n_d/(n_d + n_e): how likely a class that only one copy of a coalition holds is a decoy.
@@ -181,7 +181,7 @@ def plan_bait(
     return BaitPlan(linked, copies, removal, float(budget), len(usable))
 
 
-def ranked(candidates: Candidates, *, least_factor: float, subjects: bool, rng: np.random.Generator) -> Ints:
+def ranked(candidates: DecoyCandidates, *, least_factor: float, subjects: bool, rng: np.random.Generator) -> Ints:
     """Places of the candidates that may be used, the riskiest first, ties in any order."""
     fits = candidates.factors >= least_factor
     if not subjects:

@@ -16,7 +16,7 @@ import numpy as np
 from discreet.anonymity import LOSSES, anonymise
 from discreet.anonymity.lattice import problem as lattice_problem
 from discreet.anonymity.lattice.evaluate import BySize, Evaluate, roller_for
-from discreet.anonymity.lattice.problem import Node, Outcome, Problem
+from discreet.anonymity.lattice.problem import LatticeProblem, Node, NodeOutcome
 from discreet.anonymity.lattice.search import BoundedSearch, Search
 from discreet.anonymity.losses import make_loss
 from discreet.errors import PopulationError, UsageError
@@ -303,29 +303,29 @@ def _refuse_nonsense(k: Any, suppression: float) -> None:
 class _SeveralSizes(BySize):
     """Evaluates a node for several k at once, and remembers it; its tuples are not kept."""
 
-    def __init__(self, problem: Problem, ks: Sequence[int]) -> None:
+    def __init__(self, problem: LatticeProblem, ks: Sequence[int]) -> None:
         super().__init__(problem, k=max(ks), roller=roller_for(problem, "auto"))
         self.ks = sorted(set(ks))
-        self.outcomes: dict[Node, dict[int, Outcome]] = {}
+        self.outcomes: dict[Node, dict[int, NodeOutcome]] = {}
 
     def sieve(self, k: int) -> Evaluate:
         """The evaluation for one k."""
 
-        def evaluate(node: Node) -> Outcome:
+        def evaluate(node: Node) -> NodeOutcome:
             if node not in self.outcomes:
                 self.outcomes[node] = dict(zip(self.ks, self._each(node), strict=True))
             return self.outcomes[node][k]
 
         return evaluate
 
-    def _each(self, node: Node) -> Iterator[Outcome]:
+    def _each(self, node: Node) -> Iterator[NodeOutcome]:
         """The outcome for each k, from the small classes in order of their sizes."""
         _, counts = self._tuples(node)
         squares, few = int(counts @ counts), np.sort(counts[counts < self.k])
         people, hidden = (np.concatenate([[0], np.cumsum(each)]) for each in (few, few * few))
         for k, small in zip(self.ks, np.searchsorted(few, self.ks).tolist(), strict=True):
             kept = squares - int(hidden[small])
-            yield Outcome(
+            yield NodeOutcome(
                 node, int(people[small]), len(counts) - small, squares, kept, partial(self._hidden_at, node, k)
             )
 
@@ -340,7 +340,7 @@ class _Sheet:
 
     def __init__(self, classes: Classes, crowd: Classes, loss: str, ks: Sequence[int]) -> None:
         self.classes, self.crowd, self.loss = classes, crowd, loss
-        self.problem = Problem.of(classes)
+        self.problem = LatticeProblem.of(classes)
         self.sizes = _SeveralSizes(self.problem, ks) if self.problem.packs else None
         self.populations: dict[Node, Classes] = {}
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity import anonymise, sweep
-from discreet.anonymity.lattice.problem import Problem
-from discreet.anonymity.limits import Limits
+from discreet.anonymity.lattice.problem import LatticeProblem
+from discreet.anonymity.limits import Requirements
 from discreet.anonymity.losses import loss_of
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable, Recoding
@@ -145,7 +145,7 @@ def plan_fingerprints(
     best = anonymise(data, k=k, suppression=suppression, loss=loss)
     classes, limits = best.recoding.classes, best.limits
     # Without levels that merge nothing: they differ from a finer one in name only.
-    steps = [_merging(ladder.distinct) for ladder in Problem.of(classes).ladders]
+    steps = [_merging(ladder.distinct) for ladder in LatticeProblem.of(classes).ladders]
     seen = [
         one
         for one in sweep(classes, limits, loss=loss)
@@ -220,7 +220,7 @@ def _made(classes: Classes, recipients: Sequence[str], nodes: Sequence[Node], k:
     return Fingerprints(classes, k, dict(zip(classes.names, base, strict=True)), kept, tuple(given))
 
 
-def _reason(classes: Classes, nodes: list[Node], many: int, limits: Limits) -> str:
+def _reason(classes: Classes, nodes: list[Node], many: int, limits: Requirements) -> str:
     if len(nodes) < many:
         return (
             f"Only {len(nodes):,} combinations of levels have at least {limits.k:,} people in every class within the "

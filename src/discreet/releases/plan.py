@@ -13,7 +13,7 @@ from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.classes import Levels
 from discreet.kernel.notebook import card
-from discreet.releases.manifest.manifest import Settings
+from discreet.releases.manifest.manifest import ReleaseSettings
 from discreet.releases.marks.codebook import Law
 from discreet.releases.marks.selection import Marking, mark
 from discreet.releases.population_link import Linked
@@ -60,7 +60,7 @@ def require_releasable(table: Table) -> None:
 def find_node(
     table: Table,
     population: Countable | Classes,
-    settings: Settings,
+    settings: ReleaseSettings,
     *,
     levels: Levels | None = None,
     diversity: Any = None,
@@ -115,7 +115,7 @@ class Plan:
     node: Node
     marking: Marking
     preflight: Preflight
-    settings: Settings
+    settings: ReleaseSettings
     published: Mapping[str, str]
     """Every column that copies would have, with its role."""
 
@@ -178,7 +178,7 @@ def plan(
     if recipients < 1:
         raise UsageError("A release has at least one recipient.", remedy="Say how many.")
     chosen = Law.parse(law)
-    settings = Settings(k=k, suppression=suppression, loss=loss, law=chosen.name)
+    settings = ReleaseSettings(k=k, suppression=suppression, loss=loss, law=chosen.name)
     node = find_node(table, population, settings, levels=levels, diversity=diversity, closeness=closeness)
     marking = mark(node.linked, table, key=NO_SECRET, release="plan", law=chosen, force=force)
     flight = Preflight.of(marking, recipients=recipients, law=chosen)

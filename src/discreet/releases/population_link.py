@@ -25,7 +25,7 @@ MOST_UNCOVERED = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class DecoyCandidates:
     """Classes of the population in which a decoy would be riskier than any real person (AnonTokens, Algorithm 1).
 
     They are not released, and have at least k people but fewer than the least link count of a released class.
@@ -50,9 +50,9 @@ class Candidates:
         """How many times riskier than the riskiest real class each one is: the risk multiplication factor minLink/G."""
         return self.min_link / self.links
 
-    def keep(self, kept: NDArray[np.bool_]) -> Candidates:
+    def keep(self, kept: NDArray[np.bool_]) -> DecoyCandidates:
         """Only the classes marked true."""
-        return Candidates(self.classes.keep(kept), self.subjects[kept], self.min_link)
+        return DecoyCandidates(self.classes.keep(kept), self.subjects[kept], self.min_link)
 
     def __repr__(self) -> str:
         return f"Candidates({len(self)} classes, {int((self.subjects == 0).sum())} without people of the data)"
@@ -164,14 +164,14 @@ class Linked:
         return int((10 * self.released.sizes <= 11 * self.k).sum())
 
     @cached_property
-    def candidates(self) -> Candidates:
+    def candidates(self) -> DecoyCandidates:
         """The classes in which decoys can be put.
 
         None of them is released: a released class has at least `min_link` people of the population.
         """
         everybody = self.population.sizes
         few = self.population.keep((everybody >= self.k) & (everybody < self.min_link))
-        return Candidates(few, read_only(few.link(self.suppressed)), self.min_link)
+        return DecoyCandidates(few, read_only(few.link(self.suppressed)), self.min_link)
 
     def __repr__(self) -> str:
         return (

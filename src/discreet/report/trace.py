@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 
-from discreet.releases.tracing.result import Standing, Trace, power, share, told
+from discreet.releases.tracing.result import RecipientEvidence, Trace, power, share, told
 from discreet.report.charts.bars import Bar, Group
 from discreet.report.toolkit import page
 from discreet.report.toolkit.components import Figure, Finding, Pill, Table, bullets
@@ -144,7 +144,7 @@ def recipients(trace: Trace) -> Figure:
     )
 
 
-def strength(standing: Standing) -> float:
+def strength(standing: RecipientEvidence) -> float:
     """What is drawn: the power of ten of the e-value, or of one over the p-value."""
     return max(0.0, standing.log10_e if standing.p_value is None else -math.log10(standing.p_value))
 

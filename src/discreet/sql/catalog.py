@@ -18,7 +18,7 @@ FIRST = 16384
 
 
 @dataclass(frozen=True)
-class Origin:
+class ColumnSource:
     """Where a column of a relation comes from."""
 
     leaves: frozenset[Leaf] = frozenset()
@@ -35,7 +35,7 @@ class Relation:
     name: str
     kind: str
     roots: frozenset[str]
-    columns: Mapping[int, tuple[str, Origin]] = field(default_factory=dict)
+    columns: Mapping[int, tuple[str, ColumnSource]] = field(default_factory=dict)
     """By their numbers, the columns that lead to governed ones."""
     others: frozenset[str] = frozenset()
     """The names of its other columns."""
@@ -43,7 +43,7 @@ class Relation:
     """Whether a row of it is about one row of each governed table."""
 
     @property
-    def by_name(self) -> dict[str, Origin]:
+    def by_name(self) -> dict[str, ColumnSource]:
         """The same by their names."""
         return dict(self.columns.values())
 

@@ -33,7 +33,7 @@ RAW = (exp.Min, exp.Max, exp.AnyValue, exp.ArrayAgg, exp.GroupConcat, exp.First,
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
+class PredicateReader:
     """Reads facts from queries; values of parameters are used where they are known."""
 
     parameters: Parameters = None

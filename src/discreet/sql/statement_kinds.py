@@ -16,7 +16,7 @@ PASS, READ, WRITE, RUN, COPY = "pass", "read", "write", "run", "copy"
 
 
 @dataclass(frozen=True)
-class Kind:
+class StatementKind:
     """What a statement is, by its words alone."""
 
     what: str
@@ -31,24 +31,24 @@ class Kind:
     """Whether it goes through a cursor without giving out rows."""
 
 
-def classify(statement: Statement, catalog: Catalog) -> Kind | Refuse:
+def classify(statement: Statement, catalog: Catalog) -> StatementKind | Refuse:
     """What a statement is; whether it reads governed tables is looked at afterwards."""
     problem = find_forbidden(statement, catalog)
     if problem is not None:
         return problem
     verb = statement.verb
     if verb in HARMLESS:
-        return Kind(PASS)
+        return StatementKind(PASS)
     if verb == "set":
         if statement.names & FIXED_SETTINGS:
             return refused(
                 "this setting stays as it is through the gateway.", hint="Log in as the user you want to be."
             )
-        return Kind(PASS)
+        return StatementKind(PASS)
     if verb in QUERIES:
-        return Kind(READ, defines="into" in statement.words)
+        return StatementKind(READ, defines="into" in statement.words)
     if verb in WRITES:
-        return Kind(WRITE)
+        return StatementKind(WRITE)
     if verb in ("declare", "prepare"):
         return _named(statement)
     if verb in ("fetch", "move", "execute"):
@@ -59,7 +59,7 @@ def classify(statement: Statement, catalog: Catalog) -> Kind | Refuse:
         if touches(statement, catalog):
             return refused("the plan of a statement on governed tables tells of their values.")
         inner = set(statement.words) & (QUERIES | WRITES)
-        return Kind(PASS) if inner else refused("this plan is not shown.")
+        return StatementKind(PASS) if inner else refused("this plan is not shown.")
     return _definition(statement, catalog)
 
 
@@ -79,29 +79,29 @@ def sets(statement: Statement) -> bool:
     return statement.verb in ("set", "reset", "discard") or "set_config" in statement.names
 
 
-def _named(statement: Statement) -> Kind | Refuse:
+def _named(statement: Statement) -> StatementKind | Refuse:
     """DECLARE name ... FOR query, PREPARE name (...) AS query."""
     words = [token.name for token in statement.tokens]
     if words[:2] == ["prepare", "transaction"]:
-        return Kind(PASS)
+        return StatementKind(PASS)
     mark = "for" if statement.verb == "declare" else "as"
     keywords = [token.name if token.kind == "word" else "" for token in statement.tokens]
     if len(words) < 4 or not words[1] or mark not in keywords[2:]:
         return refused("this statement is not understood.", hint="Write it plainly.")
-    return Kind(RUN, name=words[1], body=keywords.index(mark, 2) + 1)
+    return StatementKind(RUN, name=words[1], body=keywords.index(mark, 2) + 1)
 
 
-def _run(statement: Statement) -> Kind | Refuse:
+def _run(statement: Statement) -> StatementKind | Refuse:
     """FETCH and MOVE name their cursor last, EXECUTE its statement first."""
     names = [token.name for token in statement.tokens]
     if statement.verb == "execute":
-        return Kind(RUN, name=names[1]) if len(names) > 1 and names[1] else refused("EXECUTE needs a name.")
+        return StatementKind(RUN, name=names[1]) if len(names) > 1 and names[1] else refused("EXECUTE needs a name.")
     if len(names) < 2 or not names[-1]:
         return refused("this statement is not understood.", hint="Write FETCH ... FROM cursor.")
-    return Kind(RUN, name=names[-1], moves=statement.verb == "move")
+    return StatementKind(RUN, name=names[-1], moves=statement.verb == "move")
 
 
-def _copy(statement: Statement) -> Kind | Refuse:
+def _copy(statement: Statement) -> StatementKind | Refuse:
     """Only to and from the client: files and programs are out of sight."""
     depth, words = 0, []
     for token in statement.tokens:
@@ -110,11 +110,11 @@ def _copy(statement: Statement) -> Kind | Refuse:
             words.append(token.name if token.kind == "word" else token.text)
     for direction, place in (("to", "stdout"), ("from", "stdin")):
         if direction in words and words[words.index(direction) + 1 : words.index(direction) + 2] == [place]:
-            return Kind(COPY, name=direction)
+            return StatementKind(COPY, name=direction)
     return refused("COPY goes to STDOUT or comes from STDIN; files and programs are out of the gateway's sight.")
 
 
-def _definition(statement: Statement, catalog: Catalog) -> Kind | Refuse:
+def _definition(statement: Statement, catalog: Catalog) -> StatementKind | Refuse:
     if statement.verb not in DEFINES:
         return refused("this kind of statement does not pass through the gateway.")
     if touches(statement, catalog):
@@ -130,7 +130,7 @@ def _definition(statement: Statement, catalog: Catalog) -> Kind | Refuse:
         kind = next((word for word in statement.words if word not in BEFORE_KIND), "")
         if kind not in MAKES or "execute" in statement.words:
             return refused("only tables, views, indexes, sequences and schemas can be made through the gateway.")
-    return Kind(PASS, defines=True)
+    return StatementKind(PASS, defines=True)
 
 
 # What no text may do, whatever kind of statement it is: run code, or read places, that the gateway does not see.

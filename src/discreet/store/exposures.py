@@ -18,7 +18,7 @@ from discreet.store.transitions import update_one
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredExposure:
     """The stored exposure of one user, and how often it has changed."""
 
     content: bytes
@@ -39,11 +39,11 @@ class Exposures:
 
     store: Store
 
-    def of(self, person: str) -> Kept | None:
+    def of(self, person: str) -> StoredExposure | None:
         """The exposure of a user; None if nothing is stored."""
         with self.store.reading() as connection:
             row = connection.execute(select(EXPOSURE).where(EXPOSURE.c.person == person)).one_or_none()
-        return None if row is None else Kept(bytes(row.content), int(row.version))
+        return None if row is None else StoredExposure(bytes(row.content), int(row.version))
 
     def keep(self, person: str, content: bytes, *, seen: int) -> int:
         """Store it in place of the version that was read (0: none); gives the new version."""

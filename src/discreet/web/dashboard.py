@@ -12,7 +12,7 @@ from starlette.responses import Response
 from discreet.ledger import Budget, queries
 from discreet.ledger.entry import timestamp
 from discreet.ledger.events import EVENTS
-from discreet.ledger.tree import Tree
+from discreet.ledger.tree import MerkleTree
 from discreet.report import Finding
 from discreet.report.charts.bars import spark
 from discreet.report.toolkit.words import plural
@@ -154,7 +154,7 @@ def _ledger_state(context: Context, connection: Connection) -> dict[str, object]
         title, shares = f"Disclosures of {room.name}", [float(day) for day in room.days]
         sparks.append((room, spark(shares, key=f"room-{room.name}", title=title, about=about)))
     return {
-        "head": Tree.read(connection).head(),
+        "head": MerkleTree.read(connection).head(),
         "check": last_check(connection),
         "rooms": sparks,
         "days": DAYS,

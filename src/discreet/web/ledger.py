@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from discreet.errors import IntegrityError
 from discreet.ledger import EVENTS, OUTCOMES, Entry
 from discreet.ledger.entry import LONGEST_TEXT
-from discreet.ledger.tree import Tree
+from discreet.ledger.tree import MerkleTree
 from discreet.ledger.verifier import canonical, is_head
 from discreet.store.tables.ledger import ENTRY
 from discreet.store.tables.web import CHECK
@@ -140,7 +140,7 @@ def ledger_page(context: Here, before: Annotated[int | None, Query(ge=0, le=10**
     search = EntrySearch.of(context.request.query_params)
     with context.site.store.reading() as connection:
         page = newest(connection, search, before=before)
-        head, check = Tree.read(connection).head(), last_check(connection)
+        head, check = MerkleTree.read(connection).head(), last_check(connection)
     return context.page(
         "ledger.html",
         wanted=search,
@@ -162,7 +162,7 @@ def entry_page(context: Here) -> Response:
     """One entry, and the proof that it is in the ledger."""
     entry: Entry = context.loaded
     with context.site.store.reading() as connection:
-        head = Tree.read(connection).head()
+        head = MerkleTree.read(connection).head()
     return context.page(
         "entry.html",
         entry=entry,
@@ -303,7 +303,7 @@ class EntriesQuery(BaseModel):
 def head(context: Here) -> Head:
     """The signed head: keep it where nobody who can write to the store can change it."""
     with context.site.store.reading() as connection:
-        return Head(**Tree.read(connection).head())
+        return Head(**MerkleTree.read(connection).head())
 
 
 def entry_list(context: Here, query: Annotated[EntriesQuery, Query()]) -> EntriesPage:

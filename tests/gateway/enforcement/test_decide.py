@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 
 from discreet.errors import StoreError
 from discreet.gateway.disclosure.disclosure import SEEN, UNTOLD, Publication
-from discreet.gateway.enforcement.decide import AgreedLimits, Limit, Limits, adds_nothing, decide, linked
+from discreet.gateway.enforcement.decide import (
+    AgreedLimits,
+    ExposureLimit,
+    ExposureLimits,
+    adds_nothing,
+    decide,
+    linked,
+)
 from discreet.gateway.enforcement.interface import Who
 from discreet.ledger.entry import timestamp
 from discreet.misuse import Exposure, Sensitivity
@@ -58,7 +65,7 @@ def test_the_largest_allowed_part(
 ) -> None:
     before = EMPTY.learn(publication(known, 100).knowledge(), at=0)
     told = publication(rows)
-    outcome = decide(before, told, Limit(limit, "subset"), at=1)
+    outcome = decide(before, told, ExposureLimit(limit, "subset"), at=1)
     places = range(len(rows))
     fitting = [
         len(some)
@@ -81,7 +88,7 @@ def test_the_largest_allowed_part(
 @settings(deadline=None)
 def test_masks_bring_everything_within_the_limit(rows: list[tuple[float, float, int]], limit: float) -> None:
     told = publication(rows)
-    outcome = decide(EMPTY, told, Limit(limit, "mask"), at=1)
+    outcome = decide(EMPTY, told, ExposureLimit(limit, "mask"), at=1)
     assert outcome.what in ("release", "mask")
     assert outcome.after.value <= limit
     if outcome.masked is not None:
@@ -111,14 +118,14 @@ def test_a_key_that_is_linked_makes_everybody_recognisable() -> None:
     seen = EMPTY.learn(publication([(1.0, 0.0, 5)] * 4).knowledge(), at=0)
     assert seen.value == 0.4
     link = Publication(np.array([9]), {SEEN: np.zeros(1)}, np.array([1]), {SEEN: (0.0,)}, marks=(77,), unmasks=True)
-    after = decide(seen, link, Limit(9.0, "deny"), at=1).after
+    after = decide(seen, link, ExposureLimit(9.0, "deny"), at=1).after
     assert after.value == 2.0
     later = publication([(1.0, 0.0, 5)], 50)
     assert linked(after, Publication(**{**later.__dict__, "marks": (77,)}), at=2)[1].crowds.tolist() == [1]
 
 
 def test_a_limit_of_nothing_denies() -> None:
-    outcome = decide(EMPTY, publication([(1.0, 1.0, 1)]), Limit(0.0, "deny"), at=0)
+    outcome = decide(EMPTY, publication([(1.0, 1.0, 1)]), ExposureLimit(0.0, "deny"), at=0)
     assert (outcome.what, outcome.after) == ("deny", EMPTY)
 
 
@@ -151,17 +158,21 @@ def who(user: str, application: str = "psql") -> Who:
 
 def test_the_own_limit_comes_before_that_of_everybody_and_both_before_the_policy() -> None:
     chosen = policy(more='\n[[gateway.limits]]\nusers = ["ann"]\nlimit = 9.0\ncontext = "night"\n')
-    limit = Limits(chosen.gateway, 2.0)  # type: ignore[arg-type]
-    assert limit.now(who("ann"), frozenset()) == Limit(9.0, "deny", "night", "gateway.limits 1")
-    assert limit.now(who("ben"), frozenset()) == Limit(2.0, "deny", rule="misuse.limit")
-    both = Limits(chosen.gateway, 2.0, agreed=knowing(agreed("ann", 5, number=7), agreed("*", 1, action="mask")))  # type: ignore[arg-type]
-    assert both.now(who("ann"), frozenset()) == Limit(5.0, "deny", "night", "agreed 7"), "weights stay the policy's"
-    assert both.now(who("ben"), frozenset()) == Limit(1.0, "mask", None, "agreed 1")
+    limit = ExposureLimits(chosen.gateway, 2.0)  # type: ignore[arg-type]
+    assert limit.now(who("ann"), frozenset()) == ExposureLimit(9.0, "deny", "night", "gateway.limits 1")
+    assert limit.now(who("ben"), frozenset()) == ExposureLimit(2.0, "deny", rule="misuse.limit")
+    both = ExposureLimits(
+        chosen.gateway, 2.0, agreed=knowing(agreed("ann", 5, number=7), agreed("*", 1, action="mask"))
+    )  # type: ignore[arg-type]
+    assert both.now(who("ann"), frozenset()) == ExposureLimit(5.0, "deny", "night", "agreed 7"), (
+        "weights stay the policy's"
+    )
+    assert both.now(who("ben"), frozenset()) == ExposureLimit(1.0, "mask", None, "agreed 1")
 
 
 def test_the_application_is_told_only_where_the_policy_names_it() -> None:
     chosen = policy(more='\n[[gateway.limits]]\napplications = ["bi"]\nlimit = 1.0\n')
-    limit = Limits(chosen.gateway, 2.0)  # type: ignore[arg-type]
+    limit = ExposureLimits(chosen.gateway, 2.0)  # type: ignore[arg-type]
     assert limit.now(who("ann", "bi"), frozenset()).application == "bi"
     assert limit.now(who("ann", "Mrs Miller, B20"), frozenset()).application == ""
 

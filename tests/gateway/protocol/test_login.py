@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.gateway.protocol.framing import Malformed
-from discreet.gateway.protocol.login import LONGEST, Kind, parameters, read, replicates
+from discreet.gateway.protocol.login import LONGEST, FirstPacket, parameters, read, replicates
 from tests.gateway.raw import startup
 
-CANCEL = struct.pack("!iiii", 16, Kind.CANCEL, 7, 9)
+CANCEL = struct.pack("!iiii", 16, FirstPacket.CANCEL, 7, 9)
 
 
 @settings(deadline=None)
@@ -36,11 +36,11 @@ def test_a_packet_that_is_not_whole_is_waited_for(size: int) -> None:
 
 
 def test_each_kind_is_told_apart() -> None:
-    assert read(startup() + b"more") == (Kind.SESSION, len(startup()))
-    assert read(CANCEL) == (Kind.CANCEL, 16)
-    assert read(struct.pack("!iii", 12 + 256, Kind.CANCEL, 1) + b"k" * 256) == (Kind.CANCEL, 268)
-    assert read(struct.pack("!ii", 8, Kind.GSSAPI)) == (Kind.GSSAPI, 8)
-    assert read(struct.pack("!iI", 8, 3 << 16 | 9999)) == (Kind.SESSION, 8)
+    assert read(startup() + b"more") == (FirstPacket.SESSION, len(startup()))
+    assert read(CANCEL) == (FirstPacket.CANCEL, 16)
+    assert read(struct.pack("!iii", 12 + 256, FirstPacket.CANCEL, 1) + b"k" * 256) == (FirstPacket.CANCEL, 268)
+    assert read(struct.pack("!ii", 8, FirstPacket.GSSAPI)) == (FirstPacket.GSSAPI, 8)
+    assert read(struct.pack("!iI", 8, 3 << 16 | 9999)) == (FirstPacket.SESSION, 8)
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_each_kind_is_told_apart() -> None:
         struct.pack("!ii", LONGEST + 1, 3 << 16),
         struct.pack("!ii", -1, 3 << 16),
         struct.pack("!ii", 8, 2 << 16),
-        struct.pack("!ii", 9, Kind.TLS),
-        struct.pack("!ii", 12, Kind.CANCEL),
-        struct.pack("!ii", 300, Kind.CANCEL),
+        struct.pack("!ii", 9, FirstPacket.TLS),
+        struct.pack("!ii", 12, FirstPacket.CANCEL),
+        struct.pack("!ii", 300, FirstPacket.CANCEL),
         b"GET / HTTP/1.1\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ],

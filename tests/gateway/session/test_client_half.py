@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.gateway import Allow, Bind, Hold, Refuse
 from discreet.gateway.session.client_half import pipeline_of
-from discreet.gateway.session.session import Session
+from discreet.gateway.session.session import GatewaySession
 from discreet.gateway.session.state import always_later
 from tests.examples import examples
 from tests.gateway import raw
@@ -102,13 +102,13 @@ def asked_at_once(watch: Any, method: str, *arguments: Any) -> Any:
     return getattr(watch, method)(*arguments)
 
 
-def session_with(consult: Any) -> Session:
+def session_with(consult: Any) -> GatewaySession:
     session = session_of(ByText())
     session._consult = consult
     return session
 
 
-def talk(steps: list[bytes], consult: Any, *, whole: bool) -> tuple[bytes, bytes, Session]:
+def talk(steps: list[bytes], consult: Any, *, whole: bool) -> tuple[bytes, bytes, GatewaySession]:
     """What both sides receive if each step comes as a whole, or byte by byte."""
     session, server = session_with(consult), Server()
     to_client, to_server = b"", b""
@@ -185,7 +185,7 @@ def without_flushes(sent: bytes) -> list[bytes]:
     return [part for part in raw.split(sent) if part != raw.FLUSH]
 
 
-def kept(session: Session) -> dict[bytes, Any]:
+def kept(session: GatewaySession) -> dict[bytes, Any]:
     return {name: (portal.verdict, repr(portal.bind)) for name, portal in session._portals.items()}
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.gateway.protocol.framing import Malformed
-from discreet.gateway.protocol.messages import Column
-from discreet.gateway.session.held_rows import Held, Holding, Room, without_cells, without_rows
+from discreet.gateway.protocol.messages import ResultColumn
+from discreet.gateway.session.held_rows import HeldBytes, HeldResult, RowCollector, without_cells, without_rows
 from tests.gateway.raw import row, rows, split
 
 TABLES = st.integers(0, 5).flatmap(
@@ -19,10 +19,10 @@ TABLES = st.integers(0, 5).flatmap(
 )
 
 
-def hold(table: list[list[bytes | None]]) -> Held:
+def hold(table: list[list[bytes | None]]) -> HeldResult:
     messages = [row(*cells) for cells in table]
     starts = np.cumsum([0, *map(len, messages)])[:-1]
-    return Held(b"".join(messages), starts, None)
+    return HeldResult(b"".join(messages), starts, None)
 
 
 @settings(deadline=None)
@@ -69,16 +69,16 @@ def test_rows_that_are_not_what_they_say_are_malformed(bad: bytes, times: int) -
     data = good + bad
     starts = [*range(0, len(good), len(row(b"x"))), len(good)]
     with pytest.raises(Malformed):
-        Held(data, np.array(starts), None).cells()
+        HeldResult(data, np.array(starts), None).cells()
 
 
 @pytest.mark.parametrize("times", [1, 100])
 def test_rows_must_have_the_described_columns(times: int) -> None:
-    column = Column("a", 0, 0, 25, -1, -1, 0)
+    column = ResultColumn("a", 0, 0, 25, -1, -1, 0)
     data, places = row(b"x", b"y") * times, np.arange(times) * len(row(b"x", b"y"))
-    assert Held(data, places, (column, column)).cells().lengths.shape == (2, times)
+    assert HeldResult(data, places, (column, column)).cells().lengths.shape == (2, times)
     with pytest.raises(Malformed):
-        Held(data, places, (column,)).cells()
+        HeldResult(data, places, (column,)).cells()
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 2), (1, 3)])
@@ -91,7 +91,7 @@ def test_a_decision_of_the_wrong_shape_is_an_error(shape: tuple[int, ...]) -> No
 
 
 def test_what_came_between_rows_keeps_its_place() -> None:
-    holding = Holding()
+    holding = RowCollector()
     holding.add_rows(row(b"1"), [0])
     holding.add_other(b"notice")
     holding.add_rows(row(b"2"), [0])
@@ -102,7 +102,7 @@ def test_what_came_between_rows_keeps_its_place() -> None:
 
 
 def test_room_is_taken_and_given_back() -> None:
-    room = Room(10)
+    room = HeldBytes(10)
     assert room.take(7)
     assert not room.take(4)
     room.give(7)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.gateway import Hold, Limits, Refuse, Release
-from discreet.gateway.session.held_rows import Room
-from discreet.gateway.session.session import Session
+from discreet.gateway.session.held_rows import HeldBytes
+from discreet.gateway.session.session import GatewaySession
 from discreet.gateway.session.state import Conversation
 from tests.gateway import raw
 from tests.gateway.raw import SYNC, message, row
@@ -24,8 +24,8 @@ DESCRIPTION = message(b"T", b"\0\1secret\0" + struct.pack("!ihihih", 7, 1, 25, -
 HELD = 4_000
 
 
-def session_of(watch: Any, *, held: int = HELD) -> Session:
-    return Session(watch, limits=Limits(held=held, message=2_000), room=Room(1 << 20), parameters={})
+def session_of(watch: Any, *, held: int = HELD) -> GatewaySession:
+    return GatewaySession(watch, limits=Limits(held=held, message=2_000), room=HeldBytes(1 << 20), parameters={})
 
 
 class Server:
@@ -202,8 +202,8 @@ def test_a_large_error_is_reported_as_a_whole() -> None:
 
 
 def test_a_session_that_ends_gives_back_its_room() -> None:
-    room = Room(1000)
-    session = Session(Holding(), limits=Limits(), room=room, parameters={})
+    room = HeldBytes(1000)
+    session = GatewaySession(Holding(), limits=Limits(), room=room, parameters={})
     session.client_data(raw.query("SELECT 1"))
     answer_all(session)
     session.upstream_data(DESCRIPTION)
@@ -215,7 +215,7 @@ def test_a_session_that_ends_gives_back_its_room() -> None:
 
 
 def test_a_client_that_sends_without_end_is_made_to_wait() -> None:
-    session = Session(Watching(), limits=Limits(owed=10), room=Room(1), parameters={})
+    session = GatewaySession(Watching(), limits=Limits(owed=10), room=HeldBytes(1), parameters={})
     session.client_data(raw.at_once("SELECT 1") * 100)
     answer_all(session)
     assert session.client_waits

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from discreet.misuse.elicitation import Compare, Interview, Item, Question
-from discreet.misuse.elicitation.comparisons import SCALE, Pair
+from discreet.misuse.elicitation.comparisons import SCALE, PairwiseJudgement
 
 ITEMS = tuple(
     Item(column, label, values=(label,))
@@ -31,10 +31,10 @@ def interviewed(scores: np.ndarray, **plan: int) -> Interview:
 
 
 @st.composite
-def connected(draw: st.DrawFn, *, most: int = 6) -> tuple[int, list[Pair]]:
+def connected(draw: st.DrawFn, *, most: int = 6) -> tuple[int, list[PairwiseJudgement]]:
     """Comparisons that connect all items: a tree, and some more."""
     items = draw(st.integers(2, most))
     edges = {(draw(st.integers(0, place - 1)), place) for place in range(1, items)}
     every = [(i, j) for j in range(items) for i in range(j)]
     edges |= set(draw(st.lists(st.sampled_from(every), max_size=8)))
-    return items, [Pair(i, j, draw(st.sampled_from(SCALE))) for i, j in sorted(edges)]
+    return items, [PairwiseJudgement(i, j, draw(st.sampled_from(SCALE))) for i, j in sorted(edges)]

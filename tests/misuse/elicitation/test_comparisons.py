@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nst
 
 from discreet.misuse.elicitation.comparisons import (
-    Pair,
+    PairwiseJudgement,
     consistency,
     eigenvector,
     harker,
@@ -28,11 +28,11 @@ PUBLISHED = {3: 0.5245, 4: 0.8815, 5: 1.1086, 6: 1.2479, 7: 1.3417, 8: 1.4056, 9
 """Alonso & Lamata (2006), from 100,000 matrices each."""
 
 
-def complete(weights: list[float]) -> list[Pair]:
-    return [Pair(i, j, weights[i] / weights[j]) for i, j in itertools.combinations(range(len(weights)), 2)]
+def complete(weights: list[float]) -> list[PairwiseJudgement]:
+    return [PairwiseJudgement(i, j, weights[i] / weights[j]) for i, j in itertools.combinations(range(len(weights)), 2)]
 
 
-def saaty(pairs: list[Pair], items: int) -> np.ndarray:
+def saaty(pairs: list[PairwiseJudgement], items: int) -> np.ndarray:
     """The complete matrix, and its eigenvector by multiplying often enough."""
     matrix = np.eye(items)
     for pair in pairs:
@@ -49,7 +49,7 @@ def test_consistent_answers_give_the_weights_whatever_is_missing(weights: list[f
     items = len(weights)
     asked = [(data.draw(st.integers(0, place - 1)), place) for place in range(1, items)]
     asked += data.draw(st.lists(st.sampled_from(list(itertools.combinations(range(items), 2))), max_size=6))
-    pairs = [Pair(i, j, weights[i] / weights[j]) for i, j in sorted(set(asked))]
+    pairs = [PairwiseJudgement(i, j, weights[i] / weights[j]) for i, j in sorted(set(asked))]
     wanted = np.array(weights) / max(weights)
     assert eigenvector(pairs, items) == pytest.approx(wanted, rel=1e-5)
     logs = log_least_squares(pairs, items)
@@ -60,12 +60,17 @@ def test_consistent_answers_give_the_weights_whatever_is_missing(weights: list[f
 
 @given(st.lists(st.sampled_from([1 / 9, 1 / 3, 0.5, 1, 2, 3, 7, 9]), min_size=6, max_size=6))
 def test_a_complete_matrix_is_saatys(ratios: list[float]) -> None:
-    pairs = [Pair(i, j, ratio) for (i, j), ratio in zip(itertools.combinations(range(4), 2), ratios, strict=True)]
+    pairs = [
+        PairwiseJudgement(i, j, ratio)
+        for (i, j), ratio in zip(itertools.combinations(range(4), 2), ratios, strict=True)
+    ]
     assert eigenvector(pairs, 4) == pytest.approx(saaty(pairs, 4), rel=1e-6)
 
 
 @given(connected())
-def test_the_matrix_is_reciprocal_and_its_leading_value_at_least_its_size(case: tuple[int, list[Pair]]) -> None:
+def test_the_matrix_is_reciprocal_and_its_leading_value_at_least_its_size(
+    case: tuple[int, list[PairwiseJudgement]],
+) -> None:
     items, pairs = case
     matrix = harker(pairs, items)
     off = ~np.eye(items, dtype=bool) & (matrix > 0)
@@ -76,7 +81,7 @@ def test_the_matrix_is_reciprocal_and_its_leading_value_at_least_its_size(case: 
 
 @settings(deadline=None)
 @given(connected())
-def test_a_tree_contradicts_nobody_and_a_circle_can(case: tuple[int, list[Pair]]) -> None:
+def test_a_tree_contradicts_nobody_and_a_circle_can(case: tuple[int, list[PairwiseJudgement]]) -> None:
     items, pairs = case
     found = consistency(pairs, items)
     assert (found.ratio is None) == (len(pairs) == items - 1)
@@ -86,16 +91,16 @@ def test_a_tree_contradicts_nobody_and_a_circle_can(case: tuple[int, list[Pair]]
 def test_a_contradiction_is_seen_and_located() -> None:
     pairs = complete([1.0, 0.5, 0.25, 0.2])
     assert consistency(pairs, 4).tolerable
-    wrong = [*pairs[:-1], Pair(2, 3, 1 / 9)]
+    wrong = [*pairs[:-1], PairwiseJudgement(2, 3, 1 / 9)]
     found = consistency(wrong, 4)
     assert found.ratio is not None
     assert found.ratio > 0.10
     assert not found.tolerable
-    assert found.worst == Pair(2, 3, 1 / 9)
+    assert found.worst == PairwiseJudgement(2, 3, 1 / 9)
 
 
 def test_going_round_in_a_circle_is_no_order() -> None:
-    found = consistency([Pair(0, 1, 9.0), Pair(1, 2, 9.0), Pair(2, 0, 9.0)], 3)
+    found = consistency([PairwiseJudgement(0, 1, 9.0), PairwiseJudgement(1, 2, 9.0), PairwiseJudgement(2, 0, 9.0)], 3)
     assert found.ratio is not None
     assert found.ratio > 1
 
@@ -112,7 +117,14 @@ def test_the_documentation_has_these_random_indices() -> None:
 
 
 def test_parts_are_what_comparisons_connect() -> None:
-    assert parts([Pair(0, 1, 2.0), Pair(3, 4, 2.0), Pair(4, 1, 1.0)], 6) == [0, 0, 2, 0, 0, 5]
+    assert parts([PairwiseJudgement(0, 1, 2.0), PairwiseJudgement(3, 4, 2.0), PairwiseJudgement(4, 1, 1.0)], 6) == [
+        0,
+        0,
+        2,
+        0,
+        0,
+        5,
+    ]
 
 
 numbers = st.integers(-5_000, 5_000).map(lambda number: number / 1_000)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.misuse.elicitation import SimulatedExpert
-from discreet.misuse.elicitation.joint_fit import Evidence, clamped_errors, clamped_fit, fit, incidence
+from discreet.misuse.elicitation.joint_fit import ElicitedAnswers, clamped_errors, clamped_fit, fit, incidence
 from tests.examples import examples
 from tests.misuse.elicitation.strategies import ITEMS, connected, interviewed
 
@@ -17,16 +17,16 @@ TRUE = np.array([0.05, 0.3, 0.6, 0.95, 0.15, 0.4, 0.1, 0.7, 0.2])
 
 
 @st.composite
-def evidence(draw: st.DrawFn) -> Evidence:
+def evidence(draw: st.DrawFn) -> ElicitedAnswers:
     items, pairs = draw(connected(most=5))
     records = draw(st.lists(st.sets(st.integers(0, items - 1), min_size=1, max_size=3), max_size=6))
     ratings = [draw(st.integers(0, 10)) / 10 for _ in records]
-    return Evidence(pairs, incidence([sorted(one) for one in records], items), np.array(ratings))
+    return ElicitedAnswers(pairs, incidence([sorted(one) for one in records], items), np.array(ratings))
 
 
 @settings(max_examples=examples(50), deadline=None)
 @given(evidence())
-def test_the_fit_is_stationary(case: Evidence) -> None:
+def test_the_fit_is_stationary(case: ElicitedAnswers) -> None:
     found = fit(case)
     judged = found.evidence
     gradient = judged.slopes(found.theta).T @ judged.residuals(found.theta)
@@ -35,7 +35,7 @@ def test_the_fit_is_stationary(case: Evidence) -> None:
 
 @settings(max_examples=examples(25), deadline=None)
 @given(evidence(), st.integers(0, 2**16))
-def test_other_starts_end_no_lower(case: Evidence, seed: int) -> None:
+def test_other_starts_end_no_lower(case: ElicitedAnswers, seed: int) -> None:
     best = fit(case)
     found = best.evidence.cost(best.theta)
     rng = np.random.default_rng(seed)
@@ -45,7 +45,7 @@ def test_other_starts_end_no_lower(case: Evidence, seed: int) -> None:
 
 
 @given(evidence(), st.integers(0, 2**16))
-def test_slopes_are_the_derivatives(case: Evidence, seed: int) -> None:
+def test_slopes_are_the_derivatives(case: ElicitedAnswers, seed: int) -> None:
     theta = np.random.default_rng(seed).normal(-1.0, 1.0, case.items)
     sums = case.matrix @ np.exp(theta)
     step = 1e-6

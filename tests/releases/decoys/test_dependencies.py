@@ -8,7 +8,7 @@ from scipy.stats import chi2_contingency
 from scipy.stats.contingency import crosstab
 
 from discreet.releases.decoys.dependencies import association, associations, blocks, determines
-from discreet.releases.decoys.donors import Column
+from discreet.releases.decoys.donors import DonorColumn
 
 
 def test_association_is_cramers_v_without_its_bias() -> None:
@@ -37,9 +37,9 @@ def test_columns_that_hang_together_stay_together() -> None:
     school = rng.integers(0, 5, 400)
     years = (school * 2 + 8).tolist()
     columns = [
-        Column.of("school", [f"s{one}" for one in school]),
-        Column.of("pet", [f"p{one}" for one in rng.integers(0, 4, 400)]),
-        Column.of("years", years),
+        DonorColumn.of("school", [f"s{one}" for one in school]),
+        DonorColumn.of("pet", [f"p{one}" for one in rng.integers(0, 4, 400)]),
+        DonorColumn.of("years", years),
     ]
     strength = associations(columns)
     assert strength[0, 2] == 1.0

@@ -9,8 +9,18 @@ from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
-from discreet.releases.decoys.detectability import BINS, WARN, Exhibit, Forest, Gate, auc, either_way, noise_floor, told
-from discreet.releases.decoys.donors import Column
+from discreet.releases.decoys.detectability import (
+    BINS,
+    WARN,
+    BoostedForest,
+    Exhibit,
+    Gate,
+    auc,
+    either_way,
+    noise_floor,
+    told,
+)
+from discreet.releases.decoys.donors import DonorColumn
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=30))
@@ -42,9 +52,9 @@ def rows(seed: int, *, classes: int = 160, told_by: str = "") -> Exhibit:
     if told_by == "spread":
         pay = np.where(fake, 1000 * job + rng.normal(0, 40, len(owners)), pay)
     columns = [
-        Column.of("age", [f"{one}0s" for one in age]),
-        Column.of("job", [f"j{one}" for one in job]),
-        Column.of("pay", pay.round().tolist()),
+        DonorColumn.of("age", [f"{one}0s" for one in age]),
+        DonorColumn.of("job", [f"j{one}" for one in job]),
+        DonorColumn.of("pay", pay.round().tolist()),
     ]
     return Exhibit(columns, owners, decoy)
 
@@ -66,7 +76,7 @@ def test_it_finds_what_does_not_fit_a_class(told_by: str) -> None:
 def test_who_ranks_the_wrong_way_round_is_told_as_well() -> None:
     """Each value is that of one decoy and one real class: whoever knows the one rates the other wrongly, and turns it round."""
     plain = rows(1)
-    shared = Column.of("batch", [f"b{owner // 2}" for owner in plain.owners.tolist()])
+    shared = DonorColumn.of("batch", [f"b{owner // 2}" for owner in plain.owners.tolist()])
     gate = told(Exhibit([*plain.columns, shared], plain.owners, plain.decoy), np.random.default_rng(1))
     assert gate.auc > 0.8
     assert gate.refused
@@ -98,7 +108,7 @@ def test_the_forest_learns_what_scikit_learn_learns(seed: int) -> None:
     odds = 2.5 * ((bins[:, 0] > 15) ^ (bins[:, 1] > 20)) + 1.5 * (bins[:, 2] > 25) - 1.8
     truth = rng.random(3000) < 1 / (1 + np.exp(-odds))
     learn = np.arange(3000) < 2000
-    ours = Forest.grown(bins[learn], truth[learn]).scores(bins[~learn])
+    ours = BoostedForest.grown(bins[learn], truth[learn]).scores(bins[~learn])
     peer = HistGradientBoostingClassifier(max_iter=80, max_leaf_nodes=8, random_state=0)
     with threadpool_limits(1):
         theirs = peer.fit(bins[learn], truth[learn]).decision_function(bins[~learn])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.releases.decoys.donors import Column
+from discreet.releases.decoys.donors import DonorColumn
 from discreet.releases.decoys.perturbation import alone, grid_of, movable, nudged, repeated, telling
 
 NEW_YEAR = date(2020, 1, 1)
@@ -29,7 +29,7 @@ CELLS: dict[str, list[Any]] = {
 @pytest.mark.parametrize("kind", CELLS)
 def test_values_move_on_their_grid_and_meet_nobody(kind: str) -> None:
     cells = [*CELLS[kind], None]
-    column = Column.of(kind, cells)
+    column = DonorColumn.of(kind, cells)
     assert telling(column)
     assert movable(column)
     rows = np.arange(0, len(cells), 5)
@@ -52,7 +52,7 @@ def test_values_move_on_their_grid_and_meet_nobody(kind: str) -> None:
 
 
 def test_cells_that_are_not_marked_stay() -> None:
-    column = Column.of("hundreds", CELLS["hundreds"])
+    column = DonorColumn.of("hundreds", CELLS["hundreds"])
     rows = np.array([5, 1, 1])
     assert nudged(column, rows, np.zeros(3, dtype=bool), np.random.default_rng(1)) == [
         CELLS["hundreds"][row] for row in rows
@@ -86,13 +86,13 @@ def test_whole_numbers_come_back_from_their_grid(cells: list[int]) -> None:
 
 
 def test_a_grid_without_a_free_place_repeats_a_neighbour() -> None:
-    column = Column.of("number", list(range(100)))
+    column = DonorColumn.of("number", list(range(100)))
     found = nudged(column, np.array([50]), np.array([True]), np.random.default_rng(1))
     assert found[0] in range(46, 55)
 
 
 def test_free_text_can_only_be_repeated() -> None:
-    texts = Column.of("note", [f"patient said {number}" for number in range(50)])
-    colours = Column.of("colour", ["red", "blue"] * 25)
+    texts = DonorColumn.of("note", [f"patient said {number}" for number in range(50)])
+    colours = DonorColumn.of("colour", ["red", "blue"] * 25)
     assert (alone(texts), alone(colours)) == (1.0, 0.0)
-    assert repeated([texts, colours, Column.of("pay", CELLS["hundreds"])]) == ["note"]
+    assert repeated([texts, colours, DonorColumn.of("pay", CELLS["hundreds"])]) == ["note"]

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.releases.decoys.donors import Column, Donors
-from discreet.releases.decoys.synthesis import Ladder, Splicer, drawn, in_order
+from discreet.releases.decoys.donors import DonorColumn, Donors
+from discreet.releases.decoys.synthesis import NumberLadder, Splicer, drawn, in_order
 
 
 def donors(rows: int = 600) -> Donors:
@@ -16,11 +16,11 @@ def donors(rows: int = 600) -> Donors:
     school = rng.integers(0, 5, rows)
     income = (1000 * school + rng.normal(0, 900, rows)).round(-2).astype(int)
     columns = (
-        Column.of("school", [f"s{one}" for one in school]),
-        Column.of("years", (school * 2 + 6).tolist()),
-        Column.of("income", income.tolist()),
-        Column.of("pet", [f"p{one}" for one in rng.integers(0, 12, rows)]),
-        Column.of("town", [f"t{one}" for one in rng.integers(0, 40, rows)]),
+        DonorColumn.of("school", [f"s{one}" for one in school]),
+        DonorColumn.of("years", (school * 2 + 6).tolist()),
+        DonorColumn.of("income", income.tolist()),
+        DonorColumn.of("pet", [f"p{one}" for one in rng.integers(0, 12, rows)]),
+        DonorColumn.of("town", [f"t{one}" for one in rng.integers(0, 40, rows)]),
     )
     return Donors(columns, np.repeat(np.arange(rows // 6), 6))
 
@@ -69,7 +69,7 @@ def test_a_single_block_or_a_single_donor_is_copied() -> None:
 
 
 def test_neighbours_on_a_ladder() -> None:
-    ladder = Ladder.of(np.array([1.0, 2.0, 2.0, 3.0, 9.0, np.nan]))
+    ladder = NumberLadder.of(np.array([1.0, 2.0, 2.0, 3.0, 9.0, np.nan]))
     rng = np.random.default_rng(1)
     assert {ladder.beside(0, rng) for _ in range(50)} == {1, 3}
     assert {ladder.beside(4, rng) for _ in range(90)} == {1, 3, 5}

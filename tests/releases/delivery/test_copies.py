@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import IntegrityError, Refused, UsageError
 from discreet.ledger import Ledger
-from discreet.releases.delivery.copies import Copying, Expected, recoded
+from discreet.releases.delivery.copies import Copying, ExpectedClasses, recoded
 from discreet.releases.delivery.service import Registry
 from discreet.releases.manifest.manifest import Manifest
 from discreet.sources import Table, read
@@ -282,7 +282,7 @@ def test_a_manifest_that_contradicts_itself_writes_nothing(world: World) -> None
         replace(marks, decoy=np.ones(len(marks), dtype=bool)),
     ):
         with pytest.raises(IntegrityError, match="contradicts itself"):
-            Expected.of(replace(manifest, codebook=replace(manifest.codebook, marks=forged)))
+            ExpectedClasses.of(replace(manifest, codebook=replace(manifest.codebook, marks=forged)))
 
 
 def test_what_was_written_is_read_back(

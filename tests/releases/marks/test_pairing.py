@@ -17,8 +17,8 @@ from discreet.releases.decoys.detectability import auc
 from discreet.releases.marks.pairing import (
     LIMIT,
     UNLUCKY,
-    Band,
-    Budget,
+    AmbiguityBand,
+    MarkBudget,
     ambiguous,
     chances,
     closest,
@@ -167,7 +167,7 @@ def test_suppressed_people_in_a_class_change_nothing(subjects: int) -> None:
     people = Classes.of(
         ["zip"], [*rows, *([("c",)] if subjects else [])], [6, 7, 87, *([subjects] if subjects else [])]
     )
-    band = Band.of(Linked.at_node(people, everybody, {"zip": 0}, k=5))
+    band = AmbiguityBand.of(Linked.at_node(people, everybody, {"zip": 0}, k=5))
     assert (band.real.tolist(), band.free.tolist()) == ([0, 1], [2])
 
 
@@ -198,7 +198,7 @@ def test_fewer_than_one_copy_in_a_million_loses_more(marks: list[tuple[int, floa
 
 def test_the_budget_takes_as_many_pairs_as_fit() -> None:
     sizes, chances = np.full(1000, 6), np.full(1000, 0.35)
-    count = Budget().pairs(sizes, chances, released=30_000)
+    count = MarkBudget().pairs(sizes, chances, released=30_000)
     bound = worst_lost(sizes, chances)
     assert bound[count - 1] <= 1500 < bound[count]
     assert 250 < count < 1500 / (6 * 0.65)
@@ -207,4 +207,4 @@ def test_the_budget_takes_as_many_pairs_as_fit() -> None:
 @pytest.mark.parametrize("given", [{"rows": 0.0}, {"shift": 1.0}])
 def test_a_budget_is_a_share(given: dict[str, float]) -> None:
     with pytest.raises(UsageError):
-        Budget(**given)
+        MarkBudget(**given)

@@ -17,7 +17,7 @@ from discreet.policy import Policy
 from discreet.releases.decoys.detectability import Exhibit, Gate, told
 from discreet.releases.decoys.nearest_classes import Space
 from discreet.releases.marks.codebook import DEFAULT, Codebook
-from discreet.releases.marks.pairing import NEAR, Budget, Pairs, ambiguous
+from discreet.releases.marks.pairing import NEAR, MarkBudget, MarkPairs, ambiguous
 from discreet.releases.marks.selection import mark, other_shifts
 from discreet.releases.population_link import Linked
 from discreet.releases.preflight import Preflight
@@ -94,10 +94,10 @@ def test_no_column_shifts_by_more_than_the_budget() -> None:
 
 def test_a_tight_budget_gives_fewer_marks() -> None:
     table, _ = marked.state()
-    few = mark(marked.linked(), table, key=KEY, release="spring", budget=Budget(rows=0.01), force=True)
+    few = mark(marked.linked(), table, key=KEY, release="spring", budget=MarkBudget(rows=0.01), force=True)
     assert 0 < len(few.marks) < len(marked.marking().marks)
     assert few.most_lost <= 0.01
-    still = mark(marked.linked(), table, key=KEY, release="spring", budget=Budget(shift=0.0005), force=True)
+    still = mark(marked.linked(), table, key=KEY, release="spring", budget=MarkBudget(shift=0.0005), force=True)
     assert max(still.shifts.values(), default=0.0) <= 0.0005
 
 
@@ -189,7 +189,7 @@ def table_of(number: int = 60, **columns: list[Any]) -> tuple[discreet.Table, Li
     return table, Linked.at_node(table.classes(), everybody, {"area": 0}, k=5)
 
 
-WIDE = Budget(rows=0.5, shift=0.2)
+WIDE = MarkBudget(rows=0.5, shift=0.2)
 
 
 def with_area(table: discreet.Table, **columns: polars.Expr) -> discreet.Table:
@@ -272,4 +272,4 @@ def test_shifts_of_other_columns_are_counted_again() -> None:
     moved = max(abs(after[plan] / sum(after.values()) - plans[plan] / total) for plan in plans)
     assert made.shifts["plan"] == pytest.approx(moved)
     assert other_shifts.__doc__
-    assert len(Pairs(np.arange(3), np.arange(3)).only(slice(2))) == 2
+    assert len(MarkPairs(np.arange(3), np.arange(3)).only(slice(2))) == 2

@@ -7,18 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernel import AnyValue, Classes, Flat, Mask, Rule, Tree, Widths
-from discreet.releases.tracing.case import NOWHERE, STRANGER, Ladder, chains_of
+from discreet.releases.tracing.case import NOWHERE, STRANGER, PublishedLevel, chains_of
 
 ZIPS = ["43001", "43002", "43101", "55001"]
 YEARS = ["1960", "1961", "1963", "1971"]
 
 
-def ladder(rule: Rule, values: list[str], level: int) -> Ladder:
+def ladder(rule: Rule, values: list[str], level: int) -> PublishedLevel:
     classes = Classes.of(["x"], [(value,) for value in values], rules={"x": rule}).at({"x": level})
-    return Ladder("x", rule, level, chains_of("x", classes))
+    return PublishedLevel("x", rule, level, chains_of("x", classes))
 
 
-def labels(found: Ladder, codes: list[int]) -> list[str | None]:
+def labels(found: PublishedLevel, codes: list[int]) -> list[str | None]:
     return [found.hierarchy.labels[0][code] for code in codes]
 
 
@@ -44,7 +44,7 @@ def test_what_fits_no_hierarchy_is_a_stranger_and_what_is_nowhere_is_not() -> No
 
 def test_a_missing_value_is_a_label_where_it_is_published() -> None:
     classes = Classes.of(["x"], [("1960",), (None,)], rules={"x": Widths((2,))}).at({"x": 1})
-    found = Ladder("x", Widths((2,)), 1, chains_of("x", classes))
+    found = PublishedLevel("x", Widths((2,)), 1, chains_of("x", classes))
     assert labels(found, found.published([None, "1961"]).tolist()) == [None, "[1960, 1962)"]
     assert ladder(Widths((2,)), YEARS, 1).published([None]).tolist() == [NOWHERE]
 

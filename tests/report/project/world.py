@@ -12,7 +12,7 @@ from discreet.anonymity import anonymise
 from discreet.cli.verbs.attack import DRAFT
 from discreet.demo.stage import DemoStage, fresh_store, open_ledger
 from discreet.demo.store_chapters import what_it_costs_to_link, who_leaked_it
-from discreet.gateway.enforcement.exposure_accounts import Account, Books, with_seen
+from discreet.gateway.enforcement.exposure_accounts import Books, ExposureAccount, with_seen
 from discreet.ledger import Ledger
 from discreet.people import write_demo
 from discreet.policy import Policy
@@ -53,10 +53,10 @@ async def _ask(ledger: Ledger, policy: Policy) -> None:
 
 async def asks(
     ledger: Ledger, policy: Policy, user: str, patients: list[str], *, limit: float = LIMIT, reach: bool = True
-) -> Account:
+) -> ExposureAccount:
     """One result per patient, each with a diagnosis that weighs most."""
     books = Books(ledger, Exposures(ledger.store), with_seen(policy.sensitivity), 2.0, None, "clinic", policy.digest)
-    account = Account(books, user)
+    account = ExposureAccount(books, user)
     await account.load()
     for number, patient in enumerate(patients):
         after = account.exposure.after(entities=[int(patient)], values={"diagnosis": ["HIV"]}, at=float(number))

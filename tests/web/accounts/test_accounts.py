@@ -261,7 +261,7 @@ def test_without_a_ledger_nothing_happens(app: FastAPI, monkeypatch: pytest.Monk
         raise StoreFull("The store is full.", remedy="Make room.")
 
     with monkeypatch.context() as broken:
-        broken.setattr("discreet.ledger.commit.Tree.save", full)
+        broken.setattr("discreet.ledger.commit.MerkleTree.save", full)
         answer = custodian.post("/accounts", {"name": "eve", "role": "worker"})
     assert answer.status_code == 503
     assert answer.headers["retry-after"]

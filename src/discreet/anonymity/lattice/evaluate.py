@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.anonymity.lattice.problem import Move, Node, Outcome, Problem
+from discreet.anonymity.lattice.problem import LatticeProblem, Move, Node, NodeOutcome
 from discreet.errors import MissingExtra, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints
@@ -24,7 +24,7 @@ MOST_TUPLES = 20_000_000
 class Evaluate(Protocol):
     """Tells what a node comes to."""
 
-    def __call__(self, node: Node) -> Outcome:
+    def __call__(self, node: Node) -> NodeOutcome:
         """Look at one node."""
         ...
 
@@ -106,18 +106,18 @@ class _Order:
 class BySize:
     """Evaluates where a class may be published if it has at least k people: packed tuples, no more."""
 
-    def __init__(self, problem: Problem, *, k: int, roller: Rolling) -> None:
+    def __init__(self, problem: LatticeProblem, *, k: int, roller: Rolling) -> None:
         self.problem, self.k, self.roller = problem, k, roller
         start = (problem.keys, problem.classes.sizes)
         self.shelf = _Shelf(problem.shape, len(problem.keys), start)
 
-    def __call__(self, node: Node) -> Outcome:
+    def __call__(self, node: Node) -> NodeOutcome:
         """Look at one node."""
         keys, counts = self._tuples(node)
         small = counts < self.k
         few = counts[small]
         squares, hidden_squares = int(counts @ counts), int(few @ few)
-        return Outcome(
+        return NodeOutcome(
             node,
             int(few.sum()),
             len(counts) - len(few),
@@ -151,11 +151,11 @@ Violating = Callable[[Classes], NDArray[np.bool_]]
 class ByClasses:
     """Evaluates under any condition on classes, and where tuples do not fit into one integer."""
 
-    def __init__(self, problem: Problem, *, violating: Violating) -> None:
+    def __init__(self, problem: LatticeProblem, *, violating: Violating) -> None:
         self.problem, self.violating = problem, violating
         self.shelf = _Shelf(problem.shape, len(problem.classes), problem.classes)
 
-    def __call__(self, node: Node) -> Outcome:
+    def __call__(self, node: Node) -> NodeOutcome:
         """Look at one node."""
         start, classes = self.shelf.nearest(node)
         if start != node:
@@ -164,7 +164,7 @@ class ByClasses:
         bad = self.violating(classes)
         kept = classes.sizes[~bad]
         squares, kept_squares = int(classes.sizes @ classes.sizes), int(kept @ kept)
-        return Outcome(
+        return NodeOutcome(
             node,
             int(classes.sizes[bad].sum()),
             len(kept),
@@ -218,7 +218,7 @@ LARGE = 2_000_000_000
 """Tuples times nodes from which loading the compiler pays even in a command that runs once."""
 
 
-def roller_for(problem: Problem, engine: str) -> Rolling:
+def roller_for(problem: LatticeProblem, engine: str) -> Rolling:
     """The implementation of a name; `auto` takes numba where it is loaded already or the problem is large."""
     if engine not in ENGINES:
         raise UsageError(f"There is no engine named '{engine}'.", remedy=f"Choose one of: {', '.join(ENGINES)}.")
@@ -227,13 +227,13 @@ def roller_for(problem: Problem, engine: str) -> Rolling:
     return Roller(len(problem.keys))
 
 
-def _worth_compiling(problem: Problem) -> bool:
+def _worth_compiling(problem: LatticeProblem) -> bool:
     if "discreet.anonymity.lattice.rollup_compiled" in sys.modules:
         return True
     return len(problem.keys) * problem.nodes > LARGE and importlib.util.find_spec("numba") is not None
 
 
-def _compiled(problem: Problem) -> Rolling:
+def _compiled(problem: LatticeProblem) -> Rolling:
     try:
         from discreet.anonymity.lattice import rollup_compiled
     except ImportError:

@@ -11,9 +11,9 @@ from typing import Any
 from discreet.anonymity.criteria import Size
 from discreet.anonymity.lattice import problem as lattice_problem
 from discreet.anonymity.lattice.evaluate import ByClasses, BySize, Evaluate, roller_for
-from discreet.anonymity.lattice.problem import Node, Problem
-from discreet.anonymity.lattice.search import BoundedSearch, Found, Progress, Search, Watch, best_minimal
-from discreet.anonymity.limits import Limits
+from discreet.anonymity.lattice.problem import LatticeProblem, Node
+from discreet.anonymity.lattice.search import BoundedSearch, Search, SearchProgress, SearchResult, Watch, best_minimal
+from discreet.anonymity.limits import Requirements
 from discreet.anonymity.losses import make_loss
 from discreet.anonymity.result import Anonymised, Certificate
 from discreet.errors import UsageError
@@ -21,10 +21,10 @@ from discreet.kernel import Classes, Recoding
 
 
 def choose_levels(
-    table: Any, classes: Classes, limits: Limits, loss: str, search: str, engine: str, watch: Watch, crowd: Any
+    table: Any, classes: Classes, limits: Requirements, loss: str, search: str, engine: str, watch: Watch, crowd: Any
 ) -> Anonymised:
     """Search the lattice of levels, and publish what its best node allows."""
-    problem = Problem.of(classes)
+    problem = LatticeProblem.of(classes)
     found = _run(problem, limits, loss, search, engine, watch)
     if found.outcome is None:
         raise _impossible(limits, found)
@@ -51,7 +51,9 @@ def choose_levels(
     )
 
 
-def _run(problem: Problem, limits: Limits, loss: str, search: str, engine: str, watch: Watch) -> Found:
+def _run(
+    problem: LatticeProblem, limits: Requirements, loss: str, search: str, engine: str, watch: Watch
+) -> SearchResult:
     measure = make_loss(loss, problem, smallest=limits.k, by_size=limits.plain)
     sieve, judge = evaluators(problem, limits, engine)
     if search == "ola":
@@ -68,7 +70,7 @@ def _run(problem: Problem, limits: Limits, loss: str, search: str, engine: str, 
     return Search(problem, loss=measure, limit=limits.suppressible, sieve=sieve, judge=judge, watch=watch).run()
 
 
-def evaluators(problem: Problem, limits: Limits, engine: str) -> tuple[Evaluate, Evaluate | None]:
+def evaluators(problem: LatticeProblem, limits: Requirements, engine: str) -> tuple[Evaluate, Evaluate | None]:
     """A sieve that never suppresses more upwards, and, where some requirement may, one with the last word."""
     monotone = [one for one in limits.requirements if one.monotone]
     if problem.packs and all(isinstance(one, Size) for one in monotone):
@@ -80,7 +82,7 @@ def evaluators(problem: Problem, limits: Limits, engine: str) -> tuple[Evaluate,
     return sieve, ByClasses(problem, violating=limits.violated)
 
 
-def _refuse_huge(problem: Problem, search: str) -> None:
+def _refuse_huge(problem: LatticeProblem, search: str) -> None:
     if problem.nodes > lattice_problem.MOST_NODES:
         raise UsageError(
             f'{problem.nodes:,} combinations of levels are too many for search="{search}".', remedy='Use search="best".'
@@ -96,13 +98,13 @@ def stopwatch(limit: float | None, clock: Callable[[], float] | None, watch: Wat
         raise UsageError("A time limit needs a clock.", remedy="Give clock=time.monotonic.")
     started = clock()
 
-    def in_time(progress: Progress) -> bool:
+    def in_time(progress: SearchProgress) -> bool:
         return onlooker(progress) and clock() - started < limit
 
     return in_time
 
 
-def _impossible(limits: Limits, found: Found) -> UsageError:
+def _impossible(limits: Requirements, found: SearchResult) -> UsageError:
     if not found.complete:
         return UsageError("The search was stopped before it found an allowed node.", remedy="Give it more time.")
     wanted = "; ".join(one.words() for one in limits.requirements)
@@ -118,7 +120,7 @@ MOST = 50_000
 
 
 @dataclass(frozen=True)
-class Seen:
+class MeasuredNode:
     """One node."""
 
     node: Node
@@ -127,9 +129,11 @@ class Seen:
     loss: float
 
 
-def sweep(classes: Classes, limits: Limits, *, loss: str = "loss", engine: str = "auto") -> tuple[Seen, ...]:
+def sweep(
+    classes: Classes, limits: Requirements, *, loss: str = "loss", engine: str = "auto"
+) -> tuple[MeasuredNode, ...]:
     """Look at every node, from fine to coarse."""
-    problem = Problem.of(classes)
+    problem = LatticeProblem.of(classes)
     if problem.nodes > MOST:
         raise UsageError(
             f"{problem.nodes:,} combinations of levels are too many to show.", remedy="Choose fewer columns."
@@ -140,5 +144,5 @@ def sweep(classes: Classes, limits: Limits, *, loss: str = "loss", engine: str =
     for node in sorted(product(*map(range, problem.shape)), key=lambda node: (sum(node), node)):
         outcome = sieve(node) if judge is None else judge(node)
         allowed = outcome.suppressed <= limits.suppressible
-        seen.append(Seen(node, outcome.suppressed, allowed, measure.value(outcome) if allowed else math.nan))
+        seen.append(MeasuredNode(node, outcome.suppressed, allowed, measure.value(outcome) if allowed else math.nan))
     return tuple(seen)

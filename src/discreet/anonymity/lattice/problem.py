@@ -67,14 +67,14 @@ class Ladder:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class LatticeProblem:
     """Everything about a table that a search over its lattice needs."""
 
     classes: Classes
     ladders: tuple[Ladder, ...]
 
     @classmethod
-    def of(cls, classes: Classes) -> Problem:
+    def of(cls, classes: Classes) -> LatticeProblem:
         """From classes at their finest level."""
         ladders = zip(classes.columns, classes.codes, strict=True)
         return cls(classes, tuple(Ladder.of(column, codes, classes.sizes) for column, codes in ladders))
@@ -156,7 +156,7 @@ def _padded(values: Ints, length: int) -> Ints:
 
 # What a node of the lattice comes to.
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class NodeOutcome:
     """The classes at one node, summed up exactly: all that any loss needs."""
 
     node: Node

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.anonymity.lattice.evaluate import Evaluate
-from discreet.anonymity.lattice.problem import DEAD, DONE, UNKNOWN, Lattice, Node, Outcome, Problem
+from discreet.anonymity.lattice.problem import DEAD, DONE, UNKNOWN, Lattice, LatticeProblem, Node, NodeOutcome
 from discreet.anonymity.losses import Loss
 
 SAME = 1e-12
@@ -24,7 +24,7 @@ SAME = 1e-12
 
 
 @dataclass(frozen=True)
-class Progress:
+class SearchProgress:
     """Where a search stands."""
 
     evaluated: int
@@ -35,16 +35,16 @@ class Progress:
     """The least loss found so far, or infinity."""
 
 
-Watch = Callable[[Progress], bool]
+Watch = Callable[[SearchProgress], bool]
 """Told where the search stands; says whether to go on."""
 
 
 @dataclass
-class Found:
+class SearchResult:
     """The best node so far, and what was learnt on the way."""
 
     nodes: int
-    outcome: Outcome | None = None
+    outcome: NodeOutcome | None = None
     loss: float = math.inf
     evaluated: int = 0
     too_much_suppressed: int = 0
@@ -57,7 +57,7 @@ class Found:
     """Whether the search ran to its end, so that the best node is the best there is."""
     rules: list[str] = field(default_factory=list)
 
-    def offer(self, outcome: Outcome, loss: float) -> None:
+    def offer(self, outcome: NodeOutcome, loss: float) -> None:
         """Take a node if it is better, or as good and earlier."""
         if self.outcome is None or loss < self.loss - SAME * abs(self.loss):
             self.outcome, self.loss = outcome, loss
@@ -74,7 +74,7 @@ class Search:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: LatticeProblem,
         *,
         loss: Loss,
         limit: int,
@@ -86,15 +86,15 @@ class Search:
         self.problem, self.loss, self.limit = problem, loss, limit
         self.sieve, self.judge, self.watch = sieve, judge, watch
         self.lattice = Lattice(loss.bounds(), moving=loss.moves)
-        self.found = Found(problem.nodes)
+        self.found = SearchResult(problem.nodes)
 
-    def run(self) -> Found:
+    def run(self) -> SearchResult:
         """Search until nothing better is left, or until told to stop; the best so far is never lost."""
         try:
             in_order = self._by_current_bounds() if self.loss.moves else self._by_fixed_bounds()
             for place in in_order:
                 self._settle(self.lattice.node(place))
-                progress = Progress(
+                progress = SearchProgress(
                     self.found.evaluated, self.found.nodes, min(self.found.bound, self.found.loss), self.found.loss
                 )
                 if not self.watch(progress):
@@ -154,13 +154,13 @@ class Search:
         self.lattice.done(node)
         return True
 
-    def _judge(self, outcome: Outcome) -> None:
+    def _judge(self, outcome: NodeOutcome) -> None:
         if self.judge is not None:
             outcome = self.judge(outcome.node)
         if outcome.suppressed <= self.limit:
             self.found.offer(outcome, self.loss.value(outcome))
 
-    def _summed(self, *, complete: bool) -> Found:
+    def _summed(self, *, complete: bool) -> SearchResult:
         found, state = self.found, self.lattice.state
         found.complete = complete
         if not complete:
@@ -175,16 +175,18 @@ class Search:
 #
 # A node is minimal if it suppresses little enough and no finer one does. With a loss that charges for suppression the
 # best minimal node need not be the best node; `search` finds that one.
-def best_minimal(problem: Problem, *, loss: Loss, limit: int, sieve: Evaluate, watch: Watch = lambda _: True) -> Found:
+def best_minimal(
+    problem: LatticeProblem, *, loss: Loss, limit: int, sieve: Evaluate, watch: Watch = lambda _: True
+) -> SearchResult:
     """Tag the whole lattice by chains and halves, then compare the minimal nodes."""
-    found = Found(problem.nodes)
+    found = SearchResult(problem.nodes)
     heights = np.indices(problem.shape).sum(axis=0).astype(np.float64)
     lattice = Lattice(heights)
     for place in np.argsort(heights.reshape(-1), kind="stable").tolist():
         node = lattice.node(place)
         if lattice.state[node] == UNKNOWN:
             _halve(lattice.chain(node), lattice, limit, sieve, found)
-            if not watch(Progress(found.evaluated, found.nodes, 0.0, found.loss)):
+            if not watch(SearchProgress(found.evaluated, found.nodes, 0.0, found.loss)):
                 return found
     for node in _minimal(lattice):
         outcome = sieve(node)
@@ -194,7 +196,7 @@ def best_minimal(problem: Problem, *, loss: Loss, limit: int, sieve: Evaluate, w
     return found
 
 
-def _halve(chain: list[Node], lattice: Lattice, limit: int, sieve: Evaluate, found: Found) -> None:
+def _halve(chain: list[Node], lattice: Lattice, limit: int, sieve: Evaluate, found: SearchResult) -> None:
     low, high = 0, len(chain)
     while low < high:
         middle = (low + high) // 2
@@ -227,16 +229,16 @@ class BoundedSearch:
     """One run, without an array over the lattice."""
 
     def __init__(
-        self, problem: Problem, *, loss: Loss, limit: int, sieve: Evaluate, judge: Evaluate | None, watch: Watch
+        self, problem: LatticeProblem, *, loss: Loss, limit: int, sieve: Evaluate, judge: Evaluate | None, watch: Watch
     ) -> None:
         self.problem, self.loss, self.limit = problem, loss, limit
         self.sieve, self.judge, self.watch = sieve, judge, watch
-        self.found = Found(problem.nodes)
+        self.found = SearchResult(problem.nodes)
         self.known: dict[Node, bool] = {}
         self.dead: list[Node] = []
         """Nodes that suppress too much, none finer than another."""
 
-    def run(self) -> Found:
+    def run(self) -> SearchResult:
         """Until nothing better is left, or until told to stop."""
         found = self.found
         try:
@@ -247,7 +249,7 @@ class BoundedSearch:
                 is_dead = any(all(low <= high for low, high in zip(node, dead, strict=True)) for dead in self.dead)
                 if not is_dead:
                     self._follow(node)
-                if not self.watch(Progress(found.evaluated, found.nodes, min(bound, found.loss), found.loss)):
+                if not self.watch(SearchProgress(found.evaluated, found.nodes, min(bound, found.loss), found.loss)):
                     return self._stopped()
         except KeyboardInterrupt:
             return self._stopped()
@@ -255,7 +257,7 @@ class BoundedSearch:
         found.too_costly = found.nodes - found.evaluated
         return found
 
-    def _stopped(self) -> Found:
+    def _stopped(self) -> SearchResult:
         self.found.bound = min(self.found.bound, self.found.loss)
         return self.found
 
@@ -302,7 +304,7 @@ class BoundedSearch:
             self.known[node] = self._evaluate(self.sieve(node))
         return self.known[node]
 
-    def _evaluate(self, outcome: Outcome) -> bool:
+    def _evaluate(self, outcome: NodeOutcome) -> bool:
         self.found.evaluated += 1
         if outcome.suppressed <= self.limit:
             judged = outcome if self.judge is None else self.judge(outcome.node)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class SharedPurchase:
     """What he does with all records together; arrays have one entry per kind of record asked for."""
 
     access_cost: float
@@ -106,7 +106,7 @@ def share(
     density: Sequence[float] | Floats | None = None,
     external_size: int | None = None,
     belief: Sequence[Sequence[float]] | Floats | None = None,
-) -> Shared:
+) -> SharedPurchase:
     """One purchase for records in groups of these sizes, `counts` of each.
 
     He knows the sizes, or has a belief about each as in `Attack.unknown`; then `sizes` are the real ones.
@@ -123,7 +123,7 @@ def share(
         worth = known.value_raw
     else:
         worth = free.unknown(density, external_size, known.sizes, belief=belief).value_raw
-    return Shared(float(attack.access_cost), many, worth, known.reidentification, known.expected_exploits)
+    return SharedPurchase(float(attack.access_cost), many, worth, known.reidentification, known.expected_exploits)
 
 
 def _counts(counts: Sequence[int] | Ints, kinds: int) -> Ints:

@@ -93,9 +93,9 @@ def _amount(exact: Fraction) -> str:
 def head(address: str | None, out: Path | None) -> CommandResult:
     """Print the signed head: a hash of all that the ledger holds now. Store it where nobody can change it."""
     with _opened(address) as store, store.reading() as connection:
-        from discreet.ledger.tree import Tree
+        from discreet.ledger.tree import MerkleTree
 
-        signed = Tree.read(connection).head()
+        signed = MerkleTree.read(connection).head()
     if out is not None:
         write_text(out, verifier.canonical(signed).decode("ascii") + "\n")
         say(f"Wrote {out}. Store it elsewhere; later: discreet ledger verify --head {out}")
@@ -196,9 +196,9 @@ def _opened(address: str | None) -> Store:
 
     store = Store.open(address, create=False)
     with store.reading() as connection:
-        from discreet.ledger.tree import Tree
+        from discreet.ledger.tree import MerkleTree
 
-        if Tree.read(connection).opened:
+        if MerkleTree.read(connection).opened:
             return store
     store.close()
     raise UsageError(f"The ledger in {store.address} has no entries.", remedy="Give the address of another store.")

@@ -27,7 +27,7 @@ from discreet.errors import UsageError
 if TYPE_CHECKING:
     from discreet.releases.delivery.copies import Delivered
     from discreet.releases.delivery.release import Release
-    from discreet.releases.delivery.repository import Kept
+    from discreet.releases.delivery.repository import StoredRelease
     from discreet.releases.delivery.service import Opened
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -320,7 +320,7 @@ def retire(release_name: str, recipients: tuple[str, ...], actor: str | None, ad
     return CommandResult(made.opened.kept.to_dict, _state_words(made.opened.kept))
 
 
-def _state_words(kept: Kept) -> Iterator[str]:
+def _state_words(kept: StoredRelease) -> Iterator[str]:
     """The state of the copies of one version."""
     yield heading(f"Release {kept.name}, version {kept.version}")
     rows = [

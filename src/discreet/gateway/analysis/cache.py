@@ -17,8 +17,18 @@ from discreet.sql.catalog import Catalog
 from discreet.sql.facts import EVERYTHING, Values
 from discreet.sql.lexer import Statement, Unreadable
 from discreet.sql.lexer import statements as split
-from discreet.sql.predicates import Reader
-from discreet.sql.statement_kinds import QUERIES, WRITES, Kind, Refuse, classify, refused, sets, shifts, touches
+from discreet.sql.predicates import PredicateReader
+from discreet.sql.statement_kinds import (
+    QUERIES,
+    WRITES,
+    Refuse,
+    StatementKind,
+    classify,
+    refused,
+    sets,
+    shifts,
+    touches,
+)
 
 KEPT, MOST = 4 << 20, 1_000
 """Characters of texts that are remembered, and texts: what was understood takes much more room than the text."""
@@ -50,7 +60,7 @@ REKEYS = refused(
 class Understood:
     """One statement."""
 
-    kind: Kind
+    kind: StatementKind
     reading: Reading | None = None
     """Present if it gives out, or asks about, what is in governed tables."""
     copied: Statement | None = None
@@ -84,7 +94,7 @@ class Understood:
 
 def _conditions(tree: Any, parameters: Mapping[str, Any]) -> Mapping[str, Values]:
     try:
-        return dict(Reader(parameters).of_query(tree, {}).fixed)
+        return dict(PredicateReader(parameters).of_query(tree, {}).fixed)
     except (RequestError, RecursionError):
         return {EVERYTHING: None}
 
@@ -181,7 +191,7 @@ def _understood(statement: Statement, catalog: Catalog) -> Understood:
     body = Statement(statement.tokens[kind.body :])
     if kind.body and body.verb not in QUERIES | WRITES:
         raise NotUnderstood
-    unread = Understood(kind if kind.body else Kind(kinds.PASS), sets=sets(statement))
+    unread = Understood(kind if kind.body else StatementKind(kinds.PASS), sets=sets(statement))
     if not touches(body, catalog):
         return unread
     reading = look(body.text, catalog)
@@ -197,10 +207,10 @@ def _understood(statement: Statement, catalog: Catalog) -> Understood:
     return Understood(kind, reading, shifts=reading.outside or shifts(body, catalog), written=written)
 
 
-def _copy(statement: Statement, kind: Kind, catalog: Catalog) -> Understood:
+def _copy(statement: Statement, kind: StatementKind, catalog: Catalog) -> Understood:
     if kind.name == "from" or not touches(statement, catalog):
         written = {root for name in statement.names for one in catalog.named(name) for root in one.roots}
-        return Understood(Kind(kinds.PASS), written=frozenset(written))
+        return Understood(StatementKind(kinds.PASS), written=frozenset(written))
     from discreet.gateway.analysis.copy import query_of
 
     query = query_of(statement)
@@ -210,5 +220,5 @@ def _copy(statement: Statement, kind: Kind, catalog: Catalog) -> Understood:
     if reading.moves or reading.writes:
         raise _Refused(MOVES)
     if not reading.tables:
-        return Understood(Kind(kinds.PASS))
+        return Understood(StatementKind(kinds.PASS))
     return Understood(kind, reading, copied=statement, shifts=reading.outside or shifts(query, catalog))

@@ -14,11 +14,11 @@ from discreet.gateway.analysis.analyse import Reading
 from discreet.gateway.catalog.plans import Explained
 from discreet.gateway.disclosure.disclosure import Undecodable, loader
 from discreet.gateway.enforcement.interface import Bind
-from discreet.gateway.protocol.messages import Column
+from discreet.gateway.protocol.messages import ResultColumn
 from discreet.kernel.arrays import Label
 from discreet.kernel.hierarchy import text
 from discreet.policy.gateway_section import GovernedTable
-from discreet.sql.catalog import Catalog, Leaf, Origin
+from discreet.sql.catalog import Catalog, ColumnSource, Leaf
 from discreet.sql.scope import ROW
 
 SENSITIVE, QUASI, KEY, IDENTIFIER, PLACE = "sensitive", "quasi", "key", "identifier", "row"
@@ -27,7 +27,7 @@ COUNTS = ("count", "people")
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownColumn:
     """A column of a result."""
 
     name: str
@@ -58,7 +58,7 @@ def role_of(leaf: Leaf, table: GovernedTable) -> str:
     return QUASI if column in table.quasi else PLACE
 
 
-def needs_plan(columns: Sequence[Column], reading: Reading) -> bool:
+def needs_plan(columns: Sequence[ResultColumn], reading: Reading) -> bool:
     """Whether some column is an expression that the statement says may hold governed values."""
     return any(
         not column.table and reading.projection(place, len(columns)).leaves for place, column in enumerate(columns)
@@ -66,8 +66,8 @@ def needs_plan(columns: Sequence[Column], reading: Reading) -> bool:
 
 
 def shown(
-    columns: Sequence[Column], reading: Reading, catalog: Catalog, explained: Explained | None = None
-) -> tuple[Shown, ...]:
+    columns: Sequence[ResultColumn], reading: Reading, catalog: Catalog, explained: Explained | None = None
+) -> tuple[ShownColumn, ...]:
     """The columns of a result, each with where it comes from."""
     if explained is not None and len(explained.origins) != len(columns):
         explained = None
@@ -75,36 +75,36 @@ def shown(
 
 
 def _shown(
-    place: int, columns: Sequence[Column], reading: Reading, catalog: Catalog, explained: Explained | None
-) -> Shown:
+    place: int, columns: Sequence[ResultColumn], reading: Reading, catalog: Catalog, explained: Explained | None
+) -> ShownColumn:
     column = columns[place]
     if column.table:
         return _of_table(column, catalog)
     projection = reading.projection(place, len(columns))
     if projection.kind in COUNTS:
-        return Shown(column.name, kind=projection.kind)
+        return ShownColumn(column.name, kind=projection.kind)
     # The server may plan away for the gateway what it would not for the client, who has other settings.
     leaves = projection.leaves if explained is None else explained.origins[place].leaves | projection.named
     kind = "collect" if projection.kind == "star" else projection.kind
-    return Shown(column.name, leaves=leaves, kind=kind)
+    return ShownColumn(column.name, leaves=leaves, kind=kind)
 
 
-def _of_table(column: Column, catalog: Catalog) -> Shown:
+def _of_table(column: ResultColumn, catalog: Catalog) -> ShownColumn:
     relation = catalog.relations.get(column.table)
     if relation is None and catalog.is_new(column.table):
-        return Shown(column.name, leaves=catalog.leaves(), kind="collect")
+        return ShownColumn(column.name, leaves=catalog.leaves(), kind="collect")
     if relation is None:
-        return Shown(column.name)
+        return ShownColumn(column.name)
     if column.number < 0:
-        return Shown(column.name, role=PLACE, table=min(relation.roots), column=ROW)
+        return ShownColumn(column.name, role=PLACE, table=min(relation.roots), column=ROW)
     if column.number == 0:  # a whole row
         held = frozenset().union(*(origin.leaves for _, origin in relation.columns.values()))
-        return Shown(column.name, leaves=held, kind="value" if relation.once else "collect")
-    origin = relation.columns.get(column.number, ("", Origin()))[1]
+        return ShownColumn(column.name, leaves=held, kind="value" if relation.once else "collect")
+    origin = relation.columns.get(column.number, ("", ColumnSource()))[1]
     if not origin.direct:
-        return Shown(column.name, leaves=origin.leaves, kind="value" if relation.once else "collect")
+        return ShownColumn(column.name, leaves=origin.leaves, kind="value" if relation.once else "collect")
     (leaf,) = origin.leaves
-    return Shown(column.name, role_of(leaf, catalog.governed[leaf[0]]), *leaf, leaves=origin.leaves)
+    return ShownColumn(column.name, role_of(leaf, catalog.governed[leaf[0]]), *leaf, leaves=origin.leaves)
 
 
 # Values in conditions, spelt as the cells of their column are: what the server takes for equal must weigh the same.

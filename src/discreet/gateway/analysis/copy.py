@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.gateway.analysis.analyse import NotUnderstood
-from discreet.gateway.protocol.messages import Column
-from discreet.gateway.session.held_rows import Held
+from discreet.gateway.protocol.messages import ResultColumn
+from discreet.gateway.session.held_rows import HeldResult
 from discreet.sql.lexer import Statement, Token, lexed
 
 _ESCAPES = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
@@ -72,7 +72,7 @@ def _until(tokens: list[Token], ends: tuple[str, ...]) -> tuple[list[Token], lis
     raise NotUnderstood
 
 
-def as_rows(held: Held, columns: tuple[Column, ...], style: Style) -> Held:
+def as_rows(held: HeldResult, columns: tuple[ResultColumn, ...], style: Style) -> HeldResult:
     """The lines of a COPY as rows of a result; a header is left out, so its first line is not among them."""
     rows = list(_rows(held, style))[1 if style.header else 0 :]
     if any(len(row) != len(columns) for row in rows):
@@ -84,10 +84,10 @@ def as_rows(held: Held, columns: tuple[Column, ...], style: Style) -> Held:
         messages.append(message)
         places.append(at)
         at += len(message)
-    return Held(b"".join(messages), np.array(places, dtype=np.int64), columns)
+    return HeldResult(b"".join(messages), np.array(places, dtype=np.int64), columns)
 
 
-def _rows(held: Held, style: Style) -> Iterator[list[bytes | None]]:
+def _rows(held: HeldResult, style: Style) -> Iterator[list[bytes | None]]:
     starts, ends = held.starts.tolist(), held.ends.tolist()
     if style.comma:
         text = b"".join(held.data[begin + _LINE : end] for begin, end in zip(starts, ends, strict=True))

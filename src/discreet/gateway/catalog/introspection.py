@@ -10,7 +10,7 @@ from discreet.errors import PolicyError
 from discreet.gateway.catalog.plans import NotExplained, explained
 from discreet.policy import Policy
 from discreet.policy.gateway_section import GovernedTable
-from discreet.sql.catalog import Catalog, Leaf, Origin, Relation, leaves_of
+from discreet.sql.catalog import Catalog, ColumnSource, Leaf, Relation, leaves_of
 from discreet.sql.lexer import Statement, Unreadable, lexed
 
 RELATIONS = """
@@ -209,7 +209,7 @@ def _relation(
     for number, name in columns.items():
         leaves = frozenset((root, name) for root in roots if (root, name) in leaves_of(governed[root]))
         if leaves:
-            found[number] = (name, Origin(leaves, direct=len(leaves) == 1))
+            found[number] = (name, ColumnSource(leaves, direct=len(leaves) == 1))
     others = frozenset(columns.values()) - {name for name, _ in found.values()}
     schema, relation, kind = place
     return Relation(oid, schema, relation, kind, frozenset(roots), found, others)
@@ -254,7 +254,7 @@ def _through_plan(cursor: Any, view: Relation, columns: Mapping[int, str], catal
 def _opaque(view: Relation, columns: Mapping[int, str], catalog: Catalog) -> Relation:
     """Every column may show everything."""
     leaves = frozenset(leaf for root in view.roots for leaf in leaves_of(catalog.governed[root]))
-    shown = {number: (name, Origin(leaves)) for number, name in columns.items()}
+    shown = {number: (name, ColumnSource(leaves)) for number, name in columns.items()}
     return replace(view, columns=shown, others=frozenset(), once=False)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from discreet.gateway.analysis.analyse import Reading
 from discreet.gateway.catalog.admin_connection import Own
-from discreet.gateway.protocol.messages import Column
-from discreet.sql.catalog import Catalog, Leaf, Origin
+from discreet.gateway.protocol.messages import ResultColumn
+from discreet.sql.catalog import Catalog, ColumnSource, Leaf
 
 # What the server says about a statement on the gateway's own connection: its plan, and the columns of its result.
 NAME = "discreet_plan"
@@ -46,7 +46,7 @@ class Plans:
         finally:
             cursor.execute(f"DEALLOCATE {NAME}")
 
-    def columns(self, text: str, reading: Reading | None, catalog: Catalog) -> tuple[Column, ...] | None:
+    def columns(self, text: str, reading: Reading | None, catalog: Catalog) -> tuple[ResultColumn, ...] | None:
         """The columns of a query, as RowDescription would have them."""
         if reading is None:
             return None
@@ -56,7 +56,7 @@ class Plans:
                 link.prepare(b"", text.encode())
                 found = link.describe_prepared(b"")
                 return tuple(
-                    Column(
+                    ResultColumn(
                         (found.fname(place) or b"").decode("utf-8", "replace"),
                         found.ftable(place),
                         found.ftablecol(place),
@@ -98,7 +98,7 @@ UNSAID = ("Append", "Merge Append", "Recursive Union", "Foreign Scan", "Custom S
 class Explained:
     """Per column of a result the governed columns that it is made of."""
 
-    origins: tuple[Origin, ...]
+    origins: tuple[ColumnSource, ...]
     scans: Mapping[str, int]
     """How often each governed table is read."""
 
@@ -109,14 +109,14 @@ class NotExplained(Exception):
 
 def explained(plan: Node, catalog: Catalog) -> Explained:
     """What a plan says about each column it gives out."""
-    reader = _Reader(plan, catalog)
+    reader = _PlanReader(plan, catalog)
     outputs = plan.get("Output")
     if outputs is None:
         raise NotExplained
     return Explained(tuple(reader.origin(one) for one in outputs), reader.scans())
 
 
-class _Reader:
+class _PlanReader:
     def __init__(self, plan: Node, catalog: Catalog) -> None:
         self._catalog = catalog
         self._nodes = list(_walk(plan))
@@ -140,7 +140,7 @@ class _Reader:
             return None
         return self._catalog.at(str(node.get("Schema", "")), str(node["Relation Name"]))
 
-    def origin(self, output: str) -> Origin:
+    def origin(self, output: str) -> ColumnSource:
         """What one expression of an output is made of."""
         plain = _PLAIN.match(output)
         if plain is not None:
@@ -150,32 +150,32 @@ class _Reader:
             leaves |= self._outputs([node for node in self._nodes if "Subplan Name" in node])
         for alias, column in _columns(output):
             leaves |= self._column(alias, column).leaves
-        return Origin(frozenset(leaves))
+        return ColumnSource(frozenset(leaves))
 
-    def _column(self, alias: str, column: str) -> Origin:
+    def _column(self, alias: str, column: str) -> ColumnSource:
         nodes = self._by_alias.get(alias) if alias else [one for some in self._by_alias.values() for one in some]
         if not nodes:
             if not alias:
-                return Origin()
+                return ColumnSource()
             raise NotExplained
         found = [self._of_node(node, column) for node in nodes]
         leaves = frozenset().union(*(one.leaves for one in found))
-        return Origin(leaves, direct=len(leaves) == 1 and all(one.direct for one in found))
+        return ColumnSource(leaves, direct=len(leaves) == 1 and all(one.direct for one in found))
 
-    def _of_node(self, node: Node, column: str) -> Origin:
+    def _of_node(self, node: Node, column: str) -> ColumnSource:
         relation = self._relation(node)
         if relation is not None:
             known = relation.by_name
             if column == "*":
-                return Origin(frozenset().union(*(one.leaves for one in known.values())))
-            found: Origin = known.get(column, Origin())
+                return ColumnSource(frozenset().union(*(one.leaves for one in known.values())))
+            found: ColumnSource = known.get(column, ColumnSource())
             return found
         if "Relation Name" in node:
-            return Origin()
+            return ColumnSource()
         calls = [str(node[name]) for name in ("Function Call", "Table Function Call") if name in node]
         if calls:
-            return Origin(frozenset().union(*(self.origin(call).leaves for call in calls)))
-        return Origin(self._under(node))
+            return ColumnSource(frozenset().union(*(self.origin(call).leaves for call in calls)))
+        return ColumnSource(self._under(node))
 
     def _under(self, node: Node) -> frozenset[Leaf]:
         """Everything that a subquery or common table expression gives out."""

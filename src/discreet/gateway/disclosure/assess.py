@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.gateway.analysis.analyse import Reading
-from discreet.gateway.analysis.column_origin import IDENTIFIER, KEY, PLACE, QUASI, SENSITIVE, Shown, role_of, spelt
+from discreet.gateway.analysis.column_origin import (
+    IDENTIFIER,
+    KEY,
+    PLACE,
+    QUASI,
+    SENSITIVE,
+    ShownColumn,
+    role_of,
+    spelt,
+)
 from discreet.gateway.disclosure.disclosure import SEEN, UNTOLD, Decoder, Publication, Undecodable, Values, attribute
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Floats, Ints
@@ -31,7 +40,7 @@ class Crowding:
         what: Publishing,
         decoder: Decoder,
         rows: int,
-        columns: Sequence[Shown],
+        columns: Sequence[ShownColumn],
         reading: Reading,
         digest: bytes,
         fixed: Mapping[str, Fixed],
@@ -54,7 +63,7 @@ class Crowding:
                 found.setdefault(one.column, place)
         return found
 
-    def _has_sensitive(self, one: Shown) -> bool:
+    def _has_sensitive(self, one: ShownColumn) -> bool:
         return any(role_of(leaf, self.what.catalog.governed[leaf[0]]) == SENSITIVE for leaf in one.leaves)
 
     def _crowds(self, identity: str) -> Ints:
@@ -358,7 +367,7 @@ class Telling(Crowding):
                 return IDENTIFIER
         return QUASI if self._places(QUASI) else ""
 
-    def _is_only_sensitive(self, one: Shown) -> bool:
+    def _is_only_sensitive(self, one: ShownColumn) -> bool:
         return all(role_of(leaf, self.what.catalog.governed[leaf[0]]) == SENSITIVE for leaf in one.leaves)
 
     @property

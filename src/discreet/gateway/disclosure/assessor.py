@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from discreet.gateway.analysis.analyse import Reading
-from discreet.gateway.analysis.column_origin import QUASI, Shown, role_of
+from discreet.gateway.analysis.column_origin import QUASI, ShownColumn, role_of
 from discreet.gateway.catalog.admin_connection import Counted
 from discreet.gateway.disclosure.assess import Telling
 from discreet.gateway.disclosure.disclosure import Decoder, Entities, Publication, attribute
-from discreet.gateway.session.held_rows import Held
+from discreet.gateway.session.held_rows import HeldResult
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Ints
 from discreet.misuse.sensitivity import Sensitivity
@@ -38,8 +38,8 @@ class Publishing:
 
     def of_rows(
         self,
-        held: Held,
-        columns: Sequence[Shown],
+        held: HeldResult,
+        columns: Sequence[ShownColumn],
         reading: Reading,
         *,
         digest: bytes,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.gateway.session.held_rows import Held
+from discreet.gateway.session.held_rows import HeldResult
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.hierarchy import text
@@ -208,7 +208,7 @@ class Undecodable(Exception):
 class Decoder:
     """Reads the columns of one result."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: HeldResult) -> None:
         self._held = held
         self._padded: bytes | None = None
 

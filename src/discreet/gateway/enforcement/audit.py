@@ -10,9 +10,9 @@ from typing import Any
 
 from discreet.errors import StoreError
 from discreet.gateway.disclosure.disclosure import Publication
-from discreet.gateway.enforcement.decide import Limit, Outcome
-from discreet.gateway.enforcement.exposure_accounts import Account
-from discreet.gateway.session.held_rows import Held
+from discreet.gateway.enforcement.decide import EnforcementOutcome, ExposureLimit
+from discreet.gateway.enforcement.exposure_accounts import ExposureAccount
+from discreet.gateway.session.held_rows import HeldResult
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.operations import Note
 from discreet.ledger.request import Request
@@ -43,7 +43,9 @@ class Notes:
         while self._debts:
             await asyncio.wait(self._debts)
 
-    def details(self, outcome: Outcome, publication: Publication, held: Held, limit: Limit) -> dict[str, Any]:
+    def details(
+        self, outcome: EnforcementOutcome, publication: Publication, held: HeldResult, limit: ExposureLimit
+    ) -> dict[str, Any]:
         """What an entry says about a result: how many rows and columns, never a value."""
         columns = sorted(name for name in publication.weights if not name.startswith("("))
         told: dict[str, Any] = {
@@ -56,7 +58,7 @@ class Notes:
         return told if self._enforces else {**told, "enforced": False}
 
     async def refuse(
-        self, account: Account, limit: Limit, value: float, columns: Sequence[str], *, rows: int
+        self, account: ExposureAccount, limit: ExposureLimit, value: float, columns: Sequence[str], *, rows: int
     ) -> Refuse:
         """Write down that a result is refused, and say so."""
         told = {
@@ -69,7 +71,7 @@ class Notes:
         message = message_of(value, limit.value, columns, rows=rows, reference=f"{receipt.sequence:04X}")
         return Refuse(message, hint=hint_of(rows))
 
-    async def note_refusal(self, account: Account, refuse: Refuse, *, enforced: bool = True) -> Refuse:
+    async def note_refusal(self, account: ExposureAccount, refuse: Refuse, *, enforced: bool = True) -> Refuse:
         """Write down that a statement was not run, by the reason and not by its text; gives what to say, with a reference."""
         request = Request.of(
             actor=account.user,
@@ -85,21 +87,21 @@ class Notes:
             return refuse
         return replace(refuse, hint=f"{refuse.hint} (reference {receipt.sequence:04X})".strip())
 
-    def note_shadow(self, account: Account, refuse: Refuse) -> None:
+    def note_shadow(self, account: ExposureAccount, refuse: Refuse) -> None:
         """Write down that a statement would not have been run."""
         self._later(self.note_refusal(account, refuse, enforced=False))
 
-    def owe(self, account: Account, asked: list[Publication]) -> None:
+    def owe(self, account: ExposureAccount, asked: list[Publication]) -> None:
         """An error has answered questions: count them, at once here and soon in the store."""
         account.debts.extend(asked)
         self._later(self._pay(account, asked))
 
-    async def _pay(self, account: Account, asked: list[Publication]) -> None:
+    async def _pay(self, account: ExposureAccount, asked: list[Publication]) -> None:
         async with account.lock:
             await self._write_debts(account, asked)
             account.debts = [one for one in account.debts if one not in asked]
 
-    async def _write_debts(self, account: Account, asked: list[Publication]) -> None:
+    async def _write_debts(self, account: ExposureAccount, asked: list[Publication]) -> None:
         for _ in range(ATTEMPTS):
             await account.load()
             after = account.exposure
@@ -119,7 +121,7 @@ class Notes:
         task.add_done_callback(self._debts.discard)
 
 
-def _limited(limit: Limit) -> dict[str, Any]:
+def _limited(limit: ExposureLimit) -> dict[str, Any]:
     """The limit that held, and what set it."""
     told = {"limit": f"{limit.value:.6g}", "rule": limit.rule}
     return {**told, "application": limit.application[:100]} if limit.application else told
@@ -150,7 +152,7 @@ def hint_of(rows: int) -> str:
     return "" if rows else "A condition on a sensitive column is a question about it; ask for counts of larger groups."
 
 
-def notice_of(outcome: Outcome, rows: int) -> str:
+def notice_of(outcome: EnforcementOutcome, rows: int) -> str:
     """What was left out."""
     if outcome.rows is not None:
         kept = int(outcome.rows.sum())

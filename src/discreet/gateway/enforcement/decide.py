@@ -28,7 +28,7 @@ from discreet.store.gateway_limits import EVERYBODY, Agreed
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class EnforcementOutcome:
     """What becomes of a result."""
 
     what: str
@@ -41,19 +41,19 @@ class Outcome:
     """Of a mask: per attribute the rows in which it is emptied."""
 
 
-def decide(exposure: Exposure, publication: Publication, limit: Limit, *, at: float) -> Outcome:
+def decide(exposure: Exposure, publication: Publication, limit: ExposureLimit, *, at: float) -> EnforcementOutcome:
     """Release it if all is within the limit; else what the limit's action makes of it."""
     exposure, publication = linked(exposure, publication, at=at)
     whole = exposure.learn(publication.knowledge(), at=at)
     if within(whole.value, limit.value):
-        return Outcome("release", whole)
+        return EnforcementOutcome("release", whole)
     if limit.action == "alert":
-        return Outcome("alert", whole)
+        return EnforcementOutcome("alert", whole)
     if limit.action == "subset" and publication.reducible and publication.rows:
         return _subset(exposure, publication, limit, at)
     if limit.action == "mask" and publication.rows and publication.cells:
         return _mask(exposure, publication, limit, at)
-    return Outcome("deny", exposure)
+    return EnforcementOutcome("deny", exposure)
 
 
 def linked(exposure: Exposure, publication: Publication, *, at: float) -> tuple[Exposure, Publication]:
@@ -75,7 +75,7 @@ def record_scores(publication: Publication) -> NDArray[np.float64]:
     return scores
 
 
-def _subset(exposure: Exposure, publication: Publication, limit: Limit, at: float) -> Outcome:
+def _subset(exposure: Exposure, publication: Publication, limit: ExposureLimit, at: float) -> EnforcementOutcome:
     """The most rows of least score whose exposure is within the limit; learning more never lowers it."""
     order = np.argsort(record_scores(publication)[: publication.rows], kind="stable")
     behind = np.arange(publication.rows, len(publication.entities))
@@ -85,13 +85,13 @@ def _subset(exposure: Exposure, publication: Publication, limit: Limit, at: floa
 
     number = _largest(len(order), lambda number: within(after(number).value, limit.value))
     if not number:
-        return Outcome("deny", exposure)
+        return EnforcementOutcome("deny", exposure)
     kept = np.zeros(len(order), dtype=np.bool_)
     kept[order[:number]] = True
-    return Outcome("subset", after(number), rows=kept)
+    return EnforcementOutcome("subset", after(number), rows=kept)
 
 
-def _mask(exposure: Exposure, publication: Publication, limit: Limit, at: float) -> Outcome:
+def _mask(exposure: Exposure, publication: Publication, limit: ExposureLimit, at: float) -> EnforcementOutcome:
     """The heaviest cells of the heaviest rows are emptied, as few as the limit asks for, row by row.
 
     Each row loses its heaviest cells until it weighs no more than some bound; the bound is the largest of the rows'
@@ -107,9 +107,9 @@ def _mask(exposure: Exposure, publication: Publication, limit: Limit, at: float)
 
     number = _largest(len(bounds), lambda number: within(after(number).value, limit.value))
     if not number:
-        return Outcome("deny", exposure)
+        return EnforcementOutcome("deny", exposure)
     shown = {name: its[: publication.rows] for name, its in masks(number).items()}
-    return Outcome("mask", after(number), masked=shown)
+    return EnforcementOutcome("mask", after(number), masked=shown)
 
 
 def _emptied(publication: Publication, bound: float) -> dict[str, Flags]:
@@ -192,7 +192,7 @@ class AgreedLimits:
 
 # Which limit holds for a user now, and what happens above it.
 @dataclass(frozen=True)
-class Limit:
+class ExposureLimit:
     """The largest exposure that is allowed, and what happens above it."""
 
     value: float
@@ -205,7 +205,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ExposureLimits:
     """The limits of a policy, and those that two people agreed on, which come before them."""
 
     policy: GatewayPolicy
@@ -215,7 +215,7 @@ class Limits:
     agreed: AgreedLimits | None = None
 
     @classmethod
-    def of(cls, policy: Policy) -> Limits:
+    def of(cls, policy: Policy) -> ExposureLimits:
         """Those of a policy; a limit must hold for everybody."""
         section = policy.gateway or GatewayPolicy()
         everybody = any(
@@ -230,7 +230,7 @@ class Limits:
             )
         return cls(section, policy.misuse.limit)
 
-    def now(self, who: Who, roles: frozenset[str]) -> Limit:
+    def now(self, who: Who, roles: frozenset[str]) -> ExposureLimit:
         """What holds for somebody at this moment. What was agreed changes value and action, not the weights."""
         found = self._by_policy(who, roles)
         agreed = self.agreed.now(who.user) if self.agreed is not None else None
@@ -238,7 +238,7 @@ class Limits:
             return found
         return replace(found, value=float(agreed.value), action=agreed.action, rule=f"agreed {agreed.id}")
 
-    def _by_policy(self, who: Who, roles: frozenset[str]) -> Limit:
+    def _by_policy(self, who: Who, roles: frozenset[str]) -> ExposureLimit:
         at = self.clock().time()
         for place, rule in enumerate(self.policy.limits, start=1):
             if rule.fits(user=who.user, roles=roles, application=who.application, address=who.address, at=at):
@@ -246,6 +246,6 @@ class Limits:
                 if value is not None:
                     application = who.application if rule.applications else ""
                     action = rule.action or self.policy.action
-                    return Limit(value, action, rule.context, f"gateway.limits {place}", application)
+                    return ExposureLimit(value, action, rule.context, f"gateway.limits {place}", application)
         value = self.otherwise if self.otherwise is not None else 0.0
-        return Limit(value, self.policy.action, rule="misuse.limit")
+        return ExposureLimit(value, self.policy.action, rule="misuse.limit")

@@ -73,7 +73,7 @@ class Books:
         return Exposure(self.sensitivity, x=self.x, frame=frame, bucket=bucket)
 
 
-class Account:
+class ExposureAccount:
     """What one user has seen. One decision at a time: whoever decides holds `lock`."""
 
     def __init__(self, books: Books, user: str) -> None:
@@ -301,7 +301,7 @@ def traits_of(statements: tuple[tuple[Understood, ...], ...]) -> Traits:
     return Traits(bool(readings), any(one.reading is not None and one.reading.writes for one in readings), asking)
 
 
-class Names:
+class SessionNames:
     """What the names of a session may stand for.
 
     Nothing is forgotten when a name is given anew: whether that succeeded is not known here, so a name stands for all

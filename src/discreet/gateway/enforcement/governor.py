@@ -14,7 +14,7 @@ from typing import Any
 from discreet.errors import DiscreetError, PolicyError, StoreError
 from discreet.gateway.analysis.analyse import NotUnderstood
 from discreet.gateway.analysis.cache import Texts, Understood
-from discreet.gateway.analysis.column_origin import Shown, needs_plan, shown
+from discreet.gateway.analysis.column_origin import ShownColumn, needs_plan, shown
 from discreet.gateway.analysis.copy import as_rows, query_of, style_of
 from discreet.gateway.catalog.admin_connection import Histograms, Own
 from discreet.gateway.catalog.introspection import find_governed, read_catalog, refuse_none, refuse_silence
@@ -22,11 +22,11 @@ from discreet.gateway.catalog.plans import Plans
 from discreet.gateway.disclosure.assessor import Publishing
 from discreet.gateway.disclosure.disclosure import Entities
 from discreet.gateway.enforcement.audit import Notes
-from discreet.gateway.enforcement.decide import AgreedLimits, Limit, Limits
-from discreet.gateway.enforcement.exposure_accounts import Account, Books, Run, with_seen
+from discreet.gateway.enforcement.decide import AgreedLimits, ExposureLimit, ExposureLimits
+from discreet.gateway.enforcement.exposure_accounts import Books, ExposureAccount, Run, with_seen
 from discreet.gateway.enforcement.interface import Refusing, Who
-from discreet.gateway.enforcement.session_policy import Watch
-from discreet.gateway.session.held_rows import Held
+from discreet.gateway.enforcement.session_policy import SessionPolicy
+from discreet.gateway.session.held_rows import HeldResult
 from discreet.ledger.ledger import Ledger
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.policy import Policy
@@ -62,16 +62,16 @@ class Governor:
         refuse_silence(policy)
         self.policy, self.section = policy, policy.gateway or GatewayPolicy()
         self.mode = mode or self.section.mode
-        self.limits = Limits.of(policy)
+        self.limits = ExposureLimits.of(policy)
         self.clock = clock
         self.asked: dict[str, list[Run]] = {}
         self.histograms: Histograms
         self.texts: Texts
         self._own = Own(own)
         self._ledger = ledger
-        self._accounts: dict[str, Account] = {}
+        self._accounts: dict[str, ExposureAccount] = {}
         self._publishing: dict[str | None, Publishing] = {}
-        self._described: dict[Any, tuple[Shown, ...]] = {}
+        self._described: dict[Any, tuple[ShownColumn, ...]] = {}
         self._house: asyncio.Task[None] | None = None
 
     @property
@@ -222,7 +222,7 @@ class Governor:
 
     # Sessions ---------------------------------------------------------------------------------------------------------
 
-    async def admit(self, who: Who) -> Watch | Refusing | None:
+    async def admit(self, who: Who) -> SessionPolicy | Refusing | None:
         """The watch over a session; None for those who are exempt."""
         if who.user in self.section.exempt:
             return None
@@ -230,11 +230,11 @@ class Governor:
             return Refusing(refused("this gateway governs another database.", hint=f"Connect to {self.database}."))
         roles = await asyncio.to_thread(self._own.roles, who.user)
         await asyncio.to_thread(self._agreed.read)
-        account = self._accounts.setdefault(who.user, Account(self._books, who.user))
+        account = self._accounts.setdefault(who.user, ExposureAccount(self._books, who.user))
         await account.load()
-        return Watch(self, who, roles, account)
+        return SessionPolicy(self, who, roles, account)
 
-    def publishing(self, limit: Limit) -> Publishing:
+    def publishing(self, limit: ExposureLimit) -> Publishing:
         """What says what results tell, in the context of a limit."""
         found = self._publishing.get(limit.context)
         if found is None:
@@ -250,7 +250,7 @@ class Governor:
             self._publishing[limit.context] = found
         return found
 
-    async def described(self, one: Understood, held: Held) -> tuple[tuple[Shown, ...], Held] | Refuse:
+    async def described(self, one: Understood, held: HeldResult) -> tuple[tuple[ShownColumn, ...], HeldResult] | Refuse:
         """Where the columns of a result come from, and its rows as rows."""
         if one.reading is None:
             return refused("this result is not understood.")
@@ -276,7 +276,7 @@ class Governor:
             self._described[key] = found
         return found, rows
 
-    async def _copied(self, one: Understood, held: Held) -> Held | Refuse:
+    async def _copied(self, one: Understood, held: HeldResult) -> HeldResult | Refuse:
         style = style_of(one.copied) if one.copied is not None else None
         if one.copied is None or style is None or any(held.formats):
             return NO_COPY

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.gateway.protocol.messages import BindValues, Column, bind_values
-from discreet.gateway.session.held_rows import Held
+from discreet.gateway.protocol.messages import BindValues, ResultColumn, bind_values
+from discreet.gateway.session.held_rows import HeldResult
 from discreet.sql.statement_kinds import Refuse
 
 Token = Any
@@ -38,7 +38,7 @@ class Who:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class QueryText:
     """A text of the simple protocol; it may hold several statements."""
 
     text: str
@@ -102,7 +102,7 @@ class Call:
     result_format: int
 
 
-Request = Query | Parse | Bind | Execute | Call
+Request = QueryText | Parse | Bind | Execute | Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Allow:
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class HoldRows:
     """Run it, and hold its rows until they have been judged."""
 
     token: Token
@@ -120,12 +120,12 @@ class Hold:
     that knows that the statement only reads sets it to False. Applies to the extended protocol outside a transaction block."""
 
 
-Verdict = Allow | Refuse | Hold
+Verdict = Allow | Refuse | HoldRows
 """About a request."""
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class ReleaseRows:
     """All rows may go."""
 
     notice: str = ""
@@ -142,7 +142,7 @@ class Keep:
 
 
 @dataclass(frozen=True, slots=True)
-class Mask:
+class MaskCells:
     """All rows may go, these cells as NULL."""
 
     cells: NDArray[np.bool_]
@@ -150,7 +150,7 @@ class Mask:
     notice: str = ""
 
 
-Decision = Release | Keep | Mask | Refuse
+Decision = ReleaseRows | Keep | MaskCells | Refuse
 """About rows that are held."""
 
 
@@ -160,10 +160,10 @@ class Watch(Protocol):
     def statement(self, request: Request) -> Verdict | Awaitable[Verdict]:
         """May this run, and must what it gives out be held?"""
 
-    def described(self, token: Token, columns: tuple[Column, ...]) -> Refuse | Awaitable[Refuse | None] | None:
+    def described(self, token: Token, columns: tuple[ResultColumn, ...]) -> Refuse | Awaitable[Refuse | None] | None:
         """The columns of a result that will be held, before its rows. A refusal here spares holding them."""
 
-    def result(self, token: Token, held: Held) -> Decision | Awaitable[Decision]:
+    def result(self, token: Token, held: HeldResult) -> Decision | Awaitable[Decision]:
         """May these rows go? Called for every chunk of a portal, with the same token."""
 
     def delivered(self, token: Token, rows: int) -> Awaitable[None] | None:
@@ -204,11 +204,11 @@ class Closed:
         """No."""
         return STUMBLED
 
-    def described(self, token: Token, columns: tuple[Column, ...]) -> Refuse | None:
+    def described(self, token: Token, columns: tuple[ResultColumn, ...]) -> Refuse | None:
         """No."""
         return STUMBLED
 
-    def result(self, token: Token, held: Held) -> Decision:
+    def result(self, token: Token, held: HeldResult) -> Decision:
         """No."""
         return STUMBLED
 
@@ -257,11 +257,11 @@ class Refusing(Closed):
         """No."""
         return self._refuse
 
-    def described(self, token: Token, columns: tuple[Column, ...]) -> Refuse | None:
+    def described(self, token: Token, columns: tuple[ResultColumn, ...]) -> Refuse | None:
         """No."""
         return self._refuse
 
-    def result(self, token: Token, held: Held) -> Decision:
+    def result(self, token: Token, held: HeldResult) -> Decision:
         """No."""
         return self._refuse
 

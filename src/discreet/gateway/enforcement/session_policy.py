@@ -15,26 +15,33 @@ from discreet.gateway.analysis.cache import Text, Understood
 from discreet.gateway.analysis.column_origin import told
 from discreet.gateway.disclosure.disclosure import Publication
 from discreet.gateway.enforcement.audit import cannot_write, notice_of, redacted
-from discreet.gateway.enforcement.decide import Limit, Outcome, adds_nothing, decide, linked
-from discreet.gateway.enforcement.exposure_accounts import Account, Granted, Names, Run, digest_of, renewed
+from discreet.gateway.enforcement.decide import EnforcementOutcome, ExposureLimit, adds_nothing, decide, linked
+from discreet.gateway.enforcement.exposure_accounts import (
+    ExposureAccount,
+    Granted,
+    Run,
+    SessionNames,
+    digest_of,
+    renewed,
+)
 from discreet.gateway.enforcement.interface import (
     STUMBLED,
     Allow,
     Bind,
     Decision,
     Execute,
-    Hold,
+    HoldRows,
     Keep,
-    Mask,
+    MaskCells,
     Parse,
-    Query,
-    Release,
+    QueryText,
+    ReleaseRows,
     Request,
     Verdict,
     Who,
 )
-from discreet.gateway.protocol.messages import Column
-from discreet.gateway.session.held_rows import Held
+from discreet.gateway.protocol.messages import ResultColumn
+from discreet.gateway.session.held_rows import HeldResult
 from discreet.misuse.scorer import within
 from discreet.sql import statement_kinds as kinds
 from discreet.sql.statement_kinds import Refuse, refused
@@ -51,14 +58,14 @@ _MOVE = refused("MOVE tells how many rows there are.", hint="Use FETCH.")
 _STRINGS = refused("texts are read otherwise with this setting.", hint="SET standard_conforming_strings TO on.")
 
 
-class Watch:
+class SessionPolicy:
     """Decides about one session."""
 
-    def __init__(self, governor: Governor, who: Who, roles: frozenset[str], account: Account) -> None:
+    def __init__(self, governor: Governor, who: Who, roles: frozenset[str], account: ExposureAccount) -> None:
         self._governor = governor
         self._account = account
         self._judging = Judging(governor, who, roles, account)
-        self._names = Names()
+        self._names = SessionNames()
         self._running: list[Run] = []
         self._read = False
         """Whether anything was read of governed tables."""
@@ -72,7 +79,7 @@ class Watch:
         """May this run, and must what it gives out be held?"""
         if not self._strings:
             return self._would(_STRINGS)
-        if isinstance(request, Query):
+        if isinstance(request, QueryText):
             return self._query(request)
         if isinstance(request, Parse):
             return self._parse(request)
@@ -95,7 +102,7 @@ class Watch:
     async def _refused(self, refuse: Refuse) -> Verdict:
         return await self._governor.notes.note_refusal(self._account, refuse)
 
-    def _query(self, request: Query) -> Verdict | Awaitable[Verdict]:
+    def _query(self, request: QueryText) -> Verdict | Awaitable[Verdict]:
         text = self._understand(request.text)
         if text.refuse is not None:
             return self._would(text.refuse)
@@ -189,10 +196,10 @@ class Watch:
         if not run.reads:
             return Allow()
         self._read = True
-        hold = Hold(run, undo=run.writes)
+        hold = HoldRows(run, undo=run.writes)
         return self._asking(run, hold) if run.questions() else hold
 
-    async def _asking(self, run: Run, hold: Hold) -> Verdict:
+    async def _asking(self, run: Run, hold: HoldRows) -> Verdict:
         """A statement whose conditions speak of sensitive values tells something even if nothing comes back."""
         await self._account.load()
         limit, at = self._judging.limit(), self._governor.clock()
@@ -223,10 +230,10 @@ class Watch:
 
     # Results ----------------------------------------------------------------------------------------------------------
 
-    def described(self, token: Run, columns: tuple[Column, ...]) -> None:
+    def described(self, token: Run, columns: tuple[ResultColumn, ...]) -> None:
         """Columns are looked at together with the rows."""
 
-    def result(self, token: Run, held: Held) -> Decision | Awaitable[Decision]:
+    def result(self, token: Run, held: HeldResult) -> Decision | Awaitable[Decision]:
         """May these rows go?"""
         return self._judging.of(token, held)
 
@@ -284,10 +291,10 @@ ATTEMPTS = 50
 class Judging:
     """Decides about the results of one session."""
 
-    def __init__(self, governor: Governor, who: Who, roles: frozenset[str], account: Account) -> None:
+    def __init__(self, governor: Governor, who: Who, roles: frozenset[str], account: ExposureAccount) -> None:
         self._governor, self._who, self._roles, self._account = governor, who, roles, account
 
-    def of(self, token: Run, held: Held) -> Decision | Awaitable[Decision]:
+    def of(self, token: Run, held: HeldResult) -> Decision | Awaitable[Decision]:
         """May these rows go?"""
         token.open = False
         place = held.number if len(token.statements) > 1 else 0
@@ -296,17 +303,17 @@ class Judging:
         behind = [one for one in token.statements[place] if one.reading is not None]
         if behind and self._is_known(token, held):
             self._account.repeated += 1
-            return Release()
-        return self._weighed(token, behind, held) if behind else Release()
+            return ReleaseRows()
+        return self._weighed(token, behind, held) if behind else ReleaseRows()
 
-    def _is_known(self, run: Run, held: Held) -> bool:
+    def _is_known(self, run: Run, held: HeldResult) -> bool:
         """Whether this user had this very answer to this very question, and is within her limit."""
         account = self._account
         if not account.has_released(run.digest, held.data, self._governor.clock()):
             return False
         return bool(within(account.value, self.limit().value))
 
-    async def _weighed(self, run: Run, behind: list[Understood], held: Held) -> Decision:
+    async def _weighed(self, run: Run, behind: list[Understood], held: HeldResult) -> Decision:
         try:
             limit = self.limit()
             publications = await self._publications(run, behind, held, limit)
@@ -314,14 +321,14 @@ class Judging:
             if isinstance(publications, Refuse):
                 if not self._governor.enforces:
                     self._governor.notes.note_shadow(self._account, publications)
-                    return Release()
+                    return ReleaseRows()
                 return await self._governor.notes.note_refusal(self._account, publications)
             return await self._decided(run, publications, held, limit)
         except StoreError:
-            return cannot_write() if self._governor.enforces else Release()
+            return cannot_write() if self._governor.enforces else ReleaseRows()
 
     async def _publications(
-        self, run: Run, behind: list[Understood], held: Held, limit: Limit
+        self, run: Run, behind: list[Understood], held: HeldResult, limit: ExposureLimit
     ) -> list[Publication] | Refuse:
         """What the rows tell, by each of the statements that may be behind them."""
         found = []
@@ -345,13 +352,15 @@ class Judging:
                 found.append(self._account.as_written(told_by, one.reading.tables))
         return found
 
-    def limit(self) -> Limit:
+    def limit(self) -> ExposureLimit:
         """What holds for the user now."""
         return self._governor.limits.now(self._who, self._roles)
 
-    async def _decided(self, run: Run, publications: list[Publication], held: Held, limit: Limit) -> Decision:
+    async def _decided(
+        self, run: Run, publications: list[Publication], held: HeldResult, limit: ExposureLimit
+    ) -> Decision:
         if not publications:
-            return Release()
+            return ReleaseRows()
         account = self._account
         async with account.lock:
             for _ in range(ATTEMPTS):
@@ -370,7 +379,9 @@ class Judging:
                     return self._answered(run, outcome, publications[0], held)
         return STUMBLED
 
-    async def _outcome(self, publications: list[Publication], limit: Limit, held: Held) -> tuple[Outcome, Any]:
+    async def _outcome(
+        self, publications: list[Publication], limit: ExposureLimit, held: HeldResult
+    ) -> tuple[EnforcementOutcome, Any]:
         """What would become of the rows, and what the user knows when they went as they do in this mode."""
         at = self._governor.clock()
         exposure = self._account.with_debts(at)
@@ -380,7 +391,7 @@ class Judging:
         for other in publications[1:]:
             exposure = exposure.learn(other.knowledge(), at=at)
 
-        def work() -> tuple[Outcome, Any]:
+        def work() -> tuple[EnforcementOutcome, Any]:
             outcome = decide(exposure, first, limit, at=at)
             if self._governor.enforces or outcome.what in ("release", "alert"):
                 return outcome, outcome.after
@@ -389,7 +400,7 @@ class Judging:
 
         return await asyncio.to_thread(work) if held.rows > MANY else work()
 
-    async def _deny(self, publications: list[Publication], limit: Limit, held: Held) -> Decision:
+    async def _deny(self, publications: list[Publication], limit: ExposureLimit, held: HeldResult) -> Decision:
         """The score that is told is that of the worst values, so that a refusal tells nothing of the real ones."""
         exposure, at = self._account.exposure, self._governor.clock()
         for one in publications:
@@ -398,14 +409,14 @@ class Judging:
         columns = [name.rpartition(".")[2] for one in publications for name in one.weights]
         return await self._governor.notes.refuse(self._account, limit, exposure.value, columns, rows=held.rows)
 
-    def _answered(self, run: Run, outcome: Outcome, publication: Publication, held: Held) -> Decision:
+    def _answered(self, run: Run, outcome: EnforcementOutcome, publication: Publication, held: HeldResult) -> Decision:
         if outcome.what == "release" and held.chunk == 0 and held.complete:
             self._account.remember(run.digest, held.data, self._governor.clock())
         return self._answer(outcome, publication, held)
 
-    def _answer(self, outcome: Outcome, publication: Publication, held: Held) -> Decision:
+    def _answer(self, outcome: EnforcementOutcome, publication: Publication, held: HeldResult) -> Decision:
         if not self._governor.enforces or outcome.what in ("release", "alert"):
-            return Release()
+            return ReleaseRows()
         if outcome.what == "subset" and outcome.rows is not None:
             rows = outcome.rows
             if held.rows > len(rows):  # the header of a COPY
@@ -417,4 +428,4 @@ class Judging:
         for name, rows in outcome.masked.items():
             for place in publication.cells[name]:
                 cells[place] |= rows
-        return Mask(cells, notice_of(outcome, held.rows))
+        return MaskCells(cells, notice_of(outcome, held.rows))

@@ -7,13 +7,23 @@ import ssl
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
-from discreet.gateway.enforcement.interface import STUMBLED, Allow, Closed, Hold, Keep, Mask, Release, Watch, Who
-from discreet.gateway.net.transport import Relay, Side, Spoken, Unreachable
+from discreet.gateway.enforcement.interface import (
+    STUMBLED,
+    Allow,
+    Closed,
+    HoldRows,
+    Keep,
+    MaskCells,
+    ReleaseRows,
+    Watch,
+    Who,
+)
+from discreet.gateway.net.transport import ConnectionSide, Relay, Spoken, Unreachable
 from discreet.gateway.protocol import login
 from discreet.gateway.protocol.framing import Malformed
-from discreet.gateway.protocol.login import Channels, Entrance, Kind
+from discreet.gateway.protocol.login import Channels, Entrance, FirstPacket
 from discreet.gateway.protocol.messages import error
-from discreet.gateway.session.session import Session
+from discreet.gateway.session.session import GatewaySession
 from discreet.gateway.session.state import Later, Question
 from discreet.sql.statement_kinds import Refuse
 
@@ -30,12 +40,12 @@ class Arriving:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self.client = Side(self.client_startup, self.client_lost, self._client_paused)
-        self.upstream = Side(self.upstream_entrance, self.upstream_lost, self._upstream_paused)
+        self.client = ConnectionSide(self.client_startup, self.client_lost, self._client_paused)
+        self.upstream = ConnectionSide(self.upstream_entrance, self.upstream_lost, self._upstream_paused)
         self._early = b""
         self._packet = b""
         self._entrance: Entrance | None = None
-        self._session: Session | None = None
+        self._session: GatewaySession | None = None
         self._relays: tuple[Relay, Relay] | None = None
         self._watch: Watch | None = None
         self._thinking = 0
@@ -55,20 +65,20 @@ class Arriving:
         except Malformed:
             self.close(NO_SENSE)
 
-    def _first(self, kind: Kind, length: int) -> None:
+    def _first(self, kind: FirstPacket, length: int) -> None:
         self._packet, self._early = self._early[:length], self._early[length:]
-        if kind is Kind.GSSAPI or (kind is Kind.TLS and self._gateway.context is None):
+        if kind is FirstPacket.GSSAPI or (kind is FirstPacket.TLS and self._gateway.context is None):
             self.client.write(b"N")
             self._packet = b""
             if self._early:
                 self.client_startup(b"")
-        elif kind is Kind.TLS:
+        elif kind is FirstPacket.TLS:
             if self._early or self.client.encrypted:  # said in the clear behind the request, or TLS in TLS
                 raise Malformed
             self.client.pause()
             self.client.write(b"S")
             self._start(self._upgrade())
-        elif kind is Kind.CANCEL:
+        elif kind is FirstPacket.CANCEL:
             self._start(self._cancel())
         else:
             self._start(self._open(login.parameters(self._packet)))
@@ -82,7 +92,7 @@ class Arriving:
     async def _cancel(self) -> None:
         """Hand the key to the server, as a client of its own would; nothing is answered."""
         end = asyncio.Event()
-        side = Side(lambda data: None, end.set, lambda paused: None)
+        side = ConnectionSide(lambda data: None, end.set, lambda paused: None)
         try:
             transport = await self._gateway.settings.upstream.connect(side)
             transport.write(self._packet)
@@ -219,7 +229,9 @@ class Arriving:
 # Neither side is read faster than the other side takes it. While the watch thinks about a result, the server is not read;
 # while it thinks about a statement, no more than a little of the client is.
 _LINGER = 10.0  # seconds in which a client may still take what it was sent before the end
-_AT_ONCE = frozenset((Allow, Hold, Refuse, Release, Keep, Mask, type(None)))  # answers that need no waiting
+_AT_ONCE = frozenset(
+    (Allow, HoldRows, Refuse, ReleaseRows, Keep, MaskCells, type(None))
+)  # answers that need no waiting
 _READY_IDLE = b"Z\x00\x00\x00\x05I"
 LOST = error(severity="FATAL", sqlstate="08006", message="The database server closed the connection.")
 STOPPING = error(severity="FATAL", sqlstate="57P01", message="The gateway is shutting down.")
@@ -244,7 +256,7 @@ class Connection(Arriving):
         settings = self._gateway.settings
         self._watch = watch
         more = {"room": self._gateway.room, "parameters": entrance.parameters, "consult": self._consult}
-        self._session = Session(watch, limits=settings.limits, **more)
+        self._session = GatewaySession(watch, limits=settings.limits, **more)
         self.client.hand_over(Spoken(self.client, self._client_session))
         self.upstream.hand_over(Spoken(self.upstream, self._upstream_session))
         self.client.resume()
@@ -278,7 +290,7 @@ class Connection(Arriving):
             session.upstream_data(data)
             self._pump(session)
 
-    def _pump(self, session: Session) -> None:
+    def _pump(self, session: GatewaySession) -> None:
         """Send what is to be sent, await what is to be awaited, and read accordingly."""
         self._send(session.to_client, session.to_upstream)
         if session.questions:
@@ -330,11 +342,11 @@ class Connection(Arriving):
             session.answer(question, value)
             self._pump(session)
             return
-        if question.method == "result" and isinstance(value, Release | Keep | Mask):
+        if question.method == "result" and isinstance(value, ReleaseRows | Keep | MaskCells):
             self._tell("lost", question.arguments[0], question.arguments[1].rows)
         self._finish()
 
-    def _delivered(self, session: Session) -> None:
+    def _delivered(self, session: GatewaySession) -> None:
         method = "lost" if self.client.gone else "delivered"
         for token, rows in session.deliveries:
             self._tell(method, token, rows)

@@ -16,11 +16,11 @@ from typing import Any
 from discreet.errors import UsageError
 from discreet.gateway.enforcement.interface import Judge, Open
 from discreet.gateway.net.connection import STOPPING, Connection
-from discreet.gateway.net.transport import Side, Upstream, fingerprint, server_context
-from discreet.gateway.protocol.login import Secret
+from discreet.gateway.net.transport import ConnectionSide, Upstream, fingerprint, server_context
+from discreet.gateway.protocol.login import PasswordSecret
 from discreet.gateway.protocol.messages import error
-from discreet.gateway.session.held_rows import Room
-from discreet.gateway.session.state import MEBIBYTE, Limits
+from discreet.gateway.session.held_rows import HeldBytes
+from discreet.gateway.session.state import MEBIBYTE, MemoryLimits
 
 _LOG = logging.getLogger("discreet.gateway")
 TOO_MANY = error(
@@ -29,7 +29,7 @@ TOO_MANY = error(
 
 
 @dataclass(frozen=True)
-class Settings:
+class GatewaySettings:
     """Everything a gateway is told when it starts."""
 
     upstream: Upstream
@@ -38,8 +38,8 @@ class Settings:
     judge: Judge = field(default_factory=Open)
     certificate: Path | None = None
     key: Path | None = None
-    secrets: Mapping[str, Secret] = field(default_factory=dict, repr=False)
-    limits: Limits = field(default_factory=Limits)
+    secrets: Mapping[str, PasswordSecret] = field(default_factory=dict, repr=False)
+    limits: MemoryLimits = field(default_factory=MemoryLimits)
     held: int = 512 * MEBIBYTE
     """Bytes that all sessions together may hold back."""
     sessions: int = 500
@@ -55,9 +55,9 @@ class Settings:
 class Gateway:
     """Clients on one side, the database server on the other."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: GatewaySettings) -> None:
         self.settings = settings
-        self.room = Room(settings.held)
+        self.room = HeldBytes(settings.held)
         self.context: ssl.SSLContext | None = None
         self.certificate: bytes | None = None
         if settings.certificate is not None:
@@ -155,7 +155,7 @@ class Gateway:
         return connection.client
 
 
-class _Full(Side):
+class _Full(ConnectionSide):
     """Tells a client that there is no place."""
 
     def __init__(self) -> None:

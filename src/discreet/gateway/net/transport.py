@@ -17,7 +17,7 @@ from discreet.gateway.protocol.login import TLS_REQUEST
 _HIGH, _LOW = 256 * 1024, 64 * 1024  # bytes that wait to be written, from which on the other side pauses or goes on
 
 
-class Side(asyncio.Protocol):
+class ConnectionSide(asyncio.Protocol):
     """The connection to a client or to the server."""
 
     def __init__(
@@ -146,7 +146,7 @@ class Side(asyncio.Protocol):
 class Spoken(asyncio.Protocol):
     """A side whose bytes go straight to a session."""
 
-    def __init__(self, side: Side, take: Callable[[bytes], None]) -> None:
+    def __init__(self, side: ConnectionSide, take: Callable[[bytes], None]) -> None:
         self.data_received = take  # type: ignore[method-assign, assignment]
         self.connection_lost = side.connection_lost  # type: ignore[method-assign]
         self.pause_writing = side.pause_writing  # type: ignore[method-assign]
@@ -156,7 +156,7 @@ class Spoken(asyncio.Protocol):
 class Relay(asyncio.Protocol):
     """Sends whatever comes from one side to the other."""
 
-    def __init__(self, side: Side, other: Side) -> None:
+    def __init__(self, side: ConnectionSide, other: ConnectionSide) -> None:
         self._side = side
         self._other = other
         self._write = other.writer()

@@ -25,7 +25,7 @@ from struct import unpack_from
 
 from discreet.errors import UsageError
 from discreet.gateway.protocol.framing import Frame, Framer, Malformed
-from discreet.gateway.protocol.messages import Reader, error, message, parameter_status
+from discreet.gateway.protocol.messages import MessageReader, error, message, parameter_status
 
 # The first packet of a connection, before anything else is said: it has a length and no letter.
 #
@@ -37,7 +37,7 @@ TLS_REQUEST = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"
 _CANCEL_LENGTHS = range(13, 269)  # a process id, and a key of up to 256 bytes
 
 
-class Kind(IntEnum):
+class FirstPacket(IntEnum):
     """What a client wants with its first packet; a session has the number of its protocol version instead."""
 
     CANCEL = 80877102
@@ -46,7 +46,7 @@ class Kind(IntEnum):
     SESSION = 3 << 16
 
 
-def read(data: bytes) -> tuple[Kind, int] | None:
+def read(data: bytes) -> tuple[FirstPacket, int] | None:
     """What the packet at the beginning is, and its length; None until it is whole."""
     if len(data) < 4:
         return None
@@ -59,13 +59,13 @@ def read(data: bytes) -> tuple[Kind, int] | None:
     return (kind, length) if len(data) >= length else None
 
 
-def _kind(code: int, length: int) -> Kind:
-    if code in (Kind.TLS, Kind.GSSAPI) and length == 8:
-        return Kind(code)
-    if code == Kind.CANCEL and length in _CANCEL_LENGTHS:
-        return Kind.CANCEL
+def _kind(code: int, length: int) -> FirstPacket:
+    if code in (FirstPacket.TLS, FirstPacket.GSSAPI) and length == 8:
+        return FirstPacket(code)
+    if code == FirstPacket.CANCEL and length in _CANCEL_LENGTHS:
+        return FirstPacket.CANCEL
     if code >> 16 == 3:
-        return Kind.SESSION
+        return FirstPacket.SESSION
     raise Malformed
 
 
@@ -115,7 +115,7 @@ _UNBOUND, _DOUBTING = b"n,,", b"y,,"
 
 
 @dataclass(frozen=True)
-class Secret:
+class PasswordSecret:
     """What a server stores about a password: enough to check it, not enough to log in."""
 
     stored_key: bytes
@@ -125,7 +125,7 @@ class Secret:
         return "Secret()"
 
 
-def read_secrets(path: Path) -> dict[str, Secret]:
+def read_secrets(path: Path) -> dict[str, PasswordSecret]:
     """The secrets of users from a file with lines "user" "SCRAM-SHA-256$...", as poolers have it."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -149,7 +149,7 @@ def read_secrets(path: Path) -> dict[str, Secret]:
     return secrets
 
 
-def secret(text: str) -> Secret | None:
+def secret(text: str) -> PasswordSecret | None:
     """The two keys of a stored secret; None if it is none.
 
     >>> secret("md5abc") is None
@@ -160,7 +160,7 @@ def secret(text: str) -> Secret | None:
     if not head.startswith("SCRAM-SHA-256$"):
         return None
     try:
-        found = Secret(base64.b64decode(stored, validate=True), base64.b64decode(server, validate=True))
+        found = PasswordSecret(base64.b64decode(stored, validate=True), base64.b64decode(server, validate=True))
     except binascii.Error:
         return None
     return found if len(found.stored_key) == len(found.server_key) == 32 else None
@@ -174,7 +174,7 @@ def doubts(first: bytes) -> bool:
 class Rebinding:
     """Makes the proof of a client that doubts into one of a client that does not bind, and the answer back again."""
 
-    def __init__(self, known: Secret) -> None:
+    def __init__(self, known: PasswordSecret) -> None:
         self._secret = known
         self._bare = b""
         self._server_first = b""
@@ -248,7 +248,7 @@ class Entrance:
 
     user: str
     channels: Channels = field(default_factory=Channels)
-    secrets: Mapping[str, Secret] = field(default_factory=dict)
+    secrets: Mapping[str, PasswordSecret] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.to_client: list[bytes] = []
@@ -328,7 +328,7 @@ class Entrance:
         return self._first(frame) if self._withdrawn else frame.raw
 
     def _first(self, frame: Frame) -> bytes:
-        reader = Reader(frame.body)
+        reader = MessageReader(frame.body)
         way = reader.text()
         first = frame.body[len(way) + 5 :]
         self._asked_sasl = False

@@ -26,7 +26,7 @@ NOWHERE = "discreet: a result was withheld"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ResultColumn:
     """A column of a result, as the server describes it."""
 
     name: str
@@ -99,7 +99,7 @@ def complete(tag: str) -> bytes:
 
 
 @lru_cache(512)
-def described(body: bytes, encoding: str = "utf-8") -> tuple[Column, ...]:
+def described(body: bytes, encoding: str = "utf-8") -> tuple[ResultColumn, ...]:
     """The columns of a RowDescription."""
     try:
         columns, pos = [], 2
@@ -109,7 +109,7 @@ def described(body: bytes, encoding: str = "utf-8") -> tuple[Column, ...]:
             numbers = _COLUMN.unpack_from(body, end + 1)
             table, number, kind, *rest = numbers
             unsigned = (table & 0xFFFF_FFFF, number, kind & 0xFFFF_FFFF, *rest)
-            columns.append(Column(name, *unsigned))
+            columns.append(ResultColumn(name, *unsigned))
             pos = end + 1 + _COLUMN.size
     except (ValueError, struct.error):
         raise Malformed from None
@@ -132,7 +132,7 @@ class BindValues(NamedTuple):
     result_formats: tuple[int, ...]
 
 
-class Reader:
+class MessageReader:
     """Reads a body from its beginning; whatever does not fit is Malformed."""
 
     __slots__ = ("_body", "_pos")
@@ -283,7 +283,7 @@ def target(body: bytes) -> tuple[int, bytes]:
 
 def call_body(body: bytes) -> tuple[int, tuple[int, ...], tuple[bytes | None, ...], int]:
     """The OID of the function, formats and values of its arguments, and the format of the result."""
-    reader = Reader(body)
+    reader = MessageReader(body)
     found = reader.number(4) & 0xFFFF_FFFF, reader.numbers(2), reader.values(), reader.number(2)
     reader.end()
     return found
@@ -291,5 +291,5 @@ def call_body(body: bytes) -> tuple[int, tuple[int, ...], tuple[bytes | None, ..
 
 def parameter_status(body: bytes) -> tuple[str, str]:
     """Name and value of a ParameterStatus."""
-    reader = Reader(body)
+    reader = MessageReader(body)
     return reader.text().decode("ascii", "replace"), reader.text().decode("utf-8", "replace")

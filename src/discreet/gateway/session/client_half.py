@@ -11,18 +11,18 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from discreet.gateway.enforcement.interface import STUMBLED, Allow, Bind, Hold, Parse, Query, Request, Verdict
+from discreet.gateway.enforcement.interface import STUMBLED, Allow, Bind, HoldRows, Parse, QueryText, Request, Verdict
 from discreet.gateway.protocol.framing import LENGTH, Frame
 from discreet.gateway.protocol.messages import FLUSH, bind_names, describe_portal, parse_body
 from discreet.gateway.session import state as owed
 from discreet.gateway.session.server_half import Answering
-from discreet.gateway.session.state import Entry, Later, Portal, Statement
+from discreet.gateway.session.state import Later, PendingReply, Portal, PreparedStatement
 from discreet.sql.statement_kinds import Refuse
 
 # What every kind of request of a client needs: sent on, refused, asked about, and read as the server reads it.
 _SHIFTS = re.compile(r"encoding|names|config|settings|reset|discard|execute|u&", re.IGNORECASE)
 """What may change client_encoding, of which the server tells only at the end of a pipeline."""
-_VERDICTS = (Allow, Hold, Refuse)
+_VERDICTS = (Allow, HoldRows, Refuse)
 UNREADABLE = Refuse(
     "The gateway cannot read the text in this encoding, so it was not run.",
     hint="SET client_encoding TO 'UTF8', and begin a new pipeline before texts beyond ASCII.",
@@ -39,10 +39,10 @@ class Asking(Answering):
             self._barrier.flushed = True
             self.to_upstream.append(FLUSH)
 
-    def _send(self, frame: Frame, kind: int, hold: Hold | None = None) -> Entry:
+    def _send(self, frame: Frame, kind: int, hold: HoldRows | None = None) -> PendingReply:
         self.to_upstream.append(frame.raw)
         self._serial += 1
-        entry = Entry(kind, self._serial, hold)
+        entry = PendingReply(kind, self._serial, hold)
         self._expected.append(entry)
         return entry
 
@@ -86,7 +86,7 @@ class Asking(Answering):
         """Whether something executed since the last Sync may have changed the encoding."""
         return any(text is None or _SHIFTS.search(text) for text in self._texts)
 
-    def _last_ready(self) -> Entry | None:
+    def _last_ready(self) -> PendingReply | None:
         """The last message that was sent on and ends with ReadyForQuery, before which the server tells of changes."""
         return next((entry for entry in reversed(self._expected) if entry.kind in owed.ENDS_WITH_READY), None)
 
@@ -121,9 +121,9 @@ class Asking(Answering):
             self._refuse(verdict, simple=True)
             return
         self._epoch += 1
-        self._send(frame, owed.QUERY, verdict if isinstance(verdict, Hold) else None)
+        self._send(frame, owed.QUERY, verdict if isinstance(verdict, HoldRows) else None)
 
-    def _prepare(self, verdict: Verdict, frame: Frame, name: bytes, statement: Statement) -> None:
+    def _prepare(self, verdict: Verdict, frame: Frame, name: bytes, statement: PreparedStatement) -> None:
         if isinstance(verdict, Refuse):
             self._refuse(verdict)
             return
@@ -139,14 +139,14 @@ class Asking(Answering):
         self._send(frame, owed.BIND).undo = undo
 
 
-def bind_of(portal: bytes, name: bytes, statement: Statement | None, body: bytes) -> Bind:
+def bind_of(portal: bytes, name: bytes, statement: PreparedStatement | None, body: bytes) -> Bind:
     """What the watch is told of a Bind."""
     text, types = (statement.text, statement.types) if statement is not None else (None, ())
     return Bind(portal.decode("utf-8", "replace"), name.decode("utf-8", "replace"), text, types, body)
 
 
 def _length(statement: Any) -> int:
-    return len(statement.text) + 256 if isinstance(statement, Statement) else 0
+    return len(statement.text) + 256 if isinstance(statement, PreparedStatement) else 0
 
 
 _UNNAMED = b"\x00\x00\x00\x06P\x00"  # of a Describe: the portal without a name
@@ -190,7 +190,7 @@ def pipeline_of(data: bytes) -> Pipeline | None:
 class Straight(Asking):
     """Requests that need not be taken apart."""
 
-    _before: tuple[bytes, bytes, Statement, Parse] | None = None
+    _before: tuple[bytes, bytes, PreparedStatement, Parse] | None = None
     """The last Parse that went straight on: its bytes, its name, and what it says."""
 
     def _goes_straight(self, data: bytes) -> bool:
@@ -210,7 +210,7 @@ class Straight(Asking):
             return False
         if len(data) > self._limits.message or not text.isascii():
             return False
-        request = Query(text.decode("ascii"))
+        request = QueryText(text.decode("ascii"))
         verdict = self._consult(self.watch, "statement", request)
         if type(verdict) is Allow:
             self._epoch += 1
@@ -241,7 +241,13 @@ class Straight(Asking):
         return True
 
     def _bind_straight(
-        self, data: bytes, parsed: int, bound: int, bind: Bind, name: bytes = b"", statement: Statement | None = None
+        self,
+        data: bytes,
+        parsed: int,
+        bound: int,
+        bind: Bind,
+        name: bytes = b"",
+        statement: PreparedStatement | None = None,
     ) -> None:
         """Send it all if it is allowed; else what was parsed is sent, and the rest goes message by message."""
         verdict = self._consult(self.watch, "statement", bind)
@@ -250,14 +256,14 @@ class Straight(Asking):
             return
         if statement is not None:
             self._prepare(Allow(), Frame(owed.PARSE, data[:parsed]), name, statement)
-        if type(verdict) is Hold and not verdict.undo:
+        if type(verdict) is HoldRows and not verdict.undo:
             self._send_held(data[parsed:], bound - parsed, bind, verdict)
             return
         self._client.feed(data[bound:])
         self._with_verdict(verdict, bind, self._open_portal, Frame(owed.BIND, data[parsed:bound]), b"", bind)
         self._advance_client()
 
-    def _send_held(self, data: bytes, bound: int, bind: Bind, hold: Hold) -> None:
+    def _send_held(self, data: bytes, bound: int, bind: Bind, hold: HoldRows) -> None:
         """Rows will be held, and nothing has to be undone if they are denied: the Sync need not wait for that."""
         self._epoch += 1
         portal = Portal(b"", bind, hold, self._serial + 1, self._epoch, asked=True)
@@ -272,7 +278,7 @@ class Straight(Asking):
             data = data[:bound] + describe_portal(b"") + data[bound:]
         self.to_upstream.append(data)
 
-    def _parsed(self, raw: bytes, bound: bytes) -> tuple[Statement, Parse] | None:
+    def _parsed(self, raw: bytes, bound: bytes) -> tuple[PreparedStatement, Parse] | None:
         """What a Parse says, and how the watch is asked; None if it is not one to go straight on.
 
         Many drivers send the same again with every execution; that is not read again.
@@ -282,7 +288,7 @@ class Straight(Asking):
             parse = parse_body(raw[5:])
             if not parse.text.isascii():
                 return None
-            statement = Statement(parse.text.decode("ascii"), parse.types)
+            statement = PreparedStatement(parse.text.decode("ascii"), parse.types)
             request = Parse(parse.name.decode("utf-8", "replace"), statement.text, parse.types)
             found = raw, parse.name, statement, request
             self._before = found if len(raw) <= _SHORT else None
@@ -291,11 +297,13 @@ class Straight(Asking):
             return None
         return statement, request
 
-    def _send_pipeline(self, data: bytes, name: bytes, statement: Statement | None, bind: Bind, verdict: Allow) -> None:
+    def _send_pipeline(
+        self, data: bytes, name: bytes, statement: PreparedStatement | None, bind: Bind, verdict: Allow
+    ) -> None:
         self._serial += 2  # the portal is older than the end of its pipeline, with which it may go
         self._epoch += 1
         portal = Portal(b"", bind, verdict, self._serial - 1, self._epoch)
-        entry = Entry(owed.PIPELINE, self._serial)
+        entry = PendingReply(owed.PIPELINE, self._serial)
         if statement is None:
             entry.steps = (self._replace(self._portals, b"", portal),)
         else:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.gateway.protocol.framing import Malformed, Starts, big_endian
-from discreet.gateway.protocol.messages import Column
+from discreet.gateway.protocol.messages import ResultColumn
 
 _HEADER = 5
 _FIRST_CELL = 7  # letter, length, number of columns
@@ -33,14 +33,14 @@ class Cells:
 
 
 @dataclass(eq=False)
-class Held:
+class HeldResult:
     """The rows of one result, or one chunk of a portal."""
 
     data: bytes = field(repr=False)
     """The messages as they came: DataRow, or CopyData."""
     places: Starts = field(repr=False)
     """Where each message begins in `data`; `starts` is the same as an array."""
-    columns: tuple[Column, ...] | None
+    columns: tuple[ResultColumn, ...] | None
     """As the server described them; None for COPY."""
     copy: bool = False
     """Whether these are the messages of a COPY, one line or binary piece each."""
@@ -153,7 +153,7 @@ def _walk_row(data: bytes, start: int, end: int) -> tuple[list[int], list[int]]:
     return offsets, lengths
 
 
-class Holding:
+class RowCollector:
     """Collects what belongs to one result, in order, and forgets it all when it becomes too much."""
 
     __slots__ = ("_base", "_pieces", "_places", "size")
@@ -194,7 +194,7 @@ class Holding:
         return [raw for is_row, raw in self._pieces if not is_row]
 
 
-class Room:
+class HeldBytes:
     """How many bytes all sessions together may hold."""
 
     __slots__ = ("_free",)
@@ -219,7 +219,7 @@ class Room:
         self._free += size
 
 
-def without_rows(held: Held, keep: NDArray[np.bool_]) -> bytes:
+def without_rows(held: HeldResult, keep: NDArray[np.bool_]) -> bytes:
     """The messages of the rows to keep.
 
     >>> held = Held(b"D\\0\\0\\0\\6\\0\\0D\\0\\0\\0\\6\\0\\0", np.array([0, 7]), ())
@@ -232,7 +232,7 @@ def without_rows(held: Held, keep: NDArray[np.bool_]) -> bytes:
     return bytes(held.octets[wanted])
 
 
-def without_cells(held: Held, mask: NDArray[np.bool_]) -> bytes:
+def without_cells(held: HeldResult, mask: NDArray[np.bool_]) -> bytes:
     """The messages with some cells as NULL."""
     cells = held.cells()
     if mask.shape != cells.lengths.shape or mask.dtype != np.bool_:

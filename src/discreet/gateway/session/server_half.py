@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.gateway.enforcement.interface import STUMBLED, Closed, Decision, Keep, Mask, Release
+from discreet.gateway.enforcement.interface import STUMBLED, Closed, Decision, Keep, MaskCells, ReleaseRows
 from discreet.gateway.protocol.framing import FEW, LENGTH, ROWS, Frame, Malformed, few_rows
 from discreet.gateway.protocol.messages import (
-    Column,
+    ResultColumn,
     complete,
     copy_fail,
     copy_formats,
@@ -16,8 +16,8 @@ from discreet.gateway.protocol.messages import (
     parameter_status,
 )
 from discreet.gateway.session import state as owed
-from discreet.gateway.session.held_rows import Held, Holding, without_cells, without_rows
-from discreet.gateway.session.state import IDLE, Conversation, Entry, encoding_of
+from discreet.gateway.session.held_rows import HeldResult, RowCollector, without_cells, without_rows
+from discreet.gateway.session.state import IDLE, Conversation, PendingReply, encoding_of
 from discreet.sql.statement_kinds import Refuse
 
 # From the server to the client, unseen: answers of which nothing is held go on in one pass over their bytes.
@@ -55,7 +55,7 @@ class Passing(Conversation):
             if expected and expected[0].kind == owed.REFUSAL:
                 self._settle()
 
-    def _ready(self, body: bytes, head: Entry) -> None:
+    def _ready(self, body: bytes, head: PendingReply) -> None:
         if len(body) != 1:
             raise Malformed
         self._pop()
@@ -74,7 +74,7 @@ _ANSWERS = {  # letter of the answer: what it answers
     ord("V"): owed.CALL,
 }
 _COUNTED = ("SELECT", "FETCH", "COPY")  # tags whose number is that of the rows given out
-_DECISIONS = (Release, Keep, Mask, Refuse)
+_DECISIONS = (ReleaseRows, Keep, MaskCells, Refuse)
 _FORGETS = ("DEALLOCATE", "DISCARD ALL")  # after these, names of statements mean nothing
 
 
@@ -96,7 +96,7 @@ class Answering(Passing):
             if self._expected and self._expected[0].kind == owed.REFUSAL:
                 self._settle()
 
-    def _judge_few(self, head: Entry) -> bool:
+    def _judge_few(self, head: PendingReply) -> bool:
         """A few rows that came together with their end, the usual result: judged where they are, not put aside first."""
         columns = self._columns(head)
         if columns is None or head.copying or head.kind not in _RUNS or self._is_refused(head):
@@ -109,16 +109,16 @@ class Answering(Passing):
             return False
         chunk = head.portal.chunks if head.portal else 0
         tag = data[end + 5 : close - 1].decode("ascii", "replace")
-        held = Held(data[begin:end], places, columns, False, (), head.number, chunk, True, tag)
+        held = HeldResult(data[begin:end], places, columns, False, (), head.number, chunk, True, tag)
         token = head.hold.token if head.hold else None
         answer = self._consult(self.watch, "result", token, held)
         whole = self._server.take(close)
-        if type(answer) is Release and not answer.notice:
+        if type(answer) is ReleaseRows and not answer.notice:
             self.to_client.append(whole)
             self.deliveries.append((token, len(places)))
             self._next_result(head)
         else:
-            self._holding = Holding()
+            self._holding = RowCollector()
             self._hold(held.data, places)
             self._go_on(answer, self._decided, "result", (token, held), head, held, Frame(0x43, data[end:close]))
         return True
@@ -142,7 +142,7 @@ class Answering(Passing):
         else:
             self._answer(frame, self._expected[0])
 
-    def _answer(self, frame: Frame, head: Entry) -> None:
+    def _answer(self, frame: Frame, head: PendingReply) -> None:
         kind = frame.kind
         if kind == 0x5A:  # Z
             if head.kind not in owed.ENDS_WITH_READY:
@@ -193,7 +193,7 @@ class Answering(Passing):
             return
         self._abandon()
 
-    def _description(self, frame: Frame, head: Entry) -> None:
+    def _description(self, frame: Frame, head: PendingReply) -> None:
         if head.kind not in (owed.DESCRIBE, owed.QUERY):
             self._end("The server described what it was not asked to.")
             return
@@ -213,7 +213,7 @@ class Answering(Passing):
         if answer is not None:
             self._go_on(answer, self._seen, "described", (hold.token, columns), head)
 
-    def _seen(self, answer: Any, head: Entry) -> None:
+    def _seen(self, answer: Any, head: PendingReply) -> None:
         if answer is None:
             return
         refused = answer if isinstance(answer, Refuse) else STUMBLED
@@ -222,22 +222,22 @@ class Answering(Passing):
         else:
             head.refused = refused
 
-    def _rows(self, frame: Frame, head: Entry) -> None:
+    def _rows(self, frame: Frame, head: PendingReply) -> None:
         if head.kind not in _RUNS or (frame.kind == 0x64) != head.copying:
             self._end("The server gave out rows that nobody asked for.")
         elif head.hold is None:
             self.to_client.append(frame.raw)
         elif not self._is_refused(head):
             if self._holding is None:
-                self._holding = Holding()
+                self._holding = RowCollector()
             self._hold(frame.raw, frame.starts if frame.starts is not None else ())
 
-    def _is_refused(self, head: Entry) -> bool:
+    def _is_refused(self, head: PendingReply) -> bool:
         if head.refused is None and head.portal is not None:
             head.refused = head.portal.refused
         return head.refused is not None
 
-    def _copy(self, frame: Frame, head: Entry) -> None:
+    def _copy(self, frame: Frame, head: PendingReply) -> None:
         if frame.kind == 0x47:  # G: the client gives, nothing is given out
             self._copy_in(frame, head)
         elif frame.kind == 0x48 and self._holding is not None:
@@ -248,11 +248,11 @@ class Answering(Passing):
             if not head.silent:
                 self._emit(frame.raw)
             if head.hold is not None and not self._is_refused(head):
-                self._holding = Holding()
+                self._holding = RowCollector()
         elif head.copying and not (head.hold is not None and self._is_refused(head)):
             self._emit(frame.raw)
 
-    def _copy_in(self, frame: Frame, head: Entry) -> None:
+    def _copy_in(self, frame: Frame, head: PendingReply) -> None:
         """While data come in, the server ignores Sync; one that was sent already will not be answered."""
         if head.silent:
             self.to_upstream.append(copy_fail())  # the client has been told no, and will send nothing
@@ -265,7 +265,7 @@ class Answering(Passing):
             del self._expected[1]
         self._emit(frame.raw)
 
-    def _ended(self, frame: Frame, head: Entry) -> None:
+    def _ended(self, frame: Frame, head: PendingReply) -> None:
         tag = frame.body[:-1].decode("ascii", "replace") if frame.kind == 0x43 else ""
         self._remember(tag)
         gives = self._columns(head) is not None or head.copying or self._holding is not None
@@ -281,7 +281,7 @@ class Answering(Passing):
             self._ask_server("result", self._decided, (head.hold.token, held), head, held, frame)
 
     @staticmethod
-    def _columns(head: Entry) -> tuple[Column, ...] | None:
+    def _columns(head: PendingReply) -> tuple[ResultColumn, ...] | None:
         return head.portal.columns if head.portal is not None else head.columns
 
     def _remember(self, tag: str) -> None:
@@ -292,14 +292,14 @@ class Answering(Passing):
             self._remembered = 0
             self._generation += 1
 
-    def _held(self, head: Entry, tag: str, *, complete: bool) -> Held:
-        data, starts = (self._holding or Holding()).held()
+    def _held(self, head: PendingReply, tag: str, *, complete: bool) -> HeldResult:
+        data, starts = (self._holding or RowCollector()).held()
         chunk = head.portal.chunks if head.portal else 0
         copy = head.copying
         columns = None if copy else self._columns(head)
-        return Held(data, starts, columns, copy, head.formats, head.number, chunk, complete, tag)
+        return HeldResult(data, starts, columns, copy, head.formats, head.number, chunk, complete, tag)
 
-    def _decided(self, answer: Any, head: Entry, held: Held, frame: Frame) -> None:
+    def _decided(self, answer: Any, head: PendingReply, held: HeldResult, frame: Frame) -> None:
         decision = answer if isinstance(answer, _DECISIONS) else STUMBLED
         try:
             sent, rows = self._reduced(held, decision)
@@ -309,7 +309,7 @@ class Answering(Passing):
             self._deny(head, decision)
             return
         holding = self._drop_held()
-        if isinstance(decision, Release):
+        if isinstance(decision, ReleaseRows):
             self.to_client.extend(holding.all() if holding else ())
         else:
             self.to_client.extend((sent, *(holding.others() if holding else ())))
@@ -320,14 +320,14 @@ class Answering(Passing):
         self._next_result(head)
 
     @staticmethod
-    def _reduced(held: Held, decision: Decision) -> tuple[bytes, int]:
+    def _reduced(held: HeldResult, decision: Decision) -> tuple[bytes, int]:
         if isinstance(decision, Keep):
             return without_rows(held, decision.rows), int(decision.rows.sum())
-        if isinstance(decision, Mask):
+        if isinstance(decision, MaskCells):
             return without_cells(held, decision.cells), held.rows
         return b"", held.rows
 
-    def _deny(self, head: Entry, refuse: Refuse) -> None:
+    def _deny(self, head: PendingReply, refuse: Refuse) -> None:
         """An error in place of the rows. What the server says until it is ready, or until the next Sync, is swallowed."""
         self._drop_held()
         self._tell(refuse)
@@ -338,7 +338,7 @@ class Answering(Passing):
         if not any(entry.kind == owed.SYNC for entry in self._expected):
             self._fail(undo=head.hold is not None and head.hold.undo)
 
-    def _next_result(self, head: Entry) -> None:
+    def _next_result(self, head: PendingReply) -> None:
         if head.portal is not None:
             head.portal.chunks += 1
         if head.kind == owed.EXECUTE:
@@ -348,7 +348,7 @@ class Answering(Passing):
         head.columns, head.copying = None, False
 
 
-def _ending(frame: Frame, held: Held, rows: int) -> bytes:
+def _ending(frame: Frame, held: HeldResult, rows: int) -> bytes:
     """The message that ends the result, with the number of rows that went."""
     word = held.tag.partition(" ")[0]
     if rows == held.rows or word not in _COUNTED:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from discreet.gateway.enforcement.interface import Allow, Call, Execute, Hold, Parse, Query, Verdict, Watch
+from discreet.gateway.enforcement.interface import Allow, Call, Execute, HoldRows, Parse, QueryText, Verdict, Watch
 from discreet.gateway.protocol.framing import Frame, Malformed
 from discreet.gateway.protocol.messages import (
     bind_names,
@@ -23,7 +23,7 @@ from discreet.gateway.protocol.messages import (
 )
 from discreet.gateway.session import state as owed
 from discreet.gateway.session.client_half import UNREADABLE, Straight, bind_of
-from discreet.gateway.session.state import IDLE, Entry, Limits, Portal, Question, Statement
+from discreet.gateway.session.state import IDLE, MemoryLimits, PendingReply, Portal, PreparedStatement, Question
 from discreet.sql.statement_kinds import Refuse
 
 _SYNC, _TERMINATE, _FLUSH, _DATA, _DONE, _FAIL = (ord(letter) for letter in "SXHdcf")
@@ -35,10 +35,10 @@ TOO_MANY = Refuse("There are too many prepared statements.", hint="Close those t
 NO_FAST_PATH = Refuse("Functions called by number cannot be held back.", hint="Call it with SELECT.")
 
 
-class Session(Straight):
+class GatewaySession(Straight):
     """The state machine. Feed it, send what it wants sent, ask what it wants asked."""
 
-    def __init__(self, watch: Watch, *, limits: Limits, **more: Any) -> None:
+    def __init__(self, watch: Watch, *, limits: MemoryLimits, **more: Any) -> None:
         super().__init__(watch, limits=limits, **more)
         self._actions: dict[int, Callable[[Frame], None]] = {
             owed.QUERY: self._query,
@@ -111,14 +111,14 @@ class Session(Straight):
             else:
                 action(frame)
 
-    def _must_wait(self, frame: Frame, barrier: Entry) -> bool:
+    def _must_wait(self, frame: Frame, barrier: PendingReply) -> bool:
         if frame.kind in _BEFORE_BARRIER:
             return False
         if frame.kind != _SYNC or barrier.hold is None:
             return True
         return barrier.hold.undo and not self._surely_in_block(barrier)
 
-    def _surely_in_block(self, barrier: Entry) -> bool:
+    def _surely_in_block(self, barrier: PendingReply) -> bool:
         """Whether a transaction of the client's own is open, so that a denial will undo nothing anyway."""
         owing = any(entry.kind in owed.ENDS_WITH_READY for entry in self._expected if entry is not barrier)
         return not owing and (self.status != IDLE or self._began)
@@ -165,7 +165,7 @@ class Session(Straight):
         if decoded is None:
             self._refuse(UNREADABLE, simple=True)
         else:
-            self._ask_client(Query(decoded), self._run_query, frame)
+            self._ask_client(QueryText(decoded), self._run_query, frame)
 
     def _parse(self, frame: Frame) -> None:
         parse = parse_body(frame.body)
@@ -180,7 +180,7 @@ class Session(Straight):
             self._refuse(UNREADABLE)
         else:
             request = Parse(parse.name.decode("utf-8", "replace"), text, parse.types)
-            self._ask_client(request, self._prepare, frame, parse.name, Statement(text, parse.types))
+            self._ask_client(request, self._prepare, frame, parse.name, PreparedStatement(text, parse.types))
 
     def _bind(self, frame: Frame) -> None:
         body = frame.body
@@ -191,7 +191,7 @@ class Session(Straight):
     def _describe(self, frame: Frame) -> None:
         kind, name = target(frame.body)
         portal = self._portals.get(name) if kind == ord("P") else None
-        if portal is None or not isinstance(portal.verdict, Hold):
+        if portal is None or not isinstance(portal.verdict, HoldRows):
             self._send(frame, owed.DESCRIBE)
             return
         portal.asked = True
@@ -203,7 +203,7 @@ class Session(Straight):
         if portal is not None and portal.epoch == self._epoch:
             self._run_portal(frame, portal)
             return
-        token = portal.verdict.token if portal and isinstance(portal.verdict, Hold) else None
+        token = portal.verdict.token if portal and isinstance(portal.verdict, HoldRows) else None
         request = Execute(name.decode("utf-8", "replace"), limit, portal.bind if portal else None, token)
         self._ask_client(request, self._reopen_portal, frame, name, portal)
 
@@ -221,7 +221,7 @@ class Session(Straight):
         self._texts.add(portal.bind.text if portal.bind else None)
         self._epoch += 1
         portal.epoch = self._epoch
-        if not isinstance(portal.verdict, Hold):
+        if not isinstance(portal.verdict, HoldRows):
             self._send(frame, owed.EXECUTE)
             return
         if not portal.asked:

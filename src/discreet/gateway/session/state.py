@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.gateway.enforcement.interface import Allow, Bind, Hold, Watch, withheld
+from discreet.gateway.enforcement.interface import Allow, Bind, HoldRows, Watch, withheld
 from discreet.gateway.protocol.framing import COPIED, ROWS, Frame, Framer
-from discreet.gateway.protocol.messages import Column, error, execute_nowhere, fields, ready, report
-from discreet.gateway.session.held_rows import Holding, Room
+from discreet.gateway.protocol.messages import ResultColumn, error, execute_nowhere, fields, ready, report
+from discreet.gateway.session.held_rows import HeldBytes, RowCollector
 from discreet.sql.statement_kinds import Refuse
 
 IDLE = ord("I")
@@ -21,7 +21,7 @@ RUN = MEBIBYTE
 
 
 @dataclass(frozen=True)
-class Limits:
+class MemoryLimits:
     """How much one session may keep in memory."""
 
     held: int = 64 * MEBIBYTE
@@ -64,8 +64,8 @@ class Conversation:
         self,
         watch: Watch,
         *,
-        limits: Limits,
-        room: Room,
+        limits: MemoryLimits,
+        room: HeldBytes,
         parameters: Mapping[str, str],
         consult: Callable[..., Any] = always_later,
     ) -> None:
@@ -83,15 +83,15 @@ class Conversation:
         self._limits = limits
         self._room = room
         self._encoding = encoding_of(parameters.get("client_encoding", "UTF8"))
-        self._expected: deque[Entry] = deque()
+        self._expected: deque[PendingReply] = deque()
         self._serial = 0
         self._epoch = 0
         self._portals: dict[bytes, Portal] = {}
-        self._statements: dict[bytes, Statement] = {}
+        self._statements: dict[bytes, PreparedStatement] = {}
         self._remembered = 0
         self._generation = 0
-        self._holding: Holding | None = None
-        self._barrier: Entry | None = None
+        self._holding: RowCollector | None = None
+        self._barrier: PendingReply | None = None
         self._waiting: Frame | None = None
         self._client = Framer(runs=COPIED, largest=limits.message)
         self._server = Framer(runs=ROWS, largest=RUN, parted=ROWS)
@@ -136,13 +136,13 @@ class Conversation:
         """Go on when the watch has answered."""
         self.questions.append(Question(method, arguments, then, later.awaited))
 
-    def _push(self, kind: int, hold: Hold | None = None) -> Entry:
+    def _push(self, kind: int, hold: HoldRows | None = None) -> PendingReply:
         self._serial += 1
-        entry = Entry(kind, self._serial, hold)
+        entry = PendingReply(kind, self._serial, hold)
         self._expected.append(entry)
         return entry
 
-    def _pop(self) -> Entry:
+    def _pop(self) -> PendingReply:
         entry = self._expected.popleft()
         if entry is self._barrier:
             self._barrier = None
@@ -171,7 +171,7 @@ class Conversation:
         self._drop_held()
         return False
 
-    def _drop_held(self) -> Holding | None:
+    def _drop_held(self) -> RowCollector | None:
         holding, self._holding = self._holding, None
         if holding is not None:
             self._room.give(holding.size)
@@ -266,7 +266,7 @@ ENDS_WITH_READY = frozenset((QUERY, SYNC, CALL, PIPELINE))
 
 
 @dataclass(slots=True)
-class Statement:
+class PreparedStatement:
     """A statement prepared by a Parse that was seen here."""
 
     text: str
@@ -279,24 +279,24 @@ class Portal:
 
     name: bytes
     bind: Bind | None
-    verdict: Allow | Hold
+    verdict: Allow | HoldRows
     serial: int
     """Number of the entry that made it."""
     epoch: int
     """How many executions there had been when it was last surely itself."""
     asked: bool = False
     """Whether a description of it is on its way or was seen."""
-    columns: tuple[Column, ...] | None = None
+    columns: tuple[ResultColumn, ...] | None = None
     refused: Refuse | None = None
     chunks: int = 0
 
 
-class Entry:
+class PendingReply:
     """Something the server owes. Most entries differ in little from what the class says."""
 
     portal: Portal | None = None
     """The portal that is described or executed."""
-    hold: Hold | None = None
+    hold: HoldRows | None = None
     """Present if its rows are held."""
     silent = False
     """Whether the client did not ask for it, and is not told."""
@@ -308,7 +308,7 @@ class Entry:
     """Present once its rows will not be given out."""
     simple = False
     """Whether a refusal is of the simple protocol, and ends with ReadyForQuery."""
-    columns: tuple[Column, ...] | None = None
+    columns: tuple[ResultColumn, ...] | None = None
     copying = False
     """Whether a COPY to the client goes on."""
     formats: tuple[int, ...] = ()
@@ -316,7 +316,7 @@ class Entry:
     """Whether the server was asked to answer at once."""
     number = 0
 
-    def __init__(self, kind: int, serial: int, hold: Hold | None = None) -> None:
+    def __init__(self, kind: int, serial: int, hold: HoldRows | None = None) -> None:
         self.kind = kind
         self.serial = serial
         self.unseen: Mapping[int, int] = _NOTHING if hold is not None else UNSEEN.get(kind, _NOTHING)

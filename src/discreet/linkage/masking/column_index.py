@@ -23,7 +23,7 @@ FEW_VALUES = 255
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Column:
+class AttributeIndex:
     """What is known of one attribute: equal values have equal codes, a missing value is a value like others."""
 
     codes: Array
@@ -108,15 +108,15 @@ class Column:
         return self.late_records[start:end], self.late_units[start:end]
 
 
-ARRAYS = tuple(name for name, kind in Column.__annotations__.items() if kind == "Array")
+ARRAYS = tuple(name for name, kind in AttributeIndex.__annotations__.items() if kind == "Array")
 
 
-def arrays(column: Column) -> dict[str, Array]:
+def arrays(column: AttributeIndex) -> dict[str, Array]:
     """The arrays of a column by name."""
     return {name: getattr(column, name) for name in ARRAYS}
 
 
-def build(kind: Kind, coded: Coded, *, formats: tuple[str, ...], normalise: tuple[str, ...]) -> Column:
+def build(kind: Kind, coded: Coded, *, formats: tuple[str, ...], normalise: tuple[str, ...]) -> AttributeIndex:
     """Lay out a column."""
     met = np.flatnonzero(np.bincount(coded.codes, minlength=len(coded.values)))
     spellings: dict[str | None, int] = {}
@@ -139,7 +139,9 @@ def build(kind: Kind, coded: Coded, *, formats: tuple[str, ...], normalise: tupl
     return _laid_out(codes, spelt, units, spellings)
 
 
-def _laid_out(codes: Array, spelt: Array, units: list[Sequence[str]], spellings: dict[str | None, int]) -> Column:
+def _laid_out(
+    codes: Array, spelt: Array, units: list[Sequence[str]], spellings: dict[str | None, int]
+) -> AttributeIndex:
     counts = np.bincount(codes, minlength=len(units))
     narrow = codes.astype(_smallest(len(units)))
     lengths = np.array([len(one) for one in units], dtype=np.uint8)
@@ -152,7 +154,7 @@ def _laid_out(codes: Array, spelt: Array, units: list[Sequence[str]], spellings:
     starts = np.concatenate([[0], np.cumsum(counts)])
     is_listed = len(units) > FEW_VALUES
     blob = [b"" if text is None else text.encode("utf-8", "surrogatepass") for text in spellings]
-    return Column(
+    return AttributeIndex(
         codes=narrow,
         counts=counts,
         shared=(counts > 1)[narrow],
@@ -228,7 +230,7 @@ class Constraint(Protocol):
 class Equal:
     """A cell in full: the value itself."""
 
-    column: Column
+    column: AttributeIndex
     code: int
 
     def size(self) -> int:
@@ -249,10 +251,10 @@ class Equal:
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class SharedPart:
     """A cell in part that agrees with its partner: the value occurs at least twice."""
 
-    column: Column
+    column: AttributeIndex
 
     def size(self) -> int:
         """How many records have a value that occurs twice."""
@@ -275,7 +277,7 @@ class Shared:
 class Pattern:
     """A cell in part that differs from its partner: some characters at their places, and the length."""
 
-    column: Column
+    column: AttributeIndex
     length: int
     shown: Sequence[tuple[int, int]]
 
@@ -303,7 +305,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, eq=False)
-class Marked:
+class RecordMask:
     """Any set of records, as a mask."""
 
     held: Array
@@ -326,7 +328,7 @@ class Marked:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class CompatibleRecords:
     """The records that are compatible with some cells: all, a list of few, or a mask."""
 
     everybody: int
@@ -334,7 +336,7 @@ class Candidates:
     mask: Array | None = None
 
     @classmethod
-    def of(cls, constraints: Sequence[Constraint], everybody: int) -> Candidates:
+    def of(cls, constraints: Sequence[Constraint], everybody: int) -> CompatibleRecords:
         """Those compatible with all of them."""
         found = cls(everybody)
         for one in sorted(constraints, key=_is_not_listed):
@@ -346,15 +348,15 @@ class Candidates:
             return len(self.records)
         return self.everybody if self.mask is None else int(np.count_nonzero(self.mask))
 
-    def narrowed(self, by: Constraint) -> Candidates:
+    def narrowed(self, by: Constraint) -> CompatibleRecords:
         """Those who are compatible with one more cell."""
         if self.records is not None:
-            return Candidates(self.everybody, records=self.records[by.among(self.records)])
+            return CompatibleRecords(self.everybody, records=self.records[by.among(self.records)])
         listed = by.listed()
         if listed is not None:
             kept = listed if self.mask is None else listed[self.mask[listed]]
-            return Candidates(self.everybody, records=kept)
-        return Candidates(self.everybody, mask=by.mask() if self.mask is None else self.mask & by.mask())
+            return CompatibleRecords(self.everybody, records=kept)
+        return CompatibleRecords(self.everybody, mask=by.mask() if self.mask is None else self.mask & by.mask())
 
     def count(self, by: Sequence[Constraint]) -> int:
         """How many are compatible with further cells."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from discreet.errors import UsageError
 from discreet.linkage.masking import icons as masking_icons
-from discreet.linkage.masking.comparison import KINDS, ROW_1, ROW_2, Comparison, Kind, Side
+from discreet.linkage.masking.comparison import KINDS, ROW_1, ROW_2, Comparison, Kind, ValueView
 from discreet.linkage.masking.text import (
     ALONE,
     CROSSED,
@@ -108,7 +108,7 @@ def swapped(kind: Kind, a: str | None, b: str | None, symbol: str) -> Comparison
     """One of the two cells of exchanged names; `symbol` is that of the first row."""
     left, right = characters(a or ""), characters(b or "")
     other = ROW_2 if symbol == ROW_1 else ROW_1
-    sides = (Side(a, left, SWAPPED * len(left), symbol), Side(b, right, SWAPPED * len(right), other))
+    sides = (ValueView(a, left, SWAPPED * len(left), symbol), ValueView(b, right, SWAPPED * len(right), other))
     return Comparison(kind, *sides, equal=False, markup=(masking_icons.NAMES_SWAPPED,), has_partial=False)
 
 
@@ -138,16 +138,16 @@ def _with_missing(kind: Kind, a: str | None, b: str | None, formats: tuple[str, 
     return Comparison(kind, left, right, equal=False, markup=(masking_icons.MISSING,), has_partial=False)
 
 
-def _starred(kind: Kind, value: str | None, symbol: str, formats: tuple[str, ...]) -> Side:
+def _starred(kind: Kind, value: str | None, symbol: str, formats: tuple[str, ...]) -> ValueView:
     units, layout = units_of(kind, value or "", formats)
-    return Side(value, units, SAME * len(units), symbol, layout, at_once=kind == "category")
+    return ValueView(value, units, SAME * len(units), symbol, layout, at_once=kind == "category")
 
 
 def _category(a: str, b: str) -> Comparison:
     sign, mark = (SAME, masking_icons.EQUAL) if a == b else (DIFFERENT, masking_icons.DIFFERENT)
     first, second = characters(a), characters(b)
-    left = Side(a, first, sign * len(first), ROW_1, at_once=True)
-    right = Side(b, second, sign * len(second), ROW_2, at_once=True)
+    left = ValueView(a, first, sign * len(first), ROW_1, at_once=True)
+    right = ValueView(b, second, sign * len(second), ROW_2, at_once=True)
     return Comparison("category", left, right, equal=a == b, markup=(mark,), has_partial=False)
 
 
@@ -254,7 +254,7 @@ def _aligned(
     met = {*signs_a, *signs_b}
     equal = met <= {SAME} and left == right
     icons = tuple(mark for sign, mark in _ICONS if sign in met)
-    sides = (Side(a, left, signs_a, ROW_1, written[0]), Side(b, right, signs_b, ROW_2, written[1]))
+    sides = (ValueView(a, left, signs_a, ROW_1, written[0]), ValueView(b, right, signs_b, ROW_2, written[1]))
     return Comparison(kind, *sides, equal, (masking_icons.EQUAL,) if equal else icons, has_partial=True)
 
 
@@ -262,8 +262,8 @@ def _different(
     kind: Kind, a: str, b: str, left: Sequence[str], right: Sequence[str], written: Layouts = (None, None)
 ) -> Comparison:
     sides = (
-        Side(a, left, DIFFERENT * len(left), ROW_1, written[0]),
-        Side(b, right, DIFFERENT * len(right), ROW_2, written[1]),
+        ValueView(a, left, DIFFERENT * len(left), ROW_1, written[0]),
+        ValueView(b, right, DIFFERENT * len(right), ROW_2, written[1]),
     )
     return Comparison(kind, *sides, equal=False, markup=(masking_icons.DIFFERENT,), has_partial=False)
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Literal
 
 from discreet.errors import UsageError
-from discreet.linkage.masking.icons import Mark
+from discreet.linkage.masking.icons import Icon
 from discreet.linkage.masking.text import ALONE, CROSSED, DIFFERENT, FIRST, REPLACED, SAME, SECOND, SWAPPED, Layout
 
 Mode = Literal["masked", "partial", "full"]
@@ -39,7 +39,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Side:
+class ValueView:
     """One record's half. Its repr says nothing about the value."""
 
     value: str | None
@@ -124,11 +124,11 @@ class Comparison:
     """A pair of values. Only `partial`, `text` and `pieces` hold characters of them; the repr does not."""
 
     kind: Kind
-    left: Side
-    right: Side
+    left: ValueView
+    right: ValueView
     equal: bool
     """Both are there and the same."""
-    markup: tuple[Mark, ...]
+    markup: tuple[Icon, ...]
     """The icons, with words."""
     has_partial: bool
     """Whether there is something between masked and full."""
@@ -154,7 +154,7 @@ class Comparison:
         return self.left.value is not None or self.right.value is not None
 
     @property
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[ValueView, ValueView]:
         """The halves of both records."""
         return self.left, self.right
 
@@ -199,7 +199,7 @@ class Pair:
     cells: tuple[Comparison, ...]
     along: tuple[int | None, ...]
     """For each cell the place of the one that opens along with it: names that changed places."""
-    frequencies: tuple[tuple[Mark, Mark] | None, ...]
+    frequencies: tuple[tuple[Icon, Icon] | None, ...]
     """For each cell how common the values of both records are, where that is shown and they are there."""
 
     @property

@@ -12,7 +12,7 @@ from discreet.errors import UsageError
 from discreet.kernel.notebook import card
 from discreet.linkage.masking.compare import DateSwap
 from discreet.linkage.masking.comparison import Comparison, Kind, Mode, Pair, State, check_mode
-from discreet.linkage.masking.index import Index, Quote, contribution
+from discreet.linkage.masking.index import MaskingIndex, Quote, contribution
 from discreet.linkage.masking.kapr import Meter
 from discreet.linkage.masking.rules import Declared
 from discreet.linkage.masking.text import FORMATS
@@ -22,7 +22,7 @@ Anonymity = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class DisplayedPair:
     """One pair of a display in its state."""
 
     pair: Pair
@@ -43,11 +43,11 @@ class Display:
     Display(1 pair, 3 base records, 1 attribute, score 3/16)
     """
 
-    index: Index
+    index: MaskingIndex
     meter: Meter
     """Turns contributions of pairs into the score, and into amounts for a ledger."""
     strict: bool
-    _shown: tuple[Shown, ...]
+    _shown: tuple[DisplayedPair, ...]
     _known: dict[tuple[int, State, bool], Anonymity]
 
     def __init__(
@@ -71,17 +71,17 @@ class Display:
         exchange of day and month shows their differing digits or both whole. With `strict`, prices and `kappa` count
         what the masked display itself gives away.
         """
-        if isinstance(records, Index):
+        if isinstance(records, MaskingIndex):
             index = records
         else:
             settings: dict[str, Any] = {"swaps": swaps, "formats": formats, "normalise": normalise}
-            index = Index.build(records, kinds or {}, **settings, names=names, date_swap=date_swap)
+            index = MaskingIndex.build(records, kinds or {}, **settings, names=names, date_swap=date_swap)
         shown = [index.pair(int(first), int(second)) for first, second in pairs]
         self.__dict__.update(
             index=index,
             meter=Meter(len(shown), len(index.columns), kappa),
             strict=strict,
-            _shown=tuple(Shown(pair, pair.masked) for pair in shown),
+            _shown=tuple(DisplayedPair(pair, pair.masked) for pair in shown),
             _known={},
         )
 
@@ -181,7 +181,7 @@ class Display:
 
     # -- how --------------------------------------------------------------------------------------------------------
 
-    def _at(self, pair: int) -> Shown:
+    def _at(self, pair: int) -> DisplayedPair:
         if not 0 <= pair < len(self._shown):
             raise UsageError(f"There is no pair {pair}.", remedy=f"There are {len(self._shown)}, counted from 0.")
         return self._shown[pair]

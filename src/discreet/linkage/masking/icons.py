@@ -6,26 +6,26 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Mark:
+class Icon:
     """An icon: its name, and what a person who does not see it is told."""
 
     name: str
     words: str
 
 
-EQUAL = Mark("equal", "the same in both records")
-DIFFERENT = Mark("different", "different as a whole")
-INSERTED = Mark("indel", "characters inserted or left out")
-REPLACED = Mark("replace", "characters replaced")
-TRANSPOSED = Mark("transpose", "two neighbouring characters exchanged")
-NAMES_SWAPPED = Mark("name-swap", "the two names exchanged")
-DATE_SWAPPED = Mark("date-swap", "day and month exchanged")
-MISSING = Mark("missing", "missing")
+EQUAL = Icon("equal", "the same in both records")
+DIFFERENT = Icon("different", "different as a whole")
+INSERTED = Icon("indel", "characters inserted or left out")
+REPLACED = Icon("replace", "characters replaced")
+TRANSPOSED = Icon("transpose", "two neighbouring characters exchanged")
+NAMES_SWAPPED = Icon("name-swap", "the two names exchanged")
+DATE_SWAPPED = Icon("date-swap", "day and month exchanged")
+MISSING = Icon("missing", "missing")
 
-UNIQUE = Mark("unique", "nobody else has this name")
-RARE = Mark("rare", "2 to 5 records have this name")
-COMMON = Mark("common", "6 to 100 records have this name")
-VERY_COMMON = Mark("very-common", "more than 100 records have this name")
+UNIQUE = Icon("unique", "nobody else has this name")
+RARE = Icon("rare", "2 to 5 records have this name")
+COMMON = Icon("common", "6 to 100 records have this name")
+VERY_COMMON = Icon("very-common", "more than 100 records have this name")
 
 MARKS = (
     *(EQUAL, DIFFERENT, INSERTED, REPLACED, TRANSPOSED, NAMES_SWAPPED, DATE_SWAPPED, MISSING),
@@ -34,7 +34,7 @@ MARKS = (
 """All of them, for a legend."""
 
 
-def frequency(records: int) -> Mark:
+def frequency(records: int) -> Icon:
     """How common a name is that so many base records have.
 
     >>> [frequency(records).name for records in (1, 2, 5, 6, 100, 101)]

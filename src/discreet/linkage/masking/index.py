@@ -16,25 +16,25 @@ from discreet.kernel import Coded
 from discreet.linkage.masking.column_index import (
     ARRAYS,
     Array,
-    Candidates,
-    Column,
+    AttributeIndex,
+    CompatibleRecords,
     Constraint,
     Equal,
     Pattern,
-    Shared,
+    SharedPart,
     arrays,
     build,
 )
 from discreet.linkage.masking.compare import DateSwap
 from discreet.linkage.masking.comparison import Comparison, Kind, Mode, Pair, State
-from discreet.linkage.masking.icons import Mark, frequency
+from discreet.linkage.masking.icons import Icon, frequency
 from discreet.linkage.masking.mask_leakage import Strictness
 from discreet.linkage.masking.rules import Declared, Rules
 from discreet.linkage.masking.text import FORMATS
 
 
 @dataclass(frozen=True)
-class Step:
+class RevealStep:
     """What opening a cell further leads to."""
 
     mode: Mode
@@ -52,7 +52,7 @@ class Quote:
     anonymity: tuple[int, int]
     contribution: Fraction
     """What the pair contributes to the score: the sum over both records of (sum of p) / k."""
-    steps: Mapping[str, Step]
+    steps: Mapping[str, RevealStep]
     """By attribute, where there is a next step."""
 
     def increase(self, attribute: str) -> Fraction:
@@ -62,11 +62,11 @@ class Quote:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Index:
+class MaskingIndex:
     """Base records by attribute. Nothing in it changes, so that threads and processes may share it."""
 
     rules: Rules
-    columns: tuple[Column, ...]
+    columns: tuple[AttributeIndex, ...]
     _strictness: list[Strictness] = field(default_factory=list)
 
     @classmethod
@@ -80,7 +80,7 @@ class Index:
         normalise: Declared = (),
         names: Iterable[str] = (),
         date_swap: DateSwap = "digits",
-    ) -> Index:
+    ) -> MaskingIndex:
         """Lay out the records; two base tables are one list of records.
 
         >>> people = [{"name": "Mary"}, {"name": "Mark"}, {"name": "Mary"}]
@@ -108,7 +108,7 @@ class Index:
         return f"Index({len(self):,} records, {', '.join(self.rules.attributes)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Index, (self.rules, self.columns)
+        return MaskingIndex, (self.rules, self.columns)
 
     @property
     def nbytes(self) -> int:
@@ -147,7 +147,7 @@ class Index:
             now,
             contribution(pair, state, now),
             {
-                name: Step(mode, after, found, contribution(pair, after, found))
+                name: RevealStep(mode, after, found, contribution(pair, after, found))
                 for (name, (mode, after)), found in zip(steps.items(), later, strict=True)
             },
         )
@@ -159,7 +159,7 @@ class Index:
 
     def _count(self, pair: Pair, row: int, state: State, later: list[State], strict: bool) -> list[int]:
         """Compatible base records of a row, in a state and in states that open it further."""
-        now = Candidates.of(self._constraints(pair, row, state, None, strict), len(self))
+        now = CompatibleRecords.of(self._constraints(pair, row, state, None, strict), len(self))
         return [len(now), *(now.count(self._constraints(pair, row, after, state, strict)) for after in later)]
 
     def _constraints(self, pair: Pair, row: int, state: State, since: State | None, strict: bool) -> list[Constraint]:
@@ -177,7 +177,7 @@ class Index:
         if mode == "full":
             return Equal(column, int(column.codes[pair.records[row]]))
         if cell.equal:
-            return Shared(column)
+            return SharedPart(column)
         side = cell.sides[row]
         return Pattern(column, side.total, [(place, column.unit_codes[unit]) for place, unit in side.shown])
 
@@ -188,7 +188,7 @@ class Index:
             self._strictness.append(Strictness(self.rules, self.columns))
         return self._strictness[0]
 
-    def _frequencies(self, j: int, first: int, second: int, cell: Comparison) -> tuple[Mark, Mark] | None:
+    def _frequencies(self, j: int, first: int, second: int, cell: Comparison) -> tuple[Icon, Icon] | None:
         column = self.columns[j]
         if not self.rules.names[j] or cell.left.value is None or cell.right.value is None:
             return None
@@ -211,7 +211,7 @@ VERSION = 1
 HEAD = "index.json"
 
 
-def save_index(index: Index, folder: str | Path) -> Path:
+def save_index(index: MaskingIndex, folder: str | Path) -> Path:
     """Write an index to a folder that does not exist yet, or is empty."""
     target = Path(folder)
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -229,7 +229,7 @@ def save_index(index: Index, folder: str | Path) -> Path:
     return target
 
 
-def load_index(folder: str | Path, *, mapped: bool = True) -> Index:
+def load_index(folder: str | Path, *, mapped: bool = True) -> MaskingIndex:
     """Open the index of a folder; unless `mapped`, read it into the memory of this process."""
     source = Path(folder)
     try:
@@ -237,7 +237,7 @@ def load_index(folder: str | Path, *, mapped: bool = True) -> Index:
         if head["version"] != VERSION:
             raise UsageError("The index was written by another version of Discreet.", remedy="Build it again.")
         columns = tuple(_column(source, place, one, mapped) for place, one in enumerate(head["columns"]))
-        index = Index(Rules.from_dict(head["rules"]), columns)
+        index = MaskingIndex(Rules.from_dict(head["rules"]), columns)
     except FileNotFoundError:
         raise SourceNotFound(f"There is no whole index in {source}.", remedy="Build it, and save it there.") from None
     except (OSError, ValueError, KeyError, TypeError):
@@ -247,7 +247,7 @@ def load_index(folder: str | Path, *, mapped: bool = True) -> Index:
     return index
 
 
-def _column(source: Path, place: int, head: dict[str, object], mapped: bool) -> Column:
+def _column(source: Path, place: int, head: dict[str, object], mapped: bool) -> AttributeIndex:
     found: dict[str, Array] = {}
     for name in ARRAYS:
         if name == "spelt" and head["one_spelling"]:
@@ -261,7 +261,7 @@ def _column(source: Path, place: int, head: dict[str, object], mapped: bool) -> 
         found[name] = np.asarray(read)
     found.setdefault("spelt", found["codes"])
     alphabet, missing = head["alphabet"], head["missing"]
-    return Column(**found, alphabet=tuple(map(str, alphabet)), missing=int(str(missing)))  # type: ignore[call-overload]
+    return AttributeIndex(**found, alphabet=tuple(map(str, alphabet)), missing=int(str(missing)))  # type: ignore[call-overload]
 
 
 def _read(path: Path, mapped: bool) -> Array:

@@ -15,10 +15,10 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.linkage.masking.column_index import Array, Column, Constraint, Equal, Marked
+from discreet.linkage.masking.column_index import Array, AttributeIndex, Constraint, Equal, RecordMask
 from discreet.linkage.masking.compare import compare_values, units_of
-from discreet.linkage.masking.comparison import ROW_1, Comparison, Kind, Mode, Pair, Side
-from discreet.linkage.masking.icons import Mark, frequency
+from discreet.linkage.masking.comparison import ROW_1, Comparison, Kind, Mode, Pair, ValueView
+from discreet.linkage.masking.icons import Icon, frequency
 from discreet.linkage.masking.rules import Rules
 from discreet.linkage.masking.text import DAY, FIRST, MONTH, SAME, SWAPPED, YEAR
 
@@ -33,7 +33,7 @@ class Spellings:
     """The distinct texts of one column, by what a masked cell shows of them alone."""
 
     kind: Kind
-    column: Column
+    column: AttributeIndex
     formats: tuple[str, ...]
     is_name: bool
 
@@ -53,7 +53,7 @@ class Spellings:
         return np.bincount(self.column.spelt, minlength=len(self.texts))
 
     @cached_property
-    def marks(self) -> list[Mark]:
+    def marks(self) -> list[Icon]:
         """How common the value of each is."""
         holders = np.zeros(len(self.texts), dtype=np.int64)
         holders[self.column.spelt] = self.column.counts[self.column.codes]
@@ -88,7 +88,7 @@ class Strictness:
     """Who is compatible with the cells of a display, strictly."""
 
     rules: Rules
-    columns: tuple[Column, ...]
+    columns: tuple[AttributeIndex, ...]
     _known: dict[Hashable, Masks] = field(default_factory=dict)
 
     @cached_property
@@ -110,7 +110,7 @@ class Strictness:
             if len(self._known) * 2 * len(column.codes) >= KEPT:
                 self._known.clear()
             self._known[key] = found
-        return Marked(self._known[key][row])
+        return RecordMask(self._known[key][row])
 
     def _alike(self, j: int, spelt: tuple[int, ...], cell: Comparison, mode: Mode) -> Masks:
         """The records that would look the same in row 1, and those that would in row 2."""
@@ -167,7 +167,7 @@ def _looks(cell: Comparison, mode: Mode) -> Hashable:
     return cell.masked, cell.markup, cell.equal, cell.text(mode)
 
 
-def _common(known: Spellings, code: int, like: Side) -> Hashable:
+def _common(known: Spellings, code: int, like: ValueView) -> Hashable:
     """What must be found in the other value: characters that are the same, and, turned round, those that were exchanged.
 
     Nothing for a category, of which not even the length is shown.
@@ -190,7 +190,7 @@ def _common(known: Spellings, code: int, like: Side) -> Hashable:
     return tuple(parts)
 
 
-def _grouped(known: Spellings, codes: list[int], like: Side) -> dict[Hashable, list[int]]:
+def _grouped(known: Spellings, codes: list[int], like: ValueView) -> dict[Hashable, list[int]]:
     found: dict[Hashable, list[int]] = defaultdict(list)
     for code in codes:
         found[_common(known, code, like)].append(code)

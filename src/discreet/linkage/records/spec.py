@@ -25,11 +25,11 @@ DATES = ("%Y-%m-%d", "%m/%d/%Y")
 """How dates are written unless an attribute says otherwise."""
 
 
-class _Section(BaseModel):
+class _LinkSection(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class AttributeSection(_Section):
+class AttributeSection(_LinkSection):
     """One identifying attribute."""
 
     kind: Kind = Field(description="How values are compared: string, fixed (an ID), date or category.")
@@ -48,7 +48,7 @@ class AttributeSection(_Section):
         return formats
 
 
-class SecondSection(_Section):
+class SecondSection(_LinkSection):
     """Where the second table differs from the first."""
 
     id: str | None = Field(default=None, description="Column that names a record of the second table.")
@@ -65,7 +65,7 @@ class SecondSection(_Section):
     encoding: str | None = Field(default=None, description="Encoding of its CSV; UTF-8 when absent.")
 
 
-class LinkageSection(_Section):
+class LinkageSection(_LinkSection):
     """What is linked, by what, and what is split off."""
 
     id: str | None = Field(default=None, description="Column that names a record; it stays in the house.")
@@ -85,7 +85,7 @@ class LinkageSection(_Section):
     second: SecondSection | None = Field(default=None, description="Where the second table differs.")
 
 
-class LinkFile(_Section):
+class LinkFile(_LinkSection):
     """A link file."""
 
     linkage: LinkageSection = Field(description="What is linked, by what, and what is split off.")
@@ -119,7 +119,7 @@ class Attribute:
 
 
 @dataclass(frozen=True)
-class Side:
+class TableSide:
     """What is particular to one of the tables."""
 
     id: str | None
@@ -145,7 +145,7 @@ class LinkageSpec:
     """
 
     attributes: tuple[Attribute, ...]
-    sides: tuple[Side, Side]
+    sides: tuple[TableSide, TableSide]
     swap: tuple[str, str] | None = None
     case: Case = "upper"
     missing: tuple[str, ...] = ()
@@ -230,13 +230,13 @@ def _formats(kind: Kind, formats: list[str] | None) -> tuple[str, ...]:
     return tuple(formats or DATES) if kind == "date" else ()
 
 
-def _sides(parsed: LinkageSection) -> tuple[Side, Side]:
-    first = Side(parsed.id, tuple(parsed.sensitive), parsed.delimiter, parsed.encoding)
+def _sides(parsed: LinkageSection) -> tuple[TableSide, TableSide]:
+    first = TableSide(parsed.id, tuple(parsed.sensitive), parsed.delimiter, parsed.encoding)
     second = parsed.second
     if second is None:
         return first, first
     sensitive = first.sensitive if second.sensitive is None else tuple(second.sensitive)
-    return first, Side(
+    return first, TableSide(
         second.id or first.id, sensitive, second.delimiter or first.delimiter, second.encoding or first.encoding
     )
 

@@ -43,7 +43,7 @@ class LimitPassed(BudgetExhausted):
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldPair:
     """One reviewer's pair, with what is left of every limit."""
 
     assignment: int
@@ -80,7 +80,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Standing:
+class PairPosition:
     """Where a pair is among those of its reviewer."""
 
     place: int
@@ -91,7 +91,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Change:
+class PairChange:
     """What a step does to a pair."""
 
     opened: Opened
@@ -100,7 +100,7 @@ class Change:
     characters: int
 
 
-def read_held(connection: Connection, project: Project, worker: str, number: int) -> Held:
+def read_held(connection: Connection, project: Project, worker: str, number: int) -> HeldPair:
     """A pair that was given to somebody; the same error whether there is no such pair, or it is another one's."""
     row = connection.execute(_HELD, {"p": project.id, "w": worker, "n": number, "b": project.budget(worker)}).first()
     if row is None:
@@ -110,7 +110,7 @@ def read_held(connection: Connection, project: Project, worker: str, number: int
         if MODES.index(mode) > MODES.index(opened.get(attribute, "masked")):
             opened[attribute] = mode
     choice = connection.execute(_CHOICE, {"a": row.id}).scalar()
-    return Held(
+    return HeldPair(
         assignment=row.id,
         number=number,
         role=row.role,
@@ -136,13 +136,13 @@ def read_held(connection: Connection, project: Project, worker: str, number: int
     )
 
 
-def read_standing(connection: Connection, project: Project, worker: str, place: int) -> Standing:
+def read_standing(connection: Connection, project: Project, worker: str, place: int) -> PairPosition:
     """Where a pair is among those of its reviewer."""
     row = connection.execute(_STANDING, {"p": project.id, "w": worker, "at": place}).one()
-    return Standing(int(row.earlier) + 1, row.pairs, int(row.decided), row.previous, row.following)
+    return PairPosition(int(row.earlier) + 1, row.pairs, int(row.decided), row.previous, row.following)
 
 
-def apply_change(connection: Connection, project: Project, worker: str, held: Held, change: Change) -> None:
+def apply_change(connection: Connection, project: Project, worker: str, held: HeldPair, change: PairChange) -> None:
     """Open cells of a pair that is still as it was read, within every limit; an error undoes the entry as well."""
     ASSIGNMENTS.move(
         connection,

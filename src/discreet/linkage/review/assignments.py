@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 from discreet.errors import BudgetExhausted, Outdated, UsageError
 from discreet.kernel import Amount, parts_down, parts_up
 from discreet.ledger import Ledger, Request
-from discreet.ledger.operations import Note, Spend, Step
+from discreet.ledger.operations import Note, Operation, Spend
 from discreet.linkage.masking.comparison import Mode
 from discreet.linkage.masking.kapr import PARTS
 from discreet.linkage.matching.candidate_pairs import load_candidates
@@ -100,7 +100,7 @@ def give(
     ledger: Ledger,
     project: Project,
     worker: str,
-    pairs: Sequence[tuple[int, reveal.Measured]],
+    pairs: Sequence[tuple[int, reveal.PairDisclosure]],
     *,
     actor: str,
     limits: Limits | None = None,
@@ -120,7 +120,7 @@ def give(
     if allowance < spent + Fraction(parts, PARTS):
         _refuse(ledger, project, worker, actor, "risk")
     ledger.set_budget(project.budget(worker), limit=allowance, parts=PARTS, actor=actor, subject=project.subject)
-    step: Step = Spend(project.budget(worker), Fraction(parts, PARTS)) if parts else Note()
+    step: Operation = Spend(project.budget(worker), Fraction(parts, PARTS)) if parts else Note()
     request = Request.of(
         actor=actor,
         event="linkage.assigned",
@@ -195,7 +195,7 @@ def _refuse(ledger: Ledger, project: Project, worker: str, actor: str, reason: s
     )
 
 
-class Measured(Protocol):
+class DisclosureMeasure(Protocol):
     """What a pair discloses in a state, as `reveal.measure` says it."""
 
     @property
@@ -260,7 +260,7 @@ def insert_pairs(
     connection: Connection,
     project: Project,
     worker: str,
-    pairs: Sequence[tuple[int, Measured]],
+    pairs: Sequence[tuple[int, DisclosureMeasure]],
     limits: Limits,
     *,
     parts: int,
@@ -289,7 +289,7 @@ def insert_pairs(
 
 
 def _insert_assignments(
-    connection: Connection, project: Project, worker: str, pairs: Sequence[tuple[int, Measured]], role: str
+    connection: Connection, project: Project, worker: str, pairs: Sequence[tuple[int, DisclosureMeasure]], role: str
 ) -> None:
     if not pairs:
         return

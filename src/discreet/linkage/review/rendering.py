@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from discreet.linkage.masking.comparison import Comparison, Mode, Pair, Side, State
-from discreet.linkage.masking.index import Quote, Step
+from discreet.linkage.masking.comparison import Comparison, Mode, Pair, State, ValueView
+from discreet.linkage.masking.index import Quote, RevealStep
 from discreet.linkage.project import Initial
 from discreet.linkage.review.views import CellView, Price, RowView
 
-Pricing = Callable[[Step], Price]
+Pricing = Callable[[RevealStep], Price]
 
 
 def cells_of(pair: Pair, state: State, quote: Quote, priced: Pricing) -> tuple[CellView, ...]:
@@ -52,7 +52,7 @@ def _words(cell: Comparison, row: int, mode: Mode) -> str:
     return f"{length}, {told}" if differing else f"{length}, hidden"
 
 
-def _spelt(side: Side) -> list[str]:
+def _spelt(side: ValueView) -> list[str]:
     return ["hidden" if sign == "*" else sign for piece in side.pieces("partial") for sign in piece.text]
 
 
@@ -73,7 +73,7 @@ def characters_shown(pair: Pair, state: State) -> int:
     )
 
 
-def _length(side: Side) -> int:
+def _length(side: ValueView) -> int:
     return min(side.total, 1) if side.at_once else side.total
 
 

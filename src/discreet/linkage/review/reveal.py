@@ -18,15 +18,15 @@ from discreet.ledger import Ledger, Receipt, Request
 from discreet.ledger.operations import Spend
 from discreet.ledger.queries import by_key
 from discreet.linkage.masking.comparison import Mode, Pair, State
-from discreet.linkage.masking.index import Index, Step, contribution
+from discreet.linkage.masking.index import MaskingIndex, RevealStep, contribution
 from discreet.linkage.masking.kapr import Meter
 from discreet.linkage.project import Initial, Project
 from discreet.linkage.review import rendering
 from discreet.linkage.review.assignment import (
-    Change,
-    Held,
+    HeldPair,
     LimitPassed,
-    Standing,
+    PairChange,
+    PairPosition,
     apply_change,
     outdated,
     read_held,
@@ -68,7 +68,7 @@ def reveal(
 
 
 @dataclass(frozen=True)
-class Measured:
+class PairDisclosure:
     """What a pair discloses in a state: numbers only, for whoever gives pairs out."""
 
     opened: Mapping[str, Mode]
@@ -77,7 +77,9 @@ class Measured:
     characters_shown: int
 
 
-def measure(project: Project, records: Iterable[tuple[int, int]], *, initial: Initial = "masked") -> list[Measured]:
+def measure(
+    project: Project, records: Iterable[tuple[int, int]], *, initial: Initial = "masked"
+) -> list[PairDisclosure]:
     """What each pair of records discloses if it is shown so at first. Cells that would break `kappa` stay shut."""
     index = index_of(project.folder)
     found = []
@@ -87,7 +89,7 @@ def measure(project: Project, records: Iterable[tuple[int, int]], *, initial: In
     return found
 
 
-def measure_opened(project: Project, records: tuple[int, int], opened: Mapping[str, Mode]) -> Measured:
+def measure_opened(project: Project, records: tuple[int, int], opened: Mapping[str, Mode]) -> PairDisclosure:
     """What a pair discloses with these cells open, except those that would break `kappa`."""
     index = index_of(project.folder)
     return _measured(index, project, index.pair(*records), opened)
@@ -162,8 +164,8 @@ class _Shown:
 
     project: Project
     worker: str
-    held: Held
-    index: Index
+    held: HeldPair
+    index: MaskingIndex
     pair: Pair
     state: State
     meter: Meter
@@ -175,18 +177,18 @@ class _Shown:
         pair = pair_of(index, *held.records)
         return cls(project, worker, held, index, pair, held.state(pair.attributes), project.meter(held.displays))
 
-    def step(self, attribute: str) -> Step | None:
+    def step(self, attribute: str) -> RevealStep | None:
         """What the next step opens; None where all is open, or nothing is there."""
         mode = self.pair.next_mode(self.state, attribute)
         if mode is None or not self.pair.cell(attribute).hides:
             return None
         after = self.pair.opened(self.state, attribute, mode)
         anonymity = self.index.anonymity(self.pair, after, strict=self.project.strict)
-        return Step(mode, after, anonymity, contribution(self.pair, after, anonymity))
+        return RevealStep(mode, after, anonymity, contribution(self.pair, after, anonymity))
 
-    def change(self, step: Step) -> Change:
+    def change(self, step: RevealStep) -> PairChange:
         moved = zip(self.pair.attributes, self.state, step.state, strict=True)
-        return Change(
+        return PairChange(
             opened=[(name, after) for name, before, after in moved if before != after],
             contribution=step.contribution,
             parts=int(self.meter.cost(self.held.contribution, step.contribution) * self.meter.parts),
@@ -194,13 +196,13 @@ class _Shown:
             - rendering.characters_shown(self.pair, self.state),
         )
 
-    def forbidden(self, step: Step) -> str | None:
+    def forbidden(self, step: RevealStep) -> str | None:
         """What no budget can allow."""
         if self.held.closed:
             return "closed"
         return "kappa" if min(step.anonymity) < self.project.kappa else None
 
-    def view(self, where: Standing) -> PairView:
+    def view(self, where: PairPosition) -> PairView:
         held = self.held
         quote = self.index.quote(self.pair, self.state, strict=self.project.strict)
         return PairView(
@@ -219,7 +221,7 @@ class _Shown:
             risk=Gauge(self.meter.spent(Fraction(held.parts_spent, self.meter.parts)), _limit(held.risk_limit)),
         )
 
-    def _price(self, step: Step) -> Price:
+    def _price(self, step: RevealStep) -> Price:
         change = self.change(step)
         return Price(
             mode=step.mode,
@@ -233,14 +235,14 @@ def _limit(text: str | None) -> Fraction | None:
     return None if text is None else Fraction(text)
 
 
-def _measured(index: Index, project: Project, pair: Pair, wanted: Mapping[str, Mode]) -> Measured:
+def _measured(index: MaskingIndex, project: Project, pair: Pair, wanted: Mapping[str, Mode]) -> PairDisclosure:
     state, anonymity = pair.masked, index.anonymity(pair, pair.masked, strict=project.strict)
     for name, mode in wanted.items():
         further = pair.opened(state, name, mode)
         found = index.anonymity(pair, further, strict=project.strict)
         if min(found) >= project.kappa:
             state, anonymity = further, found
-    return Measured(
+    return PairDisclosure(
         opened={name: mode for name, mode in zip(pair.attributes, state, strict=True) if mode != "masked"},
         contribution=contribution(pair, state, anonymity),
         characters=rendering.characters_of(pair),
@@ -253,4 +255,4 @@ def prepare(project: Project) -> int:
     return len(index_of(project.folder))
 
 
-__all__ = ["Measured", "measure", "measure_opened", "prepare", "refusal", "reveal", "view"]
+__all__ = ["PairDisclosure", "measure", "measure_opened", "prepare", "refusal", "reveal", "view"]

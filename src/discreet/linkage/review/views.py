@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.kernel.serialise import json_of
 from discreet.linkage.masking.comparison import Kind, Mode, Piece
-from discreet.linkage.masking.icons import Mark
+from discreet.linkage.masking.icons import Icon
 
 CHOICES: Mapping[int, tuple[str, str]] = {
     0: ("can't tell", ""),
@@ -90,7 +90,7 @@ class RowView:
     pieces: tuple[Piece, ...]
     words: str
     """The same for whoever cannot see it."""
-    frequency: Mark | None
+    frequency: Icon | None
 
     to_dict = json_of(
         "text words",
@@ -106,7 +106,7 @@ class CellView:
     attribute: str
     kind: Kind
     mode: Mode
-    marks: tuple[Mark, ...]
+    marks: tuple[Icon, ...]
     rows: tuple[RowView, RowView]
     together: str | None
     """The attribute that opens along with it: names that changed places."""

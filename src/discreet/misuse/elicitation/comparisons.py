@@ -26,7 +26,7 @@ DRAWN, FEWEST_DRAWS = 24_000, 400
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairwiseJudgement:
     """`first` is `ratio` times as harmful as `second`; both are places in the list of items."""
 
     first: int
@@ -40,7 +40,7 @@ class Consistency:
 
     ratio: float | None
     """Saaty's consistency ratio; None as long as no comparison could contradict another."""
-    worst: Pair | None
+    worst: PairwiseJudgement | None
     """The comparison furthest from what the others say."""
 
     @property
@@ -49,7 +49,7 @@ class Consistency:
         return self.ratio is None or self.ratio <= TOLERABLE
 
 
-def laplacian(pairs: Sequence[Pair], items: int) -> tuple[Floats, Floats]:
+def laplacian(pairs: Sequence[PairwiseJudgement], items: int) -> tuple[Floats, Floats]:
     """The graph of comparisons and the right-hand side of its normal equations in logarithms."""
     matrix, side = np.zeros((items, items)), np.zeros(items)
     for pair in pairs:
@@ -61,7 +61,7 @@ def laplacian(pairs: Sequence[Pair], items: int) -> tuple[Floats, Floats]:
     return matrix, side
 
 
-def log_least_squares(pairs: Sequence[Pair], items: int) -> Floats:
+def log_least_squares(pairs: Sequence[PairwiseJudgement], items: int) -> Floats:
     """Logarithms of the weights that fit all ratios best, with mean 0 in each connected part (Crawford & Williams 1985).
 
     >>> np.exp(log_least_squares([Pair(0, 1, 2.0), Pair(1, 2, 3.0)], 3)[0] - log_least_squares([Pair(0, 1, 2.0), Pair(1, 2, 3.0)], 3)[2]).round(6).item()
@@ -72,7 +72,7 @@ def log_least_squares(pairs: Sequence[Pair], items: int) -> Floats:
     return found
 
 
-def parts(pairs: Sequence[Pair], items: int) -> list[int]:
+def parts(pairs: Sequence[PairwiseJudgement], items: int) -> list[int]:
     """For each item the smallest item it is connected with.
 
     >>> parts([Pair(0, 2, 1.0)], 4)
@@ -85,7 +85,7 @@ def parts(pairs: Sequence[Pair], items: int) -> list[int]:
     return part
 
 
-def harker(pairs: Sequence[Pair], items: int) -> Floats:
+def harker(pairs: Sequence[PairwiseJudgement], items: int) -> Floats:
     """The matrix of comparisons with Harker's diagonal; a pair answered twice counts by its latest answer.
 
     >>> harker([Pair(0, 1, 2.0)], 3).tolist()
@@ -99,7 +99,7 @@ def harker(pairs: Sequence[Pair], items: int) -> Floats:
     return matrix
 
 
-def eigenvector(pairs: Sequence[Pair], items: int) -> Floats:
+def eigenvector(pairs: Sequence[PairwiseJudgement], items: int) -> Floats:
     """Saaty's weights, the largest 1. Every item must be connected with every other.
 
     >>> eigenvector([Pair(0, 1, 2.0), Pair(1, 2, 3.0)], 3).round(6).tolist()
@@ -111,7 +111,7 @@ def eigenvector(pairs: Sequence[Pair], items: int) -> Floats:
     return weights
 
 
-def consistency(pairs: Sequence[Pair], items: int) -> Consistency:
+def consistency(pairs: Sequence[PairwiseJudgement], items: int) -> Consistency:
     """The consistency ratio: (λ − n)/(n − 1) over what random answers to the same pairs give on average."""
     asked = frozenset(frozenset((pair.first, pair.second)) for pair in pairs)
     if len(asked) <= items - len(set(parts(pairs, items))):

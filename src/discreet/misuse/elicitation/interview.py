@@ -23,11 +23,18 @@ import numpy as np
 
 from discreet.errors import DataError, UsageError
 from discreet.kernel.arrays import Floats
-from discreet.misuse.elicitation.comparisons import MOST, Consistency, Pair, consistency, eigenvector, parts
+from discreet.misuse.elicitation.comparisons import (
+    MOST,
+    Consistency,
+    PairwiseJudgement,
+    consistency,
+    eigenvector,
+    parts,
+)
 from discreet.misuse.elicitation.items import Item, check
 from discreet.misuse.elicitation.joint_fit import (
     Compare,
-    Evidence,
+    ElicitedAnswers,
     Fit,
     Question,
     Rate,
@@ -92,10 +99,10 @@ class Interview:
         return tuple({answer.subject: answer for answer in self.answers}.values())
 
     @cached_property
-    def pairs(self) -> tuple[Pair, ...]:
+    def pairs(self) -> tuple[PairwiseJudgement, ...]:
         """The comparisons that were answered."""
         return tuple(
-            Pair(answer.question.first, answer.question.second, answer.value)
+            PairwiseJudgement(answer.question.first, answer.question.second, answer.value)
             for answer in self.latest
             if isinstance(answer.question, Compare) and answer.value is not None
         )
@@ -110,10 +117,10 @@ class Interview:
         )
 
     @cached_property
-    def evidence(self) -> Evidence:
+    def evidence(self) -> ElicitedAnswers:
         """Everything that was answered, as numbers."""
         records = incidence([record for record, _ in self.rated], len(self.items))
-        return Evidence(self.pairs, records, np.array([rating for _, rating in self.rated], dtype=float))
+        return ElicitedAnswers(self.pairs, records, np.array([rating for _, rating in self.rated], dtype=float))
 
     @cached_property
     def fit(self) -> Fit:

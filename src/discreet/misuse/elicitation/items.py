@@ -132,7 +132,7 @@ def check(items: Sequence[Item]) -> None:
 
 
 # Which values of a table to ask about: counted, never read row by row.
-class Asked(Protocol):
+class CountedTable(Protocol):
     """A table that can be counted."""
 
     def classes(self, by: Sequence[str] | None = None, *, sensitive: Sequence[str] = ()) -> Classes:
@@ -141,7 +141,7 @@ class Asked(Protocol):
 
 
 def items_of(
-    table: Asked,
+    table: CountedTable,
     columns: Sequence[str],
     *,
     by_value: Sequence[str] = (),

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernel.arrays import Floats
-from discreet.misuse.elicitation.comparisons import MOST, Pair, laplacian, log_least_squares, nnls, parts
+from discreet.misuse.elicitation.comparisons import MOST, PairwiseJudgement, laplacian, log_least_squares, nnls, parts
 
 COMPARING = 0.5
 """Typical error of a comparison, in logarithms: a ratio is off by a factor of 1.6."""
@@ -37,10 +37,10 @@ ENOUGH = 1e-12
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ElicitedAnswers:
     """Everything that was answered."""
 
-    pairs: Sequence[Pair]
+    pairs: Sequence[PairwiseJudgement]
     matrix: Floats
     ratings: Floats
     comparing: float = COMPARING
@@ -69,7 +69,7 @@ class Evidence:
         rated = self.matrix * harm * counted[:, None] / self.rating
         return np.vstack([compared, rated, np.eye(self.items) / WIDTH])
 
-    def judged_by(self, theta: Floats) -> Evidence:
+    def judged_by(self, theta: Floats) -> ElicitedAnswers:
         """The same with the errors this expert makes, as far as they show; typical ones count for some answers."""
         answers = len(self.pairs) + len(self.ratings)
         share = max(0.0, 1 - self.items / answers) if answers else 0.0
@@ -92,7 +92,7 @@ class Fit:
 
     theta: Floats
     covariance: Floats
-    evidence: Evidence
+    evidence: ElicitedAnswers
 
     @property
     def harm(self) -> Floats:
@@ -111,7 +111,7 @@ def _scale(squares: Floats, share: float) -> float:
     return float(np.sqrt((TYPICAL + squares.sum()) / (TYPICAL + share * len(squares))))
 
 
-def fit(evidence: Evidence) -> Fit:
+def fit(evidence: ElicitedAnswers) -> Fit:
     """The harm of every value, and how much this expert errs."""
     # The shape that comparisons give, at the size that fits best.
     shape = log_least_squares(evidence.pairs, evidence.items)
@@ -121,7 +121,7 @@ def fit(evidence: Evidence) -> Fit:
     return _fit(evidence.judged_by(first.theta), first.theta)
 
 
-def _fit(evidence: Evidence, theta: Floats) -> Fit:
+def _fit(evidence: ElicitedAnswers, theta: Floats) -> Fit:
     damping = 1e-2
     for _ in range(STEPS):
         slopes = evidence.slopes(theta)
@@ -220,7 +220,7 @@ class Rate:
 Question = Compare | Rate
 
 
-def next_pair(pairs: Sequence[Pair], asked: set[frozenset[int]], order: Sequence[int]) -> Compare | None:
+def next_pair(pairs: Sequence[PairwiseJudgement], asked: set[frozenset[int]], order: Sequence[int]) -> Compare | None:
     """The comparison to ask; `order` is the order in which values come up."""
     part = parts(pairs, len(order))
     theta = log_least_squares(pairs, len(order))
@@ -244,7 +244,7 @@ def _connecting(part: Sequence[int], theta: Floats, asked: set[frozenset[int]], 
 
 
 def _least_known(
-    pairs: Sequence[Pair], theta: Floats, asked: set[frozenset[int]], order: Sequence[int]
+    pairs: Sequence[PairwiseJudgement], theta: Floats, asked: set[frozenset[int]], order: Sequence[int]
 ) -> Compare | None:
     inverse = np.linalg.pinv(laplacian(pairs, len(order))[0], hermitian=True)
     spread = np.add.outer(np.diag(inverse), np.diag(inverse)) - 2 * inverse

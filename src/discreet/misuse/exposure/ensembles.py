@@ -15,7 +15,15 @@ from typing import Protocol
 import numpy as np
 
 from discreet.kernel.arrays import Floats
-from discreet.misuse.exposure.knowledge import Bitmap, Knowledge, Places, Publication, numbers_of, spread, union
+from discreet.misuse.exposure.knowledge import (
+    Bitmap,
+    EntityPlaces,
+    Knowledge,
+    PublishedKnowledge,
+    numbers_of,
+    spread,
+    union,
+)
 from discreet.misuse.scorer import power
 
 FEW = 16
@@ -51,7 +59,7 @@ class Ensembles:
         entities = learned.entities()
         names = (*self.names, *(name for name in learned.weights if name not in self.names))
         look = _few if len(entities) <= FEW else _All
-        seen: Seen = look(names, old, new, learned, entities)
+        seen: LearnedEntities = look(names, old, new, learned, entities)
         family = _closed(self.found, seen.signatures)
         found = {
             attributes: seen.update(attributes, self.found[attributes])
@@ -71,13 +79,13 @@ def _closed(family: Iterable[Attributes], signatures: Iterable[Attributes]) -> s
     return closed - {0}
 
 
-def _afresh(names: Sequence[str], attributes: Attributes, new: Knowledge, seen: Seen) -> Ensemble:
+def _afresh(names: Sequence[str], attributes: Attributes, new: Knowledge, seen: LearnedEntities) -> Ensemble:
     """An ensemble that is met for the first time, from everything that is known."""
     members = new.covering(_chosen(names, attributes))
     among_seen = seen.update(attributes, Ensemble(), before=False)
     if members.issubset(seen.entities) or among_seen.record_score >= new.ceiling(_chosen(names, attributes)):
         return Ensemble(len(members), among_seen.record_score)
-    places = Places(numbers_of(members))
+    places = EntityPlaces(numbers_of(members))
     weights = {name: _present(spread(new.weights[name], members, places)) for name in _chosen(names, attributes)}
     scores = _record_scores(weights, _present(spread(new.crowds, members, places)))
     return Ensemble(len(members), float(scores.max(initial=0.0)))
@@ -95,7 +103,7 @@ def _record_scores(weights: Mapping[str, Floats], crowds: Floats) -> Floats:
     return np.minimum(sums, 1.0) / crowds
 
 
-class Seen(Protocol):
+class LearnedEntities(Protocol):
     """The entities of whom something was learned: what was known of them before, and what is now."""
 
     entities: Bitmap
@@ -128,7 +136,7 @@ class _One:
         return Ensemble(number, best)
 
 
-def _few(names: Sequence[str], old: Knowledge, new: Knowledge, learned: Knowledge, entities: Bitmap) -> Seen:
+def _few(names: Sequence[str], old: Knowledge, new: Knowledge, learned: Knowledge, entities: Bitmap) -> LearnedEntities:
     rows = []
     for entity in entities:
         earlier = later = 0
@@ -152,7 +160,7 @@ class _All:
         self.names, self.entities, self.old, self.new, self.learned = names, entities, old, new, learned
         self.kinds = _kinds(names, old, learned, entities)
         self.signatures = list({later for _, later in self.kinds})
-        self.places = Places(numbers_of(entities))
+        self.places = EntityPlaces(numbers_of(entities))
         self.crowds = _present(spread(new.crowds, entities, self.places))
         self.weights: dict[str, Floats] = {}
 
@@ -182,7 +190,7 @@ class _All:
         return self.weights[name]
 
     def _told(self, name: str) -> Floats | None:
-        at_hand = self.learned.cells.get(name) if isinstance(self.learned, Publication) else None
+        at_hand = self.learned.cells.get(name) if isinstance(self.learned, PublishedKnowledge) else None
         return spread(self.learned.weights.get(name, {}), self.entities, self.places) if at_hand is None else at_hand
 
 

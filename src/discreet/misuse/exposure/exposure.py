@@ -18,9 +18,9 @@ from discreet.kernel.notebook import card
 from discreet.misuse.exposure.ensembles import Ensembles
 from discreet.misuse.exposure.knowledge import (
     Bitmap,
+    EntityNumbering,
     Knowledge,
     Levels,
-    Numbering,
     joined_all,
     published,
     published_few,
@@ -62,7 +62,7 @@ class Exposure:
     knowledge: Knowledge = field(default_factory=Knowledge, repr=False)
     """What all buckets give together."""
     ensembles: Ensembles = field(default_factory=Ensembles, repr=False)
-    keys: Numbering = field(default_factory=Numbering, repr=False)
+    keys: EntityNumbering = field(default_factory=EntityNumbering, repr=False)
 
     def __post_init__(self) -> None:
         if not self.x >= 1:
@@ -273,14 +273,14 @@ def unpack_exposure(stored: bytes) -> Exposure:
         head = json.loads(line)
         if head["format"] != FORMAT:
             raise ValueError
-        return _build(head, _Reader(body, BitMap))
+        return _build(head, _BitmapReader(body, BitMap))
     except (ValueError, KeyError, TypeError, AttributeError, StopIteration):
         raise IntegrityError(
             "These bytes hold no exposure of this version.", remedy="Restore them from a backup, or start again."
         ) from None
 
 
-class _Reader:
+class _BitmapReader:
     """Takes one bitmap after the other from the body."""
 
     def __init__(self, body: bytes, kind: Any) -> None:
@@ -294,7 +294,7 @@ class _Reader:
         return self.kind.deserialize(part)
 
 
-def _build(head: Mapping[str, Any], read: _Reader) -> Exposure:
+def _build(head: Mapping[str, Any], read: _BitmapReader) -> Exposure:
     buckets = {}
     for part in head["buckets"]:
         weights = {name: dict(_levels(listed, read)) for name, listed in part["weights"].items()}
@@ -306,11 +306,11 @@ def _build(head: Mapping[str, Any], read: _Reader) -> Exposure:
         frame=head["frame"],
         bucket=head["bucket"],
         newest=float(head["newest"]),
-        keys=Numbering(names),
+        keys=EntityNumbering(names),
     )
     return empty.holding(buckets)
 
 
-def _levels(listed: list[list[float]], read: _Reader) -> Iterator[tuple[float, Bitmap]]:
+def _levels(listed: list[list[float]], read: _BitmapReader) -> Iterator[tuple[float, Bitmap]]:
     for level, length in listed:
         yield level, read(int(length))

@@ -85,7 +85,7 @@ def sorted_by(levels: NDArray[Any], entities: Numbers, possible: Sequence[float]
     return {level: bitmap(part) for level, part in parts if len(part)}
 
 
-def spread(levels: Levels, entities: Bitmap, places: Places) -> NDArray[np.float64] | None:
+def spread(levels: Levels, entities: Bitmap, places: EntityPlaces) -> NDArray[np.float64] | None:
     """The level of each of some entities, -1 where it has none; None where no one has one."""
     found: NDArray[np.float64] | None = None
     for level, members in levels.items():
@@ -96,7 +96,7 @@ def spread(levels: Levels, entities: Bitmap, places: Places) -> NDArray[np.float
     return found
 
 
-class Places:
+class EntityPlaces:
     """Where each of some entities stands among them."""
 
     def __init__(self, numbers: Numbers) -> None:
@@ -167,7 +167,7 @@ class Knowledge:
 
 
 @dataclass(frozen=True, eq=False)
-class Publication(Knowledge):
+class PublishedKnowledge(Knowledge):
     """What one publication tells, also as arrays in the order of its entities, where they are many."""
 
     cells: Mapping[str, Floats] = field(default_factory=dict)
@@ -182,7 +182,7 @@ def _level(levels: Levels, entity: int, absent: float) -> float:
 
 def published(
     entities: Ints, weights: Mapping[str, Floats], crowds: Ints, levels: Mapping[str, Sequence[float]]
-) -> Publication:
+) -> PublishedKnowledge:
     """What one publication tells: entities in any order and repeated as often as they have rows."""
     if len(entities) > 1 and not (entities[1:] > entities[:-1]).all():
         order = np.argsort(entities, kind="stable")
@@ -191,7 +191,7 @@ def published(
         crowds = np.minimum.reduceat(crowds[order], first)
     numbers = entities.astype(np.uint32)
     by_weight = {name: sorted_by(its, numbers, levels[name]) for name, its in weights.items()}
-    return Publication(by_weight, sorted_by(crowds, numbers), weights)
+    return PublishedKnowledge(by_weight, sorted_by(crowds, numbers), weights)
 
 
 def published_few(entities: Sequence[int], weights: Mapping[str, Sequence[float]], crowds: Sequence[int]) -> Knowledge:
@@ -218,7 +218,7 @@ NAMED = 2**31
 """Whole numbers below this stand for themselves; every other key gets a number from here up."""
 
 
-class Numbering:
+class EntityNumbering:
     """A number for each entity, the same whenever it is met; only ever added to, so that it can be shared.
 
     >>> keys = Numbering()

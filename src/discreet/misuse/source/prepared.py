@@ -127,14 +127,14 @@ def _view(array: Any) -> memoryview:
 
 # How many people of the source share a tuple of quasi-identifier values: D of the measure.
 @dataclass(frozen=True, eq=False)
-class Index:
+class ValueIndex:
     """The code of each value of a column; values that the source does not have share one code behind the others."""
 
     name: str
     codes_of: Mapping[Label, int]
 
     @classmethod
-    def of(cls, column: Column) -> Index:
+    def of(cls, column: Column) -> ValueIndex:
         """The index of a column at its level."""
         return cls(column.name, column.hierarchy.index[column.level])
 
@@ -194,7 +194,7 @@ def _is_integer(label: str) -> bool:
 class Crowds:
     """The look-up of D by some quasi-identifiers; a tuple that the source does not have is a crowd of one."""
 
-    indexes: tuple[Index, ...]
+    indexes: tuple[ValueIndex, ...]
     steps: tuple[tuple[Lookup | None, int], ...]
     """Per column a look-up that makes the key so far small again, where it would outgrow 62 bits, and its size."""
     sizes: Lookup
@@ -202,7 +202,7 @@ class Crowds:
     @classmethod
     def of(cls, classes: Classes) -> Crowds:
         """From the classes of the source by these quasi-identifiers."""
-        indexes = tuple(Index.of(column) for column in classes.columns)
+        indexes = tuple(ValueIndex.of(column) for column in classes.columns)
         keys, bound = np.zeros(len(classes), dtype=np.int64), 1
         steps: list[tuple[Lookup | None, int]] = []
         for index, codes in zip(indexes, classes.codes, strict=True):
@@ -245,7 +245,7 @@ KEPT = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ScoringPlan:
     """How results with some columns are scored."""
 
     names: tuple[str, ...]
@@ -296,7 +296,7 @@ class Prepared:
             self._crowds[quasi] = found
         return found
 
-    def plan(self, names: tuple[str, ...], sensitivity: Sensitivity, quasi: Sequence[str]) -> Plan:
+    def plan(self, names: tuple[str, ...], sensitivity: Sensitivity, quasi: Sequence[str]) -> ScoringPlan:
         """How to score a result with these columns."""
         for name in quasi:
             if name not in self.quasi:
@@ -312,9 +312,9 @@ class Prepared:
             )
         present = tuple(name for name in self.quasi if name in names and name in quasi)
         weighing = tuple((name, weights) for name, weights in sensitivity.weights.items() if name in names)
-        return Plan(names, present, weighing, self)
+        return ScoringPlan(names, present, weighing, self)
 
-    def whole(self, plan: Plan, sensitivity: Sensitivity) -> tuple[int, float] | None:
+    def whole(self, plan: ScoringPlan, sensitivity: Sensitivity) -> tuple[int, float] | None:
         """Rows and largest record score of the same columns of the whole source; None where they were not counted."""
         key = (plan.quasi, plan.sensitive, sensitivity)
         if key not in self._whole:
@@ -323,7 +323,7 @@ class Prepared:
             self._whole[key] = None if largest is None else (self.rows, largest)
         return self._whole[key]
 
-    def _largest(self, plan: Plan) -> float | None:
+    def _largest(self, plan: ScoringPlan) -> float | None:
         by = [*plan.quasi, *plan.sensitive]
         try:
             joint = _counted(self.source, by)
@@ -351,7 +351,7 @@ def make_room(kept: dict[Any, Any], most: int) -> None:
         del kept[next(iter(kept))]
 
 
-def _added(joint: Classes, plan: Plan) -> Floats:
+def _added(joint: Classes, plan: ScoringPlan) -> Floats:
     """The weight of each distinct tuple, added up in the order of the plan."""
     sums = np.zeros(len(joint))
     for place, (_, weights) in enumerate(plan.weighing, start=len(plan.quasi)):

@@ -14,7 +14,7 @@ from discreet.kernel.arrays import Flags, Floats, Ints, Label, pack
 from discreet.kernel.hierarchy import text
 from discreet.kernel.serialise import json_of
 from discreet.releases.decoys.detectability import EITHER_WAY, Exhibit, auc, either_way, noise_floor, rated
-from discreet.releases.decoys.donors import Column, Donors, neighbours
+from discreet.releases.decoys.donors import DonorColumn, Donors, neighbours
 from discreet.releases.decoys.nearest_classes import Space
 from discreet.releases.decoys.similarity import Likeness
 from discreet.releases.decoys.synthesis import Splicer, weights
@@ -24,23 +24,23 @@ from discreet.sources.table import Table
 
 
 # Attacks by counting: what the population list and the sizes of classes say. Higher scores mean rather a decoy.
-def link_count(adversary: Adversary, asked: Ints) -> Floats:
+def link_count(adversary: CopyHolder, asked: Ints) -> Floats:
     """Classes of few people in the population are suspect: so few should hardly have been released."""
     return -adversary.links[asked].astype(np.float64)
 
 
-def size(adversary: Adversary, asked: Ints) -> Floats:
+def size(adversary: CopyHolder, asked: Ints) -> Floats:
     """Small classes are suspect."""
     return -adversary.own.sizes[asked].astype(np.float64)
 
 
-def over_sampling(adversary: Adversary, asked: Ints) -> Floats:
+def over_sampling(adversary: CopyHolder, asked: Ints) -> Floats:
     """Classes with more rows than their share of the population should have given are suspect."""
     expected = np.maximum(adversary.links[asked] * adversary.sampling, 1e-9)
     return np.asarray(adversary.own.sizes[asked] / expected)
 
 
-def intersection(adversary: Adversary, asked: Ints) -> Floats:
+def intersection(adversary: CopyHolder, asked: Ints) -> Floats:
     """Classes that others do not have are suspect, and among them those of few people in the population."""
     others = [set(copy.labels) for copy in adversary.copies[1:]]
     labels = adversary.own.labels
@@ -62,7 +62,7 @@ SURE = 0.95
 _SEED = 20_211  # any: the adversary's dice are his own
 
 
-def classifier(adversary: Adversary, asked: Ints) -> Floats:
+def classifier(adversary: CopyHolder, asked: Ints) -> Floats:
     """How like self-made decoys each class in doubt is."""
     own = adversary.own
     chance = chances(adversary.links, sampling=adversary.sampling, k=adversary.k)
@@ -105,10 +105,11 @@ def _exhibit(own: Holding, asked: Ints, lessons: Ints, made: list[list[object]])
     owners = np.repeat(np.arange(len(sizes)), sizes)
     labels = [own.labels[place] for place in [*shown.tolist(), *lessons.tolist()]]
     quasi = [
-        Column.of(name, [labels[owner][place] for owner in owners.tolist()]) for place, name in enumerate(own.quasi)
+        DonorColumn.of(name, [labels[owner][place] for owner in owners.tolist()])
+        for place, name in enumerate(own.quasi)
     ]
     others = [
-        Column.of(column.name, [*(column.cells[row] for row in rows.tolist()), *cells])
+        DonorColumn.of(column.name, [*(column.cells[row] for row in rows.tolist()), *cells])
         for column, cells in zip(own.others, made, strict=True)
     ]
     decoy = np.arange(len(sizes)) >= len(shown)
@@ -116,7 +117,7 @@ def _exhibit(own: Holding, asked: Ints, lessons: Ints, made: list[list[object]])
 
 
 # Attacks by joining classes on what their rows hold: copied rows meet the rows they were taken from.
-def duplicates(adversary: Adversary, asked: Ints) -> Floats:
+def duplicates(adversary: CopyHolder, asked: Ints) -> Floats:
     """The share of a class's rows that equal exactly one row of the rest of the copy in all other columns."""
     own = adversary.own
     if not own.others:
@@ -127,7 +128,7 @@ def duplicates(adversary: Adversary, asked: Ints) -> Floats:
     return np.array([float(pair[own.rows_of(place)].mean()) for place in asked.tolist()])
 
 
-def tuple_join(adversary: Adversary, asked: Ints) -> Floats:
+def tuple_join(adversary: CopyHolder, asked: Ints) -> Floats:
     """How much the rows of a class have in common with the row of another class that is most like them.
 
     Rare values count more than common ones: who shares them shares an origin.
@@ -146,13 +147,13 @@ def _rows(own: Holding, asked: Ints) -> Iterator[tuple[int, Ints]]:
 
 
 # Attacks on the file itself: where rows stand, and how they are numbered. Higher scores mean rather a decoy.
-def order(adversary: Adversary, asked: Ints) -> Floats:
+def order(adversary: CopyHolder, asked: Ints) -> Floats:
     """Rows that were put in later may stand later, or together: the mean place of a class."""
     own = adversary.own
     return np.asarray(_mean(np.arange(len(own.owners), dtype=np.float64), own.owners, len(own.labels))[asked])
 
 
-def standing_together(adversary: Adversary, asked: Ints) -> Floats:
+def standing_together(adversary: CopyHolder, asked: Ints) -> Floats:
     """Rows that were put in at once may stand together: how near the rows of a class are to each other."""
     own = adversary.own
     places = np.arange(len(own.owners), dtype=np.float64)
@@ -161,7 +162,7 @@ def standing_together(adversary: Adversary, asked: Ints) -> Floats:
     return np.asarray(-spread[asked])
 
 
-def row_numbers(adversary: Adversary, asked: Ints) -> Floats:
+def row_numbers(adversary: CopyHolder, asked: Ints) -> Floats:
     """Rows that were put in later may have later numbers; all equal where the file has none."""
     own = adversary.own
     numbers = _numbers(own.ids) if own.ids is not None else np.zeros(len(own.owners))
@@ -228,11 +229,11 @@ class Holding:
         return np.argsort(self.owners, kind="stable")
 
     @cached_property
-    def others(self) -> tuple[Column, ...]:
+    def others(self) -> tuple[DonorColumn, ...]:
         """The columns that are no quasi-identifiers, with the rows class by class."""
         order = self.grouped_rows.tolist()
         names = [name for name in self.cells if name not in self.quasi]
-        return tuple(Column.of(name, [self.cells[name][row] for row in order]) for name in names)
+        return tuple(DonorColumn.of(name, [self.cells[name][row] for row in order]) for name in names)
 
     @cached_property
     def likeness(self) -> Likeness:
@@ -246,7 +247,7 @@ class Holding:
 
 
 @dataclass(frozen=True, eq=False)
-class Adversary:
+class CopyHolder:
     """Somebody with copies and a list of the population; his own copy comes first."""
 
     copies: tuple[Holding, ...]
@@ -267,7 +268,7 @@ class Adversary:
         return self.population.project(names).lookup(self.own.labels)
 
 
-Rate = Callable[[Adversary, Ints], Floats]
+Rate = Callable[[CopyHolder, Ints], Floats]
 
 ATTACKS: Mapping[str, tuple[Rate, int]] = {
     "link count": (link_count, 1),
@@ -288,7 +289,7 @@ OF_TEN = 2.81
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AttackOutcome:
     """How well one attack told decoys from real classes, on average over the adversaries who played it."""
 
     attack: str
@@ -310,10 +311,10 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class AttackCase:
     """An adversary, and which of his classes are decoys: the truth that he does not see."""
 
-    adversary: Adversary
+    adversary: CopyHolder
     decoys: frozenset[tuple[Label, ...]]
 
     def asked(self) -> tuple[Ints, Flags]:
@@ -331,7 +332,7 @@ class Case:
         return np.flatnonzero(chosen), truth[chosen]
 
 
-def run(cases: Sequence[Case], *, attacks: Mapping[str, tuple[Rate, int]] = ATTACKS) -> list[Outcome]:
+def run(cases: Sequence[AttackCase], *, attacks: Mapping[str, tuple[Rate, int]] = ATTACKS) -> list[AttackOutcome]:
     """Every attack by every adversary who has enough copies for it."""
     asked = [case.asked() for case in cases]
     found = []
@@ -342,13 +343,13 @@ def run(cases: Sequence[Case], *, attacks: Mapping[str, tuple[Rate, int]] = ATTA
     return found
 
 
-def _outcome(name: str, rate: Rate, cases: Sequence[Case], asked: Sequence[tuple[Ints, Flags]]) -> Outcome:
+def _outcome(name: str, rate: Rate, cases: Sequence[AttackCase], asked: Sequence[tuple[Ints, Flags]]) -> AttackOutcome:
     rated = [rate(case.adversary, places) for case, (places, _) in zip(cases, asked, strict=True)]
     truths = [truth for _, truth in asked]
     mean = float(np.mean([auc(scores, truth) for scores, truth in zip(rated, truths, strict=True)]))
     sign = 1.0 if mean >= 0.5 else -1.0
     precision = [_precision(sign * scores, truth) for scores, truth in zip(rated, truths, strict=True)]
-    return Outcome(
+    return AttackOutcome(
         name,
         either_way(mean),
         float(np.mean([noise_floor(int(truth.sum()), int((~truth).sum())) for truth in truths])),

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Recoding
 from discreet.kernel.arrays import Flags, Ints, Label
-from discreet.releases.attacks.suite import TARGET, Adversary, Case, Holding, Outcome, run
+from discreet.releases.attacks.suite import TARGET, AttackCase, AttackOutcome, CopyHolder, Holding, run
 from discreet.releases.bait import BaitPlan, plan_bait
 from discreet.releases.decoys.synthesis import DecoyRows, Filler
 from discreet.releases.marks.codebook import DEFAULT, Codebook, Law
@@ -32,7 +32,7 @@ RECIPIENTS = 4
 class Played:
     """What the attacks achieved, mode by mode."""
 
-    outcomes: Mapping[str, tuple[Outcome, ...]]
+    outcomes: Mapping[str, tuple[AttackOutcome, ...]]
     recipients: int
     marking: Marking | None
 
@@ -77,7 +77,7 @@ def play(
         raise UsageError(
             f"The modes are {' and '.join(MODES)}, played by at least one recipient.", remedy="Leave them out."
         )
-    stage, names = Stage.of(linked, table), tuple(f"recipient {number}" for number in range(1, recipients + 1))
+    stage, names = TrialStage.of(linked, table), tuple(f"recipient {number}" for number in range(1, recipients + 1))
     outcomes, marking = {}, None
     for mode in modes:
         dice = np.random.default_rng([seed, MODES.index(mode)])
@@ -93,7 +93,7 @@ def play(
     return Played(outcomes, recipients, marking)
 
 
-def _sentence(mode: str, outcomes: tuple[Outcome, ...]) -> str:
+def _sentence(mode: str, outcomes: tuple[AttackOutcome, ...]) -> str:
     best = max(outcomes, key=lambda one: one.auc)
     telling = [one.attack for one in outcomes if one.tells]
     seen = (
@@ -108,7 +108,7 @@ def _sentence(mode: str, outcomes: tuple[Outcome, ...]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class TrialStage:
     """The released rows, and rows of decoys, from which copies are put together."""
 
     linked: Linked
@@ -118,7 +118,7 @@ class Stage:
     """The place of each row's class among the released classes."""
 
     @classmethod
-    def of(cls, linked: Linked, table: Table) -> Stage:
+    def of(cls, linked: Linked, table: Table) -> TrialStage:
         """Fetch the released rows."""
         released = linked.released
         everybody = np.ones(len(released), dtype=bool)
@@ -140,14 +140,14 @@ class Stage:
             cells[name] = [joined[row] for row in order]
         return Holding(names, cells, list(range(1, len(order) + 1)))
 
-    def case(self, copies: Sequence[Holding], decoys: Sequence[tuple[Label, ...]]) -> Case:
+    def case(self, copies: Sequence[Holding], decoys: Sequence[tuple[Label, ...]]) -> AttackCase:
         """An adversary with these copies."""
         linked = self.linked
-        adversary = Adversary(tuple(copies), linked.population, linked.k, linked.sampling)
-        return Case(adversary, frozenset(decoys))
+        adversary = CopyHolder(tuple(copies), linked.population, linked.k, linked.sampling)
+        return AttackCase(adversary, frozenset(decoys))
 
 
-def marked_cases(stage: Stage, marking: Marking, codebook: Codebook, dice: Any) -> list[Case]:
+def marked_cases(stage: TrialStage, marking: Marking, codebook: Codebook, dice: Any) -> list[AttackCase]:
     """Every recipient with a colluding neighbour, holding copies of the marks mode."""
     marks = codebook.marks
     place_of = {label: place for place, label in enumerate(stage.linked.released.tuples())}
@@ -163,7 +163,7 @@ def marked_cases(stage: Stage, marking: Marking, codebook: Codebook, dice: Any) 
     return _round(stage, copies, [decoys] * len(copies))
 
 
-def baited_cases(stage: Stage, plan: BaitPlan, table: Table, dice: Any) -> list[Case]:
+def baited_cases(stage: TrialStage, plan: BaitPlan, table: Table, dice: Any) -> list[AttackCase]:
     """Every recipient with a colluding neighbour, holding copies of the bait mode."""
     copies, decoys = [], []
     drop = table.policy.unpublished if table.policy else ()
@@ -190,7 +190,9 @@ def _bait_rows(
     return filler.decoys(decoys, labels, decoys.sizes, dice)
 
 
-def _round(stage: Stage, copies: Sequence[Holding], decoys: Sequence[Sequence[tuple[Label, ...]]]) -> list[Case]:
+def _round(
+    stage: TrialStage, copies: Sequence[Holding], decoys: Sequence[Sequence[tuple[Label, ...]]]
+) -> list[AttackCase]:
     """Each with the next one as accomplice."""
     count = len(copies)
     pairs = [[copies[number], *([copies[(number + 1) % count]] if count > 1 else [])] for number in range(count)]

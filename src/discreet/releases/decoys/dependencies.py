@@ -11,7 +11,7 @@ import numpy as np
 from discreet.kernel import Classes, Column
 from discreet.kernel.arrays import Floats, Ints, Label, pack
 from discreet.policy import Policy
-from discreet.releases.decoys.donors import Column as DonorsColumn
+from discreet.releases.decoys.donors import DonorColumn as DonorsColumn
 from discreet.releases.decoys.donors import Donors
 from discreet.sources.table import Table
 

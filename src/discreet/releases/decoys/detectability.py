@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.kernel.serialise import json_of
-from discreet.releases.decoys.donors import Column, Donors
+from discreet.releases.decoys.donors import DonorColumn, Donors
 from discreet.releases.decoys.similarity import NOBODY
 from discreet.releases.decoys.synthesis import DecoyRows
-from discreet.releases.marks.pairing import Pairs, labels_of
+from discreet.releases.marks.pairing import MarkPairs, labels_of
 from discreet.releases.population_link import Linked
 
 FOLDS = 5
@@ -96,7 +96,7 @@ def noise_floor(decoys: int, real: int, *, errors: float = EITHER_WAY) -> float:
 class Exhibit:
     """Rows of classes whose kind is known to us: what the classifier is shown."""
 
-    columns: Sequence[Column]
+    columns: Sequence[DonorColumn]
     """Quasi-identifiers and other columns, row by row."""
     owners: Ints
     """The class of each row, counted from 0."""
@@ -136,13 +136,13 @@ def rated(exhibit: Exhibit, *, learn: Flags) -> Floats:
     ordered = [_ordered(column, train, truth) for column in exhibit.columns]
     classes = [feature for values in ordered for feature in _of_class(values, exhibit.owners)]
     bins = np.stack([_cut(values) for values in [*ordered, *classes]], axis=1)
-    forest = Forest.grown(bins[train], truth[train])
+    forest = BoostedForest.grown(bins[train], truth[train])
     rows = forest.scores(bins)
     count = np.bincount(exhibit.owners, minlength=len(held))
     return np.asarray(np.bincount(exhibit.owners, weights=rows, minlength=len(held)) / np.maximum(count, 1))
 
 
-def _ordered(column: Column, train: Flags, truth: Flags) -> Floats:
+def _ordered(column: DonorColumn, train: Flags, truth: Flags) -> Floats:
     if column.numbers is not None:
         return np.where(np.isnan(column.numbers), -1e9, column.numbers)
     seen = np.bincount(column.codes[train], minlength=column.distinct)
@@ -167,21 +167,21 @@ def _cut(values: Floats) -> Bins:
 
 
 # What the classifier of the gate is shown: the rows of real marks and of decoys, and how alike they are to others.
-def exhibit(linked: Linked, donors: Donors, pairs: Pairs, decoys: DecoyRows) -> Exhibit:
+def exhibit(linked: Linked, donors: Donors, pairs: MarkPairs, decoys: DecoyRows) -> Exhibit:
     """Real marks first, then decoys; `decoys` are placed by the number of their pair."""
     half, rows = len(pairs), [donors.rows[place] for place in pairs.real.tolist()]
     real = np.concatenate(rows)
     owners = np.concatenate([np.repeat(np.arange(half), [len(one) for one in rows]), decoys.places + half])
     labels = [*labels_of(linked.released, pairs.real), *labels_of(linked.population, pairs.free)]
     quasi = [
-        Column.of(name, [labels[owner][place] for owner in owners.tolist()])
+        DonorColumn.of(name, [labels[owner][place] for owner in owners.tolist()])
         for place, name in enumerate(linked.released.names)
     ]
     others = [
-        Column.of(column.name, [*(column.cells[row] for row in real.tolist()), *decoys.columns[column.name]])
+        DonorColumn.of(column.name, [*(column.cells[row] for row in real.tolist()), *decoys.columns[column.name]])
         for column in donors.columns
     ]
-    alike = Column.of("alike", degrees(donors, real, decoys).tolist())
+    alike = DonorColumn.of("alike", degrees(donors, real, decoys).tolist())
     return Exhibit([*quasi, *others, alike], owners, np.repeat([False, True], half))
 
 
@@ -192,7 +192,7 @@ def degrees(donors: Donors, real: Ints, decoys: DecoyRows) -> Ints:
     return np.concatenate([likeness.degrees(real), np.array([likeness.degree(row) for row in made], dtype=np.int64)])
 
 
-def _codes(column: Column, decoys: DecoyRows) -> list[int]:
+def _codes(column: DonorColumn, decoys: DecoyRows) -> list[int]:
     """The codes of the decoys' cells among the donors."""
     known = dict(zip(map(repr, column.cells), column.codes.tolist(), strict=True))
     return [known.get(repr(cell), NOBODY) for cell in decoys.columns[column.name]]
@@ -204,7 +204,7 @@ Bins = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Settings:
+class BoostingSettings:
     """How much the forest learns."""
 
     trees: int = 60
@@ -214,7 +214,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class BoostedTree:
     """Splits level by level; a node that is not split sends everybody to the left."""
 
     features: list[NDArray[np.int64]]
@@ -232,15 +232,15 @@ class Tree:
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class BoostedForest:
     """The sum of its trees is the logarithm of the odds."""
 
-    trees: list[Tree]
+    trees: list[BoostedTree]
 
     @classmethod
-    def grown(cls, bins: Bins, truth: Flags, settings: Settings | None = None) -> Forest:
+    def grown(cls, bins: Bins, truth: Flags, settings: BoostingSettings | None = None) -> BoostedForest:
         """Learn from rows whose columns are whole numbers below `BINS`."""
-        settings = settings or Settings()
+        settings = settings or BoostingSettings()
         scores, wanted, trees = np.zeros(len(bins)), truth.astype(np.float64), []
         for _ in range(settings.trees):
             chance = 1 / (1 + np.exp(-scores))
@@ -254,7 +254,7 @@ class Forest:
         return np.asarray(sum((tree.scores(bins) for tree in self.trees), np.zeros(len(bins))))
 
 
-def _grown(bins: Bins, slope: Floats, curve: Floats, settings: Settings) -> Tree:
+def _grown(bins: Bins, slope: Floats, curve: Floats, settings: BoostingSettings) -> BoostedTree:
     node, every = np.zeros(len(bins), dtype=np.int64), np.arange(len(bins))
     columns = np.ascontiguousarray(bins.T)
     all_features, all_cuts = [], []
@@ -265,11 +265,11 @@ def _grown(bins: Bins, slope: Floats, curve: Floats, settings: Settings) -> Tree
         all_cuts.append(cuts)
     pull = np.bincount(node, weights=slope, minlength=2**settings.depth)
     weight = np.bincount(node, weights=curve, minlength=2**settings.depth)
-    return Tree(all_features, all_cuts, -settings.rate * pull / (weight + settings.smoothing))
+    return BoostedTree(all_features, all_cuts, -settings.rate * pull / (weight + settings.smoothing))
 
 
 def _best(
-    columns: Bins, node: NDArray[np.int64], nodes: int, slope: Floats, curve: Floats, settings: Settings
+    columns: Bins, node: NDArray[np.int64], nodes: int, slope: Floats, curve: Floats, settings: BoostingSettings
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Per node the column and the last bin on the left by which the loss falls most."""
     first, length = node * BINS, nodes * BINS

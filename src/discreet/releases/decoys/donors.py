@@ -26,7 +26,7 @@ BINS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class DonorColumn:
     """One column of the donors, as codes that can be compared: values by frequency, or numbers by rank."""
 
     name: str
@@ -36,7 +36,7 @@ class Column:
     """The cells as numbers in standard deviations, where they are numbers, dates or missing."""
 
     @classmethod
-    def of(cls, name: str, cells: Sequence[Any]) -> Column:
+    def of(cls, name: str, cells: Sequence[Any]) -> DonorColumn:
         """Code the cells of a column."""
         index: dict[Any, int] = {}
         codes = np.array([index.setdefault(_hashable(cell), len(index)) for cell in cells], dtype=np.int64)
@@ -72,7 +72,7 @@ class Column:
 class Donors:
     """Rows of some released classes."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[DonorColumn, ...]
     owners: Ints
     """The place of each row's class among the released classes."""
 
@@ -88,7 +88,7 @@ class Donors:
         owners = np.array([index[label] for label in labels], dtype=np.int64)
         others = {name: cells for name, cells in found.items() if name not in released.names}
         order = _settled(others, owners)
-        columns = tuple(Column.of(name, [cells[row] for row in order]) for name, cells in others.items())
+        columns = tuple(DonorColumn.of(name, [cells[row] for row in order]) for name, cells in others.items())
         return cls(columns, owners[order])
 
     @cached_property

@@ -31,7 +31,7 @@ _FIRST = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Shelf:
+class ClassIndex:
     """All classes, those that agree in certain categories together, and where each asked point belongs among them."""
 
     order: Ints
@@ -44,7 +44,7 @@ class Shelf:
     """The group of each asked point, or -1."""
 
     @classmethod
-    def of(cls, own: Points, asked: Points, agree: Sequence[int]) -> Shelf:
+    def of(cls, own: Points, asked: Points, agree: Sequence[int]) -> ClassIndex:
         """Put up the classes, and look where the asked points belong."""
         groups, wanted = _grouped(own[1][:, list(agree)], asked[1][:, list(agree)])
         numbers = _first(own)
@@ -120,12 +120,12 @@ class Shelves:
         return far
 
     @cached_property
-    def _put_up(self) -> dict[tuple[int, ...], Shelf]:
+    def _put_up(self) -> dict[tuple[int, ...], ClassIndex]:
         return {}
 
-    def _shelf(self, agree: tuple[int, ...]) -> Shelf:
+    def _shelf(self, agree: tuple[int, ...]) -> ClassIndex:
         if agree not in self._put_up:
-            self._put_up[agree] = Shelf.of(self.own, self.asked, agree)
+            self._put_up[agree] = ClassIndex.of(self.own, self.asked, agree)
         return self._put_up[agree]
 
     def nearest(self, itself: Ints | None) -> Floats:
@@ -145,7 +145,7 @@ class Shelves:
             still = np.flatnonzero(best > cost)
             if not len(still):
                 break
-            shelf = Shelf.of(self.own, (self.asked[0][still], self.asked[1][still]), agree)
+            shelf = ClassIndex.of(self.own, (self.asked[0][still], self.asked[1][still]), agree)
             gaps = shelf.gaps(numbers[still], None if itself is None else itself[still])
             best[still] = np.minimum(best[still], self._added(gaps, agree))
         return best

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel.arrays import Flags, Ints
-from discreet.releases.decoys.donors import Column
+from discreet.releases.decoys.donors import DonorColumn
 
 ALONE = 0.5
 """The share of values held by one row only from which on a column counts as telling."""
@@ -29,7 +29,7 @@ MOST_DECIMALS = 9
 _EPOCH = datetime(1970, 1, 1)
 
 
-def alone(column: Column) -> float:
+def alone(column: DonorColumn) -> float:
     """The share of the cells whose value no other row holds."""
     held = [cell for cell in column.cells if cell is not None]
     if not held:
@@ -38,7 +38,7 @@ def alone(column: Column) -> float:
     return float((counts[column.codes] == 1).sum() / len(held))
 
 
-def telling(column: Column) -> bool:
+def telling(column: DonorColumn) -> bool:
     """Whether most values are held by one row only."""
     return len(column.cells) > 1 and alone(column) >= ALONE
 
@@ -125,7 +125,7 @@ def _written(number: int, places: int) -> str:
     return f"{Decimal(number).scaleb(-places):.{places}f}"
 
 
-def nudged(column: Column, rows: Ints, fresh: Flags, generator: np.random.Generator) -> list[Any]:
+def nudged(column: DonorColumn, rows: Ints, fresh: Flags, generator: np.random.Generator) -> list[Any]:
     """The cells of some rows, those marked fresh moved a little to a value that nobody holds."""
     cells = [column.cells[row] for row in rows.tolist()]
     grid = grid_of(column.cells) if fresh.any() else None
@@ -153,11 +153,11 @@ def _drawn(low: int, high: int, taken: set[int], generator: np.random.Generator)
     return step
 
 
-def movable(column: Column) -> bool:
+def movable(column: DonorColumn) -> bool:
     """Whether values can be moved: numbers and dates, of which there are many."""
     return column.numbers is not None and column.distinct > FEW and grid_of(column.cells) is not None
 
 
-def repeated(columns: Sequence[Column]) -> list[str]:
+def repeated(columns: Sequence[DonorColumn]) -> list[str]:
     """Columns whose values lead to one row each and cannot be made up, such as free text."""
     return [column.name for column in columns if telling(column) and grid_of(column.cells) is None]

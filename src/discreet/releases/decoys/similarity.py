@@ -24,7 +24,7 @@ ABSENT = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Combination:
+class ValueCombination:
     """The values that occur together in some columns, each known by a number."""
 
     before: int
@@ -46,13 +46,13 @@ class Agreements:
 
     columns: Sequence[Codes]
     owners: Ints
-    combinations: Sequence[Combination]
+    combinations: Sequence[ValueCombination]
 
     @classmethod
     def of(cls, columns: Sequence[Codes], owners: Ints, *, most: int) -> Agreements | None:
         """From the codes of each column and the class of each row; None where there are more combinations than `most`."""
         numbers = [np.zeros(len(owners), dtype=np.int32)]
-        found: list[Combination] = []
+        found: list[ValueCombination] = []
         for place in range(1, 1 << len(columns)):
             if sum(len(one.index) for one in found) > most:
                 return None
@@ -68,7 +68,9 @@ class Agreements:
             shared = np.bincount(numbers[place][owners != owners[first][numbers[place]]], minlength=len(keys)) > 0
             index = dict(zip(keys.tolist(), range(len(keys)), strict=True))
             held, holder = array("q", rows.astype(np.int64).tobytes()), np.where(shared, SEVERAL, owners[first])
-            found.append(Combination(before, last, width, index, held, array("q", holder.astype(np.int64).tobytes())))
+            found.append(
+                ValueCombination(before, last, width, index, held, array("q", holder.astype(np.int64).tobytes()))
+            )
         return cls(columns, owners, found)
 
     def degree(self, row: Sequence[int], *, but: int | None = None) -> int:

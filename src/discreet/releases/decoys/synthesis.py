@@ -41,7 +41,7 @@ SWEEPS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Ladder:
+class NumberLadder:
     """The values of a number in order, each with its rows."""
 
     rungs: Ints
@@ -52,7 +52,7 @@ class Ladder:
     """How many rows hold each value."""
 
     @classmethod
-    def of(cls, numbers: Floats) -> Ladder:
+    def of(cls, numbers: Floats) -> NumberLadder:
         """From the number of each row; missing ones are a value of their own."""
         _, rows, rungs, held = np.unique(numbers, return_index=True, return_inverse=True, return_counts=True)
         return cls(rungs.reshape(-1), rows, held.astype(np.float64))
@@ -165,11 +165,11 @@ class Splicer:
         return int(found[generator.integers(0, len(found))])
 
     @cached_property
-    def _ladders(self) -> dict[int, Ladder]:
+    def _ladders(self) -> dict[int, NumberLadder]:
         scales = [
             (place, column.numbers) for place, column in enumerate(self.donors.columns) if column.distinct > SHORT
         ]
-        return {place: Ladder.of(numbers) for place, numbers in scales if numbers is not None}
+        return {place: NumberLadder.of(numbers) for place, numbers in scales if numbers is not None}
 
     @cached_property
     def _pulls(self) -> dict[int, Floats]:

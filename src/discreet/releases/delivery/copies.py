@@ -20,7 +20,7 @@ from discreet.kernel.hierarchy import Hierarchy
 from discreet.kernel.serialise import json_of
 from discreet.ledger import Receipt
 from discreet.releases.delivery import repository
-from discreet.releases.delivery.repository import Kept
+from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Registry
 from discreet.releases.manifest.manifest import Manifest, fingerprint
 from discreet.sources import Table
@@ -51,7 +51,7 @@ class Delivered:
 
 
 @dataclass(frozen=True, eq=False)
-class Expected:
+class ExpectedClasses:
     """The classes that copies consist of: the released ones, then the decoys, each with its mark if it has one."""
 
     classes: Classes
@@ -61,7 +61,7 @@ class Expected:
     """Which classes are decoys."""
 
     @classmethod
-    def of(cls, manifest: Manifest) -> Expected:
+    def of(cls, manifest: Manifest) -> ExpectedClasses:
         """From what was sealed."""
         marks, released = manifest.codebook.marks, manifest.released
         place_of = {labels: place for place, labels in enumerate(released.project(marks.columns).tuples())}
@@ -107,7 +107,7 @@ class Copying:
     """The copies of one version, to be written to one folder."""
 
     registry: Registry
-    kept: Kept
+    kept: StoredRelease
     manifest: Manifest
     table: Table
     out: str
@@ -121,9 +121,9 @@ class Copying:
         return f"data.{self.format}"
 
     @cached_property
-    def expected(self) -> Expected:
+    def expected(self) -> ExpectedClasses:
         """The classes that copies consist of."""
-        return Expected.of(self.manifest)
+        return ExpectedClasses.of(self.manifest)
 
     def write(self, recipients: Sequence[str]) -> list[Delivered]:
         """Write what is not there yet. Repeated after any failure, it goes on where it stopped."""
@@ -241,13 +241,13 @@ class Shelved:
 
 
 @dataclass(frozen=True)
-class Shelf(Registry):
+class StagedCopies(Registry):
     """A registry in whose eyes a copy that is written is not delivered yet; it only remembers what was written."""
 
     written: dict[str, tuple[str, int, str]] = field(default_factory=dict)
 
     def deliver(  # type: ignore[override]
-        self, kept: Kept, recipient: str, *, file: str, rows: int, content: str, actor: str
+        self, kept: StoredRelease, recipient: str, *, file: str, rows: int, content: str, actor: str
     ) -> Receipt | None:
         """Remember it; nothing leaves the house."""
         self.refuse_delivery(kept, recipient)
@@ -257,7 +257,7 @@ class Shelf(Registry):
 
 def shelve(
     registry: Registry,
-    kept: Kept,
+    kept: StoredRelease,
     table: Table,
     folder: Path,
     *,
@@ -266,12 +266,12 @@ def shelve(
     watch: Watch = lambda step, recipient: None,
 ) -> list[Shelved]:
     """Write a folder per recipient below an empty one, each verified class by class against the sealed manifest."""
-    shelf = Shelf(registry.ledger)
+    shelf = StagedCopies(registry.ledger)
     Copying(shelf, kept, registry.open(kept), table, str(folder), format, "", watch).write(recipients)
     return [Shelved(name, folder / name, *shelf.written[name]) for name in recipients]
 
 
-def keep_shelved(connection: Connection, kept: Kept, copies: Sequence[Shelved], *, now: str) -> None:
+def keep_shelved(connection: Connection, kept: StoredRelease, copies: Sequence[Shelved], *, now: str) -> None:
     """Remember which file lies there for whom; a refusal if somebody was retired meanwhile, or rows are others."""
     for one in copies:
         repository.hold_to_content(connection, kept, one.content)

@@ -12,10 +12,10 @@ from discreet.kernel import Classes, Countable
 from discreet.kernel.classes import Levels
 from discreet.kernel.notebook import card
 from discreet.releases.delivery.copies import Copying, Delivered, Format, Watch, recoded
-from discreet.releases.delivery.repository import Copy, Kept
+from discreet.releases.delivery.repository import Copy, StoredRelease
 from discreet.releases.delivery.service import Opened, Registry, Where, ledger_of, whoever_asks
 from discreet.releases.manifest.draft import draft
-from discreet.releases.manifest.manifest import Manifest, Settings, fingerprint
+from discreet.releases.manifest.manifest import Manifest, ReleaseSettings, fingerprint
 from discreet.releases.marks.codebook import Law
 from discreet.releases.plan import find_node, published_columns, require_releasable
 from discreet.releases.preconditions import Gates, check_names
@@ -184,7 +184,7 @@ def release(
     people = check_names(recipients, "recipient")
     if not people:
         raise UsageError("A release has at least one recipient.", remedy="Name who gets a copy.")
-    settings = Settings(k=k, suppression=suppression, loss=loss, law=Law.parse(law).name, row_ids=row_ids)
+    settings = ReleaseSettings(k=k, suppression=suppression, loss=loss, law=Law.parse(law).name, row_ids=row_ids)
     who = actor or whoever_asks()
     require_releasable(table)
     with ledger_of(store, create=True) as ledger:
@@ -204,7 +204,7 @@ def release(
         return Release(Opened(kept, registry.open(kept)), table, store, who)
 
 
-def _same(previous: Manifest, table: Table, settings: Settings) -> bool:
+def _same(previous: Manifest, table: Table, settings: ReleaseSettings) -> bool:
     """Whether this asks for the version that is there: the same people, under the same settings."""
     asked = replace(settings, requirements=previous.settings.requirements)
     if asked.to_dict() != previous.settings.to_dict():
@@ -213,7 +213,9 @@ def _same(previous: Manifest, table: Table, settings: Settings) -> bool:
     return fingerprint(table.classes(names)) == previous.fingerprint
 
 
-def _continued(registry: Registry, manifest: Manifest, recipients: Sequence[str], actor: str, *, state: str) -> Kept:
+def _continued(
+    registry: Registry, manifest: Manifest, recipients: Sequence[str], actor: str, *, state: str
+) -> StoredRelease:
     added = [name for name in recipients if name not in manifest.recipients]
     if not added:
         return registry.require(manifest.release, manifest.version)
@@ -222,7 +224,7 @@ def _continued(registry: Registry, manifest: Manifest, recipients: Sequence[str]
     return registry.seal(more, actor=actor, state=state)
 
 
-def _wanted(kept: Kept, recipients: Sequence[str] | None) -> list[str]:
+def _wanted(kept: StoredRelease, recipients: Sequence[str] | None) -> list[str]:
     if recipients is not None:
         return [kept.copy(name).recipient for name in recipients]
     return [copy.recipient for copy in kept.copies if copy.state != "retired"]
@@ -251,7 +253,7 @@ def _same_levels(previous: Manifest, levels: Levels | None) -> Levels:
     return names
 
 
-def _refuse_other_law(previous: Manifest | None, settings: Settings) -> None:
+def _refuse_other_law(previous: Manifest | None, settings: ReleaseSettings) -> None:
     if previous is not None and previous.settings.law != settings.law:
         raise Refused(
             f"Version {previous.version} of '{previous.release}' follows the law {previous.settings.law}; with another one a "

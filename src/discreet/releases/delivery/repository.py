@@ -57,7 +57,7 @@ class Copy:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredRelease:
     """One version of a release as the store knows it. What is in the manifest only its key tells."""
 
     name: str
@@ -98,7 +98,7 @@ def subject_of(name: str) -> str:
     return f"release:{name}"
 
 
-def every_one(connection: Connection) -> list[Kept]:
+def every_one(connection: Connection) -> list[StoredRelease]:
     """The newest version of every release, by name."""
     rows = connection.execute(select(RELEASE).order_by(RELEASE.c.name, RELEASE.c.version)).all()
     newest = {row.name: row for row in rows}
@@ -111,7 +111,7 @@ def versions(connection: Connection, name: str) -> list[int]:
     return [int(number) for number in connection.execute(found).scalars()]
 
 
-def find(connection: Connection, name: str, version: int | None = None) -> Kept | None:
+def find(connection: Connection, name: str, version: int | None = None) -> StoredRelease | None:
     """A version of a release, the newest unless said; None if there is none."""
     wanted = select(RELEASE).where(RELEASE.c.name == name).order_by(RELEASE.c.version.desc()).limit(1)
     if version is not None:
@@ -120,7 +120,7 @@ def find(connection: Connection, name: str, version: int | None = None) -> Kept 
     return None if row is None else _kept(connection, row)
 
 
-def require(connection: Connection, name: str, version: int | None = None) -> Kept:
+def require(connection: Connection, name: str, version: int | None = None) -> StoredRelease:
     """The same; an error in words if there is none."""
     found = find(connection, name, version)
     if found is None:
@@ -135,7 +135,7 @@ def retired(connection: Connection, name: str) -> set[str]:
     return set(connection.execute(chosen).scalars())
 
 
-def add(connection: Connection, kept: Kept) -> None:
+def add(connection: Connection, kept: StoredRelease) -> None:
     """Keep a new version with its copies."""
     names = ("name", "version", "revision", "sealed", "digest", "content", "actor", "made")
     try:
@@ -146,7 +146,7 @@ def add(connection: Connection, kept: Kept) -> None:
     _add_copies(connection, kept, kept.copies, first=0)
 
 
-def revise(connection: Connection, kept: Kept, added: Sequence[Copy]) -> None:
+def revise(connection: Connection, kept: StoredRelease, added: Sequence[Copy]) -> None:
     """Keep a manifest with further recipients in place of the revision before it."""
     seen = RELEASE.c.name == kept.name, RELEASE.c.version == kept.version, RELEASE.c.revision == kept.revision - 1
     new = {"sealed": kept.sealed, "digest": kept.digest, "revision": kept.revision}
@@ -155,7 +155,7 @@ def revise(connection: Connection, kept: Kept, added: Sequence[Copy]) -> None:
     _add_copies(connection, kept, added, first=len(kept.copies))
 
 
-def _add_copies(connection: Connection, kept: Kept, copies: Sequence[Copy], *, first: int) -> None:
+def _add_copies(connection: Connection, kept: StoredRelease, copies: Sequence[Copy], *, first: int) -> None:
     rows = [
         {"release": kept.name, "version": kept.version, "place": first + number, **copy.__dict__}
         for number, copy in enumerate(copies)
@@ -165,7 +165,7 @@ def _add_copies(connection: Connection, kept: Kept, copies: Sequence[Copy], *, f
 
 def change(
     connection: Connection,
-    kept: Kept,
+    kept: StoredRelease,
     recipient: str,
     *,
     to: str | None = None,
@@ -187,7 +187,7 @@ def retire(connection: Connection, name: str, recipient: str, *, now: str) -> No
     connection.execute(COPIES.update(*mine, to="retired", changed=now))
 
 
-def hold_to_content(connection: Connection, kept: Kept, content: str) -> None:
+def hold_to_content(connection: Connection, kept: StoredRelease, content: str) -> None:
     """All copies of a version come from the same rows: remember them at the first copy, compare at the others."""
     this = RELEASE.c.name == kept.name, RELEASE.c.version == kept.version
     connection.execute(update(RELEASE).where(*this, RELEASE.c.content.is_(None)).values(content=content))
@@ -195,7 +195,7 @@ def hold_to_content(connection: Connection, kept: Kept, content: str) -> None:
         raise other_rows(kept)
 
 
-def other_rows(kept: Kept) -> Refused:
+def other_rows(kept: StoredRelease) -> Refused:
     """The data are not those that earlier copies came from."""
     return Refused(
         f"These are not the rows that earlier copies of '{kept.name}' version {kept.version} were written from, although "
@@ -204,11 +204,11 @@ def other_rows(kept: Kept) -> Refused:
     )
 
 
-def _kept(connection: Connection, row: Row[Any]) -> Kept:
+def _kept(connection: Connection, row: Row[Any]) -> StoredRelease:
     mine = RELEASE_COPY.c.release == row.name, RELEASE_COPY.c.version == row.version
     found = connection.execute(select(RELEASE_COPY).where(*mine).order_by(RELEASE_COPY.c.place))
     copies = tuple(Copy(one.recipient, one.state, one.file, one.rows, one.changed) for one in found)
-    return Kept(
+    return StoredRelease(
         name=row.name,
         version=int(row.version),
         revision=int(row.revision),

@@ -18,7 +18,7 @@ from discreet.ledger import queries as ledger_reading
 from discreet.ledger.entry import Detail, listing, timestamp
 from discreet.ledger.ledger import utc_now
 from discreet.releases.delivery import repository
-from discreet.releases.delivery.repository import Copy, Kept, subject_of
+from discreet.releases.delivery.repository import Copy, StoredRelease, subject_of
 from discreet.releases.manifest import serialise
 from discreet.releases.manifest.manifest import Manifest
 from discreet.releases.marks.prf import derive
@@ -40,12 +40,12 @@ class Registry:
 
     # -- looking ---------------------------------------------------------------------------------------------------
 
-    def find(self, name: str, version: int | None = None) -> Kept | None:
+    def find(self, name: str, version: int | None = None) -> StoredRelease | None:
         """A version, the newest unless said; None if there is none."""
         with self.ledger.store.reading() as connection:
             return repository.find(connection, name, version)
 
-    def require(self, name: str, version: int | None = None) -> Kept:
+    def require(self, name: str, version: int | None = None) -> StoredRelease:
         """The same; an error in words if there is none."""
         with self.ledger.store.reading() as connection:
             return repository.require(connection, name, version)
@@ -55,7 +55,7 @@ class Registry:
         with self.ledger.store.reading() as connection:
             return repository.retired(connection, name)
 
-    def open(self, kept: Kept) -> Manifest:
+    def open(self, kept: StoredRelease) -> Manifest:
         """The manifest, after the ledger has confirmed that it is the one that was committed to."""
         # What the newest entry about sealing this version says, shown to be part of the tree.
         chosen = select(ENTRY.c.sequence).where(ENTRY.c.event == "releases.sealed", ENTRY.c.subject == kept.subject)
@@ -80,7 +80,7 @@ class Registry:
 
     # -- acting ----------------------------------------------------------------------------------------------------
 
-    def seal(self, manifest: Manifest, *, actor: str, state: str = "approved") -> Kept:
+    def seal(self, manifest: Manifest, *, actor: str, state: str = "approved") -> StoredRelease:
         """Commit to a manifest: a new version, or further recipients of one. Nothing may leave the house before."""
         sealed = manifest.seal(key=self.key(manifest.release))
         now = timestamp(utc_now())
@@ -88,7 +88,7 @@ class Registry:
         known = before.copies if before else ()
         names = [copy.recipient for copy in known]
         added = [Copy(name, state, None, None, now) for name in manifest.recipients if name not in names]
-        kept = Kept(
+        kept = StoredRelease(
             name=manifest.release,
             version=manifest.version,
             revision=manifest.revision,
@@ -112,7 +112,7 @@ class Registry:
         )
         return self.require(kept.name, kept.version)
 
-    def approve(self, kept: Kept, *, actor: str, recipients: Sequence[str] | None = None) -> Kept:
+    def approve(self, kept: StoredRelease, *, actor: str, recipients: Sequence[str] | None = None) -> StoredRelease:
         """Let copies that were planned by somebody else be written."""
         if actor == kept.actor:
             raise Refused(
@@ -134,7 +134,7 @@ class Registry:
             )
         return self.require(kept.name, kept.version)
 
-    def refuse_delivery(self, kept: Kept, recipient: str) -> None:
+    def refuse_delivery(self, kept: StoredRelease, recipient: str) -> None:
         """Stop unless this copy may be written."""
         state = kept.copy(recipient).state
         if state == "planned":
@@ -147,7 +147,9 @@ class Registry:
                 remedy="Leave this recipient out, or start a release with another name.",
             )
 
-    def deliver(self, kept: Kept, recipient: str, *, file: str, rows: int, content: str, actor: str) -> Receipt:
+    def deliver(
+        self, kept: StoredRelease, recipient: str, *, file: str, rows: int, content: str, actor: str
+    ) -> Receipt:
         """Write down that a copy with this digest is handed over. It takes its place only after this has returned."""
         self.refuse_delivery(kept, recipient)
         now = timestamp(utc_now())
@@ -165,7 +167,7 @@ class Registry:
             along=along,
         ).require()
 
-    def retire(self, name: str, recipient: str, *, actor: str) -> Kept:
+    def retire(self, name: str, recipient: str, *, actor: str) -> StoredRelease:
         """Give a recipient no further copies. Who had one can still be found by a trace."""
         kept = self.require(name)
         kept.copy(recipient)
@@ -223,7 +225,7 @@ def whoever_asks() -> str:
 class Opened:
     """A version of a release whose manifest is the one that the ledger committed to."""
 
-    kept: Kept
+    kept: StoredRelease
     manifest: Manifest
 
     @property

@@ -14,7 +14,7 @@ from discreet.kernel.arrays import Ints, Label
 from discreet.kernel.hierarchy import text
 from discreet.policy import Policy
 from discreet.releases.decoys.synthesis import DecoyRows
-from discreet.releases.manifest.manifest import Crowd, DecoyCells, Manifest, Settings, fingerprint
+from discreet.releases.manifest.manifest import DecoyCells, Manifest, PopulationSummary, ReleaseSettings, fingerprint
 from discreet.releases.marks.codebook import Codebook, Law, Marks
 from discreet.releases.marks.pairing import FEWEST_MARKS
 from discreet.releases.marks.selection import mark
@@ -31,7 +31,7 @@ def draft(
     name: str,
     table: Table,
     node: Node,
-    settings: Settings,
+    settings: ReleaseSettings,
     recipients: Sequence[str],
     gates: Gates,
     previous: Manifest | None,
@@ -52,7 +52,7 @@ def draft(
         released=linked.released,
         links=linked.links,
         chains={column: chains_of(column, linked.data, linked.population) for column in linked.data.names},
-        crowd=Crowd.of(linked.population, sampling=linked.sampling),
+        crowd=PopulationSummary.of(linked.population, sampling=linked.sampling),
         codebook=Codebook.of(marks, law, recipients, release=name, key=key),
         decoys=decoys,
         gates=gates,

@@ -49,7 +49,7 @@ class DecoyCells:
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class ReleaseSettings:
     """How a release was asked for; a version that is made anew must say the same."""
 
     k: int
@@ -64,13 +64,13 @@ class Settings:
     to_dict = json_of()
 
     @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Settings:
+    def from_dict(cls, written: Mapping[str, Any]) -> ReleaseSettings:
         """What was written."""
         return cls(**{**written, "requirements": tuple(written["requirements"])})
 
 
 @dataclass(frozen=True, eq=False)
-class Crowd:
+class PopulationSummary:
     """The population by what a trace needs of it: how many of its classes have each link count."""
 
     links: Ints
@@ -80,7 +80,7 @@ class Crowd:
     """The share of the population that is in the data."""
 
     @classmethod
-    def of(cls, population: Classes, *, sampling: float) -> Crowd:
+    def of(cls, population: Classes, *, sampling: float) -> PopulationSummary:
         """From the classes of the population at the node; nothing else of them is kept."""
         links, classes = np.unique(population.sizes, return_counts=True)
         return cls(links.astype(np.int64), classes.astype(np.int64), population.records, sampling)
@@ -91,7 +91,7 @@ class Crowd:
         return {**numbers, "people": self.people, "sampling": self.sampling}
 
     @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Crowd:
+    def from_dict(cls, written: Mapping[str, Any]) -> PopulationSummary:
         """What was written."""
         links, classes = (serialise.unpack_ints(written[name]) for name in ("links", "classes"))
         return cls(links, classes, written["people"], written["sampling"])
@@ -104,7 +104,7 @@ class Manifest:
     release: str
     version: int
     revision: int
-    settings: Settings
+    settings: ReleaseSettings
     policy: str
     """The digest of the policy."""
     rules: Mapping[str, Rule]
@@ -118,7 +118,7 @@ class Manifest:
     chains: Mapping[str, Sequence[tuple[Label, ...]]]
     """Per quasi-identifier, every label of the node that occurs in the data or the population, and what it becomes at
     coarser levels."""
-    crowd: Crowd
+    crowd: PopulationSummary
     codebook: Codebook
     decoys: DecoyCells
     gates: Gates
@@ -194,12 +194,12 @@ class Manifest:
         plain = ("release", "version", "revision", "policy", "fingerprint", "preflight")
         return cls(
             **{name: written[name] for name in plain},
-            settings=Settings.from_dict(written["settings"]),
+            settings=ReleaseSettings.from_dict(written["settings"]),
             rules={name: read_rule(rule) for name, rule in written["rules"].items()},
             released=serialise.unpack_classes(written["released"]),
             links=serialise.unpack_ints(written["links"]),
             chains={name: tuple(map(tuple, chains)) for name, chains in written["chains"].items()},
-            crowd=Crowd.from_dict(written["crowd"]),
+            crowd=PopulationSummary.from_dict(written["crowd"]),
             codebook=codebook,
             decoys=DecoyCells.from_dict(written["decoys"]),
             gates=Gates(**written["gates"]),

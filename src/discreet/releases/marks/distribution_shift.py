@@ -61,7 +61,7 @@ def balanced(columns: Sequence[Balance], changes: Floats, limit: float) -> NDArr
 
     A pair that would shift a column too far is passed over; a later one may shift it back.
     """
-    tallies, kept = [Tally.of(column) for column in columns], []
+    tallies, kept = [ShiftTally.of(column) for column in columns], []
     for pair, (first, second) in enumerate(changes.tolist()):
         trials = []
         for tally in tallies:
@@ -87,7 +87,7 @@ class Trial:
 
 
 @dataclass(eq=False)
-class Tally:
+class ShiftTally:
     """The values of one column as pairs are added, and a bound on how far any of them has shifted.
 
     With another number of people every share changes, by no more than the number did. Only when such changes add up to
@@ -101,7 +101,7 @@ class Tally:
     bound: float = 0.0
 
     @classmethod
-    def of(cls, column: Balance) -> Tally:
+    def of(cls, column: Balance) -> ShiftTally:
         """Before any pair."""
         people = float(column.base.sum())
         return cls(column.base.copy(), column.base / people, column.values.tolist(), people)

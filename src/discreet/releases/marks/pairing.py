@@ -24,7 +24,7 @@ NEAR = 0.95
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class MarkPairs:
     """Real classes and the unreleased ones they were paired with, the riskiest first."""
 
     real: Ints
@@ -35,12 +35,12 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.real)
 
-    def only(self, kept: Ints | Flags | slice) -> Pairs:
+    def only(self, kept: Ints | Flags | slice) -> MarkPairs:
         """Some of them."""
-        return Pairs(self.real[kept], self.free[kept])
+        return MarkPairs(self.real[kept], self.free[kept])
 
 
-def paired(linked: Linked, band: Band, generator: np.random.Generator, *, budget: Budget) -> Pairs:
+def paired(linked: Linked, band: AmbiguityBand, generator: np.random.Generator, *, budget: MarkBudget) -> MarkPairs:
     """Pairs of a real class and a near unreleased one with about the same link count, the riskiest first.
 
     Which of several classes with the same link count is taken is drawn: their order is that of their values, and decoys
@@ -50,7 +50,7 @@ def paired(linked: Linked, band: Band, generator: np.random.Generator, *, budget
     the budget allows, as many as possible.
     """
     if not len(band.real) or not len(band.free):
-        return Pairs(band.real[:0], band.free[:0])
+        return MarkPairs(band.real[:0], band.free[:0])
     space = Space(linked.released)
     limit = np.quantile(space.nearest(some(linked.released, band.real), itself=band.real), NEAR)
     free = generator.permutation(band.free[space.nearest(some(linked.population, band.free)) <= limit + 1e-9])
@@ -61,10 +61,12 @@ def paired(linked: Linked, band: Band, generator: np.random.Generator, *, budget
         pairs = most(left, right)
     real, free = real[pairs[:, 0]], free[pairs[:, 1]]
     order = np.argsort(linked.links[real] + linked.population.sizes[free], kind="stable")
-    return Pairs(real[order], free[order])
+    return MarkPairs(real[order], free[order])
 
 
-def affordable(linked: Linked, pairs: Pairs, law: Law, *, budget: Budget, release: str, key: bytes) -> Pairs:
+def affordable(
+    linked: Linked, pairs: MarkPairs, law: Law, *, budget: MarkBudget, release: str, key: bytes
+) -> MarkPairs:
     """The riskiest pairs that the budget allows, in rows lost and in the shift of every quasi-identifier.
 
     Pairs that would leave too little doubt are left out as well.
@@ -89,7 +91,7 @@ def affordable(linked: Linked, pairs: Pairs, law: Law, *, budget: Budget, releas
     return pairs.only(slice(_doubtful(linked, pairs.only(slice(count)), chance[:, :count])))
 
 
-def _doubtful(linked: Linked, pairs: Pairs, chance: Floats) -> int:
+def _doubtful(linked: Linked, pairs: MarkPairs, chance: Floats) -> int:
     """How many of the pairs can be marks before link counts tell decoys."""
     real, decoys = linked.links[pairs.real], linked.population.sizes[pairs.free]
     return undecided(real, decoys, chance.ravel(), linked.links, fewest=FEWEST_MARKS // 2)
@@ -107,7 +109,7 @@ def within(shifts: Sequence[Floats], limit: float) -> int:
     return int(fine[-1]) + 1 if len(fine) else 0
 
 
-def as_marks(linked: Linked, pairs: Pairs) -> Marks:
+def as_marks(linked: Linked, pairs: MarkPairs) -> Marks:
     """The pairs as marks: all real ones, then all decoys in the same order. A decoy takes its partner's size."""
     half = len(pairs)
     sizes = linked.released.sizes[pairs.real]
@@ -298,7 +300,7 @@ def ambiguous(links: Ints, *, sampling: float, k: int) -> Flags:
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
+class AmbiguityBand:
     """The classes in the band, by their places: those that can be real marks, and those that can be decoys.
 
     Whether people of the data were suppressed in a class plays no part: if decoys avoided them, an uncovered decoy would
@@ -311,7 +313,7 @@ class Band:
     """Among the classes of the population: in the band and not released."""
 
     @classmethod
-    def of(cls, linked: Linked) -> Band:
+    def of(cls, linked: Linked) -> AmbiguityBand:
         """The band of an anonymised table beside its population."""
         real = ambiguous(linked.links, sampling=linked.sampling, k=linked.k)
         free = np.flatnonzero(ambiguous(linked.population.sizes, sampling=linked.sampling, k=linked.k))
@@ -327,7 +329,7 @@ UNLUCKY = 1e-6
 
 
 @dataclass(frozen=True)
-class Budget:
+class MarkBudget:
     """What marks may cost."""
 
     rows: float = 0.05

@@ -26,9 +26,9 @@ from discreet.releases.marks.codebook import DEFAULT, Law, Marks, secret_probabi
 from discreet.releases.marks.distribution_shift import shifts_so_far
 from discreet.releases.marks.pairing import (
     FEWEST_MARKS,
-    Band,
-    Budget,
-    Pairs,
+    AmbiguityBand,
+    MarkBudget,
+    MarkPairs,
     affordable,
     as_marks,
     expected_lost,
@@ -79,7 +79,9 @@ def quasi_shifts(linked: Linked, marks: Marks, probabilities: Floats) -> dict[st
     }
 
 
-def other_shifts(table: Table, donors: Donors, pairs: Pairs, decoys: DecoyRows, chance: Floats) -> dict[str, Floats]:
+def other_shifts(
+    table: Table, donors: Donors, pairs: MarkPairs, decoys: DecoyRows, chance: Floats
+) -> dict[str, Floats]:
     """The shift of each other column in an average copy with the first pair, the first two, and so on."""
     half = len(pairs)
     rows = [(number, row) for number, place in enumerate(pairs.real.tolist()) for row in donors.rows[place].tolist()]
@@ -147,7 +149,7 @@ class Marking:
     """Per column, how far the share of any of its values changes in an average copy."""
     probabilities: Floats
     """Per mark, the secret probability of being present."""
-    band: Band
+    band: AmbiguityBand
     pairs: int
     """Pairs that could have been marks."""
 
@@ -175,7 +177,7 @@ class Marking:
 
 
 @dataclass(frozen=True, eq=False)
-class Secret:
+class ReleaseSecret:
     """What makes a release unlike any other: its key, its name and its law of presence."""
 
     key: bytes
@@ -200,7 +202,7 @@ def mark(
     key: bytes,
     release: str,
     law: Law = DEFAULT,
-    budget: Budget | None = None,
+    budget: MarkBudget | None = None,
     force: bool = False,
 ) -> Marking:
     """Choose marks within the budget and make up the rows of their decoys; refused where that cannot be done well.
@@ -217,19 +219,19 @@ def mark(
             f"Rows of {table.name} stand for several people each, and decoys are put among rows of one person each.",
             remedy="Give a table with one row per person; the population may be counts.",
         )
-    drop, budget = policy.unpublished, budget or Budget()
+    drop, budget = policy.unpublished, budget or MarkBudget()
     for attempt in range(ATTEMPTS):
-        marking = _attempted(linked, table, Secret(key, release, law, attempt), budget, drop=drop, force=force)
+        marking = _attempted(linked, table, ReleaseSecret(key, release, law, attempt), budget, drop=drop, force=force)
         if force or not marking.gate.refused:
             return marking
     raise _told_apart(marking.gate)
 
 
 def _attempted(
-    linked: Linked, table: Table, secret: Secret, budget: Budget, *, drop: tuple[str, ...], force: bool
+    linked: Linked, table: Table, secret: ReleaseSecret, budget: MarkBudget, *, drop: tuple[str, ...], force: bool
 ) -> Marking:
     """One choice of marks, with decoys made up for it and put before the classifier."""
-    band = Band.of(linked)
+    band = AmbiguityBand.of(linked)
     available = paired(linked, band, secret.generator("pairs"), budget=budget)
     chosen = affordable(linked, available, secret.law, budget=budget, release=secret.release, key=secret.key)
     _refuse_few(len(chosen), force=force)
@@ -245,7 +247,7 @@ def _attempted(
     return Marking(linked, marks, placed, gate, shifts, secret.probabilities(marks), band, len(available))
 
 
-def _none(linked: Linked, band: Band, available: Pairs) -> Marking:
+def _none(linked: Linked, band: AmbiguityBand, available: MarkPairs) -> Marking:
     """No marks at all, which only force allows."""
     nobody = available.only(slice(0))
     none, gate = DecoyRows({}, nobody.real), Gate(0.5, 1.0, 0, 0)
@@ -253,8 +255,8 @@ def _none(linked: Linked, band: Band, available: Pairs) -> Marking:
 
 
 def _filled(
-    linked: Linked, table: Table, pairs: Pairs, secret: Secret, *, drop: tuple[str, ...], force: bool
-) -> tuple[Pairs, DecoyRows, Filler]:
+    linked: Linked, table: Table, pairs: MarkPairs, secret: ReleaseSecret, *, drop: tuple[str, ...], force: bool
+) -> tuple[MarkPairs, DecoyRows, Filler]:
     """The pairs whose decoys can be filled, and the rows of these."""
     sizes, free = linked.released.sizes[pairs.real], some(linked.population, pairs.free)
     generator = secret.generator("decoys")
@@ -271,8 +273,14 @@ def _filled(
 
 
 def _balanced(
-    linked: Linked, table: Table, pairs: Pairs, decoys: DecoyRows, filler: Filler, secret: Secret, budget: Budget
-) -> tuple[Pairs, DecoyRows, Shifts]:
+    linked: Linked,
+    table: Table,
+    pairs: MarkPairs,
+    decoys: DecoyRows,
+    filler: Filler,
+    secret: ReleaseSecret,
+    budget: MarkBudget,
+) -> tuple[MarkPairs, DecoyRows, Shifts]:
     """As many of the pairs as leave every column within the budget, and the shifts they cause."""
     chance = secret.probabilities(as_marks(linked, pairs))
     quasi = quasi_shifts(linked, as_marks(linked, pairs), chance)

@@ -100,7 +100,7 @@ def _chains(table: Classes, name: str) -> Iterable[Chain]:
 
 
 @dataclass(frozen=True, eq=False)
-class Ladder:
+class PublishedLevel:
     """A quasi-identifier at the level that was published."""
 
     name: str
@@ -241,10 +241,11 @@ class Traceable:
         return sha256(b"".join(parts)).hexdigest()
 
     @cached_property
-    def ladders(self) -> tuple[Ladder, ...]:
+    def ladders(self) -> tuple[PublishedLevel, ...]:
         """Each quasi-identifier from its published labels upwards."""
         return tuple(
-            Ladder(name, self.rules.get(name, Flat()), self.levels[name], self.chains[name]) for name in self.columns
+            PublishedLevel(name, self.rules.get(name, Flat()), self.levels[name], self.chains[name])
+            for name in self.columns
         )
 
     @cached_property
@@ -277,7 +278,7 @@ class Traceable:
         return np.where(marked, 0, self.released.sizes)
 
 
-def _places(ladder: Ladder, labels: Sequence[Label]) -> Ints:
+def _places(ladder: PublishedLevel, labels: Sequence[Label]) -> Ints:
     index = ladder.hierarchy.index[0]
     if any(label not in index for label in labels):
         raise UsageError(

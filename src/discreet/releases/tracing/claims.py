@@ -13,7 +13,7 @@ from discreet.kernel.arrays import Floats, Ints
 from discreet.releases.marks.codebook import Codebook
 from discreet.releases.tracing.case import Claimed, Given, Key, Sorted, Traceable
 from discreet.releases.tracing.evidence import log_e_values, origin_of, posterior, threshold
-from discreet.releases.tracing.result import ALPHA, PRIOR, Standing, Trace
+from discreet.releases.tracing.result import ALPHA, PRIOR, RecipientEvidence, Trace
 
 LN10 = math.log(10)
 
@@ -127,12 +127,12 @@ def _weighed(codebook: Codebook, incidents: Sequence[Sequence[int]]) -> tuple[Fl
 
 def _standings(
     codebook: Codebook, incidents: Sequence[Sequence[int]], logs: Floats, *, prior: float, least: float
-) -> tuple[Standing, ...]:
+) -> tuple[RecipientEvidence, ...]:
     every = np.array(sorted(mark for marks in incidents for mark in marks), dtype=np.int64)
     held = codebook.present[:, every].sum(axis=1)
     chances = posterior(logs, prior)
     found = [
-        Standing(
+        RecipientEvidence(
             recipient=name,
             hits=int(held[place]),
             misses=len(every) - int(held[place]),

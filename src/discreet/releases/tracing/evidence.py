@@ -120,7 +120,7 @@ def posterior(logs: Floats, prior: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class Origin:
+class ClaimOrigin:
     """How many decoys were hit, and how many chance would have hit."""
 
     claims: int
@@ -134,7 +134,7 @@ class Origin:
     """Probability of so few decoys among the marks that were hit, had a copy been used; small speaks for the original."""
 
 
-def origin_of(traceable: Traceable, claims: Sorted) -> Origin:
+def origin_of(traceable: Traceable, claims: Sorted) -> ClaimOrigin:
     """Hold the claims against chance."""
     marks = traceable.codebook.marks
     hit = np.array(claims.marks, dtype=np.int64)
@@ -143,7 +143,7 @@ def origin_of(traceable: Traceable, claims: Sorted) -> Origin:
     drawn = Counter(bands(links).tolist())
     law, unsure = _law(traceable, drawn, claims.nowhere)
     pmf = np.convolve(law, unsure)
-    return Origin(
+    return ClaimOrigin(
         claims=len(claims.marks) + len(claims.everywhere) + claims.nowhere,
         decoys=decoys,
         expected=float(np.arange(len(pmf)) @ pmf),

@@ -17,7 +17,7 @@ from discreet.releases.tracing.claims import LN10, checked
 from discreet.releases.tracing.evidence import log_mean, origin_of, posterior
 from discreet.releases.tracing.likelihood import Scoring, fitted
 from discreet.releases.tracing.observed_marks import Sightings, sightings_of, sightings_of_decoys
-from discreet.releases.tracing.result import ALPHA, PRIOR, Standing, Trace
+from discreet.releases.tracing.result import ALPHA, PRIOR, RecipientEvidence, Trace
 
 FINER = 3
 """The line alpha/N is this many times the smallest p-value that the dummies can show."""
@@ -136,12 +136,12 @@ def soft_rank(scores: Floats, dummies: Floats) -> Floats:
 
 def _standings(
     traceable: Traceable, found: Sightings, scores: Floats, dummies: Floats, *, prior: float, line: float
-) -> tuple[Standing, ...]:
+) -> tuple[RecipientEvidence, ...]:
     p_values, logs = ranks(scores, dummies), soft_rank(scores, dummies)
     held = traceable.codebook.present[:, found.seen].sum(axis=1)
     chances = posterior(logs, prior)
     standings = [
-        Standing(
+        RecipientEvidence(
             recipient=name,
             hits=int(held[place]),
             misses=len(found.seen) - int(held[place]),

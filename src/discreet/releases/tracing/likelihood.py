@@ -127,7 +127,7 @@ NARROWEST = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Crowd:
+class SharedCells:
     """Shared cells under one scenario; in which there are rows, `ground` and `counts` say more."""
 
     steps: Floats
@@ -143,7 +143,7 @@ class Crowd:
     @classmethod
     def of(
         cls, scenario: Scenario, found: Sightings, probabilities: Floats, rates: Rates, floor: float, busy: Ints
-    ) -> Crowd:
+    ) -> SharedCells:
         """Under a scenario; `busy` are the shared cells with rows."""
         cells, number = found.cells[found.visible], len(found.counts)
         size = rates.overall * found.sizes[found.visible]
@@ -232,10 +232,10 @@ class Scoring:
         return np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]])) if len(cells) else cells
 
     @cached_property
-    def _crowds(self) -> list[Crowd]:
+    def _crowds(self) -> list[SharedCells]:
         busy = self._cells[self._order][self._starts]
         return [
-            Crowd.of(scenario, self.sightings, self.probabilities, self.rates, self._floors[scenario], busy)
+            SharedCells.of(scenario, self.sightings, self.probabilities, self.rates, self._floors[scenario], busy)
             for scenario in SCENARIOS
         ]
 

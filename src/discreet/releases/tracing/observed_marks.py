@@ -12,7 +12,7 @@ import numpy as np
 from discreet.errors import DataError, EmptySource
 from discreet.kernel import Coded, Histogram
 from discreet.kernel.arrays import Flags, Ints, group, pack, total
-from discreet.releases.tracing.case import STRANGER, DecoyTuples, Given, Key, Ladder, Traceable
+from discreet.releases.tracing.case import STRANGER, DecoyTuples, Given, Key, PublishedLevel, Traceable
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +214,7 @@ COVERED = 0.95
 class Recognised:
     """A column of a leaked file on its ladder."""
 
-    ladder: Ladder
+    ladder: PublishedLevel
     step: int
     """Levels above the published one."""
     codes: Ints
@@ -232,7 +232,7 @@ class Recognised:
         return len(self.ladder.hierarchy.labels[self.step]) > 1
 
 
-def recognise(ladder: Ladder, column: Coded, counts: Ints) -> Recognised | None:
+def recognise(ladder: PublishedLevel, column: Coded, counts: Ints) -> Recognised | None:
     """A column by its labels; None where most of them are strangers to its hierarchy."""
     rows = np.bincount(column.codes, weights=counts, minlength=len(column.values))
     steps = ladder.steps(column.values)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from discreet.kernel.notebook import card
 from discreet.kernel.serialise import json_of
-from discreet.releases.tracing.evidence import Origin
+from discreet.releases.tracing.evidence import ClaimOrigin
 
 # What a trace found: how much speaks for and against each recipient, who is accused, and what the error rate is.
 ALPHA = 1e-3
@@ -19,7 +19,7 @@ PRIOR = 0.5
 
 
 @dataclass(frozen=True)
-class Standing:
+class RecipientEvidence:
     """One recipient: marks that speak for and against it being the source, and how strongly."""
 
     recipient: str
@@ -52,7 +52,7 @@ class Trace:
     prior: float
     family: int
     """Recipients among whom the error rate is shared."""
-    standings: tuple[Standing, ...]
+    standings: tuple[RecipientEvidence, ...]
     """The strongest evidence first."""
     incidents: tuple[tuple[int, ...], ...]
     """Per incident, the numbers of the marks that were hit for the first time; the last one is this one."""
@@ -60,7 +60,7 @@ class Trace:
     """What the evidence against somebody who holds every mark that came up would be."""
     counts: Mapping[str, int]
     """Rows, classes and marks, by what became of them."""
-    origin: Origin | None = None
+    origin: ClaimOrigin | None = None
     best_p_value: float | None = None
     dummies: int | None = None
     columns: Mapping[str, int] = field(default_factory=dict)
@@ -176,7 +176,7 @@ def _told(trace: Trace) -> Iterator[Said]:
     yield Said("alternatives", ALTERNATIVES, OWN)
 
 
-def _strength(trace: Trace, one: Standing) -> str:
+def _strength(trace: Trace, one: RecipientEvidence) -> str:
     if one.p_value is not None:
         return (
             f"a recipient who never had a copy would look as bad with probability {one.p_value:.2g} or less, and "
@@ -185,7 +185,7 @@ def _strength(trace: Trace, one: Standing) -> str:
     return f"the evidence (e-value) is {power(one.log10_e)}, and {power(trace.log10_needed)} is the line"
 
 
-def _posterior(trace: Trace, one: Standing) -> str:
+def _posterior(trace: Trace, one: RecipientEvidence) -> str:
     return (
         f"If before the evidence the chance was {share(trace.prior)} that one recipient is the source, any of "
         f"{trace.family:,} alike, it is now {share(one.posterior)} that it is {one.recipient}."

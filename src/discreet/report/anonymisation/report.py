@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterator, Sequence
 
 from discreet.anonymity import Anonymised, Point, Seen
-from discreet.anonymity.criteria import AverageRisk, Closeness, Crowd, Diversity, Presence, Requirement
+from discreet.anonymity.criteria import AverageRisk, Closeness, Diversity, KMap, PresenceBounds, Requirement
 from discreet.policy import Policy
 from discreet.report.anonymisation.charts import pictures
 from discreet.report.anonymisation.findings import LOSSES, Case, by_topic
@@ -53,8 +53,8 @@ CITED = {
 SOURCES: tuple[tuple[type[Requirement], str, str], ...] = (
     (Diversity, "machanavajjhala", "l-diversity (Machanavajjhala et al. 2006)"),
     (Closeness, "li", "t-closeness (Li et al. 2007)"),
-    (Presence, "nergiz", "presence (Nergiz et al. 2007)"),
-    (Crowd, "sweeney", "k-map (Sweeney 2002)"),
+    (PresenceBounds, "nergiz", "presence (Nergiz et al. 2007)"),
+    (KMap, "sweeney", "k-map (Sweeney 2002)"),
     (AverageRisk, "elemam", "average risk (El Emam & Dankar 2008)"),
 )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from discreet.ledger import Entry
     from discreet.linkage.progress import Progress
-    from discreet.releases.delivery.repository import Kept
+    from discreet.releases.delivery.repository import StoredRelease
     from discreet.store import Store
 
 OF = re.compile(r".*/version:(\d+)/recipient:(.+)")
@@ -131,7 +131,7 @@ def read_release(connection: Connection, name: str) -> Released:
     )
 
 
-def _copies(versions: Sequence[Kept], delivered: Sequence[Entry]) -> tuple[Handed, ...]:
+def _copies(versions: Sequence[StoredRelease], delivered: Sequence[Entry]) -> tuple[Handed, ...]:
     """Copies as stored, each held against what the ledger says was handed over."""
     given: dict[tuple[int, str], Entry] = {}
     for entry in delivered:
@@ -339,10 +339,10 @@ def _verified(connection: Connection, address: str, heads: Sequence[Mapping[str,
     from sqlalchemy import func, select
 
     from discreet.ledger.integrity import check_store
-    from discreet.ledger.tree import Tree
+    from discreet.ledger.tree import MerkleTree
     from discreet.store.tables.ledger import ENTRY
 
-    if not Tree.read(connection).opened:
+    if not MerkleTree.read(connection).opened:
         raise UsageError(
             f"Nothing was ever written down in {address}.",
             remedy="Give the address of another store, or leave `store` out of the project.",
@@ -361,7 +361,7 @@ def _verified(connection: Connection, address: str, heads: Sequence[Mapping[str,
     for row in connection.execute(select(*named, func.count().label("number")).group_by(*named)):
         events[row.event] += row.number
         refused += row.number if row.outcome == "refused" else 0
-    head = Tree.read(connection).head()
+    head = MerkleTree.read(connection).head()
     return LedgerState(address, head, verdict.heads, dict(sorted(events.items())), refused)
 
 

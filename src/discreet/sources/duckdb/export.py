@@ -26,7 +26,7 @@ from discreet.sources.duckdb.engine import (
     quote,
     translated,
 )
-from discreet.sources.export.recode import Dialect, Outline, Tables, prepare, type_for
+from discreet.sources.export.recode import Dialect, Outline, TemporaryTables, prepare, type_for
 from discreet.sources.export.staging import unwritable
 from discreet.sources.export.targets import NUMBER, FileTarget, TableTarget, Target, guarded_sql, unfit
 
@@ -119,7 +119,7 @@ def _type(array: Any) -> str:
 
 def export(desk: DuckDBDesk, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool) -> int:
     """Write the rows as the recoding publishes them, in a random order where they are `shuffled`."""
-    outline, tables = Outline.of(tuple(desk.types), recoding, drop=drop), Tables()
+    outline, tables = Outline.of(tuple(desk.types), recoding, drop=drop), TemporaryTables()
     with translated(desk.name), _swept(desk, tables, len(recoding.names)):
         prepare(desk, recoding, table=tables, quote=quote, spell=target.spell)
         dialect, order = Dialect(quote, _cells(desk.types, target)), _random_order() if shuffled else ""
@@ -149,7 +149,7 @@ def desk_of(engine: Any) -> DuckDBDesk:
 
 def chosen(desk: DuckDBDesk, recoding: Recoding, *, drop: Sequence[str]) -> tuple[tuple[str, ...], list[Any]]:
     """The columns and rows that the recoding publishes, in no particular order, as Python values."""
-    outline, tables = Outline.of(tuple(desk.types), recoding, drop=drop), Tables()
+    outline, tables = Outline.of(tuple(desk.types), recoding, drop=drop), TemporaryTables()
     with translated(desk.name), _swept(desk, tables, len(recoding.names)):
         prepare(desk, recoding, table=tables, quote=quote, spell=str)
         select = outline.select(Dialect(quote), relation=RELATION, table=tables, title=str)
@@ -165,7 +165,7 @@ def _as_texts(select: str, outline: Outline, target: FileTarget) -> str:
 
 
 @contextmanager
-def _swept(desk: DuckDBDesk, tables: Tables, columns: int) -> Iterator[None]:
+def _swept(desk: DuckDBDesk, tables: TemporaryTables, columns: int) -> Iterator[None]:
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ from typing import Any
 from discreet.kernel import Recoding
 from discreet.kernel.arrays import Label
 from discreet.kernel.hierarchy import text
-from discreet.sources.export.recode import PORTABLE, Dialect, Outline, Spell, Tables, duckdb_type, prepare
+from discreet.sources.export.recode import PORTABLE, Dialect, Outline, Spell, TemporaryTables, duckdb_type, prepare
 from discreet.sources.export.staging import create, translated, unwritable
 from discreet.sources.export.targets import FileTarget, TableTarget, Target, unfit
 from discreet.sources.postgres.engine import PostgresEngine, quote, quoted
@@ -81,7 +81,7 @@ def _inside(engine: PostgresEngine, outline: Outline, target: TableTarget, order
 
 
 def _prepared(engine: PostgresEngine, outline: Outline, cursor: Any, spell: Spell) -> str:
-    tables, recoding = Tables(), outline.recoding
+    tables, recoding = TemporaryTables(), outline.recoding
     cursor.execute(f"{FAITHFUL}; {HASHED}")
     prepare(_Desk(engine.relation, cursor), recoding, table=tables, quote=quote, spell=spell)
     return outline.select(Dialect(quote, fence=" OFFSET 0"), relation=engine.relation, table=tables, title=str)

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, literal, select
 
 from discreet.ledger import Entry
 from discreet.ledger.entry import Detail
-from discreet.ledger.tree import Tree
+from discreet.ledger.tree import MerkleTree
 from discreet.store.tables.ledger import ENTRY
 from discreet.store.tables.web import ACCOUNT
 from discreet.web.accounts import accounts
@@ -226,7 +226,7 @@ def _one_hand(asked: Asked, decider: str, mine: Mapping[str, int], theirs: Mappi
 
 def moment(connection: Connection) -> int:
     """How many entries the ledger has: what comes later has a number that is not below it."""
-    return int(Tree.read(connection).size)
+    return int(MerkleTree.read(connection).size)
 
 
 def remedy(approvers: list[str], asked: Asked) -> str:

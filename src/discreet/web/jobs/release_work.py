@@ -16,9 +16,9 @@ from discreet.errors import Refused
 from discreet.ledger.entry import timestamp
 from discreet.releases.delivery.copies import Shelved, keep_shelved, recoded, shelve
 from discreet.releases.delivery.release import Release, release
-from discreet.releases.delivery.repository import Kept
+from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Registry
-from discreet.releases.manifest.manifest import Settings, fingerprint
+from discreet.releases.manifest.manifest import ReleaseSettings, fingerprint
 from discreet.releases.marks.codebook import Law
 from discreet.releases.marks.selection import mark
 from discreet.releases.plan import Plan as PlanResult
@@ -29,7 +29,7 @@ from discreet.releases.preflight import Preflight
 from discreet.sources import Table
 from discreet.web.jobs.task import JobOutcome, TableTask
 from discreet.web.releases import store as plans
-from discreet.web.releases.store import PackedCopy, ReleasePlan
+from discreet.web.releases.store import PackedCopy, StoredPlan
 
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The moment that packed files carry: it reveals nothing."""
@@ -51,11 +51,11 @@ def preview_plan(task: TableTask) -> JobOutcome:
     )
 
 
-def _preview_release(task: TableTask, plan: ReleasePlan) -> dict[str, Any]:
+def _preview_release(task: TableTask, plan: StoredPlan) -> dict[str, Any]:
     content, law = plan.content, Law.parse(plan.content["law"])
     task.tell("Counting people who look alike", 0.1)
     table, population = _tables(task)
-    settings = Settings(k=content["k"], suppression=content["suppression"], loss="dm_star", law=law.name)
+    settings = ReleaseSettings(k=content["k"], suppression=content["suppression"], loss="dm_star", law=law.name)
     node = find_node(table, population, settings)
     task.tell("Choosing marks and making up decoys", 0.4)
     # With the secret of the release itself, so that what is approved is what will be made, to the last mark.
@@ -69,7 +69,7 @@ def _preview_release(task: TableTask, plan: ReleasePlan) -> dict[str, Any]:
     return {**facts, **planned["preflight"], "heights": heights, "of": _stamp(task, table)}
 
 
-def _preview_copies(task: TableTask, plan: ReleasePlan) -> dict[str, Any]:
+def _preview_copies(task: TableTask, plan: StoredPlan) -> dict[str, Any]:
     """What the marks of an existing release can prove among more recipients."""
     registry = Registry(task.ledger)
     kept = registry.require(plan.release, plan.content["of"])
@@ -110,7 +110,7 @@ def _stamp(task: TableTask, table: Table) -> dict[str, str | None]:
     return {"data": task.hash, "population": population, "people": people}
 
 
-def _current_plan(task: TableTask) -> ReleasePlan:
+def _current_plan(task: TableTask) -> StoredPlan:
     """The plan that the job was asked for, if it is still that plan."""
     with task.ledger.store.reading() as connection:
         plan = plans.find(connection, int(task.asked["plan"]))
@@ -156,7 +156,7 @@ def make_copies(task: TableTask) -> JobOutcome:
     )
 
 
-def _sealed_release(task: TableTask, plan: ReleasePlan) -> Kept:
+def _sealed_release(task: TableTask, plan: StoredPlan) -> StoredRelease:
     content, registry = plan.content, Registry(task.ledger)
     known = registry.find(plan.release)
     if known is not None and set(known.recipients) != set(plan.recipients):
@@ -179,7 +179,7 @@ def _sealed_release(task: TableTask, plan: ReleasePlan) -> Kept:
     return made.opened.kept
 
 
-def _sealed_more(task: TableTask, plan: ReleasePlan, table: Table) -> Kept:
+def _sealed_more(task: TableTask, plan: StoredPlan, table: Table) -> StoredRelease:
     opened = Release.open(plan.release, store=task.ledger, table=table, actor=task.job.asker)
     if opened.version != plan.content["of"]:
         raise Refused("There is a newer version of this release.", remedy="Withdraw the plan, and plan it again.")
@@ -187,7 +187,9 @@ def _sealed_more(task: TableTask, plan: ReleasePlan, table: Table) -> Kept:
     return (opened.add_recipient(*added) if added else opened).opened.kept
 
 
-def _copies(task: TableTask, plan: ReleasePlan, kept: Kept, table: Table) -> tuple[list[Shelved], list[PackedCopy]]:
+def _copies(
+    task: TableTask, plan: StoredPlan, kept: StoredRelease, table: Table
+) -> tuple[list[Shelved], list[PackedCopy]]:
     done = 0
 
     def watch(step: str, recipient: str) -> None:
@@ -203,7 +205,7 @@ def _copies(task: TableTask, plan: ReleasePlan, kept: Kept, table: Table) -> tup
         return copies, [_pack(task, kept, copy) for copy in copies]
 
 
-def _pack(task: TableTask, kept: Kept, copy: Shelved) -> PackedCopy:
+def _pack(task: TableTask, kept: StoredRelease, copy: Shelved) -> PackedCopy:
     """One file that only its owner can read, on the disk before the store speaks of it."""
     path = task.places.folder.new("copy", "zip")
     with task.places.folder.create(path) as file:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.linkage.masking.icons import Mark
+from discreet.linkage.masking.icons import Icon
 from discreet.linkage.review.views import CHOICES, REFUSALS, CellView, Gauge, PairView, Price, RowView, percent
 
 ROWS = ("A", "B")
@@ -53,7 +53,7 @@ class ShownCell:
     label: str
     view: CellView
     rows: tuple[ShownRow, ShownRow]
-    marks: tuple[Mark, ...]
+    marks: tuple[Icon, ...]
     step: str
     """What the next step does; empty where all is open."""
     refused: str

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete
 
 from discreet.errors import DiscreetError, IntegrityError
 from discreet.releases.delivery import repository
-from discreet.releases.delivery.repository import Kept
+from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Registry
 from discreet.releases.preconditions import check_names
 from discreet.store.tables.releases import PARCEL
@@ -24,7 +24,7 @@ from discreet.web.jobs import store as jobs
 from discreet.web.jobs.requests import enqueue
 from discreet.web.jobs.store import Job
 from discreet.web.releases import store as plans
-from discreet.web.releases.store import NOT_PLANNED, NewPlan, ReleasePlan, content_of
+from discreet.web.releases.store import NOT_PLANNED, NewPlan, StoredPlan, content_of
 
 LONGEST_REASON = 500
 
@@ -36,7 +36,7 @@ def begin(context: Context, wanted: NewPlan) -> int:
     return _begin(context, "new", content)
 
 
-def more(context: Context, kept: Kept, recipients: list[str]) -> int:
+def more(context: Context, kept: StoredRelease, recipients: list[str]) -> int:
     """Plan copies for further recipients; gives the number of the plan."""
     with context.site.store.reading() as connection:
         made = plans.everything(connection, release=kept.name, states=("made",))
@@ -51,7 +51,7 @@ def more(context: Context, kept: Kept, recipients: list[str]) -> int:
     return _begin(context, "more", _further(made[-1].content, kept, recipients, gone))
 
 
-def _further(first: dict[str, Any], kept: Kept, recipients: list[str], gone: set[str]) -> dict[str, Any]:
+def _further(first: dict[str, Any], kept: StoredRelease, recipients: list[str], gone: set[str]) -> dict[str, Any]:
     try:
         check_names([*kept.recipients, *recipients], "recipient")
     except DiscreetError as error:
@@ -75,7 +75,7 @@ def _begin(context: Context, kind: str, content: dict[str, Any]) -> int:
     return made[-1]
 
 
-def change(context: Context, plan: ReleasePlan, wanted: NewPlan | list[str], *, version: int) -> None:
+def change(context: Context, plan: StoredPlan, wanted: NewPlan | list[str], *, version: int) -> None:
     """Plan something else instead; an earlier approval does not hold for it."""
     if isinstance(wanted, NewPlan):
         content = content_of(context, wanted)
@@ -96,13 +96,13 @@ def change(context: Context, plan: ReleasePlan, wanted: NewPlan | list[str], *, 
     look(context, current(context, plan.id))
 
 
-def look(context: Context, plan: ReleasePlan) -> int:
+def look(context: Context, plan: StoredPlan) -> int:
     """Start the pre-flight of a plan; gives the number of the job."""
     _refuse_removed(context, plan)
     return enqueue(context, "preflight", plan.dataset, _asked(plan))
 
 
-def approve(context: Context, plan: ReleasePlan, *, seen: str) -> None:
+def approve(context: Context, plan: StoredPlan, *, seen: str) -> None:
     """Allow copies to be made.
 
     Not by the planner, by an account that the same person could be behind, or of a plan that has changed.
@@ -115,7 +115,7 @@ def approve(context: Context, plan: ReleasePlan, *, seen: str) -> None:
     _decide(context, plan, "approved", event="web.approved")
 
 
-def reject(context: Context, plan: ReleasePlan, *, seen: str, reason: str) -> None:
+def reject(context: Context, plan: StoredPlan, *, seen: str, reason: str) -> None:
     """Reject it, with a reason. One's own plan is withdrawn instead."""
     _refuse_own(context, plan, "web.rejected", "reject")
     if plan.state != "planned" or seen != plan.seen:
@@ -125,7 +125,7 @@ def reject(context: Context, plan: ReleasePlan, *, seen: str, reason: str) -> No
     _decide(context, plan, "rejected", event="web.rejected", reason=reason)
 
 
-def _decide(context: Context, plan: ReleasePlan, state: str, *, event: str, reason: str | None = None) -> None:
+def _decide(context: Context, plan: StoredPlan, state: str, *, event: str, reason: str | None = None) -> None:
     def along(connection: Connection) -> None:
         now = context.site.stamp()
         plans.decide(connection, plan, state, account=context.owner.id, now=now, reason=reason)
@@ -133,7 +133,7 @@ def _decide(context: Context, plan: ReleasePlan, state: str, *, event: str, reas
     context.act(event, plan.subject, along=along, plan=plan.digest, planned_by=plan.planner, seen=plan.seen)
 
 
-def withdraw(context: Context, plan: ReleasePlan) -> None:
+def withdraw(context: Context, plan: StoredPlan) -> None:
     """Withdraw a plan."""
     was = _changeable(context, plan)
     context.act(
@@ -145,7 +145,7 @@ def withdraw(context: Context, plan: ReleasePlan) -> None:
     )
 
 
-def make(context: Context, plan: ReleasePlan) -> int:
+def make(context: Context, plan: StoredPlan) -> int:
     """Have a job seal the manifest and write the copies of an approved plan; gives its number."""
     _refuse_removed(context, plan)
     with context.site.store.writing() as connection:
@@ -154,12 +154,12 @@ def make(context: Context, plan: ReleasePlan) -> int:
     return enqueue(context, "release", plan.dataset, {**_asked(plan), "seen": plan.seen})
 
 
-def _changeable(context: Context, plan: ReleasePlan) -> Sequence[str]:
+def _changeable(context: Context, plan: StoredPlan) -> Sequence[str]:
     """The states in which a plan can still be changed or withdrawn."""
     return (*plans.CHANGEABLE, "making") if is_stuck(context, plan) else plans.CHANGEABLE
 
 
-def is_stuck(context: Context, plan: ReleasePlan) -> bool:
+def is_stuck(context: Context, plan: StoredPlan) -> bool:
     """Was it approved, but were its copies refused before anything was sealed?"""
     if plan.state != "making" or plan.kind != "new" or Registry(context.site.ledger).find(plan.release) is not None:
         return False
@@ -168,14 +168,14 @@ def is_stuck(context: Context, plan: ReleasePlan) -> bool:
     return job is None or not job.active
 
 
-def last_job(connection: Connection, plan: ReleasePlan) -> Job | None:
+def last_job(connection: Connection, plan: StoredPlan) -> Job | None:
     """The last job of this plan as it is."""
     recent = jobs.newest(connection, dataset=plan.dataset, kinds=("preflight", "release"), most=50)
     mine = [job for job in recent if (job.asked.get("plan"), job.asked.get("digest")) == (plan.id, plan.digest)]
     return mine[0] if mine else None
 
 
-def _refuse_removed(context: Context, plan: ReleasePlan) -> None:
+def _refuse_removed(context: Context, plan: StoredPlan) -> None:
     with context.site.store.reading() as connection:
         there = datasets.find(connection, plan.dataset) is not None
     if not there:
@@ -186,17 +186,17 @@ def _refuse_removed(context: Context, plan: ReleasePlan) -> None:
         )
 
 
-def _asked(plan: ReleasePlan) -> dict[str, Any]:
+def _asked(plan: StoredPlan) -> dict[str, Any]:
     asked = {"plan": plan.id, "digest": plan.digest, "policy": plan.content["policy"]}
     return {**asked, "population": {"dataset": plan.content["population"]}} if plan.kind == "new" else asked
 
 
-def asked_of(plan: ReleasePlan) -> Asked:
+def asked_of(plan: StoredPlan) -> Asked:
     """What another person has to agree to."""
     return Asked(plan.planner, plan.entry, "planned")
 
 
-def current(context: Context, number: int) -> ReleasePlan:
+def current(context: Context, number: int) -> StoredPlan:
     """The plan as it is now."""
     with context.site.store.reading() as connection:
         plan = plans.find(connection, number)
@@ -227,7 +227,7 @@ def _refuse_known(context: Context, name: str) -> None:
         )
 
 
-def _refuse_own(context: Context, plan: ReleasePlan, event: str, verb: str) -> None:
+def _refuse_own(context: Context, plan: StoredPlan, event: str, verb: str) -> None:
     """Four eyes: refuse, and record, a decision on one's own plan."""
     if context.owner.id != plan.account:
         return
@@ -253,7 +253,7 @@ def remove_packed(context: Context, name: str, recipient: str) -> None:
     context.site.places.folder.forget(files)
 
 
-def hand_over(context: Context, kept: Kept, recipient: str) -> Path:
+def hand_over(context: Context, kept: StoredRelease, recipient: str) -> Path:
     """Record that a copy is handed over, then give its file; only approved and packed copies have one."""
     Registry(context.site.ledger).refuse_delivery(kept, recipient)
     with context.site.store.reading() as connection:

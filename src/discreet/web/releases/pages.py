@@ -9,7 +9,7 @@ from urllib.parse import quote
 from pydantic import ValidationError
 from starlette.responses import HTMLResponse, Response
 
-from discreet.releases.delivery.repository import Kept
+from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Registry
 from discreet.releases.preconditions import AGREEMENT
 from discreet.releases.tracing.result import ALPHA
@@ -24,7 +24,7 @@ from discreet.web.jobs import queue
 from discreet.web.jobs.pages import attachment, progress_of
 from discreet.web.releases import decisions, tracing, view
 from discreet.web.releases import store as plans
-from discreet.web.releases.store import FORMATS, LONGEST_AGREEMENT, NewPlan, ReleasePlan
+from discreet.web.releases.store import FORMATS, LONGEST_AGREEMENT, NewPlan, StoredPlan
 from discreet.web.releases.tracing import TraceRecord, TraceRequest
 from discreet.web.releases.view import ReleaseBoard, preflight_lines
 
@@ -84,9 +84,9 @@ def _release(context: Context, *, problem: Problem | None = None, form: str = ""
     )
 
 
-def sealed(context: Context) -> Kept:
+def sealed(context: Context) -> StoredRelease:
     """The newest version of the release; a problem if it is only planned."""
-    kept: Kept | None = context.loaded.kept
+    kept: StoredRelease | None = context.loaded.kept
     if kept is None:
         raise Problem(
             409,
@@ -206,7 +206,7 @@ def begin(context: Here) -> Response:
 
 
 def _form(
-    context: Context, *, typed: dict[str, str], problem: Problem | None = None, plan: ReleasePlan | None = None
+    context: Context, *, typed: dict[str, str], problem: Problem | None = None, plan: StoredPlan | None = None
 ) -> Response:
     with context.site.store.reading() as connection:
         offered = [("", "choose one"), *((str(one.id), one.name) for one in datasets.everything(connection))]
@@ -241,13 +241,13 @@ def _plan(context: Context, *, problem: Problem | None = None) -> Response:
     )
 
 
-def _is_changeable(context: Context, plan: ReleasePlan) -> bool:
+def _is_changeable(context: Context, plan: StoredPlan) -> bool:
     return plan.state in plans.CHANGEABLE or decisions.is_stuck(context, plan)
 
 
 def change_page(context: Here) -> Response:
     """The form with what is planned."""
-    plan: ReleasePlan = context.loaded
+    plan: StoredPlan = context.loaded
     if not _is_changeable(context, plan):
         raise plans.too_late()
     return _form(context, typed=shown_of(plan.content), plan=plan)

@@ -17,7 +17,7 @@ from pydantic import Field
 from sqlalchemy import Connection, Row, insert, select
 
 from discreet.errors import DiscreetError
-from discreet.releases.delivery.repository import Kept
+from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.marks.codebook import Law
 from discreet.releases.preconditions import AGREEMENT, Gates, check_names
 from discreet.store.tables.releases import PARCEL, PLAN
@@ -70,7 +70,7 @@ PLANS = StateMachine(
 
 
 @dataclass(frozen=True)
-class ReleasePlan:
+class StoredPlan:
     """A planned release, or further recipients of one, and its state."""
 
     id: int
@@ -121,17 +121,17 @@ _PLANS = (
 )
 
 
-def _plan_of(row: Row[Any]) -> ReleasePlan:
+def _plan_of(row: Row[Any]) -> StoredPlan:
     parsed = {
         "content": json.loads(row.content),
         "preflight": None if row.preflight is None else json.loads(row.preflight),
         "decider": row.decider_name,
     }
-    plain = [name for name in ReleasePlan.__dataclass_fields__ if name not in parsed]
-    return ReleasePlan(**{name: getattr(row, name) for name in plain}, **parsed)
+    plain = [name for name in StoredPlan.__dataclass_fields__ if name not in parsed]
+    return StoredPlan(**{name: getattr(row, name) for name in plain}, **parsed)
 
 
-def find(connection: Connection, number: int) -> ReleasePlan | None:
+def find(connection: Connection, number: int) -> StoredPlan | None:
     """By number."""
     row = connection.execute(_PLANS.where(PLAN.c.id == number)).one_or_none()
     return None if row is None else _plan_of(row)
@@ -139,7 +139,7 @@ def find(connection: Connection, number: int) -> ReleasePlan | None:
 
 def everything(
     connection: Connection, *, release: str | None = None, states: Sequence[str] = (), dataset: int | None = None
-) -> list[ReleasePlan]:
+) -> list[StoredPlan]:
     """Plans, the newest first."""
     wanted = _PLANS.order_by(PLAN.c.id.desc())
     if release is not None:
@@ -161,7 +161,7 @@ def add(connection: Connection, *, kind: str, content: dict[str, Any], account: 
 
 def change(
     connection: Connection,
-    plan: ReleasePlan,
+    plan: StoredPlan,
     content: dict[str, Any],
     *,
     was: Sequence[str],
@@ -190,9 +190,7 @@ def keep_preflight(connection: Connection, number: int, digest: str, preflight: 
     PLANS.attempt(connection, *mine, was=["planned"], preflight=words)
 
 
-def decide(
-    connection: Connection, plan: ReleasePlan, state: str, *, account: int, now: str, reason: str | None
-) -> None:
+def decide(connection: Connection, plan: StoredPlan, state: str, *, account: int, now: str, reason: str | None) -> None:
     """Approve or reject another's plan as it was seen, unless it has changed since."""
     row = connection.execute(_PLANS.where(PLAN.c.id == plan.id)).one()
     if _plan_of(row).seen != plan.seen or row.account == account:
@@ -200,9 +198,7 @@ def decide(
     move(connection, plan, state, was=["planned"], decider=account, decided=now, reason=reason)
 
 
-def move(
-    connection: Connection, plan: ReleasePlan, state: str, *, was: Sequence[str] | None = None, **new: Any
-) -> None:
+def move(connection: Connection, plan: StoredPlan, state: str, *, was: Sequence[str] | None = None, **new: Any) -> None:
     """To another state, if it is in one that allows it and has not been changed."""
     PLANS.move(connection, PLAN.c.id == plan.id, PLAN.c.version == plan.version, to=state, was=was, **new)
 
@@ -243,7 +239,7 @@ def keep_packed(connection: Connection, copy: PackedCopy, *, plan: int, now: str
     connection.execute(insert(PARCEL).values(**copy.__dict__, plan=plan, made=now))
 
 
-def packed_copies(connection: Connection, kept: Kept) -> dict[str, PackedCopy]:
+def packed_copies(connection: Connection, kept: StoredRelease) -> dict[str, PackedCopy]:
     """The packed copies of a version, by recipient."""
     rows = connection.execute(select(PARCEL).where(PARCEL.c.release == kept.name, PARCEL.c.version == kept.version))
     names = PackedCopy.__dataclass_fields__

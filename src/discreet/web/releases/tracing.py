@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, func, insert, select
 from starlette.datastructures import UploadFile
 
 from discreet import __version__
-from discreet.releases.delivery.repository import Kept, subject_of
+from discreet.releases.delivery.repository import StoredRelease, subject_of
 from discreet.releases.delivery.service import Opened, Registry
 from discreet.releases.tracing.case import Given
 from discreet.releases.tracing.claims import trace_claims
@@ -103,7 +103,7 @@ def number_of(connection: Connection, name: str) -> int:
     return int(connection.execute(select(func.count()).select_from(TRACE).where(TRACE.c.release == name)).scalar_one())
 
 
-def run(context: Context, kept: Kept, asked: TraceRequest) -> int:
+def run(context: Context, kept: StoredRelease, asked: TraceRequest) -> int:
     """Trace and record the evidence; gives the number of the trace."""
     opened = Opened(kept, Registry(context.site.ledger).open(kept))
     trace = _claims(context, opened, asked) if asked.kind == "claims" else _leak(context, opened, asked)

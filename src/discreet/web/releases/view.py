@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from discreet.ledger import Entry
 from discreet.releases.decoys.detectability import WARN, either_way
 from discreet.releases.delivery import repository
-from discreet.releases.delivery.repository import Kept
+from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.marks.pairing import FEWEST_MARKS
 from discreet.releases.power import ALPHA
 from discreet.releases.preflight import ESCAPES, RECOGNISED
@@ -20,7 +20,7 @@ from discreet.web import ledger as ledger_store
 from discreet.web.ledger import EntrySearch
 from discreet.web.releases import store as plans
 from discreet.web.releases import tracing
-from discreet.web.releases.store import OPEN, ReleasePlan
+from discreet.web.releases.store import OPEN, StoredPlan
 from discreet.wording import percent
 
 CopyState = Literal["planned", "approved", "delivered", "retired"]
@@ -56,20 +56,20 @@ class ReleaseBoard:
     """One release: recipients as rows, states of their copies as columns."""
 
     name: str
-    kept: Kept | None
+    kept: StoredRelease | None
     """None before it is sealed."""
-    plans: tuple[ReleasePlan, ...]
+    plans: tuple[StoredPlan, ...]
     rows: tuple[RecipientRow, ...]
     traces: int
     history: tuple[Entry, ...] = field(repr=False)
 
     @property
-    def open(self) -> ReleasePlan | None:
+    def open(self) -> StoredPlan | None:
         """The plan that is not finished, if there is one."""
         return next((plan for plan in self.plans if plan.state in OPEN), None)
 
     @property
-    def first(self) -> ReleasePlan | None:
+    def first(self) -> StoredPlan | None:
         """The plan by which it was made, or is to be made."""
         return next((plan for plan in reversed(self.plans) if plan.state in (*OPEN, "made")), None)
 
@@ -89,7 +89,7 @@ def boards(connection: Connection) -> list[ReleaseBoard]:
     A withdrawn plan alone is no release.
     """
     kept = {release.name: release for release in repository.every_one(connection)}
-    planned: dict[str, list[ReleasePlan]] = {}
+    planned: dict[str, list[StoredPlan]] = {}
     for plan in plans.everything(connection):
         planned.setdefault(plan.release, []).append(plan)
     alive = [name for name, known in planned.items() if any(plan.state in (*OPEN, "rejected") for plan in known)]
@@ -104,7 +104,9 @@ def board(connection: Connection, name: str) -> ReleaseBoard | None:
     return None if kept is None and not planned else _board(connection, name, kept, planned)
 
 
-def _board(connection: Connection, name: str, kept: Kept | None, planned: Sequence[ReleasePlan]) -> ReleaseBoard:
+def _board(
+    connection: Connection, name: str, kept: StoredRelease | None, planned: Sequence[StoredPlan]
+) -> ReleaseBoard:
     history = ledger_store.newest(connection, EntrySearch(subject=f"release:{name}"), most=MOST_ENTRIES).entries
     packed = plans.packed_copies(connection, kept) if kept else {}
     rows = [_row(copy, planned, history, copy.recipient in packed) for copy in kept.copies] if kept else []
@@ -116,7 +118,7 @@ def _board(connection: Connection, name: str, kept: Kept | None, planned: Sequen
     return ReleaseBoard(name, kept, tuple(planned), tuple(rows), tracing.number_of(connection, name), history)
 
 
-def _row(copy: repository.Copy, planned: Sequence[ReleasePlan], history: Sequence[Entry], packed: bool) -> RecipientRow:
+def _row(copy: repository.Copy, planned: Sequence[StoredPlan], history: Sequence[Entry], packed: bool) -> RecipientRow:
     name = copy.recipient
     plan = next((plan for plan in planned if name in plan.recipients and plan.state in (*OPEN, "made")), None)
     steps = _of_plan(plan) if plan else {}
@@ -133,7 +135,7 @@ def _row(copy: repository.Copy, planned: Sequence[ReleasePlan], history: Sequenc
     return RecipientRow(name, cast(CopyState, copy.state), steps, ready, copy.rows, copy.file)
 
 
-def _of_plan(plan: ReleasePlan) -> dict[str, CopyStep]:
+def _of_plan(plan: StoredPlan) -> dict[str, CopyStep]:
     steps = {"planned": CopyStep(plan.changed, plan.planner)}
     if plan.decided and plan.decider and plan.state not in ("planned", "rejected"):
         steps["approved"] = CopyStep(plan.decided, plan.decider)
