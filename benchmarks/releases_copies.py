@@ -64,9 +64,10 @@ def ours(source: Path, copies: int, form: str) -> object:
     from discreet.kernel import Recoding
     from discreet.policy import Policy
     from discreet.sources import read
-    from discreet.sources.export.atomic_folder import LocalCounter
-    from discreet.sources.export.copies import Marked, pooled
-    from discreet.sources.export.staging import agree
+    from discreet.sources.engine import Marked
+    from discreet.sources.export.atomic_folder import LocalFolders
+    from discreet.sources.export.copies import pooled
+    from discreet.sources.export.verify import agree
 
     table = read(source, policy=Policy.from_dict({"columns": POLICY}))
     classes = table.classes()
@@ -81,12 +82,12 @@ def ours(source: Path, copies: int, form: str) -> object:
     cells = {name: ["1" if name in ("income", "visits") else "made up"] * len(places) for name in COLUMNS[4:]}
     rows = 0
     with tempfile.TemporaryDirectory() as folder:
-        desk = LocalCounter(Path(folder), Path(folder), ",")
+        desk = LocalFolders(Path(folder), Path(folder), ",")
         marked = Marked([*real, *made_up], cells, places)
         with pooled(table, recoding, marked, folder=Path(folder), guarded=form == "csv") as pool:
             for number in range(copies):
                 present = random.random(len(real) + len(made_up)) < 0.35
-                parcel = desk.parcel(str(number))
+                parcel = desk.make(str(number))
                 target = parcel.target(f"data.{form}")
                 rows += pool.write(present, target, secret=bytes([number]), row_ids="row")
                 gone = {labels for labels, there in zip([*real, *made_up], present, strict=True) if not there}

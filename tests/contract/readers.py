@@ -14,10 +14,12 @@ import pyarrow.parquet
 import pytest
 
 import discreet
+from discreet import sources
+from tests.contract.memory.rows import MemoryRows
 
 Reader = Callable[[pyarrow.Table, discreet.Policy | None], discreet.Table]
 POSTGRES, SPARK = pytest.mark.postgres, pytest.mark.spark
-LOCAL = ("csv", "csv.gz", "parquet", "arrow", "pandas", "polars", "relation")
+LOCAL = ("csv", "csv.gz", "parquet", "arrow", "pandas", "polars", "relation", "memory")
 ENGINES = [*LOCAL, pytest.param("postgres", marks=POSTGRES), pytest.param("spark", marks=SPARK)]
 
 
@@ -48,6 +50,13 @@ def frame_reader(convert: Callable[[pyarrow.Table], Any]) -> Callable[[pytest.Fi
 
 def relation(table: pyarrow.Table) -> Any:
     return duckdb.connect().from_arrow(table)
+
+
+def memory_reader(request: pytest.FixtureRequest, _: Path) -> Reader:
+    """The fourth engine, which becomes one of the product by its folder alone."""
+    monkeypatch = request.getfixturevalue("monkeypatch")
+    monkeypatch.setattr(sources, "__path__", [*sources.__path__, str(Path(__file__).parent)])
+    return lambda table, policy: discreet.read(MemoryRows.of(table), policy=policy)
 
 
 def postgres_reader(request: pytest.FixtureRequest, _: Path) -> Reader:
@@ -98,6 +107,7 @@ READERS: dict[str, Callable[[pytest.FixtureRequest, Path], Reader]] = {
     "pandas": frame_reader(lambda table: table.to_pandas()),
     "polars": frame_reader(polars.from_arrow),
     "relation": frame_reader(relation),
+    "memory": memory_reader,
     "postgres": postgres_reader,
     "spark": spark_reader,
 }

@@ -17,6 +17,7 @@ from discreet.releases.delivery.copies import Copying
 from discreet.releases.delivery.service import Registry
 from discreet.releases.manifest.manifest import Manifest
 from discreet.sources import Table, read
+from tests.contract.readers import READERS
 from tests.releases.delivery.test_copies import meant, numeric, spelt
 from tests.releases.made import draft
 from tests.releases.world import POLICY, World, town
@@ -26,6 +27,7 @@ ENGINES = [
     "csv",
     "arrow",
     "relation",
+    "memory",
     pytest.param("postgres", marks=pytest.mark.postgres),
     pytest.param("spark", marks=pytest.mark.spark),
 ]
@@ -50,6 +52,9 @@ def table(request: pytest.FixtureRequest, world: World, tmp_path: Path) -> Table
             return read(duckdb.sql(f"SELECT * FROM '{world.path}'").to_arrow_table(), policy=POLICY)
         case "relation":
             return read(duckdb.connect().sql(f"SELECT * FROM '{world.path}'"), policy=POLICY)
+        case "memory":
+            rows = duckdb.sql(f"SELECT * FROM '{world.path}'").to_arrow_table()
+            return READERS["memory"](request, tmp_path)(rows, POLICY)
         case "postgres":
             return in_postgres(world, request.getfixturevalue("postgres_url"))
     session = request.getfixturevalue("spark")

@@ -17,8 +17,9 @@ import pytest
 
 import discreet
 from discreet.kernel import Recoding
-from discreet.sources.export.copies import Marked, pooled
-from discreet.sources.export.targets import FileTarget, FolderTarget, Target
+from discreet.sources.engine import Marked, Target
+from discreet.sources.export.copies import pooled
+from discreet.sources.export.targets import FileTarget, FolderTarget
 from tests.contract.outputs import PLACES, SCHEMA, FilePlace, Place
 from tests.contract.readers import READERS, SPARK, Reader
 from tests.contract.test_export import pairs
@@ -145,7 +146,7 @@ def test_parts_and_statistics_of_parquet_tell_nothing(tmp_path: Path) -> None:
     assert shown == {"*****"}
 
 
-@pytest.mark.parametrize("engine", ["csv", "parquet", pytest.param("spark", marks=SPARK)])
+@pytest.mark.parametrize("engine", ["csv", "parquet", "memory", pytest.param("spark", marks=SPARK)])
 def test_the_order_of_rows_in_a_copy_tells_nothing(
     engine: str, reading: Callable[[str], Reader], tmp_path: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """Tables in, counted where they live, and out as they are published: files and frames on DuckDB, tables in PostgreSQL, frames on Spark."""
 
-from discreet.sources.engine import Engine, Field, Numbering
+from discreet.sources.engine import Engine, Field
+from discreet.sources.numbering import Numbering
 from discreet.sources.read import read
 from discreet.sources.table import Table
 

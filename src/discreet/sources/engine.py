@@ -1,20 +1,37 @@
-"""Engine: the seam between a table and what holds it; numbered people."""
+"""Engine: the seam between a table and what holds its rows.
+
+A package of this folder is an engine if it has two functions: `opens(source)` says whether a source is its own, and
+`open_engine(source, policy, table=, query=)` gives an `Engine`. Nothing else in the product knows which engines exist. An
+engine that does not write files itself hands its rows to one that does: `engine_for(frame, policy).export(...)`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import difflib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from discreet.errors import CountError, TooManyColumns
-from discreet.kernel import Histogram, Recoding
+from discreet.errors import ColumnError, CountError, TooManyColumns, UsageError
+from discreet.kernel import Coded, Histogram, Recoding
+from discreet.kernel.arrays import Flags, Ints, Label
+from discreet.policy import Policy
+from discreet.sources.numbering import Numbering
 
 if TYPE_CHECKING:
-    from discreet.sources.export.targets import Target
+    from discreet.sources.desk import DuckDBDesk
 
 Kind = Literal["text", "number", "date", "boolean", "other"]
+Cells = dict[str, list[Any]]
+"""Rows column by column, each cell as its engine types it."""
 MOST_COLUMNS = 4_096
 """Columns of a table; one of many more is most likely turned on its side."""
+ASKED_LAST = "duckdb"
+"""DuckDB takes any source that no other engine claims, and says in words what it cannot read."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +42,101 @@ class Field:
     kind: Kind
 
 
+class Target(Protocol):
+    """Somewhere to write a table, and the way it spells what is written there."""
+
+    @property
+    def delimiter(self) -> str | None:
+        """What separates cells, where that matters."""
+        ...
+
+    @property
+    def blank_is_missing(self) -> bool:
+        """Whether an empty text comes back as a missing value."""
+        ...
+
+    def spell(self, text: str) -> str:
+        """A published value or the name of a column, as it is written."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Marked:
+    """Marked classes of a release, and the rows of those that are not in the table."""
+
+    labels: Sequence[tuple[Label, ...]]
+    """Per mark, its class as it is published, in the order of the recoding's columns."""
+    cells: Mapping[str, Sequence[Label]]
+    """The other columns of further rows, each cell as a text that its type can be made of."""
+    places: Ints
+    """Per further row, the place of its mark."""
+
+    def column(self, place: int) -> list[Label]:
+        """A recoded column of the further rows."""
+        return [self.labels[mark][place] for mark in self.places.tolist()]
+
+
+class Pool(Protocol):
+    """Where copies are written from: rows that were read and recoded once."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are published."""
+        ...
+
+    @property
+    def content(self) -> str:
+        """A digest of the rows of the table, in whatever order they come."""
+        ...
+
+    def write(self, present: Flags, target: Target, *, secret: bytes, row_ids: str | None) -> int:
+        """Write the copy that holds these marks, its rows numbered in `row_ids`, and return its number of rows."""
+        ...
+
+
+class CopyFolder(Protocol):
+    """The folder of one copy, which appears whole or not at all."""
+
+    def target(self, name: str) -> Target:
+        """Where the table goes, for now."""
+        ...
+
+    def write_text(self, name: str, text: str) -> None:
+        """Put a text beside it."""
+        ...
+
+    def digest(self, name: str) -> str:
+        """The SHA-256 of what was written under a name."""
+        ...
+
+    def put(self) -> None:
+        """Move the folder to its place, where there must be none."""
+        ...
+
+    def discard(self) -> None:
+        """Remove what is left of it aside."""
+        ...
+
+
+class CopyFolders(Protocol):
+    """Where the folders of copies are made."""
+
+    def present(self, folder: str, name: str) -> str | None:
+        """The digest of a file that is in its place already; None if there is no such folder."""
+        ...
+
+    def make(self, folder: str) -> CopyFolder:
+        """A new folder, empty."""
+        ...
+
+    @property
+    def scratch(self) -> Path | None:
+        """A private folder on the same disk, if there is one."""
+        ...
+
+
 class Engine(Protocol):
-    """Counts people where their rows live."""
+    """Counts, reads and writes people's rows where they are."""
 
     @property
     def name(self) -> str:
@@ -39,7 +149,7 @@ class Engine(Protocol):
         ...
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
-        """People per distinct tuple of `by`; a row stands for `weight` people where that column is given."""
+        """People per distinct tuple of `by`; a row counts as `weight` people where that column is given."""
         ...
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
@@ -50,13 +160,95 @@ class Engine(Protocol):
         """Whether the numbers of a column are on one row each."""
         ...
 
+    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
+        """The cells of some columns, row by row, coded as `count` codes them; files keep the order of their rows."""
+        ...
+
+    def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
+        """The rows that a recoding publishes, in no particular order, without the columns in `drop`."""
+        ...
+
+    def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
+        """At least these columns on a DuckDB connection of this process, where the table is called `source`."""
+        ...
+
+    def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
+        """A private place to write to, which becomes the target when the block ends well; or a refusal in words."""
+        ...
+
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
-        """Write every row as its class is published, without the columns in `drop`, and say how many rows.
+        """Write every row as its class is published, without the columns in `drop`, and return the number of rows.
 
         Rows of classes that are not published are left out, the other columns stay as they are, and columns keep
         their order. Rows are `shuffled`: the order of the source, or of its values, would give hidden values back.
         """
         ...
+
+    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
+        """Where the folders of copies are made, on the disk that holds the folder `out`."""
+        ...
+
+    def copies(
+        self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
+    ) -> AbstractContextManager[Pool]:
+        """The pool that copies of a release are written from; it vanishes with the block.
+
+        `folder` is private, and on the disk that copies are written to. From a `guarded` pool CSV is written: its texts
+        are guarded against formulas once, not in every copy.
+        """
+        ...
+
+
+def engine_for(source: Any, policy: Policy, *, table: str | None = None, query: str | None = None) -> Engine:
+    """The engine that opens a source: every engine is asked, DuckDB last."""
+    package = next(package for package in _engine_packages() if package.opens(source))
+    engine: Engine = package.open_engine(source, policy, table=table, query=query)
+    return engine
+
+
+def _engine_packages() -> Iterator[Any]:
+    """The packages beside this module that are engines; an import is put off until the earlier ones have declined."""
+    sources = import_module(__package__)
+    names = [module.name for module in pkgutil.iter_modules(sources.__path__) if module.ispkg]
+    for name in sorted(names, key=lambda name: (name == ASKED_LAST, name)):
+        package = import_module(f"{__package__}.{name}")
+        if hasattr(package, "opens"):
+            yield package
+
+
+def refuse_selection(table: str | None, query: str | None) -> None:
+    """Stop if a table or a query is named for a source that is one table."""
+    if table is not None or query is not None:
+        raise UsageError(
+            "table= and query= go with a PostgreSQL URL.",
+            remedy='For example: read("postgresql://host/db", table="people")',
+        )
+
+
+def require(columns: Sequence[str], names: Sequence[str], source: str) -> None:
+    """Stop with advice if a column is not there."""
+    known = set(columns)
+    for name in names:
+        if name not in known:
+            raise missing_column(name, columns, source)
+
+
+def missing_column(name: str, columns: Sequence[str], source: str) -> ColumnError:
+    """A column is not there. The header is not repeated: in a file without one it would be a person's record."""
+    close = difflib.get_close_matches(name, columns, n=1)
+    if close:
+        advice = f"Did you mean '{close[0]}'?"
+    elif len(columns) == 1:
+        advice = 'There is only one column: is the delimiter right? Set it in the policy: [data] delimiter = ";"'
+    else:
+        advice = "Is the first row of the file a header? Is this the right policy?"
+    return ColumnError(f"{source} has {len(columns)} columns, and none is named '{name}'.", remedy=advice)
+
+
+def columnwise(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Cells:
+    """Rows as columns, also where there are none."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    return {name: list(cells) for name, cells in zip(names, columns, strict=True)}
 
 
 def one_by_one(engine: Engine, names: Sequence[str], weight: str | None) -> Iterator[Histogram]:
@@ -102,85 +294,3 @@ def refuse_bad_weights(bad: int, weight: str) -> None:
             f"Column '{weight}' says how many people a row stands for, but {bad} rows hold no whole number from 0 up.",
             remedy="Correct those rows, or remove `count` from [data] in the policy if each row is one person.",
         )
-
-
-# Does a column number people, and is every number on one row? Numbers that repeat mean several rows for one person.
-DIGIT = "[0-9\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19]"
-DAY, MONTH, YEAR = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])", "(1[89]|20)[0-9][0-9]"
-NAMED = "(JAN|FEB|M[AÄ]R|A[PV]R|MA[IY]|JUN|JUL|AUG|SEP|O[CK]T|NOV|DE[CZ])[A-Z]*"
-DATE = (
-    f"^({YEAR}([-./]{MONTH}([-./]{DAY}([ T][0-9]?[0-9]:.*)?)?)?|({DAY}[-./]{MONTH}|{MONTH}[-./]{DAY})[-./]({YEAR}|[0-9][0-9])|"
-    f"{DAY}[-. ]*{NAMED}[-. ]*({YEAR}|[0-9][0-9])|{NAMED}[. ]*{DAY},? *{YEAR}|"
-    f"{YEAR}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])|(0[1-9]|[12][0-9]|3[01])(0[1-9]|1[0-2]){YEAR}|"
-    "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9].*)?)$"
-)
-"""Days, months, years and times as people write them."""
-WORDS = "( .*[^0-9 .,:;/()#&'+-]{3,}|[^0-9 .,:;/()#&'+-]{3,}.* )"
-"""A space and a word of three letters or more, as in an address."""
-NEARLY_ALL = 0.8
-"""Share of the different values from which on a column is one of dates or addresses; the others may be missing codes."""
-MOST_PREFIXES = 3
-"""Different words beside numbers that are still a way of numbering, such as PATIENT 17 and CONTROL 4."""
-
-
-@dataclass(frozen=True)
-class Numbering:
-    """How the values of a column number the rows of a table; values without a digit are no numbers.
-
-    All but `sharing` count different values, so that one code for missing numbers on many rows changes nothing.
-    """
-
-    values: int
-    numbers: int
-    """Values that have a digit in them,"""
-    dates: int
-    """of these, dates,"""
-    worded: int
-    """and values that have words beside their digits, as addresses have."""
-    stems: int
-    """What is left of the worded ones without digits: one for PATIENT 1, PATIENT 2 ..., many for addresses."""
-    repeated: int
-    """Numbers that several rows share,"""
-    sharing: int
-    """and how many rows these are."""
-
-    @property
-    def repeats(self) -> bool:
-        """Whether the column holds numbers or codes, some of them on several rows.
-
-        Names, dates and addresses repeat by nature and do not count.
-        """
-        if 2 * self.numbers <= self.values or self.dates >= NEARLY_ALL * self.numbers:
-            return False
-        addresses = self.stems > MOST_PREFIXES and 2 * self.worded > self.numbers
-        return self.repeated > 0 and not addresses
-
-
-def numbering_sql(
-    column: str,
-    *,
-    relation: str,
-    quote: Callable[[str], str],
-    matches: Callable[[str, str], str],
-    text: str = "VARCHAR",
-) -> str:
-    """The statement that finds a `Numbering`, its fields in order as s0, s1, ...; `matches` compares with a pattern.
-
-    Case, spaces around a number, the kind of its separators and leading zeros do not make it another one. Nothing but zeros
-    is a missing number.
-    """
-    raw = f"UPPER(TRIM(CAST({quote(column)} AS {text})))"
-    number = f"TRIM(LEADING '0' FROM TRANSLATE({raw}, ' ./_', '----'))"
-    values = (
-        f"SELECT MIN({raw}) AS v, {number} AS number, COUNT(*) AS n FROM {relation} "
-        f"WHERE {quote(column)} IS NOT NULL GROUP BY {number}"
-    )
-    flags = {"d": matches("v", DIGIT), "t": matches("v", DATE), "w": matches("v", WORDS)}
-    flagged = ", ".join(f"CASE WHEN {test} THEN 1 ELSE 0 END AS {name}" for name, test in flags.items())
-    found = f"SELECT v, n, {flagged} FROM ({values}) AS counted WHERE number <> ''"
-    twice = "CASE WHEN n > 1 THEN d ELSE 0 END"
-    stems = "COUNT(DISTINCT CASE WHEN d * w = 1 THEN TRANSLATE(v, '0123456789', '') END)"
-    sums = [f"COALESCE(SUM({term}), 0)" for term in ("1", "d", "d * t", "d * w", twice, f"n * {twice}")]
-    totals = [*sums[:4], stems, *sums[4:]]
-    named = ", ".join(f"CAST({total} AS BIGINT) AS s{place}" for place, total in enumerate(totals))
-    return f"SELECT {named} FROM ({found}) AS found"

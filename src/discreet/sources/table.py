@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from discreet.errors import ColumnError, EmptySource, PolicyError, UsageError
+from discreet.errors import EmptySource, PolicyError, UsageError
 from discreet.kernel import Classes, Histogram, Recoding
 from discreet.kernel.notebook import card
 from discreet.policy import Policy
 from discreet.policy.draft import key_of
-from discreet.sources.engine import Engine, Field, Numbering
+from discreet.sources.engine import Engine, Field, require
+from discreet.sources.export.verify import check
+from discreet.sources.numbering import Numbering
 
 MOST_LISTED = 30
 """Columns that an error names; beyond, their number says more."""
@@ -121,11 +122,7 @@ class Table:
 
     def require(self, names: Sequence[str]) -> None:
         """Stop with advice if a column is not there."""
-        columns = self.columns
-        known = set(columns)
-        for name in names:
-            if name not in known:
-                raise missing_column(name, columns, self.name)
+        require(self.columns, names, self.name)
 
     def export(
         self,
@@ -143,37 +140,14 @@ class Table:
         class, and handed to `verify`, which may raise, before it takes its place. Rows come in a fresh random order,
         unless the file stays `inside` as a step towards others.
         """
-        from discreet.sources.export import check, staged
-
         policy = self.policy or Policy()
-        self._refuse(recoding, policy)
-        with staged(target, self.engine, policy, overwrite=overwrite) as stage:
+        refuse_export(self, recoding)
+        with self.engine.staged(str(target), policy, overwrite=overwrite) as stage:
             rows = self.engine.export(recoding, stage, drop=policy.unpublished, shuffled=not inside)
-            found = check(stage, recoding, columns=list(self.published), count=policy.count)
+            written = check(stage, recoding, columns=list(self.published), count=policy.count)
             if verify is not None:
-                verify(found)
+                verify(written)
         return rows
-
-    def _refuse(self, recoding: Recoding, policy: Policy) -> None:
-        """An identifier must be found, since one that is misspelt in the policy would be published."""
-        self.require([*recoding.names, *policy.unpublished, *self._weight()])
-        self.refuse_undeclared()
-        self.refuse_several_rows_a_person()
-        if policy.count in policy.unpublished:
-            raise PolicyError(
-                f"Column '{policy.count}' says how many people a row stands for, and the policy leaves it out.",
-                remedy="Remove its section from the policy: a count is published as it is.",
-                file=policy.file,
-            )
-        recoded = set(recoding.names)
-        bare = [name for name in policy.quasi if name not in recoded]
-        if bare:
-            raise UsageError(
-                f"Quasi-identifier '{bare[0]}' would be published as it is: the recoding does not know it.",
-                remedy="Anonymise by all quasi-identifiers, or give it another role in the policy.",
-            )
-        if not recoding.published.records:
-            raise EmptySource("Nobody is left to publish.", remedy="Allow coarser values, or a smaller k.")
 
     def _count(self, names: tuple[str, ...], sensitive: Sequence[str]) -> Classes:
         weight = self.policy.count if self.policy else None
@@ -213,18 +187,32 @@ class Table:
         return card(words, rows, head=("column", "kind", "role"))
 
 
+def refuse_export(table: Table, recoding: Recoding) -> None:
+    """Stop if the rows may not leave as the recoding publishes them.
+
+    An identifier must be found, since one that is misspelt in the policy would be published.
+    """
+    policy = table.policy or Policy()
+    table.require([*recoding.names, *policy.unpublished, *([policy.count] if policy.count else [])])
+    table.refuse_undeclared()
+    table.refuse_several_rows_a_person()
+    if policy.count in policy.unpublished:
+        raise PolicyError(
+            f"Column '{policy.count}' says how many people a row stands for, and the policy leaves it out.",
+            remedy="Remove its section from the policy: a count is published as it is.",
+            file=policy.file,
+        )
+    recoded = set(recoding.names)
+    bare = [name for name in policy.quasi if name not in recoded]
+    if bare:
+        raise UsageError(
+            f"Quasi-identifier '{bare[0]}' would be published as it is: the recoding does not know it.",
+            remedy="Anonymise by all quasi-identifiers, or give it another role in the policy.",
+        )
+    if not recoding.published.records:
+        raise EmptySource("Nobody is left to publish.", remedy="Allow coarser values, or a smaller k.")
+
+
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
     return ", ".join(f"'{name}'" for name in names[:MOST_LISTED]) + more
-
-
-def missing_column(name: str, columns: Sequence[str], source: str) -> ColumnError:
-    """A column is not there. The header is not repeated: in a file without one it would be a person's record."""
-    close = difflib.get_close_matches(name, columns, n=1)
-    if close:
-        advice = f"Did you mean '{close[0]}'?"
-    elif len(columns) == 1:
-        advice = 'There is only one column: is the delimiter right? Set it in the policy: [data] delimiter = ";"'
-    else:
-        advice = "Is the first row of the file a header? Is this the right policy?"
-    return ColumnError(f"{source} has {len(columns)} columns, and none is named '{name}'.", remedy=advice)

@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 import discreet
 from discreet.errors import ColumnError, DiscreetError, EmptySource, IntegrityError, UsageError
 from discreet.kernel import Classes, Recoding
+from discreet.sources import desk
 from discreet.sources.duckdb import export as writing
-from discreet.sources.export import FileTarget, targets
+from discreet.sources.export import cells, targets
+from discreet.sources.export.targets import FileTarget
 
 CANARY = "Zaphod-1952"
 POLICY = discreet.Policy.from_dict(
@@ -106,9 +108,9 @@ def test_a_folder_that_may_not_be_written(people: discreet.Table, out: Path, mon
 
 def test_a_full_disk_is_no_fault_of_the_source(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (out / "a.csv").symlink_to("/dev/full")
-    monkeypatch.setattr(writing, "_options", lambda _: "FORMAT csv, USE_TMP_FILE false")
+    monkeypatch.setattr(desk, "_options", lambda _: "FORMAT csv, USE_TMP_FILE false")
     with pytest.raises(UsageError, match="cannot be written") as caught:
-        writing.copy(duckdb.connect().execute, "SELECT 1", FileTarget(str(out / "a.csv")))
+        desk.copy(duckdb.connect().execute, "SELECT 1", FileTarget(str(out / "a.csv")))
     assert "space" in caught.value.remedy
 
 
@@ -148,7 +150,7 @@ def test_verify_sees_the_classes_that_were_written(people: discreet.Table, out: 
 def test_a_writer_that_loses_rows_is_found_out(
     people: discreet.Table, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = writing.copy
+    honest = desk.copy
     monkeypatch.setattr(writing, "copy", lambda run, select, target: honest(run, f"{select} LIMIT 2", target))
     assert isinstance(failure(people, out / "a.csv"), IntegrityError)
     monkeypatch.setattr(writing, "copy", lambda run, select, target: honest(run, f"{select} LIMIT 0", target))
@@ -159,7 +161,7 @@ def test_a_writer_that_loses_rows_is_found_out(
 def test_a_writer_that_mixes_up_classes_is_found_out(
     people: discreet.Table, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = writing.copy
+    honest = desk.copy
     swapped = "SELECT CASE sex WHEN 'F' THEN 'M' ELSE 'F' END AS sex, age"
     monkeypatch.setattr(writing, "copy", lambda run, select, target: honest(run, f"{swapped} FROM ({select})", target))
     assert isinstance(failure(people, out / "a.csv"), IntegrityError)
@@ -218,7 +220,7 @@ def test_no_column_left_to_write(out: Path) -> None:
 def test_many_labels_are_written_as_few_are(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = discreet.read(pyarrow.table({"sex": ["F", "it's", None, "=x", "'=x"]}), policy=POLICY_OF_SEX)
     for most in (0, 10):
-        monkeypatch.setattr(writing, "MOST_TEXTS", most)
+        monkeypatch.setattr(desk, "MOST_TEXTS", most)
         for name in (f"{most}.parquet", f"{most}.csv"):
             table.export(as_it_is(table), out / name)
     assert sorted((out / "0.csv").read_bytes().splitlines()) == sorted((out / "10.csv").read_bytes().splitlines())
@@ -289,7 +291,7 @@ def test_a_column_of_numbers_by_name_is_read_back(out: Path) -> None:
 
 @given(st.text(alphabet="=+-@\t\r\n'0123456789.,eE x"))
 def test_guarding_is_the_same_in_sql(cell: str) -> None:
-    sql = writing.csv_cell("cell", "VARCHAR")
+    sql = cells.csv_cell("cell", "VARCHAR")
     found = duckdb.execute(f"SELECT {sql} FROM (SELECT CAST(? AS VARCHAR) AS cell)", [cell]).fetchall()
     assert found == [(targets.guarded(cell),)]
     assert targets.guarded(targets.guarded(cell)) == targets.guarded(cell)

@@ -20,7 +20,7 @@ import discreet
 from discreet.errors import DataError, DiscreetError, IntegrityError, SourceNotFound, UsageError
 from discreet.kernel import Classes, Recoding
 from discreet.sources.export.recode import Outline
-from discreet.sources.postgres import export as writing
+from discreet.sources.postgres import rows as reading
 from discreet.sources.postgres.engine import PostgresEngine
 from tests.servers import fresh_database
 
@@ -274,8 +274,8 @@ def test_classes_are_joined_once_all_codes_are_known(server: Any, postgres_url: 
     engine = table.engine
     assert isinstance(engine, PostgresEngine)
     outline = Outline.of(table.columns, as_it_is(table), drop=())
-    with engine.transaction() as cursor:
-        select = writing._prepared(engine, outline, cursor, str)
+    with engine.source.transaction() as cursor:
+        select = reading.recoded(engine.source, outline, cursor, str)
         plan = "\n".join(line for (line,) in cursor.execute(f"EXPLAIN {select}"))
     assert plan.startswith(("Hash Join", "Merge Join"))
     assert all(f"s.b{place} = k.b{place}" in plan or f"k.b{place} = s.b{place}" in plan for place in range(3))

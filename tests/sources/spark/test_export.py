@@ -11,7 +11,7 @@ import pytest
 import discreet
 from discreet.errors import SourceUnreadable, UsageError
 from discreet.kernel import Recoding
-from discreet.sources.spark.export import ClusterDisk
+from discreet.sources.cluster import ClusterDisk
 
 POLICY = discreet.Policy.from_dict(
     {"columns": {"sex": {"role": "quasi"}, **{name: {"role": "other"} for name in ("note", "x", "n", "id")}}}
@@ -51,7 +51,12 @@ class TestOnACluster:
         from discreet.sources.spark import export as writing
 
         outline = Outline.of(people.columns, as_it_is(people), drop=())
-        frame = writing._recoded(people.engine, outline, FolderTarget("a.csv"))  # type: ignore[arg-type]
+        frame = writing.published_frame(
+            people.engine.frame,  # type: ignore[attr-defined]
+            outline,
+            FolderTarget("a.csv"),
+            kinds={field.name: field.kind for field in people.fields},
+        )
         plan = frame._jdf.queryExecution().executedPlan().toString()
         assert plan.count("BroadcastHashJoin") == 2
         assert "Exchange hashpartitioning" not in plan

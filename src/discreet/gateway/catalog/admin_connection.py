@@ -26,7 +26,9 @@ from discreet.errors import (
 from discreet.kernel import Classes
 from discreet.misuse import Prepared, prepare
 from discreet.policy.gateway_section import GatewayPolicy, GovernedTable
-from discreet.sources.postgres.engine import PostgresEngine, quote, quoted
+from discreet.sources.postgres.engine import PostgresEngine
+from discreet.sources.postgres.rows import PostgresRelation
+from discreet.sources.server import quote, quoted
 
 # The gateway's own connection to the database: for definitions, plans and counts, never for what users ask.
 ROLES = """
@@ -193,6 +195,14 @@ class Histograms:
         if not rows or not table.quasi:
             return Counted(None, rows, began, changes)
         return Counted(prepare(Classes.from_histogram(histogram), table.quasi), rows, began, changes)
+
+    def _engine(self, table: GovernedTable) -> PostgresEngine:
+        """People, not rows: where somebody may have several rows, each tuple of hers counts once."""
+        if table.name in self.unique or not table.key:
+            return PostgresEngine(PostgresRelation(self._own.url, table=full(table.name)))
+        columns = ", ".join(quote(name) for name in (*table.key, *table.quasi))
+        people = f"SELECT DISTINCT {columns} FROM {quoted(full(table.name))}"  # noqa: S608 - quoted
+        return PostgresEngine(PostgresRelation(self._own.url, query=people))
 
     def _refuse_too_many(self, table: GovernedTable) -> None:
         most = self._policy.largest_histogram

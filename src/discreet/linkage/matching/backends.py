@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.errors import DataError, MissingExtra
 from discreet.linkage.records.folder import ProjectFolder
-from discreet.sources.duckdb.engine import connect, quote, translated
+from discreet.sources.desk import connect, quote, translated
 
 OUTCOME = "unique_id_l AS l, unique_id_r AS r, match_weight AS weight"
 
@@ -180,7 +180,7 @@ def quietly(task: str) -> Iterator[None]:
 def _overfull(error: Exception) -> bool:
     if not type(error).__module__.startswith(("pyspark", "py4j")):
         return False
-    from discreet.sources.spark.engine import too_much
+    from discreet.sources.cluster import too_much
 
     return too_much(error)
 
@@ -193,7 +193,7 @@ def _failures() -> tuple[type[Exception], ...]:
     found: tuple[type[Exception], ...] = (SplinkException, duckdb.Error, ValueError, ZeroDivisionError)
     if importlib.util.find_spec("pyspark") is None:
         return found
-    from discreet.sources.spark.engine import failures
+    from discreet.sources.cluster import failures
 
     return (*found, *failures())
 

@@ -29,7 +29,7 @@ from discreet.linkage.matching.thresholds import (
     zones_by_errors,
 )
 from discreet.linkage.records.folder import ProjectFolder
-from discreet.sources.duckdb.engine import connect, literal, quote, translated
+from discreet.sources.desk import connect, literal, quote, translated
 
 DECISIONS = (DIFFERENT, PEOPLE, SAME)
 UNCALIBRATED = "Probabilities are the model's own: no labels have shown yet whether they are of the right size."

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats
 from discreet.linkage.records.folder import ProjectFolder, Records
-from discreet.sources.duckdb.engine import connect, literal, translated
+from discreet.sources.desk import connect, literal, translated
 
 COLUMNS = ("first", "second", "weight", "probability")
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from discreet.errors import IntegrityError, UsageError
 from discreet.linkage.records.spec import LinkageSpec
-from discreet.sources.duckdb.engine import connect, literal, quote, translated
+from discreet.sources.desk import connect, literal, quote, translated
 
 TABLES = ("first", "second")
 VERSION = 1

@@ -12,7 +12,7 @@ from discreet.errors import ColumnError, DataError
 from discreet.linkage.matching.pairs import Labels, Pairs, probability_of
 from discreet.linkage.records.folder import ProjectFolder
 from discreet.sources import Table, read
-from discreet.sources.duckdb.engine import quote, translated
+from discreet.sources.desk import quote, translated
 from discreet.sources.rows import local_desk
 
 SAME = ("1", "TRUE", "T", "YES", "Y", "SAME", "MATCH")

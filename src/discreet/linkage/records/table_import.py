@@ -24,9 +24,8 @@ from discreet.errors import ColumnError, EmptySource, UsageError
 from discreet.linkage.records.folder import TABLES, VERSION, ProjectFolder
 from discreet.linkage.records.spec import Attribute, Case, LinkageSpec
 from discreet.sources import Table, read
-from discreet.sources.duckdb.engine import RELATION, bare, literal, quote, translated
-from discreet.sources.duckdb.export import DuckDBDesk
-from discreet.sources.export.staging import unwritable
+from discreet.sources.desk import RELATION, DuckDBDesk, bare, literal, quote, translated
+from discreet.sources.export.targets import unwritable
 from discreet.sources.rows import local_desk
 
 PARTS = ("identifying", "sensitive", "bridge")

@@ -24,10 +24,11 @@ from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Registry
 from discreet.releases.manifest.manifest import Manifest, fingerprint
 from discreet.sources import Table
-from discreet.sources.export.atomic_folder import Counter, Parcel, counter
-from discreet.sources.export.copies import Marked, Pool, pooled, refuse_row_ids
-from discreet.sources.export.staging import agree
+from discreet.sources.engine import CopyFolder, CopyFolders, Marked, Pool
+from discreet.sources.export.atomic_folder import copy_folders
+from discreet.sources.export.copies import pooled, refuse_row_ids
 from discreet.sources.export.targets import occupied
+from discreet.sources.export.verify import agree
 
 Format = Literal["parquet", "csv", "csv.gz"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "csv.gz")
@@ -130,7 +131,7 @@ class Copying:
         self._refuse(recipients)
         recoding = recoded(self.table, self.manifest)
         mark = (self.table.policy.delimiter if self.table.policy else None) or ","
-        with counter(self.table, self.out, delimiter=mark) as desk:
+        with copy_folders(self.table, self.out, delimiter=mark) as desk:
             there = {name: self._there(desk, name) for name in recipients}
             todo = [name for name in recipients if there[name] is None]
             made = self._write_all(desk, recoding, todo) if todo else {}
@@ -143,7 +144,7 @@ class Copying:
             self.registry.refuse_delivery(self.kept, name)
         refuse_row_ids(list(self.table.published), self.manifest.settings.row_ids)
 
-    def _there(self, desk: Counter, recipient: str) -> Delivered | None:
+    def _there(self, desk: CopyFolders, recipient: str) -> Delivered | None:
         """The copy that is in its place and is the one that was written down; None if there is none yet."""
         found, copy = desk.present(recipient, self.data), self.kept.copy(recipient)
         if found is None:
@@ -152,7 +153,7 @@ class Copying:
             raise occupied(f"{self.out}/{recipient}")
         return Delivered(recipient, f"{self.out}/{recipient}", found, copy.rows or 0, new=False)
 
-    def _write_all(self, desk: Counter, recoding: Recoding, recipients: Sequence[str]) -> dict[str, Delivered]:
+    def _write_all(self, desk: CopyFolders, recoding: Recoding, recipients: Sequence[str]) -> dict[str, Delivered]:
         marks, decoys = self.manifest.codebook.marks, self.manifest.decoys
         order = [marks.columns.index(name) for name in recoding.names]
         labels = [tuple(one[place] for place in order) for one in marks.labels]
@@ -165,8 +166,8 @@ class Copying:
             self.watch("pooled", "")
             return {name: self._deliver(desk, pool, name, content) for name in recipients}
 
-    def _deliver(self, desk: Counter, pool: Pool, recipient: str, content: str) -> Delivered:
-        parcel = desk.parcel(recipient)
+    def _deliver(self, desk: CopyFolders, pool: Pool, recipient: str, content: str) -> Delivered:
+        parcel = desk.make(recipient)
         try:
             rows = self._fill(parcel, pool, recipient)
             digest = parcel.digest(self.data)
@@ -180,7 +181,7 @@ class Copying:
             parcel.discard()
         return Delivered(recipient, f"{self.out}/{recipient}", digest, rows, new=True)
 
-    def _fill(self, parcel: Parcel, pool: Pool, recipient: str) -> int:
+    def _fill(self, parcel: CopyFolder, pool: Pool, recipient: str) -> int:
         """Write the data, read them back, and stop unless every class is as it was sealed."""
         settings, present = self.manifest.settings, self.manifest.codebook.row(recipient)
         target = parcel.target(self.data)
@@ -194,7 +195,7 @@ class Copying:
             raise _contradiction("a copy without its decoys would not be k-anonymous")
         return rows
 
-    def _describe(self, parcel: Parcel, pool: Pool, rows: int, digest: str) -> None:
+    def _describe(self, parcel: CopyFolder, pool: Pool, rows: int, digest: str) -> None:
         told = readme(self.manifest, data=self.data, columns=pool.columns, rows=rows, digest=digest)
         parcel.write_text(README, told)
         parcel.write_text(AGREEMENT, self.manifest.gates.agreement)

@@ -1,71 +1,106 @@
-"""DuckDB engine: files and frames, counted inside this process."""
+"""DuckDB engine: files, frames and relations, counted inside this process."""
 
 from __future__ import annotations
 
 import glob
-import re
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import duckdb
 import numpy as np
 
-from discreet.errors import ColumnError, DataError, SourceNotFound, SourceUnreadable, UsageError
+from discreet.errors import ColumnError, SourceNotFound, UsageError
 from discreet.kernel import Coded, Histogram, Recoding
+from discreet.policy import Policy
 from discreet.sources import files as source_files
+from discreet.sources.desk import (
+    INTEGERS,
+    PLAIN_TYPES,
+    RELATION,
+    BorrowedDesk,
+    DuckDBDesk,
+    PrivateDesk,
+    bare,
+    cell,
+    connect,
+    fetched,
+    literal,
+    plain_codes,
+    quote,
+    spelt,
+    translated,
+)
+from discreet.sources.duckdb import export as duckdb_export
+from discreet.sources.duckdb import rows
+from discreet.sources.duckdb.copies import pool
 from discreet.sources.engine import (
+    Cells,
+    CopyFolders,
+    Engine,
     Field,
     Kind,
-    Numbering,
+    Marked,
+    Pool,
+    Target,
     bad_weight_sql,
     count_sql,
-    numbering_sql,
     one_by_one,
     refuse_bad_weights,
+    refuse_selection,
     refuse_wide,
 )
+from discreet.sources.export.atomic_folder import local_folders
+from discreet.sources.export.staging import local_stage
+from discreet.sources.export.targets import FileTarget
+from discreet.sources.numbering import Numbering, numbering_sql
 
-if TYPE_CHECKING:
-    from discreet.sources.export.targets import Target
-
-RELATION = "source"
 PART = "part"
 WIDE = 64
 """Columns from which on a table is counted column by column in parts: every statement looks at all of its columns."""
 PART_COLUMNS = 256
 PART_CELLS = 2**24
 """Columns and cells of a part, which takes memory or room in the temporary folder."""
-PLAIN_KINDS: dict[str, Kind] = {
-    **dict.fromkeys(
-        ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"), "number"
-    ),
-    **dict.fromkeys(("FLOAT", "DOUBLE"), "number"),
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("VARCHAR", "ENUM"), "text"),
+    **dict.fromkeys((*INTEGERS, "FLOAT", "DOUBLE", "DECIMAL", "HUGEINT", "UHUGEINT"), "number"),
     **dict.fromkeys(("DATE", "TIMESTAMP"), "date"),
     "BOOLEAN": "boolean",
 }
-"""Types that come over as numpy arrays without loss; the others come over as text."""
 
 
-def quote(name: str) -> str:
-    """A name as DuckDB and PostgreSQL quote it."""
-    return '"' + name.replace('"', '""') + '"'
+def open_engine(source: Any, policy: Policy, *, table: str | None = None, query: str | None = None) -> Engine:
+    """A file, a relation of DuckDB, or a frame."""
+    refuse_selection(table, query)
+    if isinstance(source, FileTarget):
+        source = source.path
+    if isinstance(source, (str, Path)):
+        return _open_file(Path(source), policy)
+    return RelationEngine(source) if type(source).__name__ == "DuckDBPyRelation" else DuckDBEngine.from_frame(source)
+
+
+def _open_file(path: Path, policy: Policy) -> Engine:
+    if path.is_dir() or path.name.lower().endswith((".parquet", ".pq")):
+        return DuckDBEngine.from_parquet(path)
+    if not path.exists():
+        raise SourceNotFound(
+            f"There is no file {path}.", remedy="Check the path; relative paths start at the current folder."
+        )
+    return DuckDBEngine.from_csv(
+        path, delimiter=policy.delimiter, encoding=policy.encoding, declared=tuple(policy.roles)
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class DuckDBEngine:
     """A view named `source` on a private connection."""
 
-    name: str
-    connection: Any
-    declared: tuple[str, ...] = ()
+    view: PrivateDesk
     parquet: tuple[Path, ...] = ()
-    keep: tuple[Any, ...] = field(default=(), repr=False)
-    """Objects that must live as long as the view does."""
+    frame: Any = field(default=None, repr=False)
+    """What the view reads, if it is a frame: it must live as long as the view does."""
 
     @classmethod
     def from_csv(
@@ -81,7 +116,7 @@ class DuckDBEngine:
         columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
         kind = ", compression = 'gzip'" if plain.name.lower().endswith(".gz") else ""
         scan = f"read_csv({literal(str(plain))}, {options}, columns = {{{columns}}}{kind})"
-        return cls._on_view(path.name, connection, scan)
+        return cls._on(path.name, connection, scan)
 
     @classmethod
     def from_parquet(cls, path: Path) -> DuckDBEngine:
@@ -93,7 +128,7 @@ class DuckDBEngine:
                 f"There is no file {pattern}.", remedy="Check the path; relative paths start at the current folder."
             )
         listed = ", ".join(literal(str(file)) for file in files)
-        return cls._on_view(path.name, connect(), f"read_parquet([{listed}])", parquet=files)
+        return cls._on(path.name, connect(), f"read_parquet([{listed}])", parquet=files)
 
     @classmethod
     def from_frame(cls, frame: Any) -> DuckDBEngine:
@@ -112,20 +147,23 @@ class DuckDBEngine:
                 f"A {type(frame).__name__} cannot be read as a table ({type(error).__name__}).",
                 remedy="Give a path, a PostgreSQL URL, or an Arrow, pandas, polars, DuckDB or PySpark frame.",
             ) from None
-        return cls._on_view(name, connection, "handed", keep=(frame,))
+        return cls._on(name, connection, "handed", frame=frame)
 
     @classmethod
-    def _on_view(cls, name: str, connection: Any, scan: str, **kept: Any) -> DuckDBEngine:
-        with translated(name):
-            connection.execute(f"CREATE VIEW {RELATION} AS SELECT * FROM {scan}")
-        engine = cls(name, connection, **kept)
-        refuse_wide(len(engine.types), name)
-        return engine
+    def _on(cls, name: str, connection: Any, scan: str, **held: Any) -> DuckDBEngine:
+        view = PrivateDesk.on(connection, f"SELECT * FROM {scan}", name)
+        refuse_wide(len(view.types), name)
+        return cls(view, **held)
+
+    @property
+    def name(self) -> str:
+        """The name of the file, or what kind of frame it is."""
+        return self.view.name
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """The columns, in order."""
-        return tuple(Field(name, _kind(kind)) for name, kind in self._types.items())
+        return _fields(self.view)
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         """People per distinct tuple."""
@@ -154,65 +192,94 @@ class DuckDBEngine:
             for start in range(0, len(names), width):
                 part = names[start : start + width]
                 columns = ", ".join(quote(name) for name in dict.fromkeys([*part, *([weight] if weight else [])]))
-                self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {PART} AS SELECT {columns} FROM {RELATION}")
+                self.view.run(f"CREATE OR REPLACE TEMP TABLE {PART} AS SELECT {columns} FROM {RELATION}")
                 yield from (self._count([name], weight, relation=PART) for name in part)
-            self.connection.execute(f"DROP TABLE IF EXISTS {PART}")
+            self.view.run(f"DROP TABLE IF EXISTS {PART}")
+
+    def _part_width(self) -> int:
+        """How many columns a part has; 1 where the table is not wide or its columns are too long for parts."""
+        if len(self.fields) <= WIDE:
+            return 1
+        with translated(self.name):
+            height: int = self.view.run(f"SELECT COUNT(*) FROM {RELATION}").fetchone()[0]
+        return min(PART_COLUMNS, PART_CELLS // max(height, 1))
 
     def _check_weight(self, weight: str) -> None:
         sql = bad_weight_sql(weight, relation=RELATION, quote=quote)
-        refuse_bad_weights(self.connection.execute(sql).fetchone()[0], weight)
+        refuse_bad_weights(self.view.run(sql).fetchone()[0], weight)
 
     def _count(self, by: Sequence[str], weight: str | None, *, relation: str = RELATION) -> Histogram:
         types = self._types
         sql = count_sql(by, weight=weight, relation=relation, quote=quote)
         cells = [cell(f"c{place}", types[name]) for place, name in enumerate(by)]
-        self.connection.execute(
+        self.view.run(
             f"CREATE OR REPLACE TEMP TABLE counted AS SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})"
         )
         codes = [self._codes(f"c{place}", types[name]) for place, name in enumerate(by)]
         # One statement for all columns: those of several would come in orders of their own.
-        found = self.connection.execute(f"SELECT {', '.join([*codes, 'n'])} FROM counted").fetchnumpy()
-        coded = {name: self._coded(f"c{place}", types[name], found.pop(f"c{place}")) for place, name in enumerate(by)}
-        self.connection.execute("DROP TABLE counted")
-        return Histogram(coded, np.asarray(np.ma.filled(found["n"], 0), dtype=np.int64))
+        arrays = self.view.run(f"SELECT {', '.join([*codes, 'n'])} FROM counted").fetchnumpy()
+        coded = {name: self._coded(f"c{place}", types[name], arrays.pop(f"c{place}")) for place, name in enumerate(by)}
+        self.view.run("DROP TABLE counted")
+        return Histogram(coded, np.asarray(np.ma.filled(arrays["n"], 0), dtype=np.int64))
 
     def _codes(self, column: str, kind: str) -> str:
         """What is fetched of a column: short numbers as they are, all else as places in the list of its values."""
-        if kind in PLAIN_KINDS:
+        if kind in PLAIN_TYPES:
             return column
-        self.connection.execute(
+        self.view.run(
             f"CREATE TYPE {column}_values AS ENUM (SELECT DISTINCT {column} FROM counted WHERE {column} IS NOT NULL ORDER BY ALL)"
         )
         return f"COALESCE(enum_code(CAST({column} AS {column}_values)), -1) AS {column}"
 
     def _coded(self, column: str, kind: str, raw: Any) -> Coded:
-        if kind in PLAIN_KINDS:
-            return _plain(raw)
-        values = self.connection.execute(f"SELECT UNNEST(enum_range(CAST(NULL AS {column}_values)))").fetchall()
-        self.connection.execute(f"DROP TYPE {column}_values")
-        return Coded.merged([*(_spelt(value, kind) for (value,) in values), None], raw.astype(np.int64))
+        if kind in PLAIN_TYPES:
+            return plain_codes(raw)
+        values = self.view.run(f"SELECT UNNEST(enum_range(CAST(NULL AS {column}_values)))").fetchall()
+        self.view.run(f"DROP TYPE {column}_values")
+        return Coded.merged([*(spelt(value, kind) for (value,) in values), None], raw.astype(np.int64))
 
     def numbering(self, column: str) -> Numbering:
         """Whether the numbers of a column are on one row each."""
         with translated(self.name):
             sql = numbering_sql(column, relation=RELATION, quote=quote, matches=_matches)
-            return Numbering(*self.connection.execute(sql).fetchone())
+            return Numbering(*self.view.run(sql).fetchone())
+
+    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
+        """The cells of some columns, in the order of the rows."""
+        with translated(self.name):
+            self.view.run("SET preserve_insertion_order = true")
+        return rows.fetch(self.view, names)
+
+    def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
+        """The rows that a recoding publishes."""
+        return rows.chosen(self.view, recoding, drop=drop)
+
+    def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
+        """All columns are on the engine's own connection."""
+        del names
+        return nullcontext(self.view)
+
+    def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
+        """A file of this machine, or a table of PostgreSQL."""
+        return local_stage(target, policy, overwrite=overwrite)
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them, in a random order."""
-        from discreet.sources.duckdb.export import desk_of, export
+        return duckdb_export.export(self.view, recoding, target, drop=drop, shuffled=shuffled)
 
-        return export(desk_of(self), recoding, target, drop=drop, shuffled=shuffled)
+    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
+        """Folders of this machine."""
+        return local_folders(Path(out), delimiter=delimiter)
 
-    @cached_property
-    def types(self) -> dict[str, str]:
-        """The columns with the types of DuckDB."""
-        with translated(self.name):
-            return {row[0]: row[1] for row in self.connection.execute(f"DESCRIBE {RELATION}").fetchall()}
+    def copies(
+        self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
+    ) -> AbstractContextManager[Pool]:
+        """A pool in a DuckDB file of its own."""
+        return pool(self, recoding, marked, drop=drop, folder=folder, guarded=guarded)
 
     @cached_property
     def _types(self) -> dict[str, str]:
-        return {name: bare(kind) for name, kind in self.types.items()}
+        return {name: bare(kind) for name, kind in self.view.types.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,10 +301,11 @@ class RelationEngine:
     @property
     def fields(self) -> tuple[Field, ...]:
         """The columns, in order."""
-        return tuple(
-            Field(name, _kind(bare(kind)))
-            for name, kind in zip(self.relation.columns, self.relation.types, strict=True)
-        )
+        return _fields(self._borrowed)
+
+    @property
+    def _borrowed(self) -> BorrowedDesk:
+        return BorrowedDesk.of(self.relation, self.name)
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         """People per distinct tuple."""
@@ -248,9 +316,9 @@ class RelationEngine:
             types = dict(zip(self.relation.columns, map(bare, self.relation.types), strict=True))
             cells = [cell(f"c{place}", types[name]) for place, name in enumerate(by)]
             sql = count_sql(by, weight=weight, relation=RELATION, quote=quote)
-            found = self._run(f"SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})")
-        coded = {name: fetched(found[f"c{place}"], types[name]) for place, name in enumerate(by)}
-        return Histogram(coded, np.asarray(np.ma.filled(found["n"], 0), dtype=np.int64))
+            arrays = self._run(f"SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})")
+        coded = {name: fetched(arrays[f"c{place}"], types[name]) for place, name in enumerate(by)}
+        return Histogram(coded, np.asarray(np.ma.filled(arrays["n"], 0), dtype=np.int64))
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         """People per distinct value of each column alone."""
@@ -259,17 +327,42 @@ class RelationEngine:
     def numbering(self, column: str) -> Numbering:
         """Whether the numbers of a column are on one row each."""
         with translated(self.name):
-            found = self._run(numbering_sql(column, relation=RELATION, quote=quote, matches=_matches))
-        return Numbering(*(int(total[0]) for total in found.values()))
+            totals = self._run(numbering_sql(column, relation=RELATION, quote=quote, matches=_matches))
+        return Numbering(*(int(total[0]) for total in totals.values()))
+
+    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
+        """The cells of some columns, in the order of the rows."""
+        return rows.fetch(self._borrowed, names)
+
+    def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
+        """The rows that a recoding publishes."""
+        return rows.chosen(self._borrowed, recoding, drop=drop)
+
+    def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
+        """All columns are on the connection that the relation belongs to."""
+        del names
+        return nullcontext(self._borrowed)
+
+    def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
+        """A file of this machine, or a table of PostgreSQL."""
+        return local_stage(target, policy, overwrite=overwrite)
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them, in a random order.
 
         Temporary tables are made on the relation's connection and dropped again.
         """
-        from discreet.sources.duckdb.export import desk_of, export
+        return duckdb_export.export(self._borrowed, recoding, target, drop=drop, shuffled=shuffled)
 
-        return export(desk_of(self), recoding, target, drop=drop, shuffled=shuffled)
+    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
+        """Folders of this machine."""
+        return local_folders(Path(out), delimiter=delimiter)
+
+    def copies(
+        self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
+    ) -> AbstractContextManager[Pool]:
+        """A pool in a DuckDB file of its own."""
+        return pool(self, recoding, marked, drop=drop, folder=folder, guarded=guarded)
 
     def _run(self, sql: str) -> dict[str, Any]:
         result: dict[str, Any] = self.relation.query(RELATION, sql).fetchnumpy()
@@ -280,86 +373,11 @@ def _matches(text: str, pattern: str) -> str:
     return f"regexp_matches({text}, {literal(pattern)})"
 
 
-def connect() -> Any:
-    """A private database in memory that spills to the temporary folder, not to the current one."""
-    folder = tempfile.gettempdir()
-    return duckdb.connect(config={"temp_directory": folder, "preserve_insertion_order": "false"})
+def _refuse_doubled(frame: Any) -> None:
+    names = [str(name) for name in getattr(frame, "column_names", None) or getattr(frame, "columns", [])]
+    if len(set(names)) < len(names):
+        raise ColumnError("The frame has two columns of the same name.", remedy="Give every column a name of its own.")
 
 
-def connect_file(path: Path) -> Any:
-    """A new database in a private file, which keeps rows in order and spills beside itself."""
-    return duckdb.connect(str(path), config={"temp_directory": str(path.parent), "preserve_insertion_order": "true"})
-
-
-@contextmanager
-def translated(name: str) -> Iterator[None]:
-    """Engine errors as ours. Their text is dropped: it quotes rows."""
-    try:
-        yield
-    except duckdb.OutOfMemoryException:
-        raise DataError(
-            f"{name} does not fit into memory while it is counted.",
-            remedy="Free memory or disk space, or count fewer columns.",
-        ) from None
-    except duckdb.Error as error:
-        raise _unreadable(name, error) from None
-
-
-def _unreadable(name: str, error: Exception) -> SourceUnreadable:
-    said = str(error)
-    line = re.search(r"CSV Error on Line: (\d+)", said)
-    place = f"line {line[1]} of {name}" if line else name
-    widths = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said)
-    if widths:
-        return SourceUnreadable(
-            f"{place} has {widths[2]} cells where the header has {widths[1]}.",
-            remedy="Mend the line, quote cells that hold the delimiter, or set [data] delimiter in the policy.",
-        )
-    if re.search(r"unicode|utf-?8|encod", said, re.IGNORECASE):
-        return SourceUnreadable(
-            f"{place} is not written in UTF-8.",
-            remedy='Name its encoding in the policy: [data] encoding = "latin-1" (or "cp1252", "utf-16").',
-        )
-    return SourceUnreadable(
-        f"{place} cannot be read ({type(error).__name__}).", remedy="Is it complete, and of the kind its name says?"
-    )
-
-
-def literal(value: str) -> str:
-    """A text as DuckDB quotes it."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def bare(kind: Any) -> str:
-    """A type without its length or scale."""
-    return re.sub(r"\(.*", "", str(kind))
-
-
-def _kind(kind: str) -> Kind:
-    if kind in ("VARCHAR", "ENUM"):
-        return "text"
-    return PLAIN_KINDS.get(kind, "number" if kind in ("DECIMAL", "HUGEINT", "UHUGEINT") else "other")
-
-
-def cell(column: str, kind: str) -> str:
-    """A column as it comes over: a number, a day, or text."""
-    return column if kind in PLAIN_KINDS else f"CAST({column} AS VARCHAR) AS {column}"
-
-
-def fetched(cells: Any, kind: str) -> Coded:
-    """Codes of cells that came over."""
-    return _plain(cells) if kind in PLAIN_KINDS else Coded.of([_spelt(cell, kind) for cell in cells.tolist()])
-
-
-def _plain(cells: Any) -> Coded:
-    """Codes of a numpy column, missing values last."""
-    mask = np.ma.getmaskarray(cells)
-    distinct, codes = np.unique(np.ma.getdata(cells), return_inverse=True)
-    return Coded.merged([*distinct, None], np.where(mask, len(distinct), codes.reshape(-1)))
-
-
-def _spelt(value: str | None, kind: str) -> str | None:
-    """Decimals come over with their scale: 1.50 and 1.5 are one value."""
-    if value is None or kind != "DECIMAL" or "." not in value:
-        return value
-    return value.rstrip("0").rstrip(".")
+def _fields(desk: DuckDBDesk) -> tuple[Field, ...]:
+    return tuple(Field(name, KINDS.get(bare(kind), "other")) for name, kind in desk.types.items())

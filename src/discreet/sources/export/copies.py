@@ -11,80 +11,41 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.kernel import Recoding
-from discreet.kernel.arrays import Ints, Label
-from discreet.sources.duckdb.engine import bare, connect_file, literal, quote, translated
-from discreet.sources.duckdb.export import NUMBERS, copy, csv_cell, parquet_cell
-from discreet.sources.export.targets import FileTarget, Target
-from discreet.sources.spark.engine import SparkEngine
-from discreet.sources.table import Table
+from discreet.kernel.arrays import Flags
+from discreet.policy import Policy
+from discreet.sources.desk import bare, connect_file, copy, literal, quote, translated
+from discreet.sources.engine import Engine, Marked, Pool, Target
+from discreet.sources.export.cells import NUMBERS, csv_cell, parquet_cell
+from discreet.sources.export.targets import FileTarget
+from discreet.sources.export.verify import check
+from discreet.sources.table import Table, refuse_export
 
 MARK = "discreet_mark"
 RANK = "discreet_rank"
 UNMARKED = -1
 MOST_TEXTS = 10_000
-"""Different texts of a column up to which they are kept as numbers, which makes sorting and writing quick."""
-
-
-@dataclass(frozen=True, eq=False)
-class Marked:
-    """The classes that are marked, and the rows of those among them that are not in the table."""
-
-    labels: Sequence[tuple[Label, ...]]
-    """Per mark, its class as it is published, in the order of the recoding's columns."""
-    cells: Mapping[str, Sequence[Label]]
-    """The other columns of further rows, each cell as a text that its type can be made of."""
-    places: Ints
-    """Per further row, the place of its mark."""
-
-    def column(self, place: int) -> list[Label]:
-        """A recoded column of the further rows."""
-        return [self.labels[mark][place] for mark in self.places.tolist()]
-
-
-class Pool(Protocol):
-    """Where copies are written from."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that are published."""
-        ...
-
-    @property
-    def content(self) -> str:
-        """A digest of the rows of the table, in whatever order they come."""
-        ...
-
-    def write(self, present: NDArray[np.bool_], target: Target, *, secret: bytes, row_ids: str | None) -> int:
-        """Write the copy that holds these marks, its rows numbered in `row_ids`, and say how many rows it has."""
-        ...
+"""Different texts of a column up to which they are held as numbers, which makes sorting and writing quick."""
 
 
 def pooled(
     table: Table, recoding: Recoding, marked: Marked, *, folder: Path | None, guarded: bool = False
 ) -> AbstractContextManager[Pool]:
-    """A pool that vanishes with the block; `folder` is private, and on the disk that copies are written to.
-
-    From a `guarded` pool CSV is written: its texts are guarded against formulas once, not in every copy.
-    """
+    """A pool on the engine of a table: see `Engine.copies`."""
     if table.policy is not None and table.policy.count:
         raise UsageError(
             "Copies are made of rows, and here a row stands for several people.",
             remedy="Give a table with one row per person; a population may well be counted.",
         )
-    if isinstance(table.engine, SparkEngine):
-        from discreet.sources.spark.copies import pooled_on_cluster
-
-        return pooled_on_cluster(table, recoding, marked)
-    if folder is None:
-        raise UsageError("Copies of a file or a table are written to folders of this machine.", remedy="Give one.")
-    return _pooled_in_file(table, recoding, marked, folder, guarded=guarded)
+    refuse_export(table, recoding)
+    drop = (table.policy or Policy()).unpublished
+    return table.engine.copies(recoding, marked, drop=drop, folder=folder, guarded=guarded)
 
 
 def refuse_row_ids(columns: Sequence[str], row_ids: str | None) -> None:
@@ -97,8 +58,8 @@ def refuse_row_ids(columns: Sequence[str], row_ids: str | None) -> None:
         )
 
 
-def ranks(keep: NDArray[np.bool_], secret: bytes) -> NDArray[np.int32]:
-    """From 1 on, the place of every row that is kept in an order that follows from the secret; 0 for the others.
+def ranks(keep: Flags, secret: bytes) -> NDArray[np.int32]:
+    """The place from 1 on of every row of a copy, in an order that follows from the secret; 0 for other rows.
 
     Rows are sorted by the output of SHAKE-256, so the order tells nothing about where a row came from.
 
@@ -110,18 +71,24 @@ def ranks(keep: NDArray[np.bool_], secret: bytes) -> NDArray[np.int32]:
     # the places are sorted along in the lower bits, which is quicker than sorting them by the luck
     places = np.uint64((1 << len(kept).bit_length()) - 1)
     order = np.sort((luck & ~places) | np.arange(len(kept), dtype=np.uint64)) & places
-    found = np.zeros(len(keep), dtype=np.int32)
-    found[kept[order.astype(np.int64)]] = np.arange(1, len(kept) + 1, dtype=np.int32)
-    return found
+    ranked = np.zeros(len(keep), dtype=np.int32)
+    ranked[kept[order.astype(np.int64)]] = np.arange(1, len(kept) + 1, dtype=np.int32)
+    return ranked
 
 
 @contextmanager
-def _pooled_in_file(table: Table, recoding: Recoding, marked: Marked, folder: Path, *, guarded: bool) -> Iterator[Pool]:
-    base = folder / "base.parquet"
-    table.export(recoding, base, inside=True)
-    with connect_file(folder / "pool.duckdb") as connection, translated(table.name):
-        pool = _Building(connection, recoding.names, marked, guarded).build(base, table.name)
-        base.unlink()
+def file_pool(
+    engine: Engine, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
+) -> Iterator[Pool]:
+    """A pool in a private DuckDB file, for engines that export to files of this machine."""
+    if folder is None:
+        raise UsageError("Copies of a file or a table are written to folders of this machine.", remedy="Give one.")
+    base = FileTarget(str(folder / "base.parquet"))
+    engine.export(recoding, base, drop=drop, shuffled=False)
+    check(base, recoding, columns=[field.name for field in engine.fields if field.name not in drop], count=None)
+    with connect_file(folder / "pool.duckdb") as connection, translated(engine.name):
+        pool = _Building(connection, recoding.names, marked, guarded).build(base.path, engine.name)
+        base.path.unlink()
         yield pool
 
 
@@ -139,7 +106,7 @@ class _Building:
         types = {row[0]: row[1] for row in run(f"DESCRIBE SELECT * FROM {source}").fetchall()}
         self._load_marks()
         self._load_further(types)
-        kinds = self._kinds(types, source)
+        kinds = {name: self._kind(place, name, kind, source) for place, (name, kind) in enumerate(types.items())}
         cells = ", ".join(
             f"CAST({self._spelt(column, types[column])} AS {kind}) AS {quote(column)}" for column, kind in kinds.items()
         )
@@ -156,7 +123,7 @@ class _Building:
         )
 
     def _spelt(self, name: str, kind: str) -> str:
-        """A cell as it is kept: guarded, where CSV will be written from here."""
+        """A cell as the pool holds it: guarded, where CSV will be written from here."""
         return csv_cell(quote(name), bare(kind)) if self.guarded and bare(kind) not in NUMBERS else quote(name)
 
     def _load_marks(self) -> None:
@@ -192,12 +159,12 @@ class _Building:
         """All rows; a row of the table belongs to the mark that has its class, if there is one."""
         same = " AND ".join(f"s.{quote(name)} IS NOT DISTINCT FROM m.l{place}" for place, name in enumerate(self.names))
         plain = ", ".join(f"s.{quote(name)}" for name in types)
-        read = ", ".join(_read(name, kind) for name, kind in types.items())
+        read = ", ".join(
+            f"unhex({quote(name)})" if kind == "BLOB" else f"CAST({quote(name)} AS {kind})"
+            for name, kind in types.items()
+        )
         ours = f"SELECT {plain}, COALESCE(m.{MARK}, {UNMARKED}) AS {MARK} FROM {source} AS s LEFT JOIN marks AS m ON {same}"
         return f"{ours} UNION ALL SELECT {read}, {MARK} FROM further"
-
-    def _kinds(self, types: Mapping[str, str], source: str) -> dict[str, str]:
-        return {name: self._kind(place, name, kind, source) for place, (name, kind) in enumerate(types.items())}
 
     def _kind(self, place: int, name: str, kind: str, source: str) -> str:
         """Texts as numbers where there are not too many different ones."""
@@ -214,12 +181,6 @@ class _Building:
         return f"texts{place}"
 
 
-def _read(name: str, kind: str) -> str:
-    """A cell of a further row as what its column holds."""
-    cell = quote(name)
-    return f"unhex({cell})" if kind == "BLOB" else f"CAST({cell} AS {kind})"
-
-
 @dataclass(frozen=True, eq=False)
 class FilePool:
     """A pool in a DuckDB file of its own, which is no larger in memory than DuckDB lets it be."""
@@ -233,7 +194,7 @@ class FilePool:
     marks: NDArray[np.int32]
     guarded: bool
 
-    def write(self, present: NDArray[np.bool_], target: Target, *, secret: bytes, row_ids: str | None) -> int:
+    def write(self, present: Flags, target: Target, *, secret: bytes, row_ids: str | None) -> int:
         """Write the copy that holds these marks."""
         if not isinstance(target, FileTarget):
             raise UsageError("A copy is a file.", remedy="Let its name end in .parquet, .csv or .csv.gz.")

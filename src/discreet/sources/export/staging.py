@@ -1,52 +1,38 @@
-"""Staging: write beside the target, verify class by class, then move into place."""
+"""Staging: write beside the target, then move into place.
+
+Whatever fails, nothing half-written stays behind.
+"""
 
 from __future__ import annotations
 
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
-from discreet.errors import DataError, DiscreetError, IntegrityError, UsageError
-from discreet.kernel import Classes, Coded, Column, Histogram, Recoding
-from discreet.kernel.arrays import Label
+from discreet.errors import UsageError
 from discreet.policy import Policy
-from discreet.policy.schema import Role
-from discreet.sources.engine import Engine
-from discreet.sources.export.targets import FileTarget, TableTarget, Target, format_of, occupied, unfit
-from discreet.sources.postgres.engine import SCHEMES, address, connected, driver, quote, quoted, unreachable
-from discreet.sources.spark.engine import SparkEngine
+from discreet.sources.export.targets import FileTarget, TableTarget, format_of, occupied, unwritable
+from discreet.sources.server import SCHEMES, address, connected, quote, quoted, translated
+
+BLOCK = 1 << 20
 
 
-# Writing beside the place, then putting into place: whatever fails, nothing half-written stays behind.
-def staged(
-    target: str | Path, engine: Engine, policy: Policy, *, overwrite: bool = False
-) -> AbstractContextManager[Target]:
-    """A private place to write to, which becomes the target when the block ends well and vanishes when it does not."""
-    if str(target).startswith(SCHEMES):
-        url = str(target)
-        if isinstance(engine, SparkEngine):
-            raise unfit(
-                engine.name, remedy="Write Parquet on the cluster, read it back with discreet, and export that."
-            )
-        return staged_table(url, count=policy.count, overwrite=overwrite)
-    format_of(str(target))
-    mark = policy.delimiter or ","
-    if isinstance(engine, SparkEngine):
-        from discreet.sources.spark.export import staged_folder
-
-        return staged_folder(engine.frame.sparkSession, str(target), delimiter=mark, overwrite=overwrite)
-    return staged_file(Path(target), delimiter=mark, overwrite=overwrite)
+def local_stage(
+    target: str, policy: Policy, *, overwrite: bool
+) -> AbstractContextManager[FileTarget] | AbstractContextManager[TableTarget]:
+    """For engines that write files of this machine and tables of PostgreSQL."""
+    if target.startswith(SCHEMES):
+        return staged_table(target, count=policy.count, overwrite=overwrite)
+    format_of(target)
+    return staged_file(Path(target), delimiter=policy.delimiter or ",", overwrite=overwrite)
 
 
 @contextmanager
-def staged_file(path: Path, *, delimiter: str, overwrite: bool) -> Iterator[Target]:
+def staged_file(path: Path, *, delimiter: str, overwrite: bool) -> Iterator[FileTarget]:
     """A file of the same name in a folder beside it that only this user can open."""
     _refuse(path, overwrite=overwrite)
     try:
@@ -56,7 +42,10 @@ def staged_file(path: Path, *, delimiter: str, overwrite: bool) -> Iterator[Targ
     try:
         yield FileTarget(str(folder / path.name), delimiter)
         _refuse(path, overwrite=overwrite)
-        _put_in_place(folder / path.name, path)
+        try:
+            (folder / path.name).replace(path)
+        except OSError as error:
+            raise unwritable(path, error) from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -70,95 +59,8 @@ def _refuse(path: Path, *, overwrite: bool) -> None:
         raise occupied(str(path))
 
 
-def _put_in_place(written: Path, path: Path) -> None:
-    try:
-        written.replace(path)
-    except OSError as error:
-        raise unwritable(path, error) from None
-
-
-def unwritable(path: str | Path, error: Exception) -> UsageError:
-    """What went wrong, without what was being written."""
-    return UsageError(
-        f"{path} cannot be written ({type(error).__name__}).",
-        remedy="Is the folder yours to write to, and is there space on the disk?",
-    )
-
-
-# What was written, counted again and compared with what was meant, class by class.
-def check(target: Target, recoding: Recoding, *, columns: Sequence[str], count: str | None) -> Classes:
-    """The classes as they were read back; stops unless every class and every count is as the recoding says."""
-    return agree(target, recoding.published, columns=columns, count=count)
-
-
-def agree(target: Target, published: Classes, *, columns: Sequence[str], count: str | None) -> Classes:
-    """The same for classes that are published in whatever way."""
-    names = published.names
-    try:
-        # Nothing but the names is taken from the policy: the check leans on as little as it can.
-        roles: dict[str, Role] = dict.fromkeys(map(target.spell, columns), "other")
-        policy = Policy(
-            roles=MappingProxyType(roles),
-            delimiter=target.delimiter,
-            count=None if count is None else target.spell(count),
-        )
-        found = target.table(policy).classes([target.spell(name) for name in names])
-    except DataError as error:
-        raise IntegrityError(
-            f"What was written cannot be read back: {error.problem}", remedy="Nothing was published."
-        ) from None
-    found, meant = _as_seen(found, names, target), _as_seen(published, names, target)
-    if not _same(found, meant):
-        raise IntegrityError(
-            f"What was written is not what was decided: {found.records} people in {len(found)} classes "
-            f"instead of {meant.records} in {len(meant)}, or in other classes.",
-            remedy="Nothing was published. If the source has changed since it was counted, read and anonymise it again.",
-        )
-    return found
-
-
-def _as_seen(classes: Classes, names: Sequence[str], target: Target) -> Classes:
-    """The same people under the names and values that the target can tell apart."""
-    columns = {
-        name: Coded.merged([_seen(label, target) for label in column.labels], codes)
-        for name, column, codes in zip(names, classes.columns, classes.codes, strict=True)
-    }
-    return Classes.from_histogram(Histogram(columns, classes.sizes))
-
-
-def _seen(label: Label, target: Target) -> Label:
-    if label is None or (label == "" and target.blank_is_missing):
-        return None
-    return target.spell(label)
-
-
-def _same(one: Classes, other: Classes) -> bool:
-    """Values and classes come in one order, so equal tables have equal arrays."""
-    if len(one) != len(other) or any(map(_differ, one.columns, other.columns)):
-        return False
-    return np.array_equal(one.sizes, other.sizes) and all(map(np.array_equal, one.codes, other.codes))
-
-
-def _differ(mine: Column, theirs: Column) -> bool:
-    return mine.labels != theirs.labels
-
-
-BLOCK = 1 << 20
-REFUSALS = {
-    "3F000": ("There is no such schema in that database.", "Create it first, or check ?table=schema.name."),
-    "42501": (
-        "This user may not do that in that database.",
-        "Ask for CREATE on the schema and TEMPORARY on the database.",
-    ),
-    "2BP01": ("The table is there already, and views or others depend on it.", "Choose another name."),
-    "42809": ("Something is there already that is no table.", "Choose another name."),
-    "42P07": ("The table was made by somebody else meanwhile.", "Choose another name."),
-}
-"""By SQLSTATE, what happened and what to do."""
-
-
 @contextmanager
-def staged_table(url: str, *, count: str | None, overwrite: bool) -> Iterator[Target]:
+def staged_table(url: str, *, count: str | None, overwrite: bool) -> Iterator[TableTarget]:
     """A table of another name in the same schema, that nobody else sees before the transaction ends."""
     plain, ours = address(url)
     if "table" not in ours or "query" in ours:
@@ -203,25 +105,3 @@ def fill(target: TableTarget, path: Path) -> int:
             while block := file.read(BLOCK):
                 copy.write(block)
         return int(cursor.rowcount)
-
-
-@contextmanager
-def translated(url: str) -> Iterator[None]:
-    """Errors of the server as ours. Their text is dropped: it may quote values."""
-    try:
-        yield
-    except driver().Error as error:
-        raise _refusal(error.sqlstate, url) from None
-
-
-def _refusal(state: str | None, url: str) -> DiscreetError:
-    if state is None:
-        return unreachable(url)
-    if state in REFUSALS:
-        problem, remedy = REFUSALS[state]
-        return UsageError(problem, remedy=remedy)
-    if state.startswith("22"):
-        return DataError(
-            f"PostgreSQL cannot hold some of the values (SQLSTATE {state}).", remedy="Write Parquet instead."
-        )
-    return UsageError(f"PostgreSQL could not write the table (SQLSTATE {state}).", remedy="Its log says more.")

@@ -5,38 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal
 
 from discreet.errors import UsageError
 
-if TYPE_CHECKING:
-    from discreet.policy import Policy
-    from discreet.sources.table import Table
-
 Format = Literal["csv", "csv.gz", "parquet"]
 FORMATS: tuple[Format, ...] = ("csv.gz", "csv", "parquet")
-
-
-class Target(Protocol):
-    """Somewhere to write a table, and the way it spells what is written there."""
-
-    @property
-    def delimiter(self) -> str | None:
-        """What separates cells, where that is asked."""
-        ...
-
-    @property
-    def blank_is_missing(self) -> bool:
-        """Whether an empty text comes back as a missing value."""
-        ...
-
-    def spell(self, text: str) -> str:
-        """A published value or the name of a column, as it is written."""
-        ...
-
-    def table(self, policy: Policy) -> Table:
-        """What was written, read back."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -70,25 +44,12 @@ class FileTarget(_Suffixed):
         """Where it is."""
         return Path(self.address)
 
-    def table(self, policy: Policy) -> Table:
-        """What was written, read back."""
-        from discreet.sources.read import read
-
-        return read(self.path, policy)
-
 
 @dataclass(frozen=True)
 class FolderTarget(_Suffixed):
     """A folder of parts on the file system of a Spark cluster."""
 
     session: Any = field(default=None, repr=False)
-
-    def table(self, policy: Policy) -> Table:
-        """What was written, read back by the cluster."""
-        from discreet.sources.read import read
-        from discreet.sources.spark.export import parts
-
-        return read(parts(self, tuple(policy.roles)), policy)
 
 
 @dataclass(frozen=True)
@@ -108,13 +69,6 @@ class TableTarget:
         """A database keeps text as it is."""
         return text
 
-    def table(self, policy: Policy) -> Table:
-        """What was written, seen from inside the transaction."""
-        from discreet.sources.postgres.engine import PostgresEngine
-        from discreet.sources.table import Table
-
-        return Table(PostgresEngine(self.url, table=self.name, connection=self.connection), policy)
-
 
 def format_of(name: str) -> Format:
     """How a place of this name is written."""
@@ -130,6 +84,14 @@ def format_of(name: str) -> Format:
 def unfit(source: str, *, remedy: str) -> UsageError:
     """A source and a target that do not go together."""
     return UsageError(f"{source} cannot be written to such a target.", remedy=remedy)
+
+
+def unwritable(path: str | Path, error: Exception) -> UsageError:
+    """What went wrong, without what was being written."""
+    return UsageError(
+        f"{path} cannot be written ({type(error).__name__}).",
+        remedy="Is the folder yours to write to, and is there space on the disk?",
+    )
 
 
 def occupied(target: str) -> UsageError:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.kernel import Recoding
-from discreet.kernel.arrays import Label
-from discreet.policy import Policy
-from discreet.sources.engine import Kind
-from discreet.sources.export.copies import MARK, UNMARKED, Marked
+from discreet.kernel.arrays import Flags, Label
+from discreet.sources.cluster import ClusterDisk, disk_errors, quote, translated
+from discreet.sources.engine import Kind, Marked, Target
+from discreet.sources.export.copies import MARK, UNMARKED
 from discreet.sources.export.recode import Dialect, Outline
-from discreet.sources.export.targets import FolderTarget, Target
-from discreet.sources.spark.engine import SparkEngine, quote, translated
-from discreet.sources.spark.export import csv_cell, in_random_order, joined, write
-from discreet.sources.table import Table
+from discreet.sources.export.targets import FolderTarget
+from discreet.sources.spark.export import csv_cell, in_random_order, write
+from discreet.sources.spark.rows import named, recoded
 
 PLACE, RANK = "discreet_place", "discreet_rank"
 INDEX_BITS = 33
@@ -29,30 +27,19 @@ INDEX_BITS = 33
 
 
 @contextmanager
-def pooled_on_cluster(table: Table, recoding: Recoding, marked: Marked) -> Iterator[SparkPool]:
-    """Recode once, and keep the rows in the memory and on the disks of the cluster while copies are written."""
-    engine = table.engine
-    if not isinstance(engine, SparkEngine):
-        raise UsageError("Only a Spark frame is copied on a cluster.", remedy="Read a Spark frame.")
-    policy = table.policy or Policy()
-    outline = Outline.of(tuple(engine.frame.columns), recoding, drop=policy.unpublished)
+def pool(
+    frame: Any, recoding: Recoding, marked: Marked, *, name: str, kinds: Mapping[str, Kind], drop: Sequence[str]
+) -> Iterator[SparkPool]:
+    """Recode once, and hold the rows in the memory and on the disks of the cluster while copies are written."""
+    outline = Outline.of(tuple(frame.columns), recoding, drop=drop)
     with translated("recode"):
-        base = joined(engine, outline, Dialect(quote), str)
-        pool = _united(engine.frame.sparkSession, base, recoding.names, marked).persist()
-        kinds = {column.name: column.kind for column in engine.fields if column.name not in recoding.names}
+        base = recoded(frame, outline, Dialect(quote), str)
+        rows = _united(frame.sparkSession, base, recoding.names, marked).persist()
+        others = {column: kind for column, kind in kinds.items() if column not in recoding.names}
         try:
-            # The digest of the rows of the table; Spark's own hash, so it says something between copies from Spark only.
-            columns = base.columns
-            from pyspark.sql.functions import col, count, lit, xxhash64
-            from pyspark.sql.functions import sum as total
-
-            hashed = xxhash64(*(col(_named(name)) for name in columns)).cast("decimal(20, 0)")
-            # the further rows are the same in all copies
-            found = pool.agg(count(lit(1)), total(hashed)).first()
-            content = hashlib.sha256(repr(("spark", sorted(columns), *map(str, found))).encode()).hexdigest()
-            yield SparkPool(tuple(base.columns), content, engine.name, pool, kinds)
+            yield SparkPool(tuple(base.columns), _content(rows, base.columns), name, rows, others)
         finally:
-            pool.unpersist()
+            rows.unpersist()
 
 
 def _united(session: Any, base: Any, names: Sequence[str], marked: Marked) -> Any:
@@ -60,21 +47,16 @@ def _united(session: Any, base: Any, names: Sequence[str], marked: Marked) -> An
     from pyspark.sql.functions import broadcast, coalesce, col, lit, monotonically_increasing_id
 
     marks = broadcast(_frame(session, {MARK: [str(place) for place in range(len(marked.labels))], **_labels(marked)}))
-    same = [base[_named(name)].eqNullSafe(marks[f"l{place}"]) for place, name in enumerate(names)]
+    same = [base[named(name)].eqNullSafe(marks[f"l{place}"]) for place, name in enumerate(names)]
     number = coalesce(marks[MARK].cast("int"), lit(UNMARKED)).alias(MARK)
-    ours = base.join(marks, same, "left").select(*(base[_named(name)] for name in base.columns), number)
+    ours = base.join(marks, same, "left").select(*(base[named(name)] for name in base.columns), number)
     cells = {
         name: marked.column(list(names).index(name)) if name in names else marked.cells[name] for name in base.columns
     }
     texts = _frame(session, {**cells, MARK: [str(place) for place in marked.places.tolist()]})
     kinds = {**{field.name: field.dataType for field in base.schema.fields}, MARK: "int"}
-    further = texts.select(*(_read(col(_named(name)), kind).alias(name) for name, kind in kinds.items()))
+    further = texts.select(*(_read(col(named(name)), kind).alias(name) for name, kind in kinds.items()))
     return ours.union(further).withColumn(PLACE, monotonically_increasing_id())
-
-
-def _named(name: str) -> str:
-    """A column by its name, where no frames are named by braces."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _read(cell: Any, kind: Any) -> Any:
@@ -96,6 +78,17 @@ def _frame(session: Any, columns: dict[str, Sequence[Label]]) -> Any:
     )
 
 
+def _content(pool: Any, columns: Sequence[str]) -> str:
+    """The digest of the rows of the table; Spark's own hash, so it says something between copies from Spark only."""
+    from pyspark.sql.functions import col, count, lit, xxhash64
+    from pyspark.sql.functions import sum as total
+
+    hashed = xxhash64(*(col(named(name)) for name in columns)).cast("decimal(20, 0)")
+    # the further rows are the same in all copies
+    totals = pool.agg(count(lit(1)), total(hashed)).first()
+    return hashlib.sha256(repr(("spark", sorted(columns), *map(str, totals))).encode()).hexdigest()
+
+
 @dataclass(frozen=True, eq=False)
 class SparkPool:
     """A pool in a Spark session."""
@@ -104,9 +97,9 @@ class SparkPool:
     content: str
     name: str
     frame: Any
-    kinds: dict[str, Kind]
+    kinds: Mapping[str, Kind]
 
-    def write(self, present: NDArray[np.bool_], target: Target, *, secret: bytes, row_ids: str | None) -> int:
+    def write(self, present: Flags, target: Target, *, secret: bytes, row_ids: str | None) -> int:
         """Write the copy that holds these marks; the secret of its order reaches the cluster as a hash of itself."""
         if not isinstance(target, FolderTarget):
             raise UsageError("A copy from Spark is a folder on the cluster.", remedy="Give a folder of the cluster.")
@@ -117,7 +110,7 @@ class SparkPool:
             finally:
                 ordered.unpersist()
 
-    def _held(self, present: NDArray[np.bool_]) -> Any:
+    def _held(self, present: Flags) -> Any:
         """The rows of unmarked classes and of these marks."""
         from pyspark.sql.functions import col
 
@@ -143,5 +136,69 @@ class SparkPool:
         return ordered.withColumn(RANK, number).select(col(RANK).alias(target.spell(row_ids)), *cells)
 
     def _cell(self, name: str, target: FolderTarget) -> str:
-        cell = _named(name)
+        cell = named(name)
         return csv_cell(cell, self.kinds.get(name, "text")) if target.blank_is_missing else cell
+
+
+@dataclass(frozen=True)
+class ClusterFolders:
+    """On the file system of a Spark cluster."""
+
+    session: Any = field(repr=False)
+    out: str
+    delimiter: str
+    scratch = None
+
+    def present(self, folder: str, name: str) -> str | None:
+        """The digest of what is in its place already."""
+        disk = ClusterDisk.of(self.session, f"{self.out}/{folder}")
+        if not disk.exists():
+            return None
+        with suppress(UsageError):
+            return parts_digest(self.session, f"{disk.target}/{name}")
+        return ""
+
+    def make(self, folder: str) -> ClusterFolder:
+        """A new folder, empty."""
+        disk = ClusterDisk.of(self.session, f"{self.out}/{folder}")
+        disk.make_parent()
+        disk.refuse(overwrite=False)
+        return ClusterFolder(disk, self.session, self.delimiter)
+
+
+@dataclass(frozen=True)
+class ClusterFolder:
+    """A folder of a cluster on its way."""
+
+    disk: ClusterDisk
+    session: Any = field(repr=False)
+    delimiter: str
+
+    def target(self, name: str) -> FolderTarget:
+        """Where the parts of the table go, for now."""
+        return FolderTarget(f"{self.disk.stage}/{name}", self.delimiter, self.session)
+
+    def write_text(self, name: str, text: str) -> None:
+        """Put a text beside it."""
+        self.disk.write(f"{self.disk.stage}/{name}", text.encode())
+
+    def digest(self, name: str) -> str:
+        """The SHA-256 over the parts, which the workers hash."""
+        return parts_digest(self.session, f"{self.disk.stage}/{name}")
+
+    def put(self) -> None:
+        """Move the folder to its place."""
+        self.disk.put(overwrite=False)
+
+    def discard(self) -> None:
+        """Remove what is left of it aside."""
+        self.disk.clear()
+
+
+def parts_digest(session: Any, address: str) -> str:
+    """The SHA-256 over the digests of the parts of a table, in the order of their names' numbers."""
+    with disk_errors(address):
+        parts = session.read.format("binaryFile").load(f"{address}/part-*")
+        rows = parts.selectExpr("path", "sha2(content, 256) AS digest").collect()
+    names = sorted((row["path"].rpartition("/")[2][:10], row["digest"]) for row in rows)
+    return hashlib.sha256("".join(digest for _, digest in names).encode()).hexdigest()

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from discreet.errors import ColumnError, SourceUnreadable
-from discreet.kernel import Histogram, Recoding
+from discreet.errors import ColumnError
+from discreet.kernel import Coded, Histogram, Recoding
+from discreet.policy import Policy
 from discreet.sources import files
+from discreet.sources.cluster import quote, translated
+from discreet.sources.desk import DuckDBDesk
 from discreet.sources.engine import (
+    Cells,
+    CopyFolders,
     Field,
     Kind,
-    Numbering,
+    Marked,
+    Pool,
+    Target,
     bad_weight_sql,
     count_sql,
-    numbering_sql,
     one_by_one,
     refuse_bad_weights,
+    refuse_selection,
     refuse_wide,
 )
-
-if TYPE_CHECKING:
-    from discreet.sources.export.targets import Target
+from discreet.sources.export.targets import FolderTarget
+from discreet.sources.numbering import Numbering, numbering_sql
+from discreet.sources.spark import export as spark_export
+from discreet.sources.spark import rows
+from discreet.sources.spark.copies import ClusterFolders, pool
 
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("string", "char", "varchar"), "text"),
@@ -33,18 +42,13 @@ KINDS: dict[str, Kind] = {
     "boolean": "boolean",
 }
 
-RESULT_LIMIT = "spark.driver.maxResultSize"
-"""The setting of a session that bounds what a job may send to the driver, 1 GB unless set."""
 
-
-def quote(name: str) -> str:
-    """A name as Spark quotes it, with braces doubled since frames are named by {braces} in a statement."""
-    return "`" + name.replace("`", "``").replace("{", "{{").replace("}", "}}") + "`"
-
-
-def _matches(text: str, pattern: str) -> str:
-    escaped = pattern.replace("'", "\\'").replace("{", "{{").replace("}", "}}")
-    return f"{text} RLIKE '{escaped}'"
+def open_engine(source: Any, policy: Policy, *, table: str | None = None, query: str | None = None) -> SparkEngine:
+    """A frame, or the parts of a folder that was written."""
+    refuse_selection(table, query)
+    if isinstance(source, FolderTarget):
+        return SparkEngine(spark_export.parts(source, tuple(policy.roles)))
+    return SparkEngine(source)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +76,9 @@ class SparkEngine:
             if weight is not None:
                 bad = self._run(bad_weight_sql(weight, relation="{source}", quote=quote))
                 refuse_bad_weights(int(bad.column("bad")[0].as_py()), weight)
-            found = self._run(count_sql(by, weight=weight, relation="{source}", quote=quote))
-        columns = {name: files.coded(found.column(f"c{place}")) for place, name in enumerate(by)}
-        return Histogram(columns, files.whole_numbers(found.column("n")))
+            counted = self._run(count_sql(by, weight=weight, relation="{source}", quote=quote))
+        columns = {name: files.coded(counted.column(f"c{place}")) for place, name in enumerate(by)}
+        return Histogram(columns, files.whole_numbers(counted.column("n")))
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         """People per distinct value of each column alone."""
@@ -84,52 +88,50 @@ class SparkEngine:
         """Whether the numbers of a column are on one row each."""
         sql = numbering_sql(column, relation="{source}", quote=quote, matches=_matches, text="STRING")
         with translated():
-            (found,) = self._run(sql).to_pylist()
-        return Numbering(*found.values())
+            (totals,) = self._run(sql).to_pylist()
+        return Numbering(*totals.values())
+
+    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
+        """The cells of some columns, in the order in which the cluster sends the rows."""
+        return rows.fetch(self.frame, names)
+
+    def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
+        """The rows that a recoding publishes."""
+        return rows.chosen(self.frame, recoding, drop=drop)
+
+    def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
+        """These columns, brought to the driver."""
+        return rows.desk(self.frame, names, name=self.name)
+
+    def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
+        """A folder on the cluster."""
+        return spark_export.staged(self.frame, target, policy, name=self.name, overwrite=overwrite)
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them, in a random order, from the workers of the cluster."""
-        from discreet.sources.spark.export import export
+        return spark_export.export(
+            self.frame, recoding, target, name=self.name, kinds=self._kinds, drop=drop, shuffled=shuffled
+        )
 
-        return export(self, recoding, target, drop=drop, shuffled=shuffled)
+    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
+        """Folders on the cluster."""
+        return nullcontext(ClusterFolders(self.frame.sparkSession, out.rstrip("/"), delimiter))
+
+    def copies(
+        self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
+    ) -> AbstractContextManager[Pool]:
+        """A pool on the cluster, which needs no folder of this machine and guards texts when they are written."""
+        del folder, guarded
+        return pool(self.frame, recoding, marked, name=self.name, kinds=self._kinds, drop=drop)
+
+    @property
+    def _kinds(self) -> dict[str, Kind]:
+        return {column.name: column.kind for column in self.fields}
 
     def _run(self, sql: str) -> Any:
         return self.frame.sparkSession.sql(sql, source=self.frame).toArrow()
 
 
-@contextmanager
-def translated(task: str = "count") -> Iterator[None]:
-    """Errors of the cluster as ours. Their text is dropped: it may quote rows."""
-    try:
-        yield
-    except failures() as error:
-        if too_much(error):
-            raise overfull(task) from None
-        condition = (error.getCondition() if hasattr(error, "getCondition") else None) or type(error).__name__
-        raise SourceUnreadable(
-            f"Spark could not {task} the frame ({condition}).", remedy="The log of the cluster says more."
-        ) from None
-
-
-def too_much(error: Exception) -> bool:
-    """Whether Spark stopped because more would have come to the driver than the driver takes."""
-    return RESULT_LIMIT in str(error)
-
-
-def overfull(task: str) -> SourceUnreadable:
-    """More would come to the driver than it takes; the custodian decides which of the two should give way."""
-    return SourceUnreadable(
-        f"Spark could not {task} the frame: more would come to the driver than it takes ({RESULT_LIMIT}).",
-        remedy="Name fewer or coarser columns, take a part of the frame at a time, or give the driver more memory and raise that limit.",
-    )
-
-
-def failures() -> tuple[type[Exception], ...]:
-    """What Spark raises; the thin client does without Py4J."""
-    from pyspark.errors import PySparkException
-
-    if importlib.util.find_spec("py4j") is None:
-        return (PySparkException,)
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-
-    return PySparkException, Py4JError
+def _matches(text: str, pattern: str) -> str:
+    escaped = pattern.replace("'", "\\'").replace("{", "{{").replace("}", "}}")
+    return f"{text} RLIKE '{escaped}'"

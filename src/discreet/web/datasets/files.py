@@ -10,21 +10,24 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from discreet.errors import IntegrityError, SourceNotFound, StoreUnreachable
-from discreet.kernel import Histogram, Recoding
+from discreet.kernel import Coded, Histogram, Recoding
 from discreet.ledger.keys import Keys
 from discreet.policy import Policy
 from discreet.sources import Engine, Field, Numbering, Table, read
+from discreet.sources.engine import Cells, CopyFolders, Marked, Pool, Target
 from discreet.web.datasets.inspection import ServerTable, allowed_or_none
 from discreet.web.datasets.store import Dataset
 
 if TYPE_CHECKING:
     from nacl.secret import SecretBox
+
+    from discreet.sources.desk import DuckDBDesk
 
 
 # The folder of one store's files: what was uploaded and what jobs wrote, readable by no other user of the machine.
@@ -188,9 +191,35 @@ class WatchedEngine:
         """Whether the numbers of a column are on one row each."""
         return self.engine.numbering(column)
 
-    def export(self, recoding: Recoding, target: Any, *, drop: Sequence[str], shuffled: bool = True) -> int:
+    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
+        """The cells of some columns."""
+        return self.engine.fetch(names)
+
+    def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
+        """The rows that a recoding publishes."""
+        return self.engine.chosen(recoding, drop=drop)
+
+    def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
+        """These columns on a DuckDB connection."""
+        return self.engine.desk(names)
+
+    def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
+        """A private place to write to."""
+        return self.engine.staged(target, policy, overwrite=overwrite)
+
+    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them."""
         return self.engine.export(recoding, target, drop=drop, shuffled=shuffled)
+
+    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
+        """Where the folders of copies are made."""
+        return self.engine.folders(out, delimiter=delimiter)
+
+    def copies(
+        self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
+    ) -> AbstractContextManager[Pool]:
+        """The pool that copies of a release are written from."""
+        return self.engine.copies(recoding, marked, drop=drop, folder=folder, guarded=guarded)
 
 
 # Passwords of other servers: encrypted in the store, with a key that is beside it and not in it.

@@ -19,7 +19,7 @@ from discreet.errors import DataError, DiscreetError, TooManyColumns
 from discreet.policy import Policy
 from discreet.sources import read
 from discreet.sources.engine import MOST_COLUMNS
-from discreet.sources.postgres.engine import SCHEMES, address, driver
+from discreet.sources.server import SCHEMES, address, driver
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.settings import Settings
 
@@ -185,7 +185,7 @@ def _refuse_large_gzip(path: Path, name: str, settings: Settings) -> None:
 
 
 def _refuse_large_parquet(path: Path, name: str, settings: Settings) -> None:
-    from discreet.sources.duckdb.engine import connect, literal, translated
+    from discreet.sources.desk import connect, literal, translated
 
     with translated(name), connect() as connection:
         sizes = f"SELECT sum(total_uncompressed_size), max(num_values) FROM parquet_metadata({literal(str(path))})"  # noqa: S608 - quoted

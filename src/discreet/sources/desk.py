@@ -1,0 +1,230 @@
+"""DuckDB desk: a connection of this process on which rows are rearranged without Python touching one."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from discreet.errors import DataError, SourceUnreadable
+from discreet.kernel import Coded
+from discreet.kernel.arrays import Label
+from discreet.sources.export.targets import FileTarget, unwritable
+
+RELATION = "source"
+INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+PLAIN_TYPES = frozenset((*INTEGERS, "FLOAT", "DOUBLE", "DATE", "TIMESTAMP", "BOOLEAN"))
+"""Types that come over as numpy arrays without loss; the others come over as text."""
+MOST_TEXTS = 10_000
+"""Published values of a column beyond which they are kept as text."""
+POSTGRES_CSV = (
+    "delim = ',', header = false, quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, "
+    "auto_detect = false, new_line = '\\n'"
+)
+"""How to read what COPY of PostgreSQL writes. A carriage return in the first row would be taken for the end of a line."""
+
+
+def quote(name: str) -> str:
+    """A name as DuckDB and PostgreSQL quote it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: str) -> str:
+    """A text as DuckDB quotes it."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def bare(kind: Any) -> str:
+    """A type without its length or scale."""
+    return re.sub(r"\(.*", "", str(kind))
+
+
+def connect() -> Any:
+    """A private database in memory that spills to the temporary folder, not to the current one."""
+    folder = tempfile.gettempdir()
+    return duckdb.connect(config={"temp_directory": folder, "preserve_insertion_order": "false"})
+
+
+def connect_file(path: Path) -> Any:
+    """A new database in a private file, which keeps rows in order and spills beside itself."""
+    return duckdb.connect(str(path), config={"temp_directory": str(path.parent), "preserve_insertion_order": "true"})
+
+
+@contextmanager
+def translated(name: str) -> Iterator[None]:
+    """Engine errors as ours. Their text is dropped: it quotes rows."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        raise DataError(
+            f"{name} does not fit into memory while it is counted.",
+            remedy="Free memory or disk space, or count fewer columns.",
+        ) from None
+    except duckdb.Error as error:
+        raise _unreadable(name, error) from None
+
+
+def _unreadable(name: str, error: Exception) -> SourceUnreadable:
+    said = str(error)
+    line = re.search(r"CSV Error on Line: (\d+)", said)
+    place = f"line {line[1]} of {name}" if line else name
+    widths = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said)
+    if widths:
+        return SourceUnreadable(
+            f"{place} has {widths[2]} cells where the header has {widths[1]}.",
+            remedy="Mend the line, quote cells that hold the delimiter, or set [data] delimiter in the policy.",
+        )
+    if re.search(r"unicode|utf-?8|encod", said, re.IGNORECASE):
+        return SourceUnreadable(
+            f"{place} is not written in UTF-8.",
+            remedy='Name its encoding in the policy: [data] encoding = "latin-1" (or "cp1252", "utf-16").',
+        )
+    return SourceUnreadable(
+        f"{place} cannot be read ({type(error).__name__}).", remedy="Is it complete, and of the kind its name says?"
+    )
+
+
+def cell(column: str, kind: str) -> str:
+    """A column as it comes over: a number, a day, or text."""
+    return column if kind in PLAIN_TYPES else f"CAST({column} AS VARCHAR) AS {column}"
+
+
+def fetched(cells: Any, kind: str) -> Coded:
+    """Codes of cells that came over."""
+    return plain_codes(cells) if kind in PLAIN_TYPES else Coded.of([spelt(cell, kind) for cell in cells.tolist()])
+
+
+def plain_codes(cells: Any) -> Coded:
+    """Codes of a numpy column, missing values last."""
+    mask = np.ma.getmaskarray(cells)
+    distinct, codes = np.unique(np.ma.getdata(cells), return_inverse=True)
+    return Coded.merged([*distinct, None], np.where(mask, len(distinct), codes.reshape(-1)))
+
+
+def spelt(value: str | None, kind: str) -> str | None:
+    """A value without the scale that decimals come over with: 1.50 and 1.5 are one value."""
+    if value is None or kind != "DECIMAL" or "." not in value:
+        return value
+    return value.rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True)
+class DuckDBDesk(ABC):
+    """A DuckDB connection on which the source is called `source`."""
+
+    name: str
+    types: Mapping[str, str]
+    handle: Any = field(repr=False)
+    relation = RELATION
+
+    @abstractmethod
+    def run(self, sql: str) -> Any:
+        """Run a statement."""
+
+    @abstractmethod
+    def load(self, table: str, columns: Mapping[str, Any]) -> None:
+        """Make a temporary table of arrays."""
+
+    def keep(self, table: str, select: str) -> None:
+        """Make a temporary table of what a statement finds."""
+        self.run(f"CREATE TEMP TABLE {table} AS {select}")
+
+    def labels(self, table: str, column: str) -> Sequence[Label]:
+        """The values are spelt as they are when they are counted."""
+        kind = bare(self.types[column])
+        cells = self.run(f"SELECT {cell('value', kind)} FROM {table} ORDER BY id").fetchnumpy()["value"]
+        coded = fetched(cells, kind)
+        return [coded.values[code] for code in coded.codes.tolist()]
+
+
+class PrivateDesk(DuckDBDesk):
+    """A connection of our own."""
+
+    @classmethod
+    def on(cls, connection: Any, select: str, name: str) -> PrivateDesk:
+        """What a statement reads becomes the source."""
+        with translated(name):
+            connection.execute(f"CREATE VIEW {RELATION} AS {select}")
+            types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {RELATION}").fetchall()}
+        return cls(name, types, connection)
+
+    def run(self, sql: str) -> Any:
+        """Run a statement."""
+        return self.handle.execute(sql)
+
+    def load(self, table: str, columns: Mapping[str, Any]) -> None:
+        """Make a temporary table of arrays."""
+        self.handle.register("handed_over", dict(columns))
+        try:
+            self.keep(table, f"{typed_select(columns)} FROM handed_over")
+        finally:
+            self.handle.unregister("handed_over")
+
+
+class BorrowedDesk(DuckDBDesk):
+    """The connection a relation belongs to, which lets nothing be registered through the relation."""
+
+    @classmethod
+    def of(cls, relation: Any, name: str) -> BorrowedDesk:
+        """On the relation's own connection."""
+        return cls(name, dict(zip(relation.columns, map(str, relation.types), strict=True)), relation)
+
+    def run(self, sql: str) -> Any:
+        """Run a statement that sees the relation as `source`."""
+        return self.handle.query(RELATION, sql)
+
+    def load(self, table: str, columns: Mapping[str, Any]) -> None:
+        """Make a temporary table of arrays, by way of a file."""
+        with tempfile.TemporaryDirectory(prefix="discreet-") as folder, connect() as own:
+            path = literal(str(Path(folder) / "columns.parquet"))
+            own.register("handed_over", dict(columns))
+            own.execute(f"COPY ({typed_select(columns)} FROM handed_over) TO {path} (FORMAT parquet)")
+            self.keep(table, f"SELECT * FROM read_parquet({path})")
+
+
+def typed_select(columns: Mapping[str, Any]) -> str:
+    """The head of the statement that gives arrays their types."""
+    cells = [f"CAST({name} AS {_type(array)}) AS {name}" for name, array in columns.items()]
+    return f"SELECT {', '.join(cells)}"
+
+
+def _type(array: Any) -> str:
+    """Few texts travel as numbers, which halves the work of writing them; an empty array has no type of its own."""
+    if array.dtype != object:
+        return "INTEGER"
+    texts = dict.fromkeys(array.tolist())
+    return f"ENUM({', '.join(map(literal, texts))})" if 0 < len(texts) <= MOST_TEXTS else "VARCHAR"
+
+
+def postgres_csv(path: Path, types: Mapping[str, str]) -> str:
+    """What COPY of PostgreSQL wrote, its columns of the given types, as it is put after FROM."""
+    columns = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items())
+    return f"read_csv({literal(str(path))}, {POSTGRES_CSV}, columns = {{{columns}}})"
+
+
+def copy(run: Callable[[str], Any], select: str, target: FileTarget) -> int:
+    """Write the rows of a statement to a file, and return how many there are."""
+    try:
+        done = run(f"COPY ({select}) TO {literal(target.address)} ({_options(target)})").fetchall()
+    except duckdb.IOException as error:
+        # An error about the file that is written is no error of the source.
+        if str(target.path) not in str(error):
+            raise
+        raise unwritable(target.path.name, error) from None
+    return int(done[0][0])
+
+
+def _options(target: FileTarget) -> str:
+    if target.format == "parquet":
+        return "FORMAT parquet, COMPRESSION zstd"
+    packed = "gzip" if target.format == "csv.gz" else "none"
+    cells = f"DELIMITER {literal(target.delimiter)}, QUOTE '\"', ESCAPE '\"', NULLSTR ''"
+    return f"FORMAT csv, HEADER true, {cells}, COMPRESSION {packed}"

@@ -1,0 +1,170 @@
+"""PostgreSQL rows: a table or query behind a URL, read by column, by class, or onto a DuckDB desk."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import ColumnError, SourceNotFound, SourceUnreadable
+from discreet.kernel import Coded, Recoding
+from discreet.kernel.arrays import Label
+from discreet.kernel.hierarchy import text
+from discreet.sources.desk import DuckDBDesk, PrivateDesk, connect, postgres_csv
+from discreet.sources.engine import Cells, columnwise
+from discreet.sources.export.cells import duckdb_type
+from discreet.sources.export.recode import Dialect, Outline, Spell, Tables, prepare
+from discreet.sources.server import connected, driver, quote, quoted, unreachable
+
+FAITHFUL = "SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL bytea_output = 'hex'; SET LOCAL extra_float_digits = 1"
+"""However the server is set up, its text loses nothing and DuckDB reads it."""
+HASHED = "SET LOCAL enable_nestloop = off"
+"""The size of a query is often underrated, and a nested loop over all rows and classes does not end."""
+
+
+@dataclass(frozen=True, eq=False)
+class PostgresRelation:
+    """A table or query behind a URL; a read-only connection is opened per question."""
+
+    url: str = field(repr=False)
+    table: str | None = None
+    query: str | None = field(default=None, repr=False)
+    connection: Any = field(default=None, repr=False)
+    """An open transaction to ask instead."""
+
+    @property
+    def name(self) -> str:
+        """The table, or that it is a query; never the URL, which may hold a password."""
+        return f"table {self.table}" if self.table is not None else "the PostgreSQL query"
+
+    @property
+    def sql(self) -> str:
+        """The table or query, as it is put after FROM."""
+        if self.table is not None:
+            return quoted(self.table)
+        return f"({(self.query or '').strip().rstrip(';')}) AS source"
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """The columns with the types of PostgreSQL, such as numeric(10,2)."""
+        with self.cursor() as cursor:
+            cursor.execute(f"SELECT * FROM {self.sql} LIMIT 0")
+            types = [(column.name, column.type_display) for column in cursor.description]
+        if len(dict(types)) < len(types):
+            raise ColumnError(
+                f"{self.name} has two columns of the same name.", remedy="Name them apart in the query (AS)."
+            )
+        return dict(types)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        """A cursor that may make temporary tables; all it does is undone at the end."""
+        with self.translated(), connected(self.url) as connection, connection.transaction(force_rollback=True):
+            yield connection.cursor()
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Errors of the server as ours."""
+        try:
+            yield
+        except driver().Error as error:
+            raise self._translated(error) from None
+
+    @contextmanager
+    def cursor(self) -> Iterator[Any]:
+        """A cursor that only reads."""
+        if self.connection is not None:
+            with self.translated(), self.connection.cursor() as cursor:
+                yield cursor
+            return
+        with self.translated(), driver().connect(self.url, connect_timeout=10) as connection:
+            connection.read_only = True
+            yield connection.cursor()
+
+    def _translated(self, error: Any) -> SourceNotFound | SourceUnreadable:
+        """Errors of the server as ours. Their text is dropped: it may quote values."""
+        state = error.sqlstate
+        if state is None:
+            return unreachable(self.url)
+        if state in ("42P01", "3F000"):
+            return SourceNotFound(
+                f"There is no {self.name} in that database.",
+                remedy="Write it as schema.table, in the case it was created with.",
+            )
+        if state == "42501":
+            return SourceUnreadable(
+                f"This user may not read {self.name}.",
+                remedy="Ask for SELECT on it (to export it, also for TEMPORARY on the database).",
+            )
+        return SourceUnreadable(
+            f"PostgreSQL could not read {self.name} (SQLSTATE {state}).", remedy="Try the statement in psql."
+        )
+
+
+def fetch(source: PostgresRelation, names: Sequence[str]) -> dict[str, Coded]:
+    """The cells of some columns, in the order in which the server sends the rows."""
+    with source.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(map(quote, names))} FROM {source.sql}")
+        columns = columnwise(names, list(cursor))
+    return {name: Coded.of(cells) for name, cells in columns.items()}
+
+
+def chosen(source: PostgresRelation, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
+    """The rows that the recoding publishes, in no particular order, as Python values."""
+    outline = Outline.of(tuple(source.types), recoding, drop=drop)
+    with source.transaction() as cursor:
+        cursor.execute(recoded(source, outline, cursor, str))
+        return columnwise(outline.columns, list(cursor))
+
+
+@contextmanager
+def desk(source: PostgresRelation, names: Sequence[str]) -> Iterator[DuckDBDesk]:
+    """These columns on a DuckDB connection, by way of a CSV that the server writes."""
+    types = {name: duckdb_type(source.types[name]).replace("BLOB", "VARCHAR") for name in names}
+    with tempfile.TemporaryDirectory(prefix="discreet-") as folder, connect() as own:
+        path = Path(folder) / "rows.csv"
+        with source.transaction() as cursor:
+            cursor.execute(FAITHFUL)
+            save(cursor, f"SELECT {', '.join(map(quote, names))} FROM {source.sql}", path)
+        yield PrivateDesk.on(own, f"SELECT * FROM {postgres_csv(path, types)}", source.name)
+
+
+def save(cursor: Any, select: str, path: Path) -> None:
+    """Let the server write the rows of a statement to a CSV."""
+    with path.open("wb") as file, cursor.copy(f"COPY ({select}) TO STDOUT (FORMAT csv)") as blocks:
+        for block in blocks:
+            file.write(block)
+
+
+def recoded(source: PostgresRelation, outline: Outline, cursor: Any, spell: Spell) -> str:
+    """The statement that recodes, after its temporary tables are made."""
+    tables = Tables()
+    cursor.execute(f"{FAITHFUL}; {HASHED}")
+    prepare(_Transaction(source.sql, cursor), outline.recoding, table=tables, quote=quote, spell=spell)
+    return outline.select(Dialect(quote, fence=" OFFSET 0"), relation=source.sql, table=tables, title=str)
+
+
+@dataclass(frozen=True)
+class _Transaction:
+    """A transaction that may make temporary tables; they end with it."""
+
+    relation: str
+    cursor: Any = field(repr=False)
+
+    def keep(self, table: str, select: str) -> None:
+        self.cursor.execute(f"CREATE TEMP TABLE {table} ON COMMIT DROP AS {select}")
+        self.cursor.execute(f"ANALYZE {table}")
+
+    def load(self, table: str, columns: Mapping[str, Any]) -> None:
+        kinds = [f"{name} {'text' if array.dtype == object else 'integer'}" for name, array in columns.items()]
+        self.cursor.execute(f"CREATE TEMP TABLE {table} ({', '.join(kinds)}) ON COMMIT DROP")
+        with self.cursor.copy(f"COPY {table} FROM STDIN") as copy:
+            for row in zip(*(array.tolist() for array in columns.values()), strict=True):
+                copy.write_row(row)
+
+    def labels(self, table: str, column: str) -> Sequence[Label]:
+        return [text(value) for (value,) in self.cursor.execute(f"SELECT value FROM {table} ORDER BY id")]

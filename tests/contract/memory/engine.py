@@ -1,0 +1,116 @@
+"""The engine in memory: counting with `Counter`, everything else by its folder."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.kernel import Coded, Histogram, Recoding
+from discreet.kernel.hierarchy import text
+from discreet.policy import Policy
+from discreet.sources.desk import DuckDBDesk
+from discreet.sources.engine import (
+    Cells,
+    CopyFolders,
+    Field,
+    Marked,
+    Pool,
+    Target,
+    one_by_one,
+    refuse_bad_weights,
+)
+from discreet.sources.numbering import DATE, DIGIT, WORDS, Numbering
+from tests.contract.memory import copies, export, rows
+from tests.contract.memory.rows import MemoryRows
+
+SEPARATORS = str.maketrans(" ./_", "----")
+DIGITS = str.maketrans("", "", "0123456789")
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryEngine:
+    """Rows that are Python lists."""
+
+    _rows: MemoryRows
+    name: str = "the lists"
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns, in order."""
+        return tuple(Field(name, kind) for name, kind in self._rows.kinds.items())
+
+    def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
+        """People per distinct tuple."""
+        columns = self._rows.columns
+        height = len(next(iter(columns.values()))) if columns else 0
+        weights = [1] * height if weight is None else columns[weight]
+        refuse_bad_weights(sum(not _whole(people) for people in weights), weight or "")
+        tuples: Counter[tuple[Any, ...]] = Counter()
+        for row, people in enumerate(weights):
+            tuples[tuple(columns[name][row] for name in by)] += int(people)
+        return Histogram.from_rows(by, [(*cells, people) for cells, people in tuples.items()])
+
+    def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
+        """People per distinct value of each column alone."""
+        return one_by_one(self, names, weight)
+
+    def numbering(self, column: str) -> Numbering:
+        """What the SQL of the other engines says, in Python."""
+        numbers: dict[str, list[str]] = {}
+        for cell in self._rows.columns[column]:
+            if (label := text(cell)) is not None:
+                spelt = label.strip(" ").upper()
+                numbers.setdefault(spelt.translate(SEPARATORS).lstrip("0"), []).append(spelt)
+        numbers.pop("", None)
+        values = [(min(spellings), len(spellings)) for spellings in numbers.values()]
+        digits = [(value, times) for value, times in values if re.search(DIGIT, value)]
+        worded = [value for value, _ in digits if re.search(WORDS, value)]
+        shared = [times for _, times in digits if times > 1]
+        return Numbering(
+            values=len(values),
+            numbers=len(digits),
+            dates=sum(bool(re.search(DATE, value)) for value, _ in digits),
+            worded=len(worded),
+            stems=len({value.translate(DIGITS) for value in worded}),
+            repeated=len(shared),
+            sharing=sum(shared),
+        )
+
+    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
+        """The cells of some columns."""
+        return rows.fetch(self._rows, names)
+
+    def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
+        """The rows that a recoding publishes."""
+        return rows.chosen(self._rows, recoding, drop=drop)
+
+    def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
+        """These columns on a DuckDB connection."""
+        return rows.desk(self._rows, names, name=self.name)
+
+    def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
+        """A private place to write to."""
+        return export.staged(target, policy, overwrite=overwrite)
+
+    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
+        """Write the rows as the recoding publishes them."""
+        return export.export(self._rows, recoding, target, drop=drop, shuffled=shuffled)
+
+    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
+        """Where the folders of copies are made."""
+        return copies.folders(out, delimiter=delimiter)
+
+    def copies(
+        self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
+    ) -> AbstractContextManager[Pool]:
+        """The pool that copies of a release are written from."""
+        return copies.pool(self, recoding, marked, drop=drop, folder=folder, guarded=guarded)
+
+
+def _whole(people: Any) -> bool:
+    return people is not None and people >= 0 and people == int(people)

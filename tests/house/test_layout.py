@@ -1,0 +1,201 @@
+"""The plan of the house: which module may know which, and where a seam is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+ENGINES = SOURCE / "discreet" / "sources"
+NEEDS_POSTGRES = "discreet.gateway.catalog.admin_connection"
+ALLOWED = {
+    (NEEDS_POSTGRES, "discreet.sources.postgres.engine"),
+    (NEEDS_POSTGRES, "discreet.sources.postgres.rows"),
+}
+"""The gateway governs a PostgreSQL server, and asks that one how many people its tables hold."""
+Graph = Mapping[str, set[str]]
+
+
+def modules(folder: Path, package: str = "discreet") -> dict[str, Path]:
+    """Every module of a package below a folder of sources, by its name."""
+    found = {}
+    for path in sorted((folder / package).rglob("*.py")):
+        parts = path.relative_to(folder).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(name: str, path: Path, known: Mapping[str, Path]) -> Iterator[str]:
+    """What a module imports, also inside functions and for types only; the parents of a module do not count."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.rsplit(".", node.level - 1)[0] if node.level else ""
+            base = ".".join(part for part in (above, node.module) if part)
+            whole = {f"{base}.{alias.name}" for alias in node.names}
+            yield from whole & known.keys()
+            if base in known and not whole <= known.keys():
+                yield base
+
+
+@cache
+def graph(folder: Path, package: str = "discreet") -> Graph:
+    """Which module imports which."""
+    known = modules(folder, package)
+    return {name: set(imports(name, path, known)) - {name} for name, path in known.items()}
+
+
+def cycles(of: Graph) -> list[list[str]]:
+    """Modules that import each other in a circle: the strongly connected components (Tarjan), without recursion."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    path: list[str] = []
+    found: list[list[str]] = []
+    for root in of:
+        work = [] if root in index else [(root, iter(sorted(of[root])))]
+        if work:
+            index[root] = low[root] = len(index)
+            path.append(root)
+        while work:
+            name, left = work[-1]
+            following = next(left, None)
+            if following is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[name])
+                if low[name] == index[name]:
+                    start = path.index(name)
+                    component, path[start:] = path[start:], []
+                    found += [sorted(component)] if len(component) > 1 else []
+            elif following not in index:
+                index[following] = low[following] = len(index)
+                path.append(following)
+                work.append((following, iter(sorted(of[following]))))
+            elif following in path:
+                low[name] = min(low[name], index[following])
+    return sorted(found)
+
+
+def engine_packages() -> dict[str, Path]:
+    """The packages of `discreet.sources` that say what they open."""
+    return {
+        path.parent.name: path.parent
+        for path in ENGINES.glob("*/__init__.py")
+        if any(isinstance(node, ast.FunctionDef) and node.name == "opens" for node in ast.parse(path.read_text()).body)
+    }
+
+
+def engine_classes() -> set[str]:
+    """Classes that count people: they have `count_each`, which nothing else has."""
+    return {
+        node.name
+        for folder in engine_packages().values()
+        for path in folder.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+        and any(isinstance(member, ast.FunctionDef) and member.name == "count_each" for member in node.body)
+    }
+
+
+def asked_for_class(tree: ast.AST, classes: set[str]) -> list[int]:
+    """Lines that ask which engine it is: by `isinstance`, by a `case`, or by what it happens to have."""
+    lines = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
+            named = {word.id for word in ast.walk(node.args[1]) if isinstance(word, ast.Name)}
+            named |= {word.attr for word in ast.walk(node.args[1]) if isinstance(word, ast.Attribute)}
+            about_engine = ast.unparse(node.args[0]).rpartition(".")[2] == "engine"
+            by_class = node.func.id in ("isinstance", "issubclass") and named & classes
+            by_member = node.func.id in ("hasattr", "getattr") and about_engine
+            lines += [node.lineno] if by_class or by_member else []
+        elif isinstance(node, ast.MatchClass) and ast.unparse(node.cls).rpartition(".")[2] in classes:
+            lines.append(node.lineno)
+    return lines
+
+
+def test_engines_have_the_same_files() -> None:
+    packages = engine_packages()
+    assert {"duckdb", "postgres", "spark"} <= packages.keys()
+    wanted = {"__init__.py", "copies.py", "engine.py", "export.py", "rows.py"}
+    assert {name: {path.name for path in folder.glob("*.py")} for name, folder in packages.items()} == dict.fromkeys(
+        packages, wanted
+    )
+
+
+def test_nothing_outside_an_engine_imports_it() -> None:
+    """What is DuckDB, PostgreSQL or Spark as such is in `desk`, `server` and `cluster`; engines are found by asking."""
+    inside = tuple(f"discreet.sources.{name}" for name in engine_packages())
+    known = {
+        (name, target)
+        for name, targets in graph(SOURCE).items()
+        for target in targets
+        for package in inside
+        if f"{target}.".startswith(f"{package}.") and not f"{name}.".startswith(f"{package}.")
+    }
+    assert known == ALLOWED
+
+
+def test_nothing_outside_an_engine_asks_which_one_it_is() -> None:
+    classes, packages = engine_classes(), engine_packages()
+    assert {"DuckDBEngine", "RelationEngine", "PostgresEngine", "SparkEngine"} <= classes
+    asking = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in modules(SOURCE).values()
+        if path.parent not in packages.values()
+        for line in asked_for_class(ast.parse(path.read_text(encoding="utf-8")), classes)
+    ]
+    assert asking == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "isinstance(engine, SparkEngine)",
+        "isinstance(engine, (spark.SparkEngine, str))",
+        "hasattr(table.engine, 'frame')",
+        "getattr(engine, 'frame', None)",
+        "match engine:\n    case SparkEngine():\n        pass",
+    ],
+)
+def test_a_question_for_the_engine_is_found(code: str) -> None:
+    assert len(asked_for_class(ast.parse(code), {"SparkEngine"})) == 1
+    assert asked_for_class(ast.parse("isinstance(engine, str)"), {"SparkEngine"}) == []
+
+
+def test_sources_have_no_import_cycle() -> None:
+    """Imports inside functions and for types only count as well."""
+    whole = graph(SOURCE)
+    own = {name: targets for name, targets in whole.items() if f"{name}.".startswith("discreet.sources.")}
+    within = {name: {target for target in targets if target in own} for name, targets in own.items()}
+    for circle in cycles(whole):
+        print(f"{len(circle)} modules import each other: {', '.join(circle)}")  # noqa: T201 - what is left elsewhere
+    assert cycles(within) == []
+
+
+def test_cycles_are_found_wherever_the_import_is_written(tmp_path: Path) -> None:
+    house = {
+        "__init__": "",
+        "a": "def f():\n    from house.b import x\n",
+        "b": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from house import c\n",
+        "c": "from . import a\n",
+        "d": "import house.a\nfrom house.e import y\n",
+        "e": "from .c import z\n",
+        "f": "import house.g\n",
+        "g": "from house import f as other\n",
+    }
+    (tmp_path / "house").mkdir()
+    for name, text in house.items():
+        (tmp_path / "house" / f"{name}.py").write_text(text, encoding="utf-8")
+    assert cycles(graph(tmp_path, "house")) == [["house.a", "house.b", "house.c"], ["house.f", "house.g"]]
+
+
+def test_a_path_without_a_circle_is_no_cycle() -> None:
+    assert cycles({"a": {"b", "c"}, "b": {"d"}, "c": {"d"}, "d": set()}) == []
+    assert cycles({"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": {"b"}}) == [["a", "b", "c", "d"]]
