@@ -144,7 +144,7 @@ def test_nothing_outside_an_engine_imports_it() -> None:
 
 def test_nothing_outside_an_engine_asks_which_one_it_is() -> None:
     classes, packages = engine_classes(), engine_packages()
-    assert {"DuckDBEngine", "RelationEngine", "PostgresEngine", "SparkEngine"} <= classes
+    assert {"DuckDBEngine", "PostgresEngine", "SparkEngine"} <= classes
     asking = [
         f"{path.relative_to(ROOT)}:{line}"
         for path in modules(SOURCE).values()

@@ -1,4 +1,7 @@
-"""Tables in, counted where they live, and out as they are published: files and frames on DuckDB, tables in PostgreSQL, frames on Spark."""
+"""Tables in, counted where their rows are, and out as they are published.
+
+Files and frames on DuckDB, tables in PostgreSQL, frames on Spark.
+"""
 
 from discreet.sources.engine import Engine, Field
 from discreet.sources.numbering import Numbering

@@ -1,4 +1,4 @@
-"""Spark cluster: quoting, its errors as ours, and its file system reached through the driver."""
+"""Spark cluster: quoting, errors, and its file system reached through the driver."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOLDERS = ("file:", "hdfs:")
 
 
 def quote(name: str) -> str:
-    """A name as Spark quotes it, with braces doubled since frames are named by {braces} in a statement."""
+    """A name as Spark quotes it, braces doubled: statements name frames by {braces}."""
     return "`" + name.replace("`", "``").replace("{", "{{").replace("}", "}}") + "`"
 
 
@@ -38,12 +38,12 @@ def translated(task: str = "count") -> Iterator[None]:
 
 
 def too_much(error: Exception) -> bool:
-    """Whether Spark stopped because more would have come to the driver than the driver takes."""
+    """Whether Spark stopped because the driver would have got too much."""
     return RESULT_LIMIT in str(error)
 
 
 def overfull(task: str) -> SourceUnreadable:
-    """More would come to the driver than it takes; the custodian decides which of the two should give way."""
+    """Refusal: more would come to the driver than it takes."""
     return SourceUnreadable(
         f"Spark could not {task} the frame: more would come to the driver than it takes ({RESULT_LIMIT}).",
         remedy="Name fewer or coarser columns, take a part of the frame at a time, or give the driver more memory and raise that limit.",
@@ -63,7 +63,7 @@ def failures() -> tuple[type[Exception], ...]:
 
 @dataclass(frozen=True)
 class ClusterDisk:
-    """A target on the file system of a cluster, and a folder beside it for what is not finished.
+    """A target on the file system of a cluster, staged beside it.
 
     The file system need not be that of this machine, so it is reached through the driver.
     """
@@ -110,7 +110,10 @@ class ClusterDisk:
                 raise occupied(self.target)
 
     def put(self, *, overwrite: bool) -> None:
-        """Make what was written the target; what was there before goes only when that has worked."""
+        """Make what was written the target.
+
+        What was there before is removed only when that has worked.
+        """
         self.refuse(overwrite=overwrite)
         old = f"{self._aside}/old"
         with disk_errors(self.target):

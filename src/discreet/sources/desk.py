@@ -1,4 +1,7 @@
-"""DuckDB desk: a connection of this process on which rows are rearranged without Python touching one."""
+"""DuckDB desk: a connection of this process that rearranges rows.
+
+Python touches none of them. What is DuckDB as such, for every room that needs it, is here as well.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT",
 PLAIN_TYPES = frozenset((*INTEGERS, "FLOAT", "DOUBLE", "DATE", "TIMESTAMP", "BOOLEAN"))
 """Types that come over as numpy arrays without loss; the others come over as text."""
 MOST_TEXTS = 10_000
-"""Published values of a column beyond which they are kept as text."""
+"""Published values of a column beyond which they stay text."""
 POSTGRES_CSV = (
     "delim = ',', header = false, quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, "
     "auto_detect = false, new_line = '\\n'"
@@ -48,13 +51,13 @@ def bare(kind: Any) -> str:
 
 
 def connect() -> Any:
-    """A private database in memory that spills to the temporary folder, not to the current one."""
+    """A private database in memory that spills to the temporary folder."""
     folder = tempfile.gettempdir()
     return duckdb.connect(config={"temp_directory": folder, "preserve_insertion_order": "false"})
 
 
 def connect_file(path: Path) -> Any:
-    """A new database in a private file, which keeps rows in order and spills beside itself."""
+    """A new database in a private file; rows stay in order."""
     return duckdb.connect(str(path), config={"temp_directory": str(path.parent), "preserve_insertion_order": "true"})
 
 
@@ -110,7 +113,7 @@ def plain_codes(cells: Any) -> Coded:
 
 
 def spelt(value: str | None, kind: str) -> str | None:
-    """A value without the scale that decimals come over with: 1.50 and 1.5 are one value."""
+    """A value without the scale of decimals: 1.50 and 1.5 are one value."""
     if value is None or kind != "DECIMAL" or "." not in value:
         return value
     return value.rstrip("0").rstrip(".")
@@ -124,6 +127,8 @@ class DuckDBDesk(ABC):
     types: Mapping[str, str]
     handle: Any = field(repr=False)
     relation = RELATION
+    private = True
+    """Whether the connection is ours: settings may be changed and tables have any name."""
 
     @abstractmethod
     def run(self, sql: str) -> Any:
@@ -172,6 +177,8 @@ class PrivateDesk(DuckDBDesk):
 class BorrowedDesk(DuckDBDesk):
     """The connection a relation belongs to, which lets nothing be registered through the relation."""
 
+    private = False
+
     @classmethod
     def of(cls, relation: Any, name: str) -> BorrowedDesk:
         """On the relation's own connection."""
@@ -197,7 +204,7 @@ def typed_select(columns: Mapping[str, Any]) -> str:
 
 
 def _type(array: Any) -> str:
-    """Few texts travel as numbers, which halves the work of writing them; an empty array has no type of its own."""
+    """Few texts travel as numbers, which halves the work of writing them."""
     if array.dtype != object:
         return "INTEGER"
     texts = dict.fromkeys(array.tolist())
@@ -205,13 +212,13 @@ def _type(array: Any) -> str:
 
 
 def postgres_csv(path: Path, types: Mapping[str, str]) -> str:
-    """What COPY of PostgreSQL wrote, its columns of the given types, as it is put after FROM."""
+    """The relation that reads what COPY of PostgreSQL wrote."""
     columns = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items())
     return f"read_csv({literal(str(path))}, {POSTGRES_CSV}, columns = {{{columns}}})"
 
 
 def copy(run: Callable[[str], Any], select: str, target: FileTarget) -> int:
-    """Write the rows of a statement to a file, and return how many there are."""
+    """Write the rows of a statement to a file, and count them."""
     try:
         done = run(f"COPY ({select}) TO {literal(target.address)} ({_options(target)})").fetchall()
     except duckdb.IOException as error:

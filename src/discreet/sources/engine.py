@@ -1,8 +1,9 @@
 """Engine: the seam between a table and what holds its rows.
 
 A package of this folder is an engine if it has two functions: `opens(source)` says whether a source is its own, and
-`open_engine(source, policy, table=, query=)` gives an `Engine`. Nothing else in the product knows which engines exist. An
-engine that does not write files itself hands its rows to one that does: `engine_for(frame, policy).export(...)`.
+`open_engine(source, policy, table=, query=)` gives an `Engine`. Nothing else in the product knows which engines
+exist. An engine that does not write files itself hands its rows to one that does: `engine_for(frame,
+policy).export(...)`.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Target(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Marked:
-    """Marked classes of a release, and the rows of those that are not in the table."""
+    """Marked classes of a release, and the rows that are not in the table."""
 
     labels: Sequence[tuple[Label, ...]]
     """Per mark, its class as it is published, in the order of the recoding's columns."""
@@ -90,7 +91,7 @@ class Pool(Protocol):
         ...
 
     def write(self, present: Flags, target: Target, *, secret: bytes, row_ids: str | None) -> int:
-        """Write the copy that holds these marks, its rows numbered in `row_ids`, and return its number of rows."""
+        """Write the copy that holds these marks, and count its rows."""
         ...
 
 
@@ -122,7 +123,7 @@ class CopyFolders(Protocol):
     """Where the folders of copies are made."""
 
     def present(self, folder: str, name: str) -> str | None:
-        """The digest of a file that is in its place already; None if there is no such folder."""
+        """The digest of a file in its place; None without such a folder."""
         ...
 
     def make(self, folder: str) -> CopyFolder:
@@ -149,7 +150,10 @@ class Engine(Protocol):
         ...
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
-        """People per distinct tuple of `by`; a row counts as `weight` people where that column is given."""
+        """People per distinct tuple of `by`.
+
+        A row counts as `weight` people where that column is given.
+        """
         ...
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
@@ -161,40 +165,50 @@ class Engine(Protocol):
         ...
 
     def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
-        """The cells of some columns, row by row, coded as `count` codes them; files keep the order of their rows."""
+        """The cells of some columns, row by row, coded as `count` codes them.
+
+        Files keep the order of their rows; other engines promise none.
+        """
         ...
 
     def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
-        """The rows that a recoding publishes, in no particular order, without the columns in `drop`."""
+        """The rows that a recoding publishes, without the columns in `drop`.
+
+        They come in no particular order.
+        """
         ...
 
     def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
-        """At least these columns on a DuckDB connection of this process, where the table is called `source`."""
+        """At least these columns on a DuckDB connection of this process."""
         ...
 
     def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
-        """A private place to write to, which becomes the target when the block ends well; or a refusal in words."""
+        """A private place to write to, or a refusal in words.
+
+        It becomes the target when the block ends well, and vanishes when it does not.
+        """
         ...
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
-        """Write every row as its class is published, without the columns in `drop`, and return the number of rows.
+        """Write every row as its class is published, and count them.
 
-        Rows of classes that are not published are left out, the other columns stay as they are, and columns keep
-        their order. Rows are `shuffled`: the order of the source, or of its values, would give hidden values back.
+        Rows of classes that are not published are left out, and so are the columns in `drop`; the other columns stay
+        as they are, and columns keep their order. Rows are `shuffled`: the order of the source, or of its values, would
+        give hidden values back.
         """
         ...
 
     def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
-        """Where the folders of copies are made, on the disk that holds the folder `out`."""
+        """Where the folders of copies are made: on the disk of `out`."""
         ...
 
     def copies(
         self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
     ) -> AbstractContextManager[Pool]:
-        """The pool that copies of a release are written from; it vanishes with the block.
+        """The pool that copies of a release are written from.
 
-        `folder` is private, and on the disk that copies are written to. From a `guarded` pool CSV is written: its texts
-        are guarded against formulas once, not in every copy.
+        It vanishes with the block. `folder` is private, and on the disk that copies are written to. From a `guarded`
+        pool CSV is written: its texts are guarded against formulas once, not in every copy.
         """
         ...
 
@@ -207,7 +221,7 @@ def engine_for(source: Any, policy: Policy, *, table: str | None = None, query: 
 
 
 def _engine_packages() -> Iterator[Any]:
-    """The packages beside this module that are engines; an import is put off until the earlier ones have declined."""
+    """The packages beside this module that are engines, imported one after the other."""
     sources = import_module(__package__)
     names = [module.name for module in pkgutil.iter_modules(sources.__path__) if module.ispkg]
     for name in sorted(names, key=lambda name: (name == ASKED_LAST, name)):
@@ -217,7 +231,7 @@ def _engine_packages() -> Iterator[Any]:
 
 
 def refuse_selection(table: str | None, query: str | None) -> None:
-    """Stop if a table or a query is named for a source that is one table."""
+    """Stop if a table or query is named for a source without tables."""
     if table is not None or query is not None:
         raise UsageError(
             "table= and query= go with a PostgreSQL URL.",
@@ -234,7 +248,10 @@ def require(columns: Sequence[str], names: Sequence[str], source: str) -> None:
 
 
 def missing_column(name: str, columns: Sequence[str], source: str) -> ColumnError:
-    """A column is not there. The header is not repeated: in a file without one it would be a person's record."""
+    """Refusal: a column is not there.
+
+    The header is not repeated: in a file without one it would be a person's record.
+    """
     close = difflib.get_close_matches(name, columns, n=1)
     if close:
         advice = f"Did you mean '{close[0]}'?"
@@ -252,12 +269,12 @@ def columnwise(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Cells:
 
 
 def one_by_one(engine: Engine, names: Sequence[str], weight: str | None) -> Iterator[Histogram]:
-    """Columns counted each by itself, for engines to which the number of the other columns does not matter."""
+    """Columns counted by a statement each, where the number of others does not matter."""
     return (engine.count([name], weight=weight) for name in names)
 
 
 def refuse_wide(columns: int, source: str) -> None:
-    """Stop if a table has too many columns, before work is done for each of them."""
+    """Stop if a table has too many columns."""
     if columns > MOST_COLUMNS:
         raise TooManyColumns(
             f"{source} has {columns:,} columns; a table has at most {MOST_COLUMNS:,}.",
@@ -267,7 +284,7 @@ def refuse_wide(columns: int, source: str) -> None:
 
 
 def count_sql(by: Sequence[str], *, weight: str | None, relation: str, quote: Callable[[str], str]) -> str:
-    """The one statement that counts, for engines that speak SQL; columns come back as c0, c1, ... and n.
+    """The statement that counts; columns come back as c0, c1, ... and n.
 
     >>> count_sql(["sex"], weight=None, relation="people", quote=lambda name: f'"{name}"')
     'SELECT "sex" AS c0, COUNT(*) AS n FROM people GROUP BY "sex"'

@@ -36,6 +36,8 @@ SAMPLE = 2**20
 """Lines and characters that are looked at to find out what separates the cells."""
 LONGEST_HEADER = 2**24
 """Characters of the first line."""
+VALUE = re.compile(r"[-+]?\d+([.,]\d+)?|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}")
+"""A number or a date, which names no column."""
 
 csv.field_size_limit(2**27)
 
@@ -57,7 +59,7 @@ def sniff(path: Path, *, delimiter: str | None, encoding: str) -> tuple[str, lis
 
 
 def guess_delimiter(lines: Sequence[str]) -> str:
-    """The mark that cuts every line into the same number of cells, the most cells if several do.
+    """The mark that cuts every line into equally many cells, and the most.
 
     >>> guess_delimiter(["a;b,c", "1;2,5", "3;4,5"])
     ';'
@@ -72,7 +74,10 @@ def _fit(lines: Sequence[str], mark: str) -> tuple[float, int]:
 
 
 def check_header(header: Sequence[str], path: Path, *, declared: Sequence[str] = ()) -> None:
-    """Stop if the first row cannot be a header. Names are not repeated: they may be a person's values."""
+    """Stop if the first row cannot be a header.
+
+    Names are not repeated: they may be a person's values.
+    """
     refuse_wide(len(header), str(path))
     unnamed = [place for place, name in enumerate(header, start=1) if not name.strip()]
     if unnamed:
@@ -87,7 +92,7 @@ def check_header(header: Sequence[str], path: Path, *, declared: Sequence[str] =
             remedy="Give every column a name of its own.",
         )
     known = set(declared)
-    values = [name for name in header if _is_value(name) and name not in known]
+    values = [name for name in header if VALUE.fullmatch(name.strip()) and name not in known]
     if values:
         raise ColumnError(
             f"{path}: {len(values)} of {len(header)} names in the first row are numbers or dates, so it looks like a record, not a header.",
@@ -105,14 +110,10 @@ def _first_doubled(header: Sequence[str]) -> int | None:
     return None
 
 
-def _is_value(name: str) -> bool:
-    return bool(re.fullmatch(r"[-+]?\d+([.,]\d+)?|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}", name.strip()))
-
-
 def as_utf8(path: Path, encoding: str, *, owner: object) -> Path:
-    """The path of the file in UTF-8: itself, or a copy in the temporary folder that goes with its owner.
+    """The path of the file in UTF-8: itself, or a temporary copy.
 
-    It holds people's records, so it goes from the moment it is there, at the latest when the process ends.
+    The copy holds people's records, so it goes with its owner, at the latest when the process ends.
     """
     if _known(encoding) in UTF8:
         return path
@@ -191,7 +192,7 @@ TOGETHER = 2**21
 
 
 def matching(pattern: Path) -> tuple[Path, ...]:
-    """The files of a pattern, in order; a file of that very name is no pattern."""
+    """The files of a pattern, in order; an existing name is no pattern."""
     if pattern.is_file():
         return (pattern,)
     return tuple(Path(name) for name in sorted(glob.glob(str(pattern), recursive=True)))  # noqa: PTH207 - absolute patterns
@@ -313,7 +314,7 @@ class _Values:
 
 
 def _distinct(cells: Any) -> tuple[list[int], Any]:
-    """Distinct whole numbers and the place of each cell among them, without sorting where their range is small."""
+    """Distinct whole numbers and each cell's place; unsorted where the range is small."""
     low, high = int(cells.min()), int(cells.max())
     if high - low > len(cells):
         distinct, places = np.unique(cells, return_inverse=True)

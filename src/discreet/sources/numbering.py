@@ -1,7 +1,4 @@
-"""Numbering of people: does a column number them, and is every number on one row?
-
-Numbers that repeat mean several rows for one person.
-"""
+"""Numbering of people: numbers that repeat mean several rows for one person."""
 
 from __future__ import annotations
 
@@ -28,9 +25,10 @@ MOST_PREFIXES = 3
 
 @dataclass(frozen=True)
 class Numbering:
-    """How the values of a column number the rows of a table; values without a digit are no numbers.
+    """How the values of a column number the rows of a table.
 
-    All but `sharing` count different values, so that one code for missing numbers on many rows changes nothing.
+    Values without a digit are no numbers. All but `sharing` count different values, so that one code for missing
+    numbers on many rows changes nothing.
     """
 
     values: int
@@ -67,10 +65,10 @@ def numbering_sql(
     matches: Callable[[str, str], str],
     text: str = "VARCHAR",
 ) -> str:
-    """The statement that finds a `Numbering`, its fields in order as s0, s1, ...; `matches` compares with a pattern.
+    """The statement that finds a `Numbering`, its fields as s0, s1, ...
 
-    Case, spaces around a number, the kind of its separators and leading zeros do not make it another one. Nothing but zeros
-    is a missing number.
+    `matches` compares a text with a pattern. Case, spaces around a number, the kind of its separators and leading
+    zeros do not make it another one. Nothing but zeros is a missing number.
     """
     raw = f"UPPER(TRIM(CAST({quote(column)} AS {text})))"
     number = f"TRIM(LEADING '0' FROM TRANSLATE({raw}, ' ./_', '----'))"
@@ -80,10 +78,10 @@ def numbering_sql(
     )
     flags = {"d": matches("v", DIGIT), "t": matches("v", DATE), "w": matches("v", WORDS)}
     flagged = ", ".join(f"CASE WHEN {test} THEN 1 ELSE 0 END AS {name}" for name, test in flags.items())
-    found = f"SELECT v, n, {flagged} FROM ({values}) AS counted WHERE number <> ''"
+    rated = f"SELECT v, n, {flagged} FROM ({values}) AS counted WHERE number <> ''"
     twice = "CASE WHEN n > 1 THEN d ELSE 0 END"
     stems = "COUNT(DISTINCT CASE WHEN d * w = 1 THEN TRANSLATE(v, '0123456789', '') END)"
     sums = [f"COALESCE(SUM({term}), 0)" for term in ("1", "d", "d * t", "d * w", twice, f"n * {twice}")]
     totals = [*sums[:4], stems, *sums[4:]]
     named = ", ".join(f"CAST({total} AS BIGINT) AS s{place}" for place, total in enumerate(totals))
-    return f"SELECT {named} FROM ({found}) AS found"
+    return f"SELECT {named} FROM ({rated}) AS rated"

@@ -13,7 +13,7 @@ from discreet.sources.table import Table
 def read(
     source: Any, policy: Policy | str | Path | None = None, *, table: str | None = None, query: str | None = None
 ) -> Table:
-    """A table from a CSV or Parquet file, a frame, a DuckDB relation, PostgreSQL, or Spark.
+    """A table from a file, a frame, a DuckDB relation, PostgreSQL, or Spark.
 
     PostgreSQL is a URL with the table or query given by name or in the URL:
     `read("postgresql://host/db", table="public.people")` or `read("postgresql://host/db?table=public.people")`.

@@ -17,24 +17,25 @@ __all__ = ["Cells", "fetch", "local_desk", "rows_of"]
 
 
 def fetch(table: Table, names: Sequence[str]) -> dict[str, Coded]:
-    """The cells of some columns in the order of the rows, coded as `Table.classes` codes them.
+    """The cells of some columns, row by row, coded as `Table.classes` codes them.
 
-    PostgreSQL and Spark promise no order; theirs is the order in which the rows come.
+    Files keep the order of their rows. PostgreSQL and Spark promise none.
     """
     table.require(names)
     return table.engine.fetch(names) if names else {}
 
 
 def rows_of(table: Table, recoding: Recoding, *, drop: Sequence[str] = ()) -> Cells:
-    """The rows that a recoding publishes, column by column: recoded columns as published, others as they are.
+    """The rows that a recoding publishes, column by column.
 
-    Rows come in no particular order, and columns in the order of the table.
+    Recoded columns are as published, others as they are. Rows come in no particular order, and columns in the order
+    of the table.
     """
     table.require([*recoding.names, *drop])
     return table.engine.chosen(recoding, drop=drop)
 
 
 def local_desk(table: Table, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
-    """A desk on which the table is called `source` and has at least these columns."""
+    """A desk with at least these columns of the table, called `source`."""
     table.require(names)
     return table.engine.desk(names)

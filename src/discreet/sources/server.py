@@ -36,7 +36,7 @@ def quoted(table: str) -> str:
 
 
 def address(url: str) -> tuple[str, dict[str, str]]:
-    """A URL as the server takes it, and the `table` and `query` that were written into it.
+    """A URL as the server takes it, and its own `table` and `query`.
 
     >>> address("postgresql:///db?host=%2Frun&table=people")
     ('postgresql:///db?host=%2Frun', {'table': 'people'})
@@ -51,7 +51,10 @@ def address(url: str) -> tuple[str, dict[str, str]]:
 
 @contextmanager
 def connected(url: str) -> Iterator[Any]:
-    """A connection whose statements all see one state of the database; committed at the end if all went well."""
+    """A connection whose statements all see one state of the database.
+
+    It is committed at the end if all went well.
+    """
     psycopg = driver()
     with psycopg.connect(url, connect_timeout=10, client_encoding="utf8") as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -78,7 +81,10 @@ def driver() -> Any:
 
 @contextmanager
 def translated(url: str) -> Iterator[None]:
-    """Errors of a server that is written to as ours. Their text is dropped: it may quote values."""
+    """Errors of a server that is written to, as ours, without their text.
+
+    It may quote values.
+    """
     try:
         yield
     except driver().Error as error:

@@ -54,31 +54,31 @@ class Table:
 
     @property
     def published(self) -> dict[str, str]:
-        """Every column that would be published, with its role; a column without a role is none of them."""
+        """Every column that would be published, with its role."""
         policy = self.policy or Policy()
         left_out = {*policy.unpublished, *self.undeclared}
         return {name: policy.roles.get(name, "count") for name in self.columns if name not in left_out}
 
     @cached_property
     def repeated_numbers(self) -> dict[str, Numbering]:
-        """Identifiers whose numbers repeat: several rows are about one person, and rows are counted as people."""
+        """Identifiers whose numbers repeat: several rows are about one person."""
         if self.policy is None or self.policy.person == "row":
             return {}
         there = [name for name in self.policy.identifiers if name in self.columns and name != self.policy.count]
-        found = {name: self.engine.numbering(name) for name in there}
-        return {name: numbering for name, numbering in found.items() if numbering.repeats}
+        numberings = {name: self.engine.numbering(name) for name in there}
+        return {name: numbering for name, numbering in numberings.items() if numbering.repeats}
 
     def refuse_several_rows_a_person(self) -> None:
-        """Stop if numbers of an identifier repeat, since nobody said that each row is a person all the same."""
-        found = [
+        """Stop if numbers of an identifier repeat and rows are not declared people."""
+        repeated = [
             f"'{name}' ({numbering.repeated:,} numbers, {numbering.sharing:,} rows)"
             for name, numbering in self.repeated_numbers.items()
         ]
-        if found:
+        if repeated:
             raise PolicyError(
-                f"In {self.name} numbers of identifiers stand on more than one row each, so there are fewer people than "
-                f"rows: {', '.join(found)}.",
-                remedy="Give a table with one row per person, and empty cells where a code such as 999 stands for a missing "
+                f"In {self.name} numbers of identifiers are on more than one row each, so there are fewer people than "
+                f"rows: {', '.join(repeated)}.",
+                remedy="Give a table with one row per person, and empty cells where a code such as 999 means a missing "
                 'number. If each row is a person all the same, say so in the policy: [data] person = "row"',
                 file=self.policy.file if self.policy else "",
             )
@@ -107,7 +107,10 @@ class Table:
         return self.classes(()).records
 
     def classes(self, by: Sequence[str] | None = None, *, sensitive: Sequence[str] = ()) -> Classes:
-        """Count people per tuple of `by` (the quasi-identifiers unless given), with the spread of sensitive columns."""
+        """People per tuple of `by`, with the spread of sensitive columns.
+
+        Without `by` the quasi-identifiers are taken.
+        """
         names = self._quasi() if by is None else tuple(by)
         key = (names, tuple(sensitive))
         if key not in self._counted:
@@ -115,7 +118,7 @@ class Table:
         return self._counted[key]
 
     def each(self, names: Sequence[str]) -> Iterator[Classes]:
-        """The people per value of each of these columns alone; of a wide table much faster than `classes` per column."""
+        """People per value of each column alone; faster than `classes` per column."""
         self.require([*names, *self._weight()])
         counted = self.engine.count_each(names, weight=self.policy.count if self.policy else None)
         return (self._people(histogram) for histogram in counted)
@@ -133,12 +136,13 @@ class Table:
         overwrite: bool = False,
         inside: bool = False,
     ) -> int:
-        """Write the table as the recoding publishes it, without identifiers and dropped columns, and say how many rows.
+        """Write the table as the recoding publishes it, and count the rows.
 
-        The target ends in .csv, .csv.gz or .parquet, or is a PostgreSQL URL with ?table=schema.name; from Spark it is
-        a folder on the cluster. What was written is read back, counted and compared with the recoding class by
-        class, and handed to `verify`, which may raise, before it takes its place. Rows come in a fresh random order,
-        unless the file stays `inside` as a step towards others.
+        Identifiers and dropped columns are left out. The target ends in .csv, .csv.gz or .parquet, or is a
+        PostgreSQL URL with ?table=schema.name; from Spark it is a folder on the cluster. What was written is read
+        back, counted and compared with the recoding class by class, and handed to `verify`, which may raise, before
+        it takes its place. Rows come in a fresh random order, unless the file stays `inside` as a step towards
+        others.
         """
         policy = self.policy or Policy()
         refuse_export(self, recoding)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def opens(source: Any) -> bool:
-    """Any path, relation or frame; what DuckDB cannot read it refuses in words when it is opened."""
+    """Everything: what DuckDB cannot read it refuses in words when it is opened."""
     del source
     return True
 

@@ -1,4 +1,4 @@
-"""DuckDB copies: recoded once into a Parquet file, pooled in a DuckDB file, written from there."""
+"""DuckDB copies: rows are recoded once, and pooled in a DuckDB file."""
 
 from __future__ import annotations
 

@@ -78,7 +78,9 @@ def open_engine(source: Any, policy: Policy, *, table: str | None = None, query:
         source = source.path
     if isinstance(source, (str, Path)):
         return _open_file(Path(source), policy)
-    return RelationEngine(source) if type(source).__name__ == "DuckDBPyRelation" else DuckDBEngine.from_frame(source)
+    if type(source).__name__ == "DuckDBPyRelation":
+        return DuckDBEngine.from_relation(source)
+    return DuckDBEngine.from_frame(source)
 
 
 def _open_file(path: Path, policy: Policy) -> Engine:
@@ -95,9 +97,9 @@ def _open_file(path: Path, policy: Policy) -> Engine:
 
 @dataclass(frozen=True, eq=False)
 class DuckDBEngine:
-    """A view named `source` on a private connection."""
+    """A view named `source`: a file, a frame, or a relation."""
 
-    view: PrivateDesk
+    view: DuckDBDesk
     parquet: tuple[Path, ...] = ()
     frame: Any = field(default=None, repr=False)
     """What the view reads, if it is a frame: it must live as long as the view does."""
@@ -150,6 +152,19 @@ class DuckDBEngine:
         return cls._on(name, connection, "handed", frame=frame)
 
     @classmethod
+    def from_relation(cls, relation: Any) -> DuckDBEngine:
+        """A DuckDB relation, on the connection it belongs to; nothing stays there."""
+        view = BorrowedDesk.of(relation, "the DuckDB relation")
+        refuse_wide(len(relation.columns), view.name)
+        if len({name.casefold() for name in relation.columns}) < len(relation.columns):
+            # DuckDB takes such names for one, and would give the values of one column under the name of the other
+            raise ColumnError(
+                "The DuckDB relation has two columns whose names differ in case only, or not at all.",
+                remedy="Give every column a name of its own (AS).",
+            )
+        return cls(view)
+
+    @classmethod
     def _on(cls, name: str, connection: Any, scan: str, **held: Any) -> DuckDBEngine:
         view = PrivateDesk.on(connection, f"SELECT * FROM {scan}", name)
         refuse_wide(len(view.types), name)
@@ -163,7 +178,7 @@ class DuckDBEngine:
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """The columns, in order."""
-        return _fields(self.view)
+        return tuple(Field(name, KINDS.get(kind, "other")) for name, kind in self._types.items())
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         """People per distinct tuple."""
@@ -172,7 +187,7 @@ class DuckDBEngine:
                 self._check_weight(weight)
             elif self.parquet and (fast := source_files.count(self.parquet, by)) is not None:
                 return fast
-            return self._count(by, weight)
+            return self._count(by, weight) if self.view.private else self._count_there(by, weight)
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         """People per distinct value of each column alone."""
@@ -197,16 +212,16 @@ class DuckDBEngine:
             self.view.run(f"DROP TABLE IF EXISTS {PART}")
 
     def _part_width(self) -> int:
-        """How many columns a part has; 1 where the table is not wide or its columns are too long for parts."""
-        if len(self.fields) <= WIDE:
+        """Columns of a part; 1 where parts would not pay, or where no table may be made."""
+        if len(self.fields) <= WIDE or not self.view.private:
             return 1
         with translated(self.name):
-            height: int = self.view.run(f"SELECT COUNT(*) FROM {RELATION}").fetchone()[0]
+            height: int = self.view.run(f"SELECT COUNT(*) FROM {RELATION}").fetchall()[0][0]
         return min(PART_COLUMNS, PART_CELLS // max(height, 1))
 
     def _check_weight(self, weight: str) -> None:
         sql = bad_weight_sql(weight, relation=RELATION, quote=quote)
-        refuse_bad_weights(self.view.run(sql).fetchone()[0], weight)
+        refuse_bad_weights(self.view.run(sql).fetchall()[0][0], weight)
 
     def _count(self, by: Sequence[str], weight: str | None, *, relation: str = RELATION) -> Histogram:
         types = self._types
@@ -222,8 +237,16 @@ class DuckDBEngine:
         self.view.run("DROP TABLE counted")
         return Histogram(coded, np.asarray(np.ma.filled(arrays["n"], 0), dtype=np.int64))
 
+    def _count_there(self, by: Sequence[str], weight: str | None) -> Histogram:
+        """The same without a temporary table, which might meet one of the relation's owner."""
+        cells = [cell(f"c{place}", self._types[name]) for place, name in enumerate(by)]
+        sql = count_sql(by, weight=weight, relation=RELATION, quote=quote)
+        arrays = self.view.run(f"SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})").fetchnumpy()
+        coded = {name: fetched(arrays[f"c{place}"], self._types[name]) for place, name in enumerate(by)}
+        return Histogram(coded, np.asarray(np.ma.filled(arrays["n"], 0), dtype=np.int64))
+
     def _codes(self, column: str, kind: str) -> str:
-        """What is fetched of a column: short numbers as they are, all else as places in the list of its values."""
+        """What is fetched of a column: numbers, or places among its values."""
         if kind in PLAIN_TYPES:
             return column
         self.view.run(
@@ -242,12 +265,10 @@ class DuckDBEngine:
         """Whether the numbers of a column are on one row each."""
         with translated(self.name):
             sql = numbering_sql(column, relation=RELATION, quote=quote, matches=_matches)
-            return Numbering(*self.view.run(sql).fetchone())
+            return Numbering(*self.view.run(sql).fetchall()[0])
 
     def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
         """The cells of some columns, in the order of the rows."""
-        with translated(self.name):
-            self.view.run("SET preserve_insertion_order = true")
         return rows.fetch(self.view, names)
 
     def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
@@ -255,7 +276,7 @@ class DuckDBEngine:
         return rows.chosen(self.view, recoding, drop=drop)
 
     def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
-        """All columns are on the engine's own connection."""
+        """All columns are there already."""
         del names
         return nullcontext(self.view)
 
@@ -264,7 +285,10 @@ class DuckDBEngine:
         return local_stage(target, policy, overwrite=overwrite)
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
-        """Write the rows as the recoding publishes them, in a random order."""
+        """Write the rows as the recoding publishes them, in a random order.
+
+        Temporary tables are made on the connection and dropped again.
+        """
         return duckdb_export.export(self.view, recoding, target, drop=drop, shuffled=shuffled)
 
     def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
@@ -282,93 +306,6 @@ class DuckDBEngine:
         return {name: bare(kind) for name, kind in self.view.types.items()}
 
 
-@dataclass(frozen=True, eq=False)
-class RelationEngine:
-    """A DuckDB relation, counted on the connection it belongs to; nothing stays there."""
-
-    relation: Any
-    name: str = "the DuckDB relation"
-
-    def __post_init__(self) -> None:
-        refuse_wide(len(self.relation.columns), self.name)
-        if len({name.casefold() for name in self.relation.columns}) < len(self.relation.columns):
-            # DuckDB takes such names for one, and would give the values of one column under the name of the other
-            raise ColumnError(
-                "The DuckDB relation has two columns whose names differ in case only, or not at all.",
-                remedy="Give every column a name of its own (AS).",
-            )
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """The columns, in order."""
-        return _fields(self._borrowed)
-
-    @property
-    def _borrowed(self) -> BorrowedDesk:
-        return BorrowedDesk.of(self.relation, self.name)
-
-    def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
-        """People per distinct tuple."""
-        with translated(self.name):
-            if weight is not None:
-                bad = self._run(bad_weight_sql(weight, relation=RELATION, quote=quote))
-                refuse_bad_weights(int(bad["bad"][0]), weight)
-            types = dict(zip(self.relation.columns, map(bare, self.relation.types), strict=True))
-            cells = [cell(f"c{place}", types[name]) for place, name in enumerate(by)]
-            sql = count_sql(by, weight=weight, relation=RELATION, quote=quote)
-            arrays = self._run(f"SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})")
-        coded = {name: fetched(arrays[f"c{place}"], types[name]) for place, name in enumerate(by)}
-        return Histogram(coded, np.asarray(np.ma.filled(arrays["n"], 0), dtype=np.int64))
-
-    def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
-        """People per distinct value of each column alone."""
-        return one_by_one(self, names, weight)
-
-    def numbering(self, column: str) -> Numbering:
-        """Whether the numbers of a column are on one row each."""
-        with translated(self.name):
-            totals = self._run(numbering_sql(column, relation=RELATION, quote=quote, matches=_matches))
-        return Numbering(*(int(total[0]) for total in totals.values()))
-
-    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
-        """The cells of some columns, in the order of the rows."""
-        return rows.fetch(self._borrowed, names)
-
-    def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
-        """The rows that a recoding publishes."""
-        return rows.chosen(self._borrowed, recoding, drop=drop)
-
-    def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
-        """All columns are on the connection that the relation belongs to."""
-        del names
-        return nullcontext(self._borrowed)
-
-    def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
-        """A file of this machine, or a table of PostgreSQL."""
-        return local_stage(target, policy, overwrite=overwrite)
-
-    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
-        """Write the rows as the recoding publishes them, in a random order.
-
-        Temporary tables are made on the relation's connection and dropped again.
-        """
-        return duckdb_export.export(self._borrowed, recoding, target, drop=drop, shuffled=shuffled)
-
-    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
-        """Folders of this machine."""
-        return local_folders(Path(out), delimiter=delimiter)
-
-    def copies(
-        self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
-    ) -> AbstractContextManager[Pool]:
-        """A pool in a DuckDB file of its own."""
-        return pool(self, recoding, marked, drop=drop, folder=folder, guarded=guarded)
-
-    def _run(self, sql: str) -> dict[str, Any]:
-        result: dict[str, Any] = self.relation.query(RELATION, sql).fetchnumpy()
-        return result
-
-
 def _matches(text: str, pattern: str) -> str:
     return f"regexp_matches({text}, {literal(pattern)})"
 
@@ -377,7 +314,3 @@ def _refuse_doubled(frame: Any) -> None:
     names = [str(name) for name in getattr(frame, "column_names", None) or getattr(frame, "columns", [])]
     if len(set(names)) < len(names):
         raise ColumnError("The frame has two columns of the same name.", remedy="Give every column a name of its own.")
-
-
-def _fields(desk: DuckDBDesk) -> tuple[Field, ...]:
-    return tuple(Field(name, KINDS.get(bare(kind), "other")) for name, kind in desk.types.items())

@@ -1,4 +1,4 @@
-"""DuckDB export: recoding in SQL, and COPY to files or by way of one into PostgreSQL."""
+"""DuckDB export: recoding in SQL, then COPY to a file or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from discreet.sources.export.targets import FileTarget, TableTarget, unfit
 
 
 def export(desk: DuckDBDesk, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool) -> int:
-    """Write the rows as the recoding publishes them, in a random order where they are `shuffled`."""
+    """Write the rows as the recoding publishes them."""
     outline, order = Outline.of(tuple(desk.types), recoding, drop=drop), _random_order() if shuffled else ""
     spelt = server_cell if isinstance(target, TableTarget) else file_cell(target)
     dialect = Dialect(quote, lambda name, cell: spelt(cell, bare(desk.types[name])))
@@ -32,8 +32,9 @@ def export(desk: DuckDBDesk, recoding: Recoding, target: Target, *, drop: Sequen
 
 
 def _random_order() -> str:
-    """An order that nobody can repeat, at the end of a statement, where no planner drops it.
+    """An order that cannot be repeated.
 
+    It is at the end of a statement, where no planner drops it.
     DuckDB's generator is quick but not made for secrets, so its numbers are hashed with a secret that is not stored.
     """
     return f" ORDER BY md5_number_lower({literal(secrets.token_hex(16))} || uuid())"
@@ -48,7 +49,7 @@ def _as_texts(select: str, outline: Outline, target: FileTarget) -> str:
 
 
 def _to_table(desk: DuckDBDesk, select: str, target: TableTarget, outline: Outline) -> int:
-    """By way of a CSV, which both sides read and write without Python touching a row."""
+    """By way of a CSV, so that Python touches no row."""
     create(target, {name: _server_type(name, desk, target, outline) for name in outline.columns})
     with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
         rows = FileTarget(str(Path(folder) / "rows.csv"))

@@ -19,6 +19,8 @@ def fetch(desk: DuckDBDesk, names: Sequence[str]) -> dict[str, Coded]:
     columns = ", ".join(f"{quote(name)} AS c{place}" for place, name in enumerate(names))
     cells = ", ".join(cell(f"c{place}", kinds[name]) for place, name in enumerate(names))
     with translated(desk.name):
+        if desk.private:
+            desk.run("SET preserve_insertion_order = true")
         arrays = desk.run(f"SELECT {cells} FROM (SELECT {columns} FROM {RELATION})").fetchnumpy()
     return {name: fetched(arrays[f"c{place}"], kinds[name]) for place, name in enumerate(names)}
 
@@ -33,7 +35,7 @@ def chosen(desk: DuckDBDesk, recoding: Recoding, *, drop: Sequence[str]) -> Cell
 
 @contextmanager
 def prepared(desk: DuckDBDesk, recoding: Recoding, *, spell: Spell) -> Iterator[Tables]:
-    """The temporary tables that a recoding joins, on the desk for as long as the block lasts."""
+    """The temporary tables that a recoding joins, for as long as the block lasts."""
     tables = Tables()
     with translated(desk.name):
         try:

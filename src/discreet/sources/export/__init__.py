@@ -1,1 +1,1 @@
-"""Tables out: a recoding applied where the rows are, written beside its place, verified, and only then put there."""
+"""Tables out: recoded where the rows are, staged, verified, put into place."""

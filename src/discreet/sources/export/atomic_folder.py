@@ -20,13 +20,13 @@ LOCK = "in-use"
 
 
 def copy_folders(table: Table, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
-    """Where the copies of a table are made, on the disk that holds the folder `out`."""
+    """Where the copies of a table are made: on the disk of `out`."""
     return table.engine.folders(out, delimiter=delimiter)
 
 
 @contextmanager
 def local_folders(out: Path, *, delimiter: str) -> Iterator[CopyFolders]:
-    """On a disk of this machine: made in a folder inside `out` that only this user can open."""
+    """On this machine, in a folder inside `out` that only this user opens."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         _sweep(out)

@@ -78,7 +78,7 @@ def server_cell(column: str, kind: str) -> str:
 
 
 def postgres_type(kind: str) -> str:
-    """The type of PostgreSQL that holds a type of DuckDB; text where there is none.
+    """The type of PostgreSQL that holds a type of DuckDB, or text.
 
     >>> postgres_type("DECIMAL(6,2)"), postgres_type("UINTEGER"), postgres_type("INTEGER[]")
     ('numeric(6,2)', 'bigint', 'text')
@@ -89,7 +89,7 @@ def postgres_type(kind: str) -> str:
 
 
 def duckdb_type(kind: str) -> str:
-    """The type of DuckDB that holds a type of PostgreSQL without loss; text where there is none.
+    """The type of DuckDB that holds a type of PostgreSQL, or text.
 
     >>> duckdb_type("numeric(6,2)"), duckdb_type("numeric"), duckdb_type("int4")
     ('DECIMAL(6,2)', 'VARCHAR', 'INTEGER')

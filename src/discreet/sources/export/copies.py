@@ -49,7 +49,7 @@ def pooled(
 
 
 def refuse_row_ids(columns: Sequence[str], row_ids: str | None) -> None:
-    """Stop if the table has a column of the name that row numbers would get."""
+    """Stop if a column has the name that row numbers would get."""
     taken = {name.casefold() for name in columns}
     if row_ids is not None and row_ids.casefold() in taken:
         raise UsageError(
@@ -59,9 +59,10 @@ def refuse_row_ids(columns: Sequence[str], row_ids: str | None) -> None:
 
 
 def ranks(keep: Flags, secret: bytes) -> NDArray[np.int32]:
-    """The place from 1 on of every row of a copy, in an order that follows from the secret; 0 for other rows.
+    """The place of every row in a copy, from 1 on; else 0.
 
-    Rows are sorted by the output of SHAKE-256, so the order tells nothing about where a row came from.
+    The order follows from the secret. Rows are sorted by the output of SHAKE-256, so the order tells nothing about
+    where a row came from.
 
     >>> sorted(ranks(np.array([True, False, True]), b"secret").tolist())
     [0, 1, 2]
@@ -80,7 +81,7 @@ def ranks(keep: Flags, secret: bytes) -> NDArray[np.int32]:
 def file_pool(
     engine: Engine, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
 ) -> Iterator[Pool]:
-    """A pool in a private DuckDB file, for engines that export to files of this machine."""
+    """A pool in a private DuckDB file, for engines that export to files."""
     if folder is None:
         raise UsageError("Copies of a file or a table are written to folders of this machine.", remedy="Give one.")
     base = FileTarget(str(folder / "base.parquet"))
@@ -123,7 +124,7 @@ class _Building:
         )
 
     def _spelt(self, name: str, kind: str) -> str:
-        """A cell as the pool holds it: guarded, where CSV will be written from here."""
+        """A cell as the pool holds it: guarded where CSV will be written."""
         return csv_cell(quote(name), bare(kind)) if self.guarded and bare(kind) not in NUMBERS else quote(name)
 
     def _load_marks(self) -> None:
@@ -156,7 +157,7 @@ class _Building:
         self.connection.unregister("handed_over")
 
     def _rows(self, types: Mapping[str, str], source: str) -> str:
-        """All rows; a row of the table belongs to the mark that has its class, if there is one."""
+        """All rows, those of marked classes with their mark."""
         same = " AND ".join(f"s.{quote(name)} IS NOT DISTINCT FROM m.l{place}" for place, name in enumerate(self.names))
         plain = ", ".join(f"s.{quote(name)}" for name in types)
         read = ", ".join(
@@ -183,7 +184,7 @@ class _Building:
 
 @dataclass(frozen=True, eq=False)
 class FilePool:
-    """A pool in a DuckDB file of its own, which is no larger in memory than DuckDB lets it be."""
+    """A pool in a DuckDB file of its own, mostly on disk."""
 
     columns: tuple[str, ...]
     content: str
@@ -215,3 +216,15 @@ class FilePool:
                 return copy(self.connection.execute, select, target)
             finally:
                 self.connection.unregister("ranked")
+
+    def _select(self, target: FileTarget, row_ids: str | None) -> str:
+        """Sorted while texts are numbers, then spelt: half the time."""
+        if target.blank_is_missing != self.guarded:
+            raise UsageError("A pool is for CSV or for Parquet.", remedy="Make one for each.")
+        cells = [
+            f"{quote(name) if self.guarded else parquet_cell(quote(name), kind)} AS {quote(target.spell(name))}"
+            for name, kind in self.kinds.items()
+        ]
+        first = [] if row_ids is None else [f"{RANK} AS {quote(target.spell(row_ids))}"]
+        ordered = f"SELECT * FROM pool POSITIONAL JOIN ranked WHERE {RANK} > 0 ORDER BY {RANK}"
+        return f"SELECT {', '.join([*first, *cells])} FROM ({ordered})"

@@ -28,7 +28,7 @@ class Desk(Protocol):
 
     @property
     def relation(self) -> str:
-        """The source, as it stands after FROM."""
+        """The source, as it is put after FROM."""
         ...
 
     def keep(self, table: str, select: str) -> None:
@@ -36,11 +36,11 @@ class Desk(Protocol):
         ...
 
     def load(self, table: str, columns: Mapping[str, Any]) -> None:
-        """Make a temporary table of arrays; one of objects holds text, the others whole numbers."""
+        """Make a temporary table of arrays: objects are text, others whole numbers."""
         ...
 
     def labels(self, table: str, column: str) -> Sequence[Label]:
-        """What the values of a temporary table, taken from `column`, are called in the classes, in the order of `id`."""
+        """The values of a temporary table by `id`, as the classes spell those of `column`."""
         ...
 
 
@@ -104,16 +104,16 @@ class Outline:
         return f"SELECT {titled} FROM ({coded}{dialect.fence}) AS s JOIN {table('kept')} AS k ON {same}"
 
     def _coded(self, quote: Quote, *, relation: str, table: Callable[[str], str]) -> str:
-        """Every row with the codes of its values; c0, c1, ... are its columns and b0, b1, ... the codes."""
+        """Every row: its columns (c0, c1, ...) and their codes (b0, b1, ...)."""
         recoded = [(place, f"r.{quote(name)}") for place, name in enumerate(self.recoding.names)]
         cells = [f"r.{quote(name)} AS c{number}" for number, name in enumerate(self.columns)]
-        codes = [f"{self._code(place, cell)} AS b{place}" for place, cell in recoded]
+        missing = [base_codes(column, [None])[0] for column in self.recoding.classes.columns]
+        codes = [
+            f"CASE WHEN {cell} IS NULL THEN {missing[place]} ELSE m{place}.code END AS b{place}"
+            for place, cell in recoded
+        ]
         maps = [f"LEFT JOIN {table(f'm{place}')} AS m{place} ON {cell} = m{place}.value" for place, cell in recoded]
         return f"SELECT {', '.join(cells + codes)} FROM (SELECT * FROM {relation}) AS r {' '.join(maps)}"
-
-    def _code(self, place: int, cell: str) -> str:
-        missing = base_codes(self.recoding.classes.columns[place], [None])[0]
-        return f"CASE WHEN {cell} IS NULL THEN {missing} ELSE m{place}.code END"
 
 
 def prepare(desk: Desk, recoding: Recoding, *, table: TemporaryTables, quote: Quote, spell: Spell) -> None:
@@ -128,8 +128,8 @@ def _make_map(desk: Desk, place: int, column: Column, *, table: TemporaryTables,
     distinct = f"SELECT DISTINCT {quote(column.name)} AS value FROM {desk.relation}"
     numbered = f"SELECT ROW_NUMBER() OVER () AS id, value FROM ({distinct}) AS d WHERE value IS NOT NULL"
     desk.keep(values, numbered)
-    found = base_codes(column, desk.labels(values, column.name))
-    desk.load(codes, {"id": np.arange(1, len(found) + 1), "code": found})
+    known = base_codes(column, desk.labels(values, column.name))
+    desk.load(codes, {"id": np.arange(1, len(known) + 1), "code": known})
     desk.keep(mapped, f"SELECT v.value, c.code FROM {values} AS v JOIN {codes} AS c ON v.id = c.id")
 
 
@@ -146,7 +146,7 @@ def _make_kept(desk: Desk, recoding: Recoding, *, table: TemporaryTables, spell:
 
 
 def kept_codes(recoding: Recoding) -> dict[str, Ints]:
-    """The classes that are published: their codes in the data (b0, b1, ...) and as published (p0, p1, ...)."""
+    """Published classes: codes in the data (b0, ...) and as published (p0, ...)."""
     kept = recoding.kept
     base = {f"b{place}": codes[kept] for place, codes in enumerate(recoding.classes.codes)}
     published = {f"p{place}": codes[kept] for place, codes in enumerate(recoding.codes)}

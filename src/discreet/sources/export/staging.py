@@ -33,7 +33,7 @@ def local_stage(
 
 @contextmanager
 def staged_file(path: Path, *, delimiter: str, overwrite: bool) -> Iterator[FileTarget]:
-    """A file of the same name in a folder beside it that only this user can open."""
+    """A file in a folder beside the target that only this user opens."""
     _refuse(path, overwrite=overwrite)
     try:
         folder = Path(tempfile.mkdtemp(prefix=".discreet-", dir=path.parent))
@@ -61,7 +61,7 @@ def _refuse(path: Path, *, overwrite: bool) -> None:
 
 @contextmanager
 def staged_table(url: str, *, count: str | None, overwrite: bool) -> Iterator[TableTarget]:
-    """A table of another name in the same schema, that nobody else sees before the transaction ends."""
+    """A table of another name, invisible to others until the transaction ends."""
     plain, ours = address(url)
     if "table" not in ours or "query" in ours:
         raise UsageError("Say which table to write to PostgreSQL.", remedy="Add ?table=schema.name to the URL.")

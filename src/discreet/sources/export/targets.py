@@ -115,7 +115,7 @@ def guarded(cell: str) -> str:
 
 
 def guarded_sql(cell: str, *, is_number: str) -> str:
-    """The same in SQL, given how the engine asks whether the whole cell is a number."""
+    """The same in SQL; `is_number` asks whether the whole cell is one."""
     # No IN: DuckDB makes a join of each list, and hundreds of columns hundreds of joins.
     risky = " OR ".join(f"LEFT({cell}, 1) = CHR({ord(mark)})" for mark in RISKY)
     return f"CASE WHEN ({risky}) AND NOT {is_number} THEN CONCAT(CHR(39), {cell}) ELSE {cell} END"

@@ -1,4 +1,4 @@
-"""Verification: what was written, counted again and compared with what was meant, class by class."""
+"""Verification: what was written is counted again and compared class by class."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.sources.engine import Target, engine_for, require
 
 
 def check(target: Target, recoding: Recoding, *, columns: Sequence[str], count: str | None) -> Classes:
-    """The classes as they were read back; stops unless every class and every count is as the recoding says."""
+    """The classes as they were read back; all must be as the recoding says."""
     return agree(target, recoding.published, columns=columns, count=count)
 
 
@@ -40,7 +40,7 @@ def agree(target: Target, published: Classes, *, columns: Sequence[str], count: 
 
 
 def _counted(target: Target, names: Sequence[str], *, columns: Sequence[str], count: str | None) -> Classes:
-    """Nothing but the names is taken from the policy: the check leans on as little as it can."""
+    """The classes of a target; of the policy only the names are used."""
     roles: dict[str, Role] = dict.fromkeys(map(target.spell, columns), "other")
     weight = None if count is None else target.spell(count)
     engine = engine_for(target, Policy(roles=MappingProxyType(roles), delimiter=target.delimiter, count=weight))

@@ -14,5 +14,5 @@ from discreet.sources.export.copies import file_pool
 def pool(
     engine: Engine, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
 ) -> AbstractContextManager[Pool]:
-    """The pool of a table or query: its rows leave the server once, however many copies there are."""
+    """The pool of a table or query, whose rows leave the server once."""
     return file_pool(engine, recoding, marked, drop=drop, folder=folder, guarded=guarded)

@@ -44,7 +44,7 @@ KINDS: dict[str, Kind] = {
 
 
 def open_engine(source: Any, *, table: str | None = None, query: str | None = None) -> PostgresEngine:
-    """A table or query behind a URL, or a table that comes to be inside an open transaction."""
+    """A table or query behind a URL, or inside an open transaction."""
     if isinstance(source, TableTarget):
         return PostgresEngine(PostgresRelation(source.url, table=source.name, connection=source.connection))
     plain, ours = address(source)
@@ -95,7 +95,7 @@ class PostgresEngine:
             return Numbering(*cursor.execute(sql).fetchone())
 
     def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
-        """The cells of some columns, in the order in which the server sends the rows."""
+        """The cells of some columns, as the server sends the rows."""
         return rows.fetch(self.source, names)
 
     def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:

@@ -23,7 +23,7 @@ RANDOM_ORDER = " ORDER BY pg_catalog.gen_random_uuid()"
 
 
 def export(source: PostgresRelation, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool) -> int:
-    """Write the rows as the recoding publishes them, in a random order where they are `shuffled`."""
+    """Write the rows as the recoding publishes them."""
     outline, order = Outline.of(tuple(source.types), recoding, drop=drop), RANDOM_ORDER if shuffled else ""
     if isinstance(target, TableTarget) and target.url == source.url:
         return _inside(source, outline, target, order)
@@ -62,7 +62,7 @@ def _across(source: PostgresRelation, outline: Outline, cursor: Any, select: str
 
 
 def _to_file(source: PostgresRelation, outline: Outline, cursor: Any, select: str, target: FileTarget) -> int:
-    """By way of a CSV, which both sides read and write without Python touching a row."""
+    """By way of a CSV, so that Python touches no row."""
     types = {name: duckdb_type(kind) for name, kind in _types(source, outline).items()}
     with tempfile.TemporaryDirectory(dir=target.path.parent, prefix=".discreet-") as folder:
         rows = Path(folder) / "rows.csv"
@@ -81,7 +81,7 @@ def _types(source: PostgresRelation, outline: Outline) -> dict[str, str]:
 
 
 def _cells(rows: Path, types: dict[str, str], target: FileTarget) -> str:
-    """The statement that reads the CSV of the server and spells its cells as the file wants them."""
+    """The statement that spells the cells of the server's CSV for the file."""
     read = {name: "VARCHAR" if kind == "BLOB" else kind for name, kind in types.items()}
     # The server writes bytes as \x and hexadecimal digits.
     cells = {name: f"unhex({quote(name)}[3:])" if kind == "BLOB" else quote(name) for name, kind in types.items()}

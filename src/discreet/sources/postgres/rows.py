@@ -1,4 +1,4 @@
-"""PostgreSQL rows: a table or query behind a URL, read by column, by class, or onto a DuckDB desk."""
+"""PostgreSQL rows: whole columns, chosen classes, and onto a DuckDB desk."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PostgresRelation:
 
     @property
     def name(self) -> str:
-        """The table, or that it is a query; never the URL, which may hold a password."""
+        """The table, or that it is a query; never the URL."""
         return f"table {self.table}" if self.table is not None else "the PostgreSQL query"
 
     @property
@@ -62,7 +62,7 @@ class PostgresRelation:
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
-        """A cursor that may make temporary tables; all it does is undone at the end."""
+        """A cursor that may make temporary tables; everything is undone at the end."""
         with self.translated(), connected(self.url) as connection, connection.transaction(force_rollback=True):
             yield connection.cursor()
 
@@ -106,7 +106,7 @@ class PostgresRelation:
 
 
 def fetch(source: PostgresRelation, names: Sequence[str]) -> dict[str, Coded]:
-    """The cells of some columns, in the order in which the server sends the rows."""
+    """The cells of some columns, as the server sends the rows."""
     with source.cursor() as cursor:
         cursor.execute(f"SELECT {', '.join(map(quote, names))} FROM {source.sql}")
         columns = columnwise(names, list(cursor))
@@ -123,7 +123,7 @@ def chosen(source: PostgresRelation, recoding: Recoding, *, drop: Sequence[str])
 
 @contextmanager
 def desk(source: PostgresRelation, names: Sequence[str]) -> Iterator[DuckDBDesk]:
-    """These columns on a DuckDB connection, by way of a CSV that the server writes."""
+    """These columns on a DuckDB connection, by way of a CSV."""
     types = {name: duckdb_type(source.types[name]).replace("BLOB", "VARCHAR") for name in names}
     with tempfile.TemporaryDirectory(prefix="discreet-") as folder, connect() as own:
         path = Path(folder) / "rows.csv"

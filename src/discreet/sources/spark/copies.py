@@ -30,7 +30,7 @@ INDEX_BITS = 33
 def pool(
     frame: Any, recoding: Recoding, marked: Marked, *, name: str, kinds: Mapping[str, Kind], drop: Sequence[str]
 ) -> Iterator[SparkPool]:
-    """Recode once, and hold the rows in the memory and on the disks of the cluster while copies are written."""
+    """Recode once, and hold the rows on the cluster while copies are written."""
     outline = Outline.of(tuple(frame.columns), recoding, drop=drop)
     with translated("recode"):
         base = recoded(frame, outline, Dialect(quote), str)
@@ -43,10 +43,11 @@ def pool(
 
 
 def _united(session: Any, base: Any, names: Sequence[str], marked: Marked) -> Any:
-    """The rows of the table and the further ones, each with its mark and a number."""
-    from pyspark.sql.functions import broadcast, coalesce, col, lit, monotonically_increasing_id
+    """The rows of the table and the further ones, marked and numbered."""
+    from pyspark.sql.functions import broadcast, coalesce, col, lit, monotonically_increasing_id, unhex
 
-    marks = broadcast(_frame(session, {MARK: [str(place) for place in range(len(marked.labels))], **_labels(marked)}))
+    labels = {f"l{place}": column for place, column in enumerate(zip(*marked.labels, strict=True))}
+    marks = broadcast(_frame(session, {MARK: [str(place) for place in range(len(marked.labels))], **labels}))
     same = [base[named(name)].eqNullSafe(marks[f"l{place}"]) for place, name in enumerate(names)]
     number = coalesce(marks[MARK].cast("int"), lit(UNMARKED)).alias(MARK)
     ours = base.join(marks, same, "left").select(*(base[named(name)] for name in base.columns), number)
@@ -55,19 +56,14 @@ def _united(session: Any, base: Any, names: Sequence[str], marked: Marked) -> An
     }
     texts = _frame(session, {**cells, MARK: [str(place) for place in marked.places.tolist()]})
     kinds = {**{field.name: field.dataType for field in base.schema.fields}, MARK: "int"}
-    further = texts.select(*(_read(col(named(name)), kind).alias(name) for name, kind in kinds.items()))
+    cell_of = {name: col(named(name)) for name in kinds}
+    further = texts.select(
+        *(
+            (unhex(cell_of[name]) if str(kind) == "BinaryType()" else cell_of[name].cast(kind)).alias(name)
+            for name, kind in kinds.items()
+        )
+    )
     return ours.union(further).withColumn(PLACE, monotonically_increasing_id())
-
-
-def _read(cell: Any, kind: Any) -> Any:
-    from pyspark.sql.functions import unhex
-
-    return unhex(cell) if str(kind) == "BinaryType()" else cell.cast(kind)
-
-
-def _labels(marked: Marked) -> dict[str, list[Label]]:
-    width = len(marked.labels[0]) if marked.labels else 0
-    return {f"l{place}": [labels[place] for labels in marked.labels] for place in range(width)}
 
 
 def _frame(session: Any, columns: dict[str, Sequence[Label]]) -> Any:
@@ -79,7 +75,7 @@ def _frame(session: Any, columns: dict[str, Sequence[Label]]) -> Any:
 
 
 def _content(pool: Any, columns: Sequence[str]) -> str:
-    """The digest of the rows of the table; Spark's own hash, so it says something between copies from Spark only."""
+    """The digest of the rows, comparable between copies from Spark only."""
     from pyspark.sql.functions import col, count, lit, xxhash64
     from pyspark.sql.functions import sum as total
 
@@ -100,7 +96,10 @@ class SparkPool:
     kinds: Mapping[str, Kind]
 
     def write(self, present: Flags, target: Target, *, secret: bytes, row_ids: str | None) -> int:
-        """Write the copy that holds these marks; the secret of its order reaches the cluster as a hash of itself."""
+        """Write the copy that holds these marks.
+
+        The secret of its order reaches the cluster as a hash of itself.
+        """
         if not isinstance(target, FolderTarget):
             raise UsageError("A copy from Spark is a folder on the cluster.", remedy="Give a folder of the cluster.")
         with translated("copy"):
@@ -118,12 +117,16 @@ class SparkPool:
         return self.frame.where(~col(MARK).isin(absent)) if absent else self.frame
 
     def _numbered(self, ordered: Any, target: FolderTarget, row_ids: str | None) -> Any:
-        """Numbers from 1 on across partitions, which come in order: those before it, and the place within it."""
+        """Rows numbered from 1 on across partitions, which come in order."""
         from pyspark.sql.functions import col, element_at, expr, lit, spark_partition_id
         from pyspark.sql.functions import create_map as mapping
         from pyspark.sql.functions import monotonically_increasing_id as running
 
-        cells = [expr(self._cell(name, target)).alias(target.spell(name)) for name in self.columns]
+        spelt = {
+            name: csv_cell(named(name), self.kinds.get(name, "text")) if target.blank_is_missing else named(name)
+            for name in self.columns
+        }
+        cells = [expr(cell).alias(target.spell(name)) for name, cell in spelt.items()]
         if row_ids is None:
             return ordered.select(*cells)
         counted = ordered.groupBy(spark_partition_id().alias("part")).count().collect()
@@ -134,10 +137,6 @@ class SparkPool:
         inside = running().bitwiseAND(lit((1 << INDEX_BITS) - 1))
         number = inside + element_at(mapping(*offsets), spark_partition_id()) + lit(1)
         return ordered.withColumn(RANK, number).select(col(RANK).alias(target.spell(row_ids)), *cells)
-
-    def _cell(self, name: str, target: FolderTarget) -> str:
-        cell = named(name)
-        return csv_cell(cell, self.kinds.get(name, "text")) if target.blank_is_missing else cell
 
 
 @dataclass(frozen=True)
@@ -196,7 +195,7 @@ class ClusterFolder:
 
 
 def parts_digest(session: Any, address: str) -> str:
-    """The SHA-256 over the digests of the parts of a table, in the order of their names' numbers."""
+    """The SHA-256 over the digests of the parts of a table, in order."""
     with disk_errors(address):
         parts = session.read.format("binaryFile").load(f"{address}/part-*")
         rows = parts.selectExpr("path", "sha2(content, 256) AS digest").collect()

@@ -92,7 +92,7 @@ class SparkEngine:
         return Numbering(*totals.values())
 
     def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
-        """The cells of some columns, in the order in which the cluster sends the rows."""
+        """The cells of some columns, as the cluster sends the rows."""
         return rows.fetch(self.frame, names)
 
     def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
@@ -108,7 +108,7 @@ class SparkEngine:
         return spark_export.staged(self.frame, target, policy, name=self.name, overwrite=overwrite)
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
-        """Write the rows as the recoding publishes them, in a random order, from the workers of the cluster."""
+        """Let the workers write the rows as the recoding publishes them."""
         return spark_export.export(
             self.frame, recoding, target, name=self.name, kinds=self._kinds, drop=drop, shuffled=shuffled
         )
@@ -120,7 +120,7 @@ class SparkEngine:
     def copies(
         self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
     ) -> AbstractContextManager[Pool]:
-        """A pool on the cluster, which needs no folder of this machine and guards texts when they are written."""
+        """A pool on the cluster, which needs no folder of this machine."""
         del folder, guarded
         return pool(self.frame, recoding, marked, name=self.name, kinds=self._kinds, drop=drop)
 

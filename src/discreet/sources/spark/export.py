@@ -23,7 +23,7 @@ ROWS_PER_FILE = 1_000_000
 
 @contextmanager
 def staged(frame: Any, target: str, policy: Policy, *, name: str, overwrite: bool) -> Iterator[FolderTarget]:
-    """A folder beside the target that becomes the target, both on the file system of the cluster."""
+    """A folder of the cluster beside the target, which becomes the target."""
     if target.startswith(SCHEMES):
         raise unfit(name, remedy="Write Parquet on the cluster, read it back with discreet, and export that.")
     format_of(target)
@@ -46,7 +46,7 @@ def export(
     drop: Sequence[str],
     shuffled: bool,
 ) -> int:
-    """Write the rows as the recoding publishes them, in a random order where they are `shuffled`."""
+    """Write the rows as the recoding publishes them."""
     if not isinstance(target, FolderTarget):
         raise unfit(name, remedy="Give the name of a folder on the cluster that ends in .parquet or .csv.")
     outline = Outline.of(tuple(frame.columns), recoding, drop=drop)
@@ -62,7 +62,10 @@ def published_frame(frame: Any, outline: Outline, target: FolderTarget, *, kinds
 
 
 def in_random_order(frame: Any, secret: bytes, *, position: str | None = None) -> Any:
-    """The frame sorted by a keyed hash of where its rows are; the cluster sees a hash of the secret only."""
+    """The frame sorted by a keyed hash of where its rows are.
+
+    The cluster sees a hash of the secret only.
+    """
     from pyspark.sql.functions import col, concat, lit, monotonically_increasing_id, sha2
 
     row = monotonically_increasing_id() if position is None else col(position)

@@ -1,4 +1,4 @@
-"""Spark rows: whole columns as codes, the rows of chosen classes, and onto a DuckDB desk."""
+"""Spark rows: whole columns, chosen classes, and onto a DuckDB desk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def named(name: str) -> str:
 
 
 def fetch(frame: Any, names: Sequence[str]) -> dict[str, Coded]:
-    """The cells of some columns, in the order in which the cluster sends the rows."""
+    """The cells of some columns, as the cluster sends the rows."""
     arrow = _arrow(frame, names)
     return {name: files.coded(arrow.column(place)) for place, name in enumerate(names)}
 
@@ -64,7 +64,7 @@ def recoded(frame: Any, outline: Outline, dialect: Dialect, spell: Spell) -> Any
 
 
 def _map(frame: Any, column: Column) -> Any:
-    """The code of every value of a column, small enough to be sent to all workers."""
+    """The code of every value of a column, sent to all workers."""
     import pyarrow as arrow
     from pyspark.sql.functions import broadcast
 
