@@ -178,15 +178,15 @@ class Histograms:
     def _count(self, table: GovernedTable, oids: list[int]) -> Counted:
         began, changes = time.monotonic(), self._own.changes(oids)
         self._refuse_too_many(table)
-        # People, not rows: where somebody may have several rows, each tuple of hers counts once.
+        # People, not rows: where a person may have several rows, each of their tuples counts once.
         if table.name in self.unique or not table.key:
-            engine = PostgresEngine(self._own.url, table=full(table.name))
+            relation = PostgresRelation(self._own.url, table=full(table.name))
         else:
             columns = ", ".join(quote(name) for name in (*table.key, *table.quasi))
             people = f"SELECT DISTINCT {columns} FROM {quoted(full(table.name))}"  # noqa: S608 - quoted
-            engine = PostgresEngine(self._own.url, query=people)
+            relation = PostgresRelation(self._own.url, query=people)
         try:
-            histogram = engine.count([*table.quasi])
+            histogram = PostgresEngine(relation).count([*table.quasi])
         except EmptySource:
             return Counted(None, 0, began, changes)
         except DataError:
@@ -195,14 +195,6 @@ class Histograms:
         if not rows or not table.quasi:
             return Counted(None, rows, began, changes)
         return Counted(prepare(Classes.from_histogram(histogram), table.quasi), rows, began, changes)
-
-    def _engine(self, table: GovernedTable) -> PostgresEngine:
-        """People, not rows: where somebody may have several rows, each tuple of hers counts once."""
-        if table.name in self.unique or not table.key:
-            return PostgresEngine(PostgresRelation(self._own.url, table=full(table.name)))
-        columns = ", ".join(quote(name) for name in (*table.key, *table.quasi))
-        people = f"SELECT DISTINCT {columns} FROM {quoted(full(table.name))}"  # noqa: S608 - quoted
-        return PostgresEngine(PostgresRelation(self._own.url, query=people))
 
     def _refuse_too_many(self, table: GovernedTable) -> None:
         most = self._policy.largest_histogram

@@ -137,11 +137,7 @@ class DuckDBEngine:
         """An Arrow, pandas or polars frame, or a dictionary of numpy arrays."""
         connection = connect()
         name = f"the {type(frame).__module__.partition('.')[0].lstrip('_')} frame"
-        names = [str(name) for name in getattr(frame, "column_names", None) or getattr(frame, "columns", [])]
-        if len(set(names)) < len(names):
-            raise ColumnError(
-                "The frame has two columns of the same name.", remedy="Give every column a name of its own."
-            )
+        _refuse_doubled(frame)
         try:
             connection.register("handed", frame)
         except Exception as error:
@@ -191,13 +187,7 @@ class DuckDBEngine:
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         """People per distinct value of each column alone."""
-        # How many columns a part has; 1 where the table is not wide or its columns are too long for parts.
-        if len(self.fields) <= WIDE:
-            width = 1
-        else:
-            with translated(self.name):
-                rows: int = self.connection.execute(f"SELECT COUNT(*) FROM {RELATION}").fetchone()[0]
-            width = min(PART_COLUMNS, PART_CELLS // max(rows, 1))
+        width = self._part_width()
         if width < 2:
             yield from one_by_one(self, names, weight)
             return

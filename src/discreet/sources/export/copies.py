@@ -203,17 +203,7 @@ class FilePool:
         with translated(self.name):
             self.connection.register("ranked", {RANK: ranks(keep, secret)})
             try:
-                # Sorted while texts are numbers, and spelt out only then, which takes half the time.
-                if target.blank_is_missing != self.guarded:
-                    raise UsageError("A pool is for CSV or for Parquet.", remedy="Make one for each.")
-                cells = [
-                    f"{quote(name) if self.guarded else parquet_cell(quote(name), kind)} AS {quote(target.spell(name))}"
-                    for name, kind in self.kinds.items()
-                ]
-                first = [] if row_ids is None else [f"{RANK} AS {quote(target.spell(row_ids))}"]
-                ordered = f"SELECT * FROM pool POSITIONAL JOIN ranked WHERE {RANK} > 0 ORDER BY {RANK}"
-                select = f"SELECT {', '.join([*first, *cells])} FROM ({ordered})"
-                return copy(self.connection.execute, select, target)
+                return copy(self.connection.execute, self._select(target, row_ids), target)
             finally:
                 self.connection.unregister("ranked")
 

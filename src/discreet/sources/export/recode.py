@@ -45,7 +45,7 @@ class Desk(Protocol):
 
 
 @dataclass(frozen=True)
-class TemporaryTables:
+class Tables:
     """The temporary tables of one export, named so that they meet no others."""
 
     prefix: str = field(default_factory=lambda: f"discreet_{secrets.token_hex(6)}_")
@@ -116,14 +116,14 @@ class Outline:
         return f"SELECT {', '.join(cells + codes)} FROM (SELECT * FROM {relation}) AS r {' '.join(maps)}"
 
 
-def prepare(desk: Desk, recoding: Recoding, *, table: TemporaryTables, quote: Quote, spell: Spell) -> None:
+def prepare(desk: Desk, recoding: Recoding, *, table: Tables, quote: Quote, spell: Spell) -> None:
     """Make the temporary tables that the statement joins."""
     for place, column in enumerate(recoding.classes.columns):
         _make_map(desk, place, column, table=table, quote=quote)
     _make_kept(desk, recoding, table=table, spell=spell)
 
 
-def _make_map(desk: Desk, place: int, column: Column, *, table: TemporaryTables, quote: Quote) -> None:
+def _make_map(desk: Desk, place: int, column: Column, *, table: Tables, quote: Quote) -> None:
     values, codes, mapped = (table(f"{kind}{place}") for kind in "vcm")
     distinct = f"SELECT DISTINCT {quote(column.name)} AS value FROM {desk.relation}"
     numbered = f"SELECT ROW_NUMBER() OVER () AS id, value FROM ({distinct}) AS d WHERE value IS NOT NULL"
@@ -133,7 +133,7 @@ def _make_map(desk: Desk, place: int, column: Column, *, table: TemporaryTables,
     desk.keep(mapped, f"SELECT v.value, c.code FROM {values} AS v JOIN {codes} AS c ON v.id = c.id")
 
 
-def _make_kept(desk: Desk, recoding: Recoding, *, table: TemporaryTables, spell: Spell) -> None:
+def _make_kept(desk: Desk, recoding: Recoding, *, table: Tables, spell: Spell) -> None:
     for place, labels in enumerate(recoding.labels):
         known = [(code, spell(label)) for code, label in enumerate(labels) if label is not None]
         codes, texts = [code for code, _ in known], [text for _, text in known]
