@@ -7,8 +7,8 @@ from typing import cast
 import pytest
 from fastapi import FastAPI, Request
 
-from discreet.store.tables.datasets import JOB
 from discreet.store.tables.linkage import WORK
+from discreet.store.tables.web import JOB
 from discreet.web.accounts import accounts
 from discreet.web.framework.context import Context
 from discreet.web.framework.permissions import GRANTED, PERMISSIONS

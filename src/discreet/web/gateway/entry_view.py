@@ -16,7 +16,7 @@ from discreet.store import gateway_limits
 from discreet.store.gateway_limits import PARTS
 from discreet.store.tables.gateway import REFUSAL, USER
 from discreet.store.tables.ledger import ENTRY
-from discreet.web.ledger import store as ledger_store
+from discreet.web import ledger as ledger_store
 
 ANSWERED = "gateway.answered"
 _AMOUNT = re.compile(r"[0-9]{1,40}(/[0-9]{1,40}|\.[0-9]{1,40})?|[0-9](\.[0-9]{1,20})?e[+-][0-9]{1,3}")

@@ -11,8 +11,8 @@ from pydantic import Field
 from sqlalchemy import Table
 
 from discreet.anonymity import LOSSES, SEARCHES
-from discreet.store.tables.datasets import JOB
 from discreet.store.tables.linkage import WORK
+from discreet.store.tables.web import JOB
 from discreet.web.framework.models import Strict
 
 FORMATS = ("csv", "csv.gz", "parquet")
