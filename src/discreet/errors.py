@@ -5,7 +5,7 @@ DiscreetError                      70  a bug, if it is ever raised as itself
 │   ├── MissingExtra                2  a capability is not installed
 │   ├── RequestError                2  a request in SQL cannot be understood
 │   ├── KeyReused                   2  an idempotency key came back with another request
-│   └── NotThere                    2  no such project or pair, or not for whoever asks
+│   └── NotThere                    2  no such project or pair, or none for this account
 ├── DataError                       3  the data cannot be used as they are
 │   ├── SourceNotFound              3  no such file, table or server
 │   ├── SourceUnreadable            3  ragged rows, wrong encoding, not the format it claims to be
@@ -23,7 +23,7 @@ DiscreetError                      70  a bug, if it is ever raised as itself
 ├── IntegrityError                  6  stored state is not what was written
 └── StoreError                     69  the store cannot be used now, so nothing is disclosed
     ├── StoreUnreachable           69  no such file, folder, database or server, or it does not let us in
-    ├── StoreBusy                  69  somebody else has held the lock for too long
+    ├── StoreBusy                  69  another process has held the lock for too long
     ├── StoreFull                  69  there is no room left to write
     ├── StoreReadOnly              69  it can be read but not written
     └── StoreTooNew                69  it was written by a newer version of Discreet
@@ -107,7 +107,7 @@ class KeyReused(UsageError):
 
 
 class NotThere(UsageError):
-    """There is no such thing, or not for whoever asks: the two are not told apart."""
+    """There is no such thing, or none for this account: the answer is the same."""
 
 
 class DataError(DiscreetError):
@@ -179,7 +179,7 @@ class BudgetExhausted(Refused):
 
 
 class Outdated(Refused):
-    """It was decided on a state that has changed since; look again and decide anew."""
+    """It was decided on a state that has changed since; read it again and decide again."""
 
 
 class IntegrityError(DiscreetError):
@@ -199,7 +199,7 @@ class StoreUnreachable(StoreError):
 
 
 class StoreBusy(StoreError):
-    """Somebody else has held the lock for too long."""
+    """Another process has held the lock for too long."""
 
 
 class StoreFull(StoreError):

@@ -59,7 +59,7 @@ def test_a_policy_is_put_in_force_once(app: FastAPI) -> None:
     assert Policy.parse(one.policy or "").digest in entries(app)[-1]["body"]
     late = browser.post(f"/datasets/{number}/policy", {"policy": POLICY, "version": "0"})
     assert late.status_code == 409
-    assert "Somebody else has changed the policy" in late.text
+    assert "The policy was changed by another person" in late.text
     assert found(app, number).version == 1
 
 

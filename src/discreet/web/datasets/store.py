@@ -107,7 +107,7 @@ def set_policy(connection: Connection, number: int, policy: str, *, version: int
     if connection.execute(update(DATASET).where(*mine).values(policy=policy, version=version + 1)).rowcount != 1:
         raise Problem(
             409,
-            "Somebody else has changed the policy meanwhile.",
+            "The policy was changed by another person meanwhile.",
             remedy="Look at it again, then repeat your change if it is still needed.",
         )
 
