@@ -67,7 +67,7 @@ def ours(source: Path, copies: int, form: str) -> object:
     from discreet.sources.engine import Marked
     from discreet.sources.export.atomic_folder import LocalFolders
     from discreet.sources.export.copies import pooled
-    from discreet.sources.export.verify import agree
+    from discreet.sources.export.staging import agree
 
     table = read(source, policy=Policy.from_dict({"columns": POLICY}))
     classes = table.classes()

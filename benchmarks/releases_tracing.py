@@ -28,7 +28,7 @@ from discreet.releases.marks.codebook import Codebook, Marks
 from discreet.releases.population_link import Linked
 from discreet.releases.tracing.case import Traceable
 from discreet.releases.tracing.evidence import log_e_paths, threshold
-from discreet.releases.tracing.leaks import trace_leak
+from discreet.releases.tracing.trace import trace_leak
 
 RECIPIENTS, ALPHA = 20, 1e-3
 Random = np.random.Generator

@@ -16,8 +16,7 @@ from discreet.anonymity import anonymise
 from discreet.kernel import AnyValue, Classes, Coded, Histogram, Mask, Rule, Widths
 from discreet.kernel.arrays import Flags, Ints, Label
 from discreet.people import State, counted, generate
-from discreet.releases.marks.codebook import DEFAULT, Codebook, Law, Marks
-from discreet.releases.marks.prf import derive
+from discreet.releases.marks.codebook import DEFAULT, Codebook, Law, Marks, derive
 from discreet.releases.population_link import Linked
 from discreet.releases.tracing.case import Given, Traceable
 from discreet.releases.tracing.evidence import binomial

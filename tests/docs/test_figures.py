@@ -24,7 +24,7 @@ from discreet.releases.decoys import dependencies, detectability, synthesis
 from discreet.releases.marks import codebook, pairing
 from discreet.releases.marks import pairing as mark_pairing
 from discreet.releases.marks.pairing import UNLUCKY, MarkBudget
-from discreet.releases.tracing import evidence, leaks, observed_marks, result
+from discreet.releases.tracing import evidence, observed_marks, result, trace
 from discreet.risk import combinations
 from discreet.sources import engine
 from discreet.web import Settings
@@ -64,7 +64,7 @@ def stated() -> Iterator[tuple[str, str]]:
     yield "explain/tracing.md", f"{evidence.TRUST} / p | {1 - evidence.TRUST:.2f} / (1 − p)"
     yield "explain/tracing.md", f"α = {result.ALPHA} unless you say otherwise"
     yield "explain/tracing.md", f"to which {percent(observed_marks.COVERED)} of the rows can be brought"
-    yield "explain/tracing.md", f"ranked among {leaks.FINER}N/α dummies"
+    yield "explain/tracing.md", f"ranked among {trace.FINER}N/α dummies"
     limits = "explain/limitations.md"
     wide = f"at most {engine.MOST_COLUMNS:,} columns"
     yield limits, f"{wide}, in the browser {Settings().most_columns}"

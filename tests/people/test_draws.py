@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from discreet.errors import UsageError
-from discreet.people.draws import LUCK, SLICE, Odds, stream
+from discreet.people.population import LUCK, SLICE, Odds, stream
 from tests.examples import examples
 
 weights = arrays(

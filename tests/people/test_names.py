@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.people import People
-from discreet.people.names import LEFT, MEN, RIGHT, STRIDE, WOMEN, _combine, given_labels, scatter, surname_labels
+from discreet.people.recipes import LEFT, MEN, RIGHT, STRIDE, WOMEN, _combine, given_labels, scatter, surname_labels
 from tests.examples import examples
 
 

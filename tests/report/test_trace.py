@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from benchmarks.releases_world import World, world
 
-from discreet.releases.tracing.claims import trace_claims
-from discreet.releases.tracing.leaks import trace_leak
 from discreet.releases.tracing.result import Trace
+from discreet.releases.tracing.trace import trace_claims, trace_leak
 from discreet.report import traced_findings, traced_page
 from discreet.report.trace import recipients
 from tests.report.documents import (

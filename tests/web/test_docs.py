@@ -42,7 +42,7 @@ def test_every_operation_of_the_api_is_documented_with_its_permission() -> None:
 
 
 def test_every_status_is_documented() -> None:
-    from discreet.web.framework.models import PROBLEMS
+    from discreet.web.framework.forms import PROBLEMS
 
     documented = {int(row[0]) for row in rows("api.md", 2)[2:] if row[0].isdigit()}
     assert {int(status) for status in PROBLEMS} | {405, 500} == documented

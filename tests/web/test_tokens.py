@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI, Request
 
 from discreet.web.accounts import accounts, sessions, tokens
-from discreet.web.accounts.api import issue
+from discreet.web.accounts.pages import issue
 from discreet.web.framework.context import Context
 from discreet.web.framework.permissions import GRANTED
 from discreet.web.framework.problems import Problem

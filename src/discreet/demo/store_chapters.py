@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet.cli.main import in_good_order
 from discreet.cli.output import working
-from discreet.cli.signals import in_good_order
 from discreet.demo.stage import (
     Contrast,
     Contrasts,

@@ -38,7 +38,7 @@ from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Opened, Registry
 from discreet.releases.preconditions import AGREEMENT
 from discreet.releases.tracing.case import Given
-from discreet.releases.tracing.leaks import trace_leak
+from discreet.releases.tracing.trace import trace_leak
 from discreet.sources import read
 from discreet.store.exposures import write
 from discreet.store.gateway_limits import PARTS

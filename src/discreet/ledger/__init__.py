@@ -11,25 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.ledger.accounts import Budget
-    from discreet.ledger.entry import Entry
-    from discreet.ledger.events import EVENTS, OUTCOMES
+    from discreet.ledger.entry import EVENTS, OUTCOMES, Entry
     from discreet.ledger.keys import Keys
     from discreet.ledger.ledger import Ledger
-    from discreet.ledger.request import Receipt, Request
+    from discreet.ledger.operations import Receipt, Request
     from discreet.ledger.verifier import Verdict
 
 __all__ = ["EVENTS", "OUTCOMES", "Budget", "Entry", "Keys", "Ledger", "Receipt", "Request", "Verdict"]
 
 # Imported when first used, so that the offline verifier runs without the extra.
 _FILES = {
-    "EVENTS": "events",
-    "OUTCOMES": "events",
+    "EVENTS": "entry",
+    "OUTCOMES": "entry",
     "Budget": "accounts",
     "Entry": "entry",
     "Keys": "keys",
     "Ledger": "ledger",
-    "Receipt": "request",
-    "Request": "request",
+    "Receipt": "operations",
+    "Request": "operations",
     "Verdict": "verifier",
 }
 

@@ -17,10 +17,9 @@ from discreet.errors import DiscreetError, IntegrityError, StoreError, StoreUnre
 from discreet.ledger.accounts import Accounts
 from discreet.ledger.entry import Entry, row_of, timestamp
 from discreet.ledger.keys import Keys
-from discreet.ledger.operations import Decision
+from discreet.ledger.merkle import MerkleTree
+from discreet.ledger.operations import DENIED, Decision, Receipt, Request
 from discreet.ledger.queries import proven
-from discreet.ledger.request import DENIED, Receipt, Request
-from discreet.ledger.tree import MerkleTree
 from discreet.store import Store
 from discreet.store.tables.ledger import ENTRY
 

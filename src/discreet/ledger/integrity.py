@@ -11,8 +11,8 @@ from sqlalchemy import Connection, select
 from discreet.errors import IntegrityError
 from discreet.ledger.entry import Charge, Entry, row_of
 from discreet.ledger.keys import Keys
+from discreet.ledger.merkle import STRIDE, MerkleTree
 from discreet.ledger.queries import PAGE
-from discreet.ledger.tree import STRIDE, MerkleTree
 from discreet.ledger.verifier import Check, Frontier, Verdict, leaf_hash
 from discreet.store.tables.ledger import BUDGET, ENTRY, NODE, RESERVATION, TREE
 

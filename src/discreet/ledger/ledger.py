@@ -21,9 +21,8 @@ from discreet.ledger.commit import Clock, Writer
 from discreet.ledger.entry import Detail, Entry, row_of, text, timestamp
 from discreet.ledger.integrity import check_store
 from discreet.ledger.keys import Keys, place_of
-from discreet.ledger.operations import Close, Hold, Limit, Note, Spend
-from discreet.ledger.request import Receipt, Request
-from discreet.ledger.tree import MerkleTree, stored_subtree
+from discreet.ledger.merkle import MerkleTree, stored_subtree
+from discreet.ledger.operations import Close, Hold, Limit, Note, Receipt, Request, Spend
 from discreet.ledger.verifier import Verdict
 from discreet.store import Store
 from discreet.store.tables.ledger import ENTRY, RESERVATION

@@ -12,9 +12,8 @@ from sqlalchemy import Connection, Row, Select, or_, select
 from discreet.errors import IntegrityError, UsageError
 from discreet.ledger.accounts import Budget
 from discreet.ledger.entry import Entry, timestamp
-from discreet.ledger.merkle import inclusion, inclusion_holds
-from discreet.ledger.request import Receipt
-from discreet.ledger.tree import MerkleTree, stored_subtree
+from discreet.ledger.merkle import MerkleTree, inclusion, inclusion_holds, stored_subtree
+from discreet.ledger.operations import Receipt
 from discreet.ledger.verifier import canonical, leaf_hash
 from discreet.store.tables.ledger import BUDGET, ENTRY
 

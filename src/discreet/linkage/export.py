@@ -25,7 +25,7 @@ from discreet.linkage.records.folder import ProjectFolder
 from discreet.linkage.review.decisions import Answered, answers_of
 from discreet.linkage.review.views import CHOICES
 from discreet.sources.desk import connect, copy, literal, quote, translated
-from discreet.sources.export.cells import file_cell
+from discreet.sources.export.recode import file_cell
 from discreet.sources.export.targets import FileTarget, guarded, unwritable
 from discreet.store import Store
 from discreet.store.tables.linkage import ASSIGNMENT, CELL

@@ -3,8 +3,7 @@
 from discreet.misuse.exposure.exposure import Exposure
 from discreet.misuse.reduction import reduce_by_generalising, reduce_cells, reduce_rows
 from discreet.misuse.relations import join
-from discreet.misuse.request import conditions
-from discreet.misuse.score import score
+from discreet.misuse.score import conditions, score
 from discreet.misuse.scorer import Heavy, Score
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.misuse.source.prepared import Prepared, prepare

@@ -6,8 +6,8 @@ People(1,000 rows: zip, sex, birth_year)
 
 from discreet.people.demo import DemoFiles, write_demo, write_diagnosis_hierarchy
 from discreet.people.diagnoses import diagnosis_hierarchy
-from discreet.people.draws import CodedWords as Coded
 from discreet.people.extracts import Extracts, LinkFiles, extracts_to_link, write_extracts
+from discreet.people.population import CodedWords as Coded
 from discreet.people.population import People, counted
 from discreet.people.recipes import COLUMNS, generate
 from discreet.people.registry import registry

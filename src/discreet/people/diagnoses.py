@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.people.draws import Array
+from discreet.people.population import Array
 
 __all__ = ["DIAGNOSES", "Diagnosis", "diagnosis_hierarchy", "diagnosis_weights"]
 

@@ -14,8 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.people.draws import Array, decoded, stream
-from discreet.people.population import People
+from discreet.people.population import Array, People, decoded, stream
 from discreet.people.recipes import generate
 from discreet.people.state import State
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Classes
-from discreet.people.draws import Array, stream
+from discreet.people.population import Array, stream
 
 __all__ = ["registry"]
 

@@ -8,7 +8,7 @@ from math import ceil
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.people.draws import Array, stream
+from discreet.people.population import Array, stream
 
 __all__ = ["State", "StatePlaces", "female_share", "settle", "year_weights"]
 

@@ -10,15 +10,13 @@ from discreet.releases.feasibility import Cell, Feasibility, FeasibilityGrid, fe
 from discreet.releases.fingerprints import Fingerprints, plan_fingerprints
 from discreet.releases.marks.pairing import MarkBudget as Budget
 from discreet.releases.marks.selection import Marking, mark
-from discreet.releases.plan import Plan, plan
+from discreet.releases.plan import Plan, Preflight, plan
 from discreet.releases.population_link import DecoyCandidates as Candidates
 from discreet.releases.population_link import Linked
 from discreet.releases.preconditions import Gates
-from discreet.releases.preflight import Preflight
 from discreet.releases.tracing.case import Traceable
-from discreet.releases.tracing.claims import trace_claims
-from discreet.releases.tracing.leaks import trace_leak
 from discreet.releases.tracing.result import Trace
+from discreet.releases.tracing.trace import trace_claims, trace_leak
 
 if TYPE_CHECKING:
     from discreet.releases.delivery.release import Release, release

@@ -14,7 +14,7 @@ from discreet.kernel.notebook import card
 from discreet.policy import Policy
 from discreet.policy.draft import key_of
 from discreet.sources.engine import Engine, Field, require
-from discreet.sources.export.verify import check
+from discreet.sources.export.staging import check
 from discreet.sources.numbering import Numbering
 
 MOST_LISTED = 30

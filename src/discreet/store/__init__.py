@@ -11,7 +11,7 @@ try:
 except ImportError:
     raise MissingExtra("store", needed_for="Keeping state (ledger, budgets)") from None
 
-from discreet.store.address import Address, default_folder
+from discreet.store.connection import Address, default_folder
 from discreet.store.exposures import Exposures
 from discreet.store.exposures import StoredExposure as Kept
 from discreet.store.store import Store

@@ -17,7 +17,7 @@ from discreet.errors import (
     StoreReadOnly,
     StoreUnreachable,
 )
-from discreet.store.address import Address
+from discreet.store.connection import Address
 
 SQLITE: dict[str, type[StoreError]] = {
     "SQLITE_FULL": StoreFull,

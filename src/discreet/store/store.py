@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, text
 
 from discreet.errors import StoreBusy, StoreUnreachable
 from discreet.store import connection as store_connection
-from discreet.store.address import Address
+from discreet.store.connection import Address
 from discreet.store.errors import problem, translated
 
 NO_IDLE_TIMEOUT = text("SET LOCAL idle_in_transaction_session_timeout = 0")

@@ -10,9 +10,8 @@ from sqlalchemy import Connection, func, select
 from starlette.responses import Response
 
 from discreet.ledger import Budget, queries
-from discreet.ledger.entry import timestamp
-from discreet.ledger.events import EVENTS
-from discreet.ledger.tree import MerkleTree
+from discreet.ledger.entry import EVENTS, timestamp
+from discreet.ledger.merkle import MerkleTree
 from discreet.report import Finding
 from discreet.report.charts.bars import spark
 from discreet.report.toolkit.words import plural

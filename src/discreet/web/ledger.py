@@ -18,12 +18,12 @@ from starlette.responses import Response, StreamingResponse
 from discreet.errors import IntegrityError
 from discreet.ledger import EVENTS, OUTCOMES, Entry
 from discreet.ledger.entry import LONGEST_TEXT
-from discreet.ledger.tree import MerkleTree
+from discreet.ledger.merkle import MerkleTree
 from discreet.ledger.verifier import canonical, is_head
 from discreet.store.tables.ledger import ENTRY
 from discreet.store.tables.web import CHECK
 from discreet.web.framework.context import Here, by_number, go
-from discreet.web.framework.models import Day, Strict, Text, is_day
+from discreet.web.framework.forms import Day, Strict, Text, is_day
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.route import ApiGet, Page, Route, Submit
 

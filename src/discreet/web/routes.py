@@ -11,12 +11,12 @@ from discreet.web.accounts.pages import ACCOUNT_ROUTES
 from discreet.web.dashboard import dashboard_page
 from discreet.web.datasets.api import DATASET_ROUTES
 from discreet.web.framework.route import Page, Route
-from discreet.web.gateway.routes import GATEWAY_ROUTES
+from discreet.web.gateway.api import GATEWAY_ROUTES
 from discreet.web.jobs.pages import JOB_ROUTES
 from discreet.web.lab.pages import LAB_ROUTES
 from discreet.web.ledger import LEDGER_ROUTES
-from discreet.web.linkage.routes import LINKAGE_ROUTES
-from discreet.web.releases.routes import RELEASE_ROUTES
+from discreet.web.linkage.api import LINKAGE_ROUTES
+from discreet.web.releases.api import RELEASE_ROUTES
 from discreet.web.reports import REPORT_ROUTES
 from discreet.web.sensitivity.pages import SENSITIVITY_ROUTES
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import UsageError
-from discreet.releases.marks.codebook import DEFAULT, Codebook, Law, Marks
-from discreet.releases.marks.prf import canonical, derive, uniforms
+from discreet.releases.marks.codebook import DEFAULT, Codebook, Law, Marks, canonical, derive, uniforms
 
 KEY = bytes(range(32))
 

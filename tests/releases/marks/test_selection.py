@@ -19,8 +19,8 @@ from discreet.releases.decoys.nearest_classes import Space
 from discreet.releases.marks.codebook import DEFAULT, Codebook
 from discreet.releases.marks.pairing import NEAR, MarkBudget, MarkPairs, ambiguous
 from discreet.releases.marks.selection import mark, other_shifts
+from discreet.releases.plan import Preflight
 from discreet.releases.population_link import Linked
-from discreet.releases.preflight import Preflight
 from tests.releases import marked
 from tests.releases.marked import KEY, POLICY
 

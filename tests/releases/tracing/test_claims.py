@@ -16,14 +16,12 @@ from hypothesis import strategies as st
 
 from discreet.errors import ColumnError, SourceNotFound, UsageError
 from discreet.kernel.arrays import Label
-from discreet.releases.marks.codebook import DEFAULT, Codebook
-from discreet.releases.marks.prf import derive
+from discreet.releases.marks.codebook import DEFAULT, Codebook, derive
 from discreet.releases.population_link import Linked
 from discreet.releases.tracing.case import Traceable
-from discreet.releases.tracing.claims import trace_claims
 from discreet.releases.tracing.evidence import log_e_values
-from discreet.releases.tracing.leaks import trace_leak
 from discreet.releases.tracing.result import Trace
+from discreet.releases.tracing.trace import trace_claims, trace_leak
 from tests.examples import examples
 
 Rows = list[dict[str, Label]]

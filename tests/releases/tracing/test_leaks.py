@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from discreet.errors import DataError, EmptySource, UsageError
 from discreet.kernel.arrays import Ints, Label
 from discreet.releases.tracing.case import Traceable
-from discreet.releases.tracing.leaks import number_of, ranks, soft_rank, trace_leak
 from discreet.releases.tracing.likelihood import SCENARIOS, Rates, Scenario, Scoring, fitted
 from discreet.releases.tracing.observed_marks import Sightings, sightings_of
+from discreet.releases.tracing.trace import number_of, ranks, soft_rank, trace_leak
 from tests.examples import examples
 
 Rows = list[dict[str, Label]]

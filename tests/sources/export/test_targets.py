@@ -21,7 +21,7 @@ from discreet.errors import ColumnError, DiscreetError, EmptySource, IntegrityEr
 from discreet.kernel import Classes, Recoding
 from discreet.sources import desk
 from discreet.sources.duckdb import export as writing
-from discreet.sources.export import cells, targets
+from discreet.sources.export import recode, targets
 from discreet.sources.export.targets import FileTarget
 
 CANARY = "Zaphod-1952"
@@ -291,7 +291,7 @@ def test_a_column_of_numbers_by_name_is_read_back(out: Path) -> None:
 
 @given(st.text(alphabet="=+-@\t\r\n'0123456789.,eE x"))
 def test_guarding_is_the_same_in_sql(cell: str) -> None:
-    sql = cells.csv_cell("cell", "VARCHAR")
+    sql = recode.csv_cell("cell", "VARCHAR")
     found = duckdb.execute(f"SELECT {sql} FROM (SELECT CAST(? AS VARCHAR) AS cell)", [cell]).fetchall()
     assert found == [(targets.guarded(cell),)]
     assert targets.guarded(targets.guarded(cell)) == targets.guarded(cell)

@@ -93,7 +93,7 @@ def _amount(exact: Fraction) -> str:
 def head(address: str | None, out: Path | None) -> CommandResult:
     """Print the signed head: a hash of all that the ledger holds now. Store it where nobody can change it."""
     with _opened(address) as store, store.reading() as connection:
-        from discreet.ledger.tree import MerkleTree
+        from discreet.ledger.merkle import MerkleTree
 
         signed = MerkleTree.read(connection).head()
     if out is not None:
@@ -196,7 +196,7 @@ def _opened(address: str | None) -> Store:
 
     store = Store.open(address, create=False)
     with store.reading() as connection:
-        from discreet.ledger.tree import MerkleTree
+        from discreet.ledger.merkle import MerkleTree
 
         if MerkleTree.read(connection).opened:
             return store

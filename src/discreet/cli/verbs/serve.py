@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from discreet.cli.main import in_good_order
 from discreet.cli.options import FOLDER, acting, added, as_option, option, store_option
 from discreet.cli.output import say
-from discreet.cli.signals import in_good_order
 from discreet.errors import UsageError
 from discreet.web.framework.permissions import ROLES
 

@@ -14,8 +14,7 @@ from discreet.gateway.enforcement.decide import EnforcementOutcome, ExposureLimi
 from discreet.gateway.enforcement.exposure_accounts import ExposureAccount
 from discreet.gateway.session.held_rows import HeldResult
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.operations import Note
-from discreet.ledger.request import Request
+from discreet.ledger.operations import Note, Request
 from discreet.sql.statement_kinds import Refuse
 
 ATTEMPTS = 50

@@ -10,11 +10,10 @@ from typing import Any, NoReturn
 
 from discreet.errors import UsageError
 from discreet.kernel.notebook import card
-from discreet.linkage.masking.compare import DateSwap
+from discreet.linkage.masking.compare import DateSwap, Declared
 from discreet.linkage.masking.comparison import Comparison, Kind, Mode, Pair, State, check_mode
 from discreet.linkage.masking.index import MaskingIndex, Quote, contribution
 from discreet.linkage.masking.kapr import Meter
-from discreet.linkage.masking.rules import Declared
 from discreet.linkage.masking.text import FORMATS
 from discreet.wording import brief_percent, fine_percent
 

@@ -25,11 +25,10 @@ from discreet.linkage.masking.column_index import (
     arrays,
     build,
 )
-from discreet.linkage.masking.compare import DateSwap
+from discreet.linkage.masking.compare import DateSwap, Declared, Rules
 from discreet.linkage.masking.comparison import Comparison, Kind, Mode, Pair, State
 from discreet.linkage.masking.icons import Icon, frequency
 from discreet.linkage.masking.mask_leakage import Strictness
-from discreet.linkage.masking.rules import Declared, Rules
 from discreet.linkage.masking.text import FORMATS
 
 

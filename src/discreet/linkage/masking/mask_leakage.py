@@ -16,10 +16,9 @@ from functools import cached_property
 import numpy as np
 
 from discreet.linkage.masking.column_index import Array, AttributeIndex, Constraint, Equal, RecordMask
-from discreet.linkage.masking.compare import compare_values, units_of
+from discreet.linkage.masking.compare import Rules, compare_values, units_of
 from discreet.linkage.masking.comparison import ROW_1, Comparison, Kind, Mode, Pair, ValueView
 from discreet.linkage.masking.icons import Icon, frequency
-from discreet.linkage.masking.rules import Rules
 from discreet.linkage.masking.text import DAY, FIRST, MONTH, SAME, SWAPPED, YEAR
 
 KEPT = 1 << 26

@@ -27,8 +27,8 @@ from discreet.sources import Table
 from discreet.sources.engine import CopyFolder, CopyFolders, Marked, Pool
 from discreet.sources.export.atomic_folder import copy_folders
 from discreet.sources.export.copies import pooled, refuse_row_ids
+from discreet.sources.export.staging import agree
 from discreet.sources.export.targets import occupied
-from discreet.sources.export.verify import agree
 
 Format = Literal["parquet", "csv", "csv.gz"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "csv.gz")

@@ -21,7 +21,7 @@ from discreet.releases.delivery import repository
 from discreet.releases.delivery.repository import Copy, StoredRelease, subject_of
 from discreet.releases.manifest import serialise
 from discreet.releases.manifest.manifest import Manifest
-from discreet.releases.marks.prf import derive
+from discreet.releases.marks.codebook import derive
 from discreet.store.tables.ledger import ENTRY
 
 if TYPE_CHECKING:

@@ -18,10 +18,9 @@ from discreet.releases.manifest.manifest import DecoyCells, Manifest, Population
 from discreet.releases.marks.codebook import Codebook, Law, Marks
 from discreet.releases.marks.pairing import FEWEST_MARKS
 from discreet.releases.marks.selection import mark
-from discreet.releases.plan import Node
+from discreet.releases.plan import Node, Preflight
 from discreet.releases.population_link import Linked
 from discreet.releases.preconditions import Gates
-from discreet.releases.preflight import Preflight
 from discreet.releases.tracing.case import chains_of
 from discreet.sources import Table
 

@@ -16,8 +16,7 @@ from discreet.kernel.arrays import Ints, Label
 from discreet.kernel.serialise import json_of
 from discreet.releases.manifest import serialise
 from discreet.releases.manifest.serialise import read_rule, write_rule
-from discreet.releases.marks.codebook import Codebook, Law
-from discreet.releases.marks.prf import canonical
+from discreet.releases.marks.codebook import Codebook, Law, canonical
 from discreet.releases.preconditions import Gates
 
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from discreet.errors import IntegrityError, MissingExtra, StoreTooNew, UsageError
 from discreet.kernel import AnyValue, Classes, Column, Dates, Flat, Hierarchy, Mask, Rule, Tree, Widths
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
-from discreet.releases.marks.codebook import Marks
-from discreet.releases.marks.prf import derive
+from discreet.releases.marks.codebook import Marks, derive
 
 if TYPE_CHECKING:
     from nacl.secret import SecretBox

@@ -22,7 +22,7 @@ from discreet.releases.decoys.donors import Donors
 from discreet.releases.decoys.nearest_classes import number_of
 from discreet.releases.decoys.perturbation import repeated
 from discreet.releases.decoys.synthesis import DecoyRows, Filler
-from discreet.releases.marks.codebook import DEFAULT, Law, Marks, secret_probabilities
+from discreet.releases.marks.codebook import DEFAULT, Law, Marks, derive, secret_probabilities
 from discreet.releases.marks.distribution_shift import shifts_so_far
 from discreet.releases.marks.pairing import (
     FEWEST_MARKS,
@@ -39,7 +39,6 @@ from discreet.releases.marks.pairing import (
     within,
     worst_lost,
 )
-from discreet.releases.marks.prf import derive
 from discreet.releases.population_link import Linked
 from discreet.sources.table import Table
 from discreet.wording import brief_percent

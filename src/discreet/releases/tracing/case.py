@@ -13,8 +13,7 @@ import numpy as np
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel import Classes, Coded, Flat, Hierarchy, Histogram, Rule
 from discreet.kernel.arrays import Ints, Label
-from discreet.releases.marks.codebook import Codebook
-from discreet.releases.marks.prf import canonical
+from discreet.releases.marks.codebook import Codebook, canonical
 from discreet.releases.population_link import Linked
 from discreet.sources import Table, read
 

@@ -339,7 +339,7 @@ def _verified(connection: Connection, address: str, heads: Sequence[Mapping[str,
     from sqlalchemy import func, select
 
     from discreet.ledger.integrity import check_store
-    from discreet.ledger.tree import MerkleTree
+    from discreet.ledger.merkle import MerkleTree
     from discreet.store.tables.ledger import ENTRY
 
     if not MerkleTree.read(connection).opened:

@@ -302,7 +302,7 @@ def the_queries(users: Sequence[GatewayUser]) -> Content:
 
 def the_ledger(ledger: LedgerState) -> Content:
     """The head of the ledger, and how often each event was written down."""
-    from discreet.ledger.events import EVENTS
+    from discreet.ledger.entry import EVENTS
 
     head = ledger.head
     facts = (

@@ -11,8 +11,7 @@ from discreet.kernel import Recoding
 from discreet.sources.desk import RELATION, DuckDBDesk, bare, copy, literal, quote
 from discreet.sources.duckdb.rows import prepared
 from discreet.sources.engine import Target
-from discreet.sources.export.cells import file_cell, parquet_cell, postgres_type, server_cell
-from discreet.sources.export.recode import Dialect, Outline
+from discreet.sources.export.recode import Dialect, Outline, file_cell, parquet_cell, postgres_type, server_cell
 from discreet.sources.export.staging import create, fill
 from discreet.sources.export.targets import FileTarget, TableTarget, unfit
 

@@ -22,9 +22,9 @@ from discreet.kernel.arrays import Flags
 from discreet.policy import Policy
 from discreet.sources.desk import bare, connect_file, copy, literal, quote, translated
 from discreet.sources.engine import Engine, Marked, Pool, Target
-from discreet.sources.export.cells import NUMBERS, csv_cell, parquet_cell
+from discreet.sources.export.recode import NUMBERS, csv_cell, parquet_cell
+from discreet.sources.export.staging import check
 from discreet.sources.export.targets import FileTarget
-from discreet.sources.export.verify import check
 from discreet.sources.table import Table, refuse_export
 
 MARK = "discreet_mark"

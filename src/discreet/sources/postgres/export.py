@@ -11,8 +11,7 @@ from discreet.kernel import Recoding
 from discreet.sources.desk import connect, copy, postgres_csv, quote
 from discreet.sources.desk import translated as duckdb_errors
 from discreet.sources.engine import Target
-from discreet.sources.export.cells import PORTABLE, duckdb_type, file_cell
-from discreet.sources.export.recode import Outline
+from discreet.sources.export.recode import PORTABLE, Outline, duckdb_type, file_cell
 from discreet.sources.export.staging import create
 from discreet.sources.export.targets import FileTarget, TableTarget, unfit, unwritable
 from discreet.sources.postgres.rows import PostgresRelation, recoded, save

@@ -16,8 +16,7 @@ from discreet.kernel.arrays import Label
 from discreet.kernel.hierarchy import text
 from discreet.sources.desk import DuckDBDesk, PrivateDesk, connect, postgres_csv
 from discreet.sources.engine import Cells, columnwise
-from discreet.sources.export.cells import duckdb_type
-from discreet.sources.export.recode import Dialect, Outline, Spell, Tables, prepare
+from discreet.sources.export.recode import Dialect, Outline, Spell, Tables, duckdb_type, prepare
 from discreet.sources.server import connected, driver, quote, quoted, unreachable
 
 FAITHFUL = "SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL bytea_output = 'hex'; SET LOCAL extra_float_digits = 1"

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, literal, select
 
 from discreet.ledger import Entry
 from discreet.ledger.entry import Detail
-from discreet.ledger.tree import MerkleTree
+from discreet.ledger.merkle import MerkleTree
 from discreet.store.tables.ledger import ENTRY
 from discreet.store.tables.web import ACCOUNT
 from discreet.web.accounts import accounts

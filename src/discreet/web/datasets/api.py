@@ -13,7 +13,7 @@ from discreet.web.datasets.dataset_page import DATASET
 from discreet.web.datasets.ingest import LONGEST_POLICY
 from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context, Here
-from discreet.web.framework.models import Line, Number, Strict
+from discreet.web.framework.forms import Line, Number, Strict
 from discreet.web.framework.problems import Problem, not_found
 from discreet.web.framework.route import ApiGet, ApiPost, Page, Route, Submit
 from discreet.web.jobs.kinds import AnonymiseWanted, AssessWanted, AttackWanted, ProfileWanted

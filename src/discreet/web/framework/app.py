@@ -24,8 +24,8 @@ from discreet.web.accounts import sessions
 from discreet.web.accounts.passwords import Hasher
 from discreet.web.framework import middleware
 from discreet.web.framework.context import Context
+from discreet.web.framework.forms import PROBLEMS
 from discreet.web.framework.guard import GuardedRoute
-from discreet.web.framework.models import PROBLEMS
 from discreet.web.framework.permissions import menu
 from discreet.web.framework.problems import Problem, not_found, problem_of
 from discreet.web.framework.route import Route, Undeclared, complaints

@@ -1,8 +1,9 @@
-"""API of database users: exposure, refusals, limits. Amounts are exact, as decimal text."""
+"""API and routes of the gateway's users, refusals, incidents and limits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -10,9 +11,10 @@ from pydantic import Field
 from discreet.store import gateway_limits
 from discreet.store.gateway_limits import Action, Agreed, Withdrawal
 from discreet.web.framework.context import Context, Here
-from discreet.web.framework.models import Strict
+from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import not_found
-from discreet.web.gateway import entry_view, limits, users
+from discreet.web.framework.route import Route
+from discreet.web.gateway import entry_view, limits, pages, users
 from discreet.web.gateway.entry_view import GatewayResult, decimal, explained, reason_words
 from discreet.web.gateway.limits import LONGEST_REASON, NewLimit
 from discreet.web.gateway.pages import STEPS, Number, PageNumber, Text, may_see, printable
@@ -278,3 +280,47 @@ class Decline(Strict):
     """Why a limit is rejected."""
 
     reason: Annotated[str, Field(max_length=LONGEST_REASON)] = ""
+
+
+# Routes of database users behind a gateway.
+Read = partial(Route, "GET")
+Send = partial(Route, "POST", body="form")
+Ask = partial(Route, "GET", kind="api")
+Tell = partial(Route, "POST", kind="api")
+
+_USER: dict[str, Any] = {"loads": pages.USER}
+_LIMIT: dict[str, Any] = {"loads": pages.LIMIT}
+_LIMIT_API: dict[str, Any] = {"loads": pages.LIMIT, "returns": LimitModel}
+_AT = "/gateway/limits/{number}"
+_API = "/api/v1/gateway"
+_API_AT = f"{_API}/limits/{{number}}"
+
+GATEWAY_ROUTES: tuple[Route, ...] = (
+    Read("/gateway", "gateway.read", pages.gateway_page),
+    Read("/gateway/users/{number}", "gateway.read", pages.user_page, **_USER),
+    Read("/gateway/refusals", "gateway.read", pages.refusals_page),
+    Read("/gateway/incidents", "gateway.read", pages.incidents_page),
+    Read("/gateway/why", "gateway.explain", pages.why_page),
+    Read("/gateway/limits", "gateway.read", pages.limits_page),
+    Send("/gateway/limits", "gateway.limit", pages.propose),
+    Read(_AT, "gateway.read", pages.limit_page, **_LIMIT),
+    Send(f"{_AT}/approve", "gateway.approve", pages.approve, **_LIMIT),
+    Send(f"{_AT}/decline", "gateway.approve", pages.decline, **_LIMIT),
+    Send(f"{_AT}/withdraw", "gateway.limit", pages.withdraw, **_LIMIT),
+    Send(f"{_AT}/withdrawal/approve", "gateway.approve", pages.approve_withdrawal, **_LIMIT),
+    Send(f"{_AT}/withdrawal/decline", "gateway.approve", pages.decline_withdrawal, **_LIMIT),
+    Ask(f"{_API}/users", "gateway.read", user_list, returns=Users),
+    Ask(f"{_API}/users/{{number}}", "gateway.read", user, returns=UserHistory, **_USER),
+    Ask(f"{_API}/refusals", "gateway.read", refusal_list, returns=Refusals),
+    Ask(f"{_API}/incidents", "gateway.read", incident_list, returns=Incidents),
+    Ask(f"{_API}/why", "gateway.explain", why, returns=Explanation),
+    Ask(f"{_API}/limits", "gateway.read", limit_list, returns=Limits),
+    Tell(f"{_API}/limits", "gateway.limit", propose, body="json", returns=LimitModel, status=201),
+    Ask(_API_AT, "gateway.read", limit, **_LIMIT_API),
+    Tell(f"{_API_AT}/approve", "gateway.approve", approve, **_LIMIT_API),
+    Tell(f"{_API_AT}/decline", "gateway.approve", decline, body="json", **_LIMIT_API),
+    Tell(f"{_API_AT}/withdraw", "gateway.limit", withdraw, **_LIMIT_API),
+    Tell(f"{_API_AT}/withdrawal/approve", "gateway.approve", approve_withdrawal, **_LIMIT_API),
+    Tell(f"{_API_AT}/withdrawal/decline", "gateway.approve", decline_withdrawal, body="json", **_LIMIT_API),
+)
+"""Method, path, permission, handler; then kind, body and what is loaded."""

@@ -16,7 +16,7 @@ from discreet.store.gateway_limits import EVERYBODY, PARTS, Action, Agreed, With
 from discreet.web.accounts import second_approver
 from discreet.web.accounts.second_approver import Asked
 from discreet.web.framework.context import Context
-from discreet.web.framework.models import Day, Strict
+from discreet.web.framework.forms import Day, Strict
 from discreet.web.framework.problems import Problem, not_found
 from discreet.web.gateway.entry_view import decimal, subject_of
 

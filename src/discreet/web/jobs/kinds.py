@@ -13,7 +13,7 @@ from sqlalchemy import Table
 from discreet.anonymity import LOSSES, SEARCHES
 from discreet.store.tables.linkage import WORK
 from discreet.store.tables.web import JOB
-from discreet.web.framework.models import Strict
+from discreet.web.framework.forms import Strict
 
 FORMATS = ("csv", "csv.gz", "parquet")
 

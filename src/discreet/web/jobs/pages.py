@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from discreet.web.framework.context import Context, Here, by_number, go
-from discreet.web.framework.models import Number, Strict
+from discreet.web.framework.forms import Number, Strict
 from discreet.web.framework.problems import Problem, not_found
 from discreet.web.framework.route import ApiGet, ApiPost, Page, Route, Submit
 from discreet.web.jobs import queue, requests

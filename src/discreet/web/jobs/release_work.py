@@ -22,10 +22,9 @@ from discreet.releases.manifest.manifest import ReleaseSettings, fingerprint
 from discreet.releases.marks.codebook import Law
 from discreet.releases.marks.selection import mark
 from discreet.releases.plan import Plan as PlanResult
-from discreet.releases.plan import find_node
+from discreet.releases.plan import Preflight, find_node
 from discreet.releases.power import claims_until_traced, coalition_supported, marks_needed
 from discreet.releases.preconditions import Gates
-from discreet.releases.preflight import Preflight
 from discreet.sources import Table
 from discreet.web.jobs.task import JobOutcome, TableTask
 from discreet.web.releases import store as plans

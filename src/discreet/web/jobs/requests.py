@@ -12,7 +12,7 @@ from discreet.store.tables.web import JOB
 from discreet.web.datasets import policies
 from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context
-from discreet.web.framework.models import Strict
+from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import Problem, not_allowed
 from discreet.web.jobs import queue
 from discreet.web.jobs.kinds import KINDS

@@ -15,7 +15,7 @@ from discreet.attacker.population import Targets
 from discreet.errors import UsageError
 from discreet.report.attack.findings import Deterrents
 from discreet.web.framework.context import Context, Here
-from discreet.web.framework.models import Strict
+from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import Problem, not_found
 from discreet.web.framework.route import ApiPost, Page, Route
 from discreet.web.lab import view as groups_of

@@ -32,7 +32,7 @@ from discreet.web.framework.forms import Form
 from discreet.web.framework.problems import Problem, page_problem, problem_of
 from discreet.web.linkage import jobs as works
 from discreet.web.linkage import store as linkage_store
-from discreet.web.linkage.pair_view import ShownMeter, label_of, written
+from discreet.web.linkage.review import ShownMeter, label_of, written
 
 CUTS = {
     "errors": "by the errors that the machine may make",

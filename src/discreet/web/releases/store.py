@@ -27,7 +27,7 @@ from discreet.web.datasets import policies
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context
-from discreet.web.framework.models import Strict
+from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import Problem
 
 OPEN = ("planned", "approved", "making")

@@ -16,9 +16,8 @@ from discreet import __version__
 from discreet.releases.delivery.repository import StoredRelease, subject_of
 from discreet.releases.delivery.service import Opened, Registry
 from discreet.releases.tracing.case import Given
-from discreet.releases.tracing.claims import trace_claims
 from discreet.releases.tracing.result import ALPHA, Trace
-from discreet.releases.tracing.trace import about
+from discreet.releases.tracing.trace import about, trace_claims
 from discreet.report.trace import traced_page, traced_parts
 from discreet.sources import read
 from discreet.store.tables.releases import TRACE
@@ -126,7 +125,7 @@ def _claims(context: Context, opened: Opened, asked: TraceRequest) -> Trace:
 
 
 def _leak(context: Context, opened: Opened, asked: TraceRequest) -> Trace:
-    from discreet.releases.tracing.leaks import trace_leak
+    from discreet.releases.tracing.trace import trace_leak
 
     with _table(context, asked.file, "") as leak:
         return trace_leak(

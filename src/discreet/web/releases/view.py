@@ -13,8 +13,8 @@ from discreet.releases.decoys.detectability import WARN, either_way
 from discreet.releases.delivery import repository
 from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.marks.pairing import FEWEST_MARKS
+from discreet.releases.plan import ESCAPES, RECOGNISED
 from discreet.releases.power import ALPHA
-from discreet.releases.preflight import ESCAPES, RECOGNISED
 from discreet.report.toolkit.words import plural
 from discreet.web import ledger as ledger_store
 from discreet.web.ledger import EntrySearch
