@@ -129,27 +129,25 @@ def contrast_picture(contrasts: Sequence[Contrast], *, title: str, source: str) 
     """
     height = TOP + ROW * len(contrasts) + FOOT
     about = " ".join(f"{each.label}: {each.before.words} {BEFORE}, {each.after.words} {AFTER}." for each in contrasts)
-    drawn = [
-        element("style", Markup(_tokens() + STYLE)),
-        element("defs", stripes("contrast-risk", 6)),
-        rect(x="0.5", y=0, width=str(WIDTH - 1), height=height, rx="6", class_="sheet"),
-        text(title, x=str(MARGIN), y=40, class_="title"),
-        _key(),
-        *(_row(contrast, TOP + ROW * index) for index, contrast in enumerate(contrasts)),
-        text(source, x=str(MARGIN), y=height - 18, class_="note"),
-    ]
-    size = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {WIDTH} {height}", "width": str(WIDTH)}
-    return str(picture(drawn, key="contrast", title=title, about=about, height=str(height), **size))
-
-
-def _key() -> Markup:
-    """Which bar is which."""
-    return join(
+    # The colours of every report, light and dark: the first paragraph of its style.
+    tokens = stylesheet().partition("\n\n")[0].partition("*/")[2]
+    key = join(
         rect(x=str(MARGIN), y=57, width="28", class_="risk", fill="url(#contrast-risk)"),
         text(BEFORE, x=str(MARGIN + 36), y=68, class_="note"),
         rect(x=str(MARGIN + 120), y=57, width="28", class_="with"),
         text(AFTER, x=str(MARGIN + 156), y=68, class_="note"),
     )
+    drawn = [
+        element("style", Markup(tokens + STYLE)),
+        element("defs", stripes("contrast-risk", 6)),
+        rect(x="0.5", y=0, width=str(WIDTH - 1), height=height, rx="6", class_="sheet"),
+        text(title, x=str(MARGIN), y=40, class_="title"),
+        key,
+        *(_row(contrast, TOP + ROW * index) for index, contrast in enumerate(contrasts)),
+        text(source, x=str(MARGIN), y=height - 18, class_="note"),
+    ]
+    size = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {WIDTH} {height}", "width": str(WIDTH)}
+    return str(picture(drawn, key="contrast", title=title, about=about, height=str(height), **size))
 
 
 def _row(contrast: Contrast, top: int) -> Markup:
@@ -164,8 +162,3 @@ def _bar(side: ContrastSide, y: int, class_: str, fill: str | None) -> Markup:
     long = max(side.share, THINNEST / 100) * LONGEST if side.share > 0 else 0.0
     drawn = rect(x=str(MARGIN), y=y, width=number(long), class_=class_, fill=fill) if long else None
     return join(drawn, text(side.words, x=number(MARGIN + long + (8 if long else 0)), y=y + 11, class_="note"))
-
-
-def _tokens() -> str:
-    """The colours of every report, light and dark: the first paragraph of its style."""
-    return stylesheet().partition("\n\n")[0].partition("*/")[2]

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from discreet.ledger import Ledger
     from discreet.linkage import ProjectFolder
     from discreet.linkage.project import Project
-    from discreet.linkage.review.views import PairView
     from discreet.releases import Release
 
 RECIPIENTS = ("north-university", "south-institute", "west-clinic")
@@ -211,7 +210,13 @@ def _review(ledger: Ledger, project: Project) -> int:
     while (number := next_pair(ledger.store, project, CLERK)) is not None:
         shown = view(ledger, project, CLERK, number)
         for _ in range(2):
-            cell = _cheapest(shown)
+            # The cell that can be opened in part at the lowest risk.
+            priced = [
+                (cell.next.risk, cell.attribute)
+                for cell in shown.cells
+                if cell.next is not None and cell.next.refused is None and cell.next.mode == "partial"
+            ]
+            cell = min(priced)[1] if priced else None
             if cell is None:
                 break
             try:
@@ -219,25 +224,12 @@ def _review(ledger: Ledger, project: Project) -> int:
                 reveals += 1
             except Refused:
                 break
-        decide(ledger.store, project, CLERK, number, 5 if _same(shown) else 2)
+        # Whether marks allow one person: no different ID, at most one attribute different.
+        marks = {cell.attribute: {mark.name for mark in cell.marks} for cell in shown.cells}
+        different = [attribute for attribute, names in marks.items() if "different" in names]
+        same = len(different) < 2 and not marks.get("national_id", set()) & {"different", "replace"}
+        decide(ledger.store, project, CLERK, number, 5 if same else 2)
     return reveals
-
-
-def _cheapest(shown: PairView) -> str | None:
-    """The cell that can be opened in part at the lowest risk."""
-    priced = [
-        (cell.next.risk, cell.attribute)
-        for cell in shown.cells
-        if cell.next is not None and cell.next.refused is None and cell.next.mode == "partial"
-    ]
-    return min(priced)[1] if priced else None
-
-
-def _same(shown: PairView) -> bool:
-    """Whether marks allow one person: no different ID, at most one attribute different."""
-    marks = {cell.attribute: {mark.name for mark in cell.marks} for cell in shown.cells}
-    different = [attribute for attribute, names in marks.items() if "different" in names]
-    return len(different) < 2 and not marks.get("national_id", set()) & {"different", "replace"}
 
 
 def _correct(ledger: Ledger, project: Project, home: ProjectFolder, truth: Path) -> int:

@@ -75,7 +75,10 @@ def bring_hospital(site: Site) -> None:
         hospital = _bring(site, files.hospital, "hospital.csv", {"policy": text, "population": register}, files)
     among: dict[str, Any] = {"policy": text, "population": {"dataset": register}}
     for kind, asked in (("profile", {}), ("assess", among), ("attack", among)):
-        _done(site, kind, hospital, asked)
+        # A job, done here and now instead of in a process of its own.
+        with site.store.writing() as connection:
+            queue.enqueue(connection, kind=kind, dataset=hospital, account=_account(connection).id, asked=asked)
+        work_off(site)
 
 
 def _bring(site: Site, path: Path, name: str, about: dict[str, Any], files: DemoFiles | None = None) -> int:
@@ -105,13 +108,6 @@ def _account(connection: Connection, name: str = "custodian") -> Account:
     if named is None:
         raise LookupError(name)
     return named[0]
-
-
-def _done(site: Site, kind: str, dataset: int, asked: dict[str, Any]) -> None:
-    """A job, done here and now instead of in a process of its own."""
-    with site.store.writing() as connection:
-        queue.enqueue(connection, kind=kind, dataset=dataset, account=_account(connection).id, asked=asked)
-    work_off(site)
 
 
 def work_off(site: Site) -> None:

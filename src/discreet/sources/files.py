@@ -214,17 +214,14 @@ def dictionary_count(files: Sequence[Path], by: Sequence[str]) -> Histogram | No
     """The short cut itself, whatever the size of the files."""
     counters = _Counters(len(by))
     for file in files:
-        if not _fits(file, by) or not all(counters.add(batch) for batch in _batches(file, by)):
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+
+        kinds = {field.name: field.type for field in parquet.read_schema(file)}
+        fits = all(arrow.types.is_string(kinds[name]) or arrow.types.is_integer(kinds[name]) for name in by)
+        if not fits or not all(counters.add(batch) for batch in _batches(file, by)):
             return None
     return counters.histogram(by)
-
-
-def _fits(file: Path, by: Sequence[str]) -> bool:
-    import pyarrow as arrow
-    import pyarrow.parquet as parquet
-
-    kinds = {field.name: field.type for field in parquet.read_schema(file)}
-    return all(arrow.types.is_string(kinds[name]) or arrow.types.is_integer(kinds[name]) for name in by)
 
 
 def _batches(file: Path, by: Sequence[str]) -> Iterator[Any]:

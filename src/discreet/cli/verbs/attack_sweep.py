@@ -197,9 +197,25 @@ def _subjects(data: str | None, policy_file: str | None, people: int, seed: int)
         return _given(data, Policy.load(policy_file), people, seed)
     if (NEARBY / "adult.csv").exists():
         say("Note: without --data, the people are those of UCI Adult, found beside this folder.")
-        return _given(str(NEARBY / "adult.csv"), _adult_policy(), people, seed, name="UCI Adult")
+        # Quasi-identifiers with their hierarchies; other columns have no role.
+        with (NEARBY / "adult.csv").open(encoding="utf-8", newline="") as file:
+            names = next(csv.reader(file, delimiter=";"))
+        hierarchies = {name: str(NEARBY / f"adult_hierarchy_{name}.csv") for name in ADULT_QUASI}
+        columns: dict[str, Any] = {name: {"role": "quasi", "hierarchy": file} for name, file in hierarchies.items()}
+        others = {name: {"role": "other"} for name in names if name not in ADULT_QUASI}
+        adult_policy = Policy.from_dict({"data": {"delimiter": ";"}, "columns": {**columns, **others}})
+        return _given(str(NEARBY / "adult.csv"), adult_policy, people, seed, name="UCI Adult")
     say("Note: without --data, the people are generated.")
-    return _generated(people, seed)
+    from discreet.people import State, counted, generate
+
+    state = generate(State.of(people), seed=seed, columns=COLUMNS)
+    sample = state.sample(max(1, round(SHARE * people)), seed=seed)
+    registry = counted(state)
+    origin = (
+        f"The registry is a generated state of {people:,} people (seed {seed}) in {len(registry):,} classes; the data are "
+        f"{len(sample):,} of the same people."
+    )
+    return StudyPeople("generated people", counted(sample), registry, origin)
 
 
 def _given(data: str, policy: Policy, people: int, seed: int, *, name: str | None = None) -> StudyPeople:
@@ -214,29 +230,6 @@ def _given(data: str, policy: Policy, people: int, seed: int, *, name: str | Non
         f"the others. It has {len(synthetic):,} classes and exists as counts only."
     )
     return StudyPeople(name or people_in_data.name, sample, synthetic, origin, policy)
-
-
-def _adult_policy() -> Policy:
-    """Quasi-identifiers with their hierarchies; other columns have no role."""
-    with (NEARBY / "adult.csv").open(encoding="utf-8", newline="") as file:
-        names = next(csv.reader(file, delimiter=";"))
-    hierarchies = {name: str(NEARBY / f"adult_hierarchy_{name}.csv") for name in ADULT_QUASI}
-    columns: dict[str, Any] = {name: {"role": "quasi", "hierarchy": file} for name, file in hierarchies.items()}
-    others = {name: {"role": "other"} for name in names if name not in ADULT_QUASI}
-    return Policy.from_dict({"data": {"delimiter": ";"}, "columns": {**columns, **others}})
-
-
-def _generated(people: int, seed: int) -> StudyPeople:
-    from discreet.people import State, counted, generate
-
-    state = generate(State.of(people), seed=seed, columns=COLUMNS)
-    sample = state.sample(max(1, round(SHARE * people)), seed=seed)
-    registry = counted(state)
-    origin = (
-        f"The registry is a generated state of {people:,} people (seed {seed}) in {len(registry):,} classes; the data are "
-        f"{len(sample):,} of the same people."
-    )
-    return StudyPeople("generated people", counted(sample), registry, origin)
 
 
 def _study_words(study: CaseStudy, subjects: StudyPeople) -> Iterator[str]:

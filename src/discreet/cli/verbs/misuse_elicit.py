@@ -102,9 +102,15 @@ def elicit(
     if interview.next_question() is not None:
         interview = _ask_in_terminal(interview, out)
     answered = f"{len(interview.answers)} answers in {out}, about {interview.left} questions left."
+    scored = zip(interview.items, interview.scores(), interview.known, strict=True)
+    rows = [
+        (item.column, item.label, f"{score:.3f}" if known else "?")
+        for item, score, known in sorted(scored, key=lambda row: (row[0].column, -row[1]))
+    ]
+    score_table = table(["column", "value", "score"], rows, numeric=(2,))
     return CommandResult(
         lambda: _interview_figures(interview),
-        [_score_table(interview)],
+        [score_table],
         notes=[answered, *consistency_words(interview.expert, interview.consistency.ratio)],
         next_step=f"discreet misuse combine {out} --out sensitivity.toml",
     )
@@ -175,15 +181,6 @@ def _interview_figures(interview: Interview) -> dict[str, Any]:
             for item, score, known in scored
         ],
     }
-
-
-def _score_table(interview: Interview) -> str:
-    scored = zip(interview.items, interview.scores(), interview.known, strict=True)
-    rows = [
-        (item.column, item.label, f"{score:.3f}" if known else "?")
-        for item, score, known in sorted(scored, key=lambda row: (row[0].column, -row[1]))
-    ]
-    return table(["column", "value", "score"], rows, numeric=(2,))
 
 
 def consistency_words(expert: str, ratio: float | None) -> list[str]:

@@ -133,7 +133,15 @@ def plan(data: str, population: str, policy_file: str, recipients: str, **settin
     """
     from discreet.releases.plan import plan as plan_release
 
-    number = _number(recipients)
+    # How many recipients, given as a number or by their names.
+    if recipients.isdecimal() and int(recipients) > 0:
+        number = int(recipients)
+    else:
+        from discreet.releases.preconditions import check_names
+
+        if recipients.isdecimal() or recipients.startswith("-"):
+            raise UsageError("A release has at least one recipient.", remedy="Say how many: --recipients 20")
+        number = len(check_names([name.strip() for name in recipients.split(",")], "recipient"))
     tables = DataAndPopulation.read(data, population, policy_file)
     with working(f"Planning a release of {tables.data.name}"):
         planned = plan_release(*tables, number, **settings)
@@ -143,17 +151,6 @@ def plan(data: str, population: str, policy_file: str, recipients: str, **settin
         [title, *map(bullet, planned.words())],
         next_step="discreet release make, with --name, --recipient for each, --out, and the confirmations it asks for",
     )
-
-
-def _number(recipients: str) -> int:
-    """How many recipients, given as a number or by their names."""
-    if recipients.isdecimal() and int(recipients) > 0:
-        return int(recipients)
-    from discreet.releases.preconditions import check_names
-
-    if recipients.isdecimal() or recipients.startswith("-"):
-        raise UsageError("A release has at least one recipient.", remedy="Say how many: --recipients 20")
-    return len(check_names([name.strip() for name in recipients.split(",")], "recipient"))
 
 
 @click.command(name="make", short_help="Give every recipient a traceable copy of DATA.")

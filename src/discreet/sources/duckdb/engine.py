@@ -77,22 +77,19 @@ def open_engine(source: Any, policy: Policy, *, table: str | None = None, query:
     if isinstance(source, FileTarget):
         source = source.path
     if isinstance(source, (str, Path)):
-        return _open_file(Path(source), policy)
+        path = Path(source)
+        if path.is_dir() or path.name.lower().endswith((".parquet", ".pq")):
+            return DuckDBEngine.from_parquet(path)
+        if not path.exists():
+            raise SourceNotFound(
+                f"There is no file {path}.", remedy="Check the path; relative paths start at the current folder."
+            )
+        return DuckDBEngine.from_csv(
+            path, delimiter=policy.delimiter, encoding=policy.encoding, declared=tuple(policy.roles)
+        )
     if type(source).__name__ == "DuckDBPyRelation":
         return DuckDBEngine.from_relation(source)
     return DuckDBEngine.from_frame(source)
-
-
-def _open_file(path: Path, policy: Policy) -> Engine:
-    if path.is_dir() or path.name.lower().endswith((".parquet", ".pq")):
-        return DuckDBEngine.from_parquet(path)
-    if not path.exists():
-        raise SourceNotFound(
-            f"There is no file {path}.", remedy="Check the path; relative paths start at the current folder."
-        )
-    return DuckDBEngine.from_csv(
-        path, delimiter=policy.delimiter, encoding=policy.encoding, declared=tuple(policy.roles)
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +134,11 @@ class DuckDBEngine:
         """An Arrow, pandas or polars frame, or a dictionary of numpy arrays."""
         connection = connect()
         name = f"the {type(frame).__module__.partition('.')[0].lstrip('_')} frame"
-        _refuse_doubled(frame)
+        names = [str(name) for name in getattr(frame, "column_names", None) or getattr(frame, "columns", [])]
+        if len(set(names)) < len(names):
+            raise ColumnError(
+                "The frame has two columns of the same name.", remedy="Give every column a name of its own."
+            )
         try:
             connection.register("handed", frame)
         except Exception as error:
@@ -187,7 +188,13 @@ class DuckDBEngine:
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         """People per distinct value of each column alone."""
-        width = self._part_width()
+        # Columns of a part; 1 where parts would not pay, or where no table may be made.
+        if len(self.fields) <= WIDE or not self.view.private:
+            width = 1
+        else:
+            with translated(self.name):
+                height: int = self.view.run(f"SELECT COUNT(*) FROM {RELATION}").fetchall()[0][0]
+            width = min(PART_COLUMNS, PART_CELLS // max(height, 1))
         if width < 2:
             yield from one_by_one(self, names, weight)
             return
@@ -200,14 +207,6 @@ class DuckDBEngine:
                 self.view.run(f"CREATE OR REPLACE TEMP TABLE {PART} AS SELECT {columns} FROM {RELATION}")
                 yield from (self._count([name], weight, relation=PART) for name in part)
             self.view.run(f"DROP TABLE IF EXISTS {PART}")
-
-    def _part_width(self) -> int:
-        """Columns of a part; 1 where parts would not pay, or where no table may be made."""
-        if len(self.fields) <= WIDE or not self.view.private:
-            return 1
-        with translated(self.name):
-            height: int = self.view.run(f"SELECT COUNT(*) FROM {RELATION}").fetchall()[0][0]
-        return min(PART_COLUMNS, PART_CELLS // max(height, 1))
 
     def _check_weight(self, weight: str) -> None:
         sql = bad_weight_sql(weight, relation=RELATION, quote=quote)
@@ -298,9 +297,3 @@ class DuckDBEngine:
 
 def _matches(text: str, pattern: str) -> str:
     return f"regexp_matches({text}, {literal(pattern)})"
-
-
-def _refuse_doubled(frame: Any) -> None:
-    names = [str(name) for name in getattr(frame, "column_names", None) or getattr(frame, "columns", [])]
-    if len(set(names)) < len(names):
-        raise ColumnError("The frame has two columns of the same name.", remedy="Give every column a name of its own.")

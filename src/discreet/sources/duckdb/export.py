@@ -26,7 +26,12 @@ def export(desk: DuckDBDesk, recoding: Recoding, target: Target, *, drop: Sequen
         if isinstance(target, FileTarget):
             return copy(desk.run, _as_texts(select, outline, target) + order, target)
         if isinstance(target, TableTarget):
-            return _to_table(desk, select + order, target, outline)
+            # By way of a CSV, so that Python touches no row.
+            create(target, {name: _server_type(name, desk, target, outline) for name in outline.columns})
+            with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+                rows = FileTarget(str(Path(folder) / "rows.csv"))
+                copy(desk.run, select + order, rows)
+                return fill(target, rows.path)
     raise unfit(desk.name, remedy="Give a file name or a PostgreSQL URL.")
 
 
@@ -45,15 +50,6 @@ def _as_texts(select: str, outline: Outline, target: FileTarget) -> str:
         return select
     texts = ", ".join(f"{parquet_cell(quote(name), 'ENUM')} AS {quote(name)}" for name in outline.recoding.names)
     return f"SELECT * REPLACE ({texts}) FROM ({select})"
-
-
-def _to_table(desk: DuckDBDesk, select: str, target: TableTarget, outline: Outline) -> int:
-    """By way of a CSV, so that Python touches no row."""
-    create(target, {name: _server_type(name, desk, target, outline) for name in outline.columns})
-    with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
-        rows = FileTarget(str(Path(folder) / "rows.csv"))
-        copy(desk.run, select, rows)
-        return fill(target, rows.path)
 
 
 def _server_type(name: str, desk: DuckDBDesk, target: TableTarget, outline: Outline) -> str:

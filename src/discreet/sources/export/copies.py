@@ -203,18 +203,16 @@ class FilePool:
         with translated(self.name):
             self.connection.register("ranked", {RANK: ranks(keep, secret)})
             try:
-                return copy(self.connection.execute, self._select(target, row_ids), target)
+                # Sorted while texts are numbers, then spelt: half the time.
+                if target.blank_is_missing != self.guarded:
+                    raise UsageError("A pool is for CSV or for Parquet.", remedy="Make one for each.")
+                cells = [
+                    f"{quote(name) if self.guarded else parquet_cell(quote(name), kind)} AS {quote(target.spell(name))}"
+                    for name, kind in self.kinds.items()
+                ]
+                first = [] if row_ids is None else [f"{RANK} AS {quote(target.spell(row_ids))}"]
+                ordered = f"SELECT * FROM pool POSITIONAL JOIN ranked WHERE {RANK} > 0 ORDER BY {RANK}"
+                select = f"SELECT {', '.join([*first, *cells])} FROM ({ordered})"
+                return copy(self.connection.execute, select, target)
             finally:
                 self.connection.unregister("ranked")
-
-    def _select(self, target: FileTarget, row_ids: str | None) -> str:
-        """Sorted while texts are numbers, then spelt: half the time."""
-        if target.blank_is_missing != self.guarded:
-            raise UsageError("A pool is for CSV or for Parquet.", remedy="Make one for each.")
-        cells = [
-            f"{quote(name) if self.guarded else parquet_cell(quote(name), kind)} AS {quote(target.spell(name))}"
-            for name, kind in self.kinds.items()
-        ]
-        first = [] if row_ids is None else [f"{RANK} AS {quote(target.spell(row_ids))}"]
-        ordered = f"SELECT * FROM pool POSITIONAL JOIN ranked WHERE {RANK} > 0 ORDER BY {RANK}"
-        return f"SELECT {', '.join([*first, *cells])} FROM ({ordered})"

@@ -78,7 +78,10 @@ def staged_table(url: str, *, count: str | None, overwrite: bool) -> Iterator[Ta
             raise occupied(f"Table {schema}.{name}")
         stage = f"{schema}.discreet_{secrets.token_hex(6)}"
         yield TableTarget(stage, plain, connection, count)
-        _put(connection, stage, f"{schema}.{name}", overwrite=overwrite)
+        table = f"{schema}.{name}"
+        if overwrite:
+            connection.execute(f"DROP TABLE IF EXISTS {quoted(table)}")
+        connection.execute(f"ALTER TABLE {quoted(stage)} RENAME TO {quote(table.partition('.')[2])}")
 
 
 def _home(connection: Any, table: str) -> tuple[str, str]:
@@ -92,12 +95,6 @@ def _home(connection: Any, table: str) -> tuple[str, str]:
 def _exists(connection: Any, schema: str, name: str) -> bool:
     sql = "SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE nspname = %s AND relname = %s"
     return connection.execute(sql, (schema, name)).fetchone() is not None
-
-
-def _put(connection: Any, stage: str, table: str, *, overwrite: bool) -> None:
-    if overwrite:
-        connection.execute(f"DROP TABLE IF EXISTS {quoted(table)}")
-    connection.execute(f"ALTER TABLE {quoted(stage)} RENAME TO {quote(table.partition('.')[2])}")
 
 
 def create(target: TableTarget, columns: Mapping[str, str]) -> None:

@@ -37,7 +37,16 @@ def pool(
         rows = _united(frame.sparkSession, base, recoding.names, marked).persist()
         others = {column: kind for column, kind in kinds.items() if column not in recoding.names}
         try:
-            yield SparkPool(tuple(base.columns), _content(rows, base.columns), name, rows, others)
+            # The digest of the rows, comparable between copies from Spark only.
+            columns = base.columns
+            from pyspark.sql.functions import col, count, lit, xxhash64
+            from pyspark.sql.functions import sum as total
+
+            hashed = xxhash64(*(col(named(name)) for name in columns)).cast("decimal(20, 0)")
+            # the further rows are the same in all copies
+            totals = rows.agg(count(lit(1)), total(hashed)).first()
+            content = hashlib.sha256(repr(("spark", sorted(columns), *map(str, totals))).encode()).hexdigest()
+            yield SparkPool(tuple(base.columns), content, name, rows, others)
         finally:
             rows.unpersist()
 
@@ -72,17 +81,6 @@ def _frame(session: Any, columns: dict[str, Sequence[Label]]) -> Any:
     return session.createDataFrame(
         arrow.table({name: arrow.array(c, type=arrow.string()) for name, c in columns.items()})
     )
-
-
-def _content(pool: Any, columns: Sequence[str]) -> str:
-    """The digest of the rows, comparable between copies from Spark only."""
-    from pyspark.sql.functions import col, count, lit, xxhash64
-    from pyspark.sql.functions import sum as total
-
-    hashed = xxhash64(*(col(named(name)) for name in columns)).cast("decimal(20, 0)")
-    # the further rows are the same in all copies
-    totals = pool.agg(count(lit(1)), total(hashed)).first()
-    return hashlib.sha256(repr(("spark", sorted(columns), *map(str, totals))).encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

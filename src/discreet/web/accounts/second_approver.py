@@ -77,7 +77,14 @@ def _apply(known: dict[str, _Account], entry: Entry) -> None:
         case Act.OPERATOR_INVITED | Act.OPERATOR_LINKED:
             account.offered = None
         case Act.PASSWORD_SET:
-            _take_up(account, name, number)
+            if (
+                account.offered is None
+            ):  # a link of the operator: it shuts out everybody who was behind the account before
+                account.hands, account.since = {name: number}, number
+            else:
+                account.hands = {**account.offered, **account.hands}
+            account.offered, account.has_password = {}, True
+            account.since = number if account.since is None else account.since
         case Act.CLOSED:
             account.since = None
         case Act.REOPENED:
@@ -91,15 +98,6 @@ def _reach(known: Mapping[str, _Account], entry: Entry) -> dict[str, int]:
     """Whose hands an act brings in: of the one who acts, and of everybody behind them at that moment."""
     behind = known[entry.actor].hands if entry.actor in known else {}
     return dict.fromkeys((*behind, entry.actor), entry.sequence)
-
-
-def _take_up(account: _Account, name: str, number: int) -> None:
-    if account.offered is None:  # a link of the operator: it shuts out everybody who was behind the account before
-        account.hands, account.since = {name: number}, number
-    else:
-        account.hands = {**account.offered, **account.hands}
-    account.offered, account.has_password = {}, True
-    account.since = number if account.since is None else account.since
 
 
 def account_entries(connection: Connection) -> tuple[Entry, ...]:
@@ -183,7 +181,10 @@ class History:
             whose = "your account" if mine is None else f"the account of {asked.asker}"
             return Objection(f"The ledger does not say how {whose} came about.", "account without a history")
         if mine.since is None or mine.since >= asked.entry:
-            return _too_young(asked, mine.since)
+            since = mine.since
+            problem = f"Your account could not be used yet, or not as it is now, when {asked.asker} {asked.verb} this"
+            where = "" if since is None else f" (entry {since} of the ledger)"
+            return Objection(f"{problem}{where}.", "account not older", {"entry": since})
         return _one_hand(asked, decider, mine.hands, theirs.hands)
 
     def view(self, connection: Connection, asked: Asked, decider: str, permission: str) -> Second:
@@ -196,12 +197,6 @@ class History:
         active = [account for account in accounts.everybody(connection) if account.state == "active"]
         able = [account.name for account in active if permission in GRANTED[account.role]]
         return [name for name in able if self.objection(asked, name) is None]
-
-
-def _too_young(asked: Asked, since: int | None) -> Objection:
-    problem = f"Your account could not be used yet, or not as it is now, when {asked.asker} {asked.verb} this"
-    where = "" if since is None else f" (entry {since} of the ledger)"
-    return Objection(f"{problem}{where}.", "account not older", {"entry": since})
 
 
 def _one_hand(asked: Asked, decider: str, mine: Mapping[str, int], theirs: Mapping[str, int]) -> Objection | None:

@@ -118,8 +118,24 @@ def take_attempt(site: Site, allowances: list[Allowance]) -> None:
         for allowance in sorted(allowances, key=lambda allowance: allowance.key):
             new = upsert(LIMIT).values(key=allowance.key, since=now, count=0).on_conflict_do_nothing()
             connection.execute(new)
-            if not _count(connection, allowance, now, begin):
-                raise _too_many(connection, site, allowance)
+            # One statement looks and counts, so that many at once get no more than the limit.
+            over = LIMIT.c.since <= begin
+            counted = (
+                update(LIMIT)
+                .where(LIMIT.c.key == allowance.key, or_(over, LIMIT.c.count < allowance.most))
+                .values(count=case((over, 1), else_=LIMIT.c.count + 1), since=case((over, now), else_=LIMIT.c.since))
+            )
+            count = connection.execute(counted).rowcount == 1
+            if not count:
+                since = connection.execute(select(LIMIT.c.since).where(LIMIT.c.key == allowance.key)).scalar_one()
+                wait = datetime.fromisoformat(since) + WINDOW - site.now()
+                seconds = max(1, math.ceil(wait.total_seconds()))
+                raise Problem(
+                    429,
+                    "There were too many attempts.",
+                    remedy=f"Try again in {formats.span(timedelta(seconds=seconds + 59))}. If you have forgotten your password, ask a custodian for a link.",
+                    headers={"Retry-After": str(seconds)},
+                )
 
 
 def forgive_attempt(site: Site, allowances: list[Allowance]) -> None:
@@ -131,29 +147,6 @@ def forgive_attempt(site: Site, allowances: list[Allowance]) -> None:
             connection.execute(update(LIMIT).where(LIMIT.c.key == key, LIMIT.c.count > 0).values(count=left))
     with site.store.writing() as connection:
         connection.execute(delete(LIMIT).where(LIMIT.c.since <= site.stamp(ago=WINDOW)))
-
-
-def _count(connection: Connection, allowance: Allowance, now: str, begin: str) -> bool:
-    """One statement looks and counts, so that many at once get no more than the limit."""
-    over = LIMIT.c.since <= begin
-    counted = (
-        update(LIMIT)
-        .where(LIMIT.c.key == allowance.key, or_(over, LIMIT.c.count < allowance.most))
-        .values(count=case((over, 1), else_=LIMIT.c.count + 1), since=case((over, now), else_=LIMIT.c.since))
-    )
-    return connection.execute(counted).rowcount == 1
-
-
-def _too_many(connection: Connection, site: Site, allowance: Allowance) -> Problem:
-    since = connection.execute(select(LIMIT.c.since).where(LIMIT.c.key == allowance.key)).scalar_one()
-    wait = datetime.fromisoformat(since) + WINDOW - site.now()
-    seconds = max(1, math.ceil(wait.total_seconds()))
-    return Problem(
-        429,
-        "There were too many attempts.",
-        remedy=f"Try again in {formats.span(timedelta(seconds=seconds + 59))}. If you have forgotten your password, ask a custodian for a link.",
-        headers={"Retry-After": str(seconds)},
-    )
 
 
 # Where a one-time link leads: the first account is made, or a password is set.

@@ -82,7 +82,15 @@ def inspect(path: Path, *, name: str, ending: str, settings: Settings, encoding:
         _refuse_large_gzip(path, name, settings)
     with in_words(path, name):
         if ending == "parquet":
-            _refuse_large_parquet(path, name, settings)
+            from discreet.sources.desk import connect, literal, translated
+
+            with translated(name), connect() as connection:
+                sizes = (
+                    f"SELECT sum(total_uncompressed_size), max(num_values) FROM parquet_metadata({literal(str(path))})"  # noqa: S608 - quoted
+                )
+                total, _ = connection.execute(sizes).fetchone()
+            if (total or 0) > settings.largest_table:
+                raise _bomb(name, settings)
         policy = Policy(encoding=encoding) if ending != "parquet" else Policy()
         try:
             table = read(path, policy)
@@ -148,22 +156,18 @@ def _refuse_lies(path: Path, name: str, ending: str, encoding: str | None) -> No
         kind = "is named .gz, but it is not compressed with gzip" if ending == "csv.gz" else "is compressed with gzip"
         raise _lie(name, kind, "Give it the ending of what it is (.csv or .csv.gz), and send it again.")
     if ending == "csv":
-        _refuse_other_text(head, name, encoding)
-
-
-def _refuse_other_text(head: bytes, name: str, encoding: str | None) -> None:
-    if b"\0" in head and encoding != "utf-16":
-        raise _lie(
-            name,
-            "holds bytes that no text has, so it is not a CSV",
-            "Save the table as CSV; if it is UTF-16, choose that encoding.",
-        )
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if start in (b"{", b"[", b"<"):
-        kind = "HTML or XML" if start == b"<" else "JSON"
-        raise _lie(
-            name, f"looks like {kind}, not like a table", "Save the table as CSV, with a header in its first row."
-        )
+        if b"\0" in head and encoding != "utf-16":
+            raise _lie(
+                name,
+                "holds bytes that no text has, so it is not a CSV",
+                "Save the table as CSV; if it is UTF-16, choose that encoding.",
+            )
+        start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+        if start in (b"{", b"[", b"<"):
+            kind = "HTML or XML" if start == b"<" else "JSON"
+            raise _lie(
+                name, f"looks like {kind}, not like a table", "Save the table as CSV, with a header in its first row."
+            )
 
 
 def _lie(name: str, words: str, remedy: str) -> Problem:
@@ -182,16 +186,6 @@ def _refuse_large_gzip(path: Path, name: str, settings: Settings) -> None:
     except (OSError, EOFError, zlib.error):
         remedy = "It may be cut off: compress it again, and send it again."
         raise _unusable(f"{name} cannot be decompressed.", remedy) from None
-
-
-def _refuse_large_parquet(path: Path, name: str, settings: Settings) -> None:
-    from discreet.sources.desk import connect, literal, translated
-
-    with translated(name), connect() as connection:
-        sizes = f"SELECT sum(total_uncompressed_size), max(num_values) FROM parquet_metadata({literal(str(path))})"  # noqa: S608 - quoted
-        total, _ = connection.execute(sizes).fetchone()
-    if (total or 0) > settings.largest_table:
-        raise _bomb(name, settings)
 
 
 def _bomb(name: str, settings: Settings) -> Problem:

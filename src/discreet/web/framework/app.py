@@ -129,7 +129,13 @@ class ErrorAnswers:
             return JSONResponse(problem.to_dict(), problem.status, headers=problem.headers, media_type=media)
         context: Context | None = getattr(request.state, "context", None)
         if problem.status == 401 and context is not None:
-            return self._to_sign_in(request, context)
+            # Pages lead to the form; it leads back to the page that was asked for.
+            wanted = request.url.path if context.route.method == "GET" and context.route.kind == "page" else "/"
+            query = urlencode({"next": wanted, **({"said": "signed-out-idle"} if context.stale else {})})
+            response = RedirectResponse(f"/sign-in?{query}", status_code=303)
+            if context.stale:
+                sessions.take_back(response)
+            return response
         permissions = context.permissions if context else frozenset()
         values = {
             "problem": problem,
@@ -142,15 +148,6 @@ class ErrorAnswers:
             "next_step": None,
         }
         return HTMLResponse(self.site.render("problem.html", values), problem.status, headers=problem.headers)
-
-    def _to_sign_in(self, request: Request, context: Context) -> Response:
-        """Pages lead to the form; it leads back to the page that was asked for."""
-        wanted = request.url.path if context.route.method == "GET" and context.route.kind == "page" else "/"
-        query = urlencode({"next": wanted, **({"said": "signed-out-idle"} if context.stale else {})})
-        response = RedirectResponse(f"/sign-in?{query}", status_code=303)
-        if context.stale:
-            sessions.take_back(response)
-        return response
 
     async def of_ours(self, request: Request, error: Exception) -> Response:
         """An error of ours; a fault of the store is logged, without a value or a password."""

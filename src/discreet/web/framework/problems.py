@@ -115,7 +115,13 @@ def problem_of(error: Exception) -> Problem:
     if status == 500 and not isinstance(error, IntegrityError):
         return bug()
     if isinstance(error, StoreError | IntegrityError):
-        return _of_store(status)
+        # Where the store is and what is wrong with it belongs into the log of the server, not into answers.
+        if status == 503:
+            words = "Nothing can be read or written down, so nothing is disclosed and nothing is changed."
+            remedy = "Try again in a moment; if it continues, tell the operator of this server."
+            return Problem(status, words, remedy=remedy, headers={"Retry-After": "5"})
+        words = "What is stored is not what was written."
+        return Problem(status, words, remedy="Disclose nothing more, and tell the operator of this server.")
     return Problem(status, error.problem, remedy=error.remedy)
 
 
@@ -125,13 +131,3 @@ def page_problem(error: Exception) -> Problem:
     if problem.status >= 500:
         raise error
     return problem
-
-
-def _of_store(status: int) -> Problem:
-    """Where the store is and what is wrong with it belongs into the log of the server, not into answers."""
-    if status == 503:
-        words = "Nothing can be read or written down, so nothing is disclosed and nothing is changed."
-        remedy = "Try again in a moment; if it continues, tell the operator of this server."
-        return Problem(status, words, remedy=remedy, headers={"Retry-After": "5"})
-    words = "What is stored is not what was written."
-    return Problem(status, words, remedy="Disclose nothing more, and tell the operator of this server.")

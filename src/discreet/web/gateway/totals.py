@@ -74,9 +74,25 @@ class Sums:
     def add(self, entry: Entry) -> None:
         """Count one more entry."""
         if entry.event == "gateway.started":
-            self._start_gateway(entry)
+            name = entry.subject.removeprefix("database:")
+            tables = entry.details.get("tables")
+            self.connection.execute(delete(WATCHED).where(WATCHED.c.name == name))
+            self.connection.execute(
+                insert(WATCHED).values(
+                    name=name,
+                    entry=entry.sequence,
+                    since=entry.time,
+                    mode=str(entry.details.get("mode") or ""),
+                    tables=tables if isinstance(tables, int) else 0,
+                    x=str(entry.details.get("x") or "2"),
+                )
+            )
         elif entry.event == "gateway.repeated":
-            self._repeat(entry)
+            database, number = database_of(entry), entry.details.get("results")
+            if database is not None and isinstance(number, int):
+                user = self._user(database, entry.actor, entry.time)
+                user["repeated"] += number
+                user["seen"] = entry.time
         elif entry.outcome == "released":
             self._take_back(entry)
         elif (result := result_of(entry)) is not None:
@@ -89,28 +105,6 @@ class Sums:
         for day in self.days.values():
             mine = (DAY.c.user == day["user"], DAY.c.day == day["day"])
             self.connection.execute(update(DAY).where(*mine).values(_but(day, "user", "day")))
-
-    def _start_gateway(self, entry: Entry) -> None:
-        name = entry.subject.removeprefix("database:")
-        tables = entry.details.get("tables")
-        self.connection.execute(delete(WATCHED).where(WATCHED.c.name == name))
-        self.connection.execute(
-            insert(WATCHED).values(
-                name=name,
-                entry=entry.sequence,
-                since=entry.time,
-                mode=str(entry.details.get("mode") or ""),
-                tables=tables if isinstance(tables, int) else 0,
-                x=str(entry.details.get("x") or "2"),
-            )
-        )
-
-    def _repeat(self, entry: Entry) -> None:
-        database, number = database_of(entry), entry.details.get("results")
-        if database is not None and isinstance(number, int):
-            user = self._user(database, entry.actor, entry.time)
-            user["repeated"] += number
-            user["seen"] = entry.time
 
     def _count(self, result: GatewayResult) -> None:
         user, day = self._change(result, 1)

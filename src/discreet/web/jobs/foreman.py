@@ -98,7 +98,12 @@ class Foreman:
             self._begin(of)
         if time.monotonic() - self._swept > SWEEP or not self._swept:
             self._swept = time.monotonic()
-            self._sweep()
+            with self.site.store.reading() as connection:
+                uploaded = connection.execute(select(DATASET.c.place).where(DATASET.c.kind == "upload")).scalars().all()
+                written = connection.execute(select(RESULT.c.file).where(RESULT.c.file.is_not(None))).scalars().all()
+                packed = connection.execute(select(PARCEL.c.file)).scalars().all()
+                lent = needed_files(connection)
+            self.site.places.folder.sweep({*uploaded, *written, *packed, *lent})
 
     def _begin(self, of: Table) -> None:
         """Start what waits in a queue, as many at once as the settings allow."""
@@ -154,14 +159,6 @@ class Foreman:
     def _write(self, change: Callable[..., bool], running: Running) -> None:
         with self.site.store.writing() as connection:
             change(connection, running.job.id, running.job.claim, of=running.of)
-
-    def _sweep(self) -> None:
-        with self.site.store.reading() as connection:
-            uploaded = connection.execute(select(DATASET.c.place).where(DATASET.c.kind == "upload")).scalars().all()
-            written = connection.execute(select(RESULT.c.file).where(RESULT.c.file.is_not(None))).scalars().all()
-            packed = connection.execute(select(PARCEL.c.file)).scalars().all()
-            lent = needed_files(connection)
-        self.site.places.folder.sweep({*uploaded, *written, *packed, *lent})
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -315,11 +315,14 @@ def link_of(form: Form, tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
             identifying[name] = {"kind": use, **({"formats": formats} if use == "date" and formats else {})}
     if len(identifying) < 2:
         raise _unfit("At least two columns must be identifying.")
+    chosen = [form.choice(f"swap-{which}", (NONE, *identifying)) for which in ("first", "last")]
+    if bool(chosen[0]) != bool(chosen[1]):
+        raise _unfit("Choose both columns of names that may be exchanged, or none.")
     section: dict[str, Any] = {
         "identifying": identifying,
         "sensitive": [name for name, use in uses.items() if use == "sensitive"],
         **_id([name for name, use in uses.items() if use == "id"]),
-        **_swap(form, identifying),
+        **({"swap": chosen} if chosen[0] else {}),
         **_encoding(first),
     }
     if len(tables) == 2:
@@ -333,13 +336,6 @@ def _id(names: Sequence[str]) -> dict[str, str]:
     if len(names) > 1:
         raise _unfit("Only one column can be the identifier of the record.")
     return {"id": names[0]} if names else {}
-
-
-def _swap(form: Form, identifying: dict[str, Any]) -> dict[str, list[str]]:
-    chosen = [form.choice(f"swap-{which}", (NONE, *identifying)) for which in ("first", "last")]
-    if bool(chosen[0]) != bool(chosen[1]):
-        raise _unfit("Choose both columns of names that may be exchanged, or none.")
-    return {"swap": chosen} if chosen[0] else {}
 
 
 def _second(form: Form, table: dict[str, Any], columns: Sequence[str], identifying: Sequence[str]) -> dict[str, Any]:

@@ -139,28 +139,25 @@ def trace_leak(context: Here) -> Response:
 
 def _trace(context: Context, kind: str) -> Response:
     try:
-        number = tracing.run(context, sealed(context), _requested(context, kind))
+        form = context.form
+        family = form.text("family", most=10)
+        if family and not (family.isascii() and family.isdigit() and int(family) > 0):
+            remedy = "Leave it out if there will be no further recipients."
+            raise Problem(422, "The number of recipients must be a whole number.", remedy=remedy)
+        requested = TraceRequest(
+            kind=kind,
+            file=form.files.get("file"),
+            pasted=form.verbatim("pasted", most=tracing.LONGEST_PASTE, lines=True),
+            exclude=form.files.get("exclude"),
+            accumulate=form.text("alone") != "yes",
+            columns=renamed_in(form.verbatim("columns", most=5_000, lines=True)),
+            alpha=float(form.choice("alpha", ALPHAS)) if form.text("alpha") else ALPHA,
+            family=int(family) if family else None,
+        )
+        number = tracing.run(context, sealed(context), requested)
     except Exception as error:
         return _release(context, problem=page_problem(error), form=kind)
     return go(f"/releases/traces/{number}", said="traced")
-
-
-def _requested(context: Context, kind: str) -> TraceRequest:
-    form = context.form
-    family = form.text("family", most=10)
-    if family and not (family.isascii() and family.isdigit() and int(family) > 0):
-        remedy = "Leave it out if there will be no further recipients."
-        raise Problem(422, "The number of recipients must be a whole number.", remedy=remedy)
-    return TraceRequest(
-        kind=kind,
-        file=form.files.get("file"),
-        pasted=form.verbatim("pasted", most=tracing.LONGEST_PASTE, lines=True),
-        exclude=form.files.get("exclude"),
-        accumulate=form.text("alone") != "yes",
-        columns=renamed_in(form.verbatim("columns", most=5_000, lines=True)),
-        alpha=float(form.choice("alpha", ALPHAS)) if form.text("alpha") else ALPHA,
-        family=int(family) if family else None,
-    )
 
 
 def trace_page(context: Here) -> Response:
