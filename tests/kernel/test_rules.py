@@ -310,11 +310,11 @@ def test_doubled_values_are_refused_and_counted() -> None:
     [
         (
             (("a", "x", "1"), ("b", "x", "2")),
-            "row 2 of the hierarchy: a value of level 1 lies under two values of level 2",
+            "row 2 of the hierarchy: a value of level 1 belongs to two values of level 2",
         ),
         (
             (("a", "x", "1", "p"), ("b", "y", "2", "q"), ("c", "z", "2", "p")),
-            "row 3 of the hierarchy: a value of level 2 lies under two values of level 3",
+            "row 3 of the hierarchy: a value of level 2 belongs to two values of level 3",
         ),
     ],
 )

@@ -159,7 +159,7 @@ def test_what_is_wrong_is_said_with_its_line(folder: Path, line: str, said: str,
         ("", "is empty"),
         ("a;b;*\nc;*\n", "row 2 of tree.csv has 2 entries"),
         ("a;*\na;*\n", "more than once"),
-        ("a;x;1\nb;x;2\n", "lies under two values"),
+        ("a;x;1\nb;x;2\n", "belongs to two values"),
     ],
 )
 def test_broken_hierarchy_files(folder: Path, rows: str, said: str) -> None:

@@ -15,11 +15,8 @@ if TYPE_CHECKING:
     from discreet.linkage.masking.compare import compare, compare_names
     from discreet.linkage.masking.comparison import Comparison, Pair
     from discreet.linkage.masking.display import Display
-    from discreet.linkage.masking.icons import MARKS
-    from discreet.linkage.masking.icons import Icon as Mark
-    from discreet.linkage.masking.index import MaskingIndex as Index
-    from discreet.linkage.masking.index import Quote, load_index, save_index
-    from discreet.linkage.masking.index import RevealStep as Step
+    from discreet.linkage.masking.icons import MARKS, Mark
+    from discreet.linkage.masking.index import Index, Quote, Step, load_index, save_index
     from discreet.linkage.masking.kapr import Meter
     from discreet.linkage.matching.backends import DuckDBBackend, SparkBackend
     from discreet.linkage.matching.blocking import Blocking, Rule, suggest_rules

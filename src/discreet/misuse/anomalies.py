@@ -64,7 +64,7 @@ class Day:
 
 
 @dataclass(frozen=True)
-class UserStanding:
+class Standing:
     """How a user's usual day compares with that of her peers."""
 
     user: str
@@ -83,7 +83,7 @@ class Anomalies:
     """Every day of a log, the most unusual first."""
 
     days: tuple[Day, ...]
-    standings: tuple[UserStanding, ...]
+    standings: tuple[Standing, ...]
     threshold: float
     x: float
     versions: tuple[str, ...]
@@ -95,7 +95,7 @@ class Anomalies:
         return tuple(day for day in self.days if day.z > self.threshold)
 
     @property
-    def high(self) -> tuple[UserStanding, ...]:
+    def high(self) -> tuple[Standing, ...]:
         """Users whose usual day is far above that of their peers."""
         return tuple(one for one in self.standings if one.z > self.threshold)
 
@@ -114,7 +114,7 @@ def find_anomalies(results: Iterable[Scored], *, threshold: float = THRESHOLD) -
     scores = {who: {day: day_score(listed, x) for day, listed in days.items()} for who, days in together.items()}
     levels = {who: np.log1p(np.array(list(days.values()))) for who, days in scores.items()}
     judged: list[Day] = []
-    standings: list[UserStanding] = []
+    standings: list[Standing] = []
     peers = Peers.of(levels)
     for who, days in together.items():
         group = peers.group(who)
@@ -155,7 +155,7 @@ def day_score(results: Sequence[Scored], x: float) -> float:
 
 
 @dataclass(frozen=True)
-class PeerGroup:
+class Group:
     """What is usual for the peers of somebody."""
 
     peers: int
@@ -167,7 +167,7 @@ class PeerGroup:
 
 
 @dataclass(frozen=True, eq=False)
-class PeerPool:
+class Pool:
     """Users who may be peers of each other; what is usual for each is worked out once."""
 
     users: NDArray[np.int64]
@@ -180,7 +180,7 @@ class PeerPool:
     """Whose day it is."""
 
     @classmethod
-    def of(cls, levels: Sequence[tuple[int, Floats]]) -> PeerPool:
+    def of(cls, levels: Sequence[tuple[int, Floats]]) -> Pool:
         """Those with these numbers and days."""
         users = np.array([user for user, _ in levels], dtype=np.int64)
         days = np.array([len(level) for _, level in levels], dtype=np.int64)
@@ -188,7 +188,7 @@ class PeerPool:
         residuals = [np.abs(level - median) for (_, level), median in zip(levels, medians, strict=True)]
         return cls(users, days, medians, np.concatenate(residuals), np.repeat(users, days))
 
-    def without(self, user: int) -> PeerGroup | None:
+    def without(self, user: int) -> Group | None:
         """What is usual for all but one of them; None if there is nobody else."""
         others = self.users != user
         if not others.any():
@@ -200,7 +200,7 @@ class PeerPool:
         between = (number * max(0.0, seen - math.pi / 2 * within / days) + SPREAD_PEERS * within) / (
             number + SPREAD_PEERS
         )
-        return PeerGroup(number, float(np.median(medians)), between, within)
+        return Group(number, float(np.median(medians)), between, within)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,8 +208,8 @@ class Peers:
     """Everybody, and those of each role."""
 
     numbers: Mapping[str, int]
-    everybody: PeerPool
-    roles: Mapping[str, PeerPool]
+    everybody: Pool
+    roles: Mapping[str, Pool]
 
     @classmethod
     def of(cls, levels: Mapping[Who, Floats]) -> Peers:
@@ -217,10 +217,10 @@ class Peers:
         numbers = {user: place for place, user in enumerate(dict.fromkeys(user for user, _ in levels))}
         listed = [(role, numbers[user], level) for (user, role), level in levels.items()]
         roles = dict.fromkeys(role for role, _, _ in listed)
-        pools = {role: PeerPool.of([(user, level) for its, user, level in listed if its == role]) for role in roles}
-        return cls(numbers, PeerPool.of([(user, level) for _, user, level in listed]), pools)
+        pools = {role: Pool.of([(user, level) for its, user, level in listed if its == role]) for role in roles}
+        return cls(numbers, Pool.of([(user, level) for _, user, level in listed]), pools)
 
-    def group(self, who: Who) -> PeerGroup | None:
+    def group(self, who: Who) -> Group | None:
         """The other users of the role; where there are none, all other users."""
         number = self.numbers[who[0]]
         return self.roles[who[1]].without(number) or self.everybody.without(number)
@@ -230,7 +230,7 @@ def _mad(numbers: Floats) -> float:
     return float(np.median(np.abs(numbers - np.median(numbers))))
 
 
-def judge(levels: Floats, group: PeerGroup | None) -> tuple[Floats, Floats]:
+def judge(levels: Floats, group: Group | None) -> tuple[Floats, Floats]:
     """For each day the centre it is held against, and z."""
     if len(levels) == 1:
         own = np.empty((1, 0))
@@ -251,7 +251,7 @@ def _others(levels: Floats, start: int, end: int) -> Floats:
     return levels[places + (places >= days[:, None])]
 
 
-def _forecast(own: Floats, group: PeerGroup | None) -> tuple[Floats, Floats]:
+def _forecast(own: Floats, group: Group | None) -> tuple[Floats, Floats]:
     """Where the next day lies, and how far days spread around that, for each row of days."""
     days = own.shape[1]
     if not days:
@@ -268,10 +268,10 @@ def _forecast(own: Floats, group: PeerGroup | None) -> tuple[Floats, Floats]:
     return centres, np.sqrt(spreads + (1 - own_weight) * group.between)
 
 
-def _standing(who: Who, levels: Floats, group: PeerGroup | None) -> UserStanding:
+def _standing(who: Who, levels: Floats, group: Group | None) -> Standing:
     median = float(np.median(levels))
     if group is None:
-        return UserStanding(*who, len(levels), math.expm1(median), 0, math.expm1(median), 0.0)
+        return Standing(*who, len(levels), math.expm1(median), 0, math.expm1(median), 0.0)
     spread = (len(levels) * (NORMAL * _mad(levels)) ** 2 + SPREAD_DAYS * group.within) / (len(levels) + SPREAD_DAYS)
     z = (median - group.centre) / math.sqrt(group.between + math.pi / 2 * spread / len(levels))
-    return UserStanding(*who, len(levels), math.expm1(median), group.peers, math.expm1(group.centre), z)
+    return Standing(*who, len(levels), math.expm1(median), group.peers, math.expm1(group.centre), z)

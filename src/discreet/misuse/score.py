@@ -12,7 +12,7 @@ from discreet.errors import MissingExtra, RequestError, UsageError
 from discreet.misuse.scorer import KnownRows, Score, Scorer, score_entities, scorer_for
 from discreet.misuse.sensitivity import Sensitivity, Weights
 from discreet.misuse.source.reading import columns_of
-from discreet.sql.predicates import EVERYTHING, Values
+from discreet.sql.facts import EVERYTHING, Values
 
 FEW = 32
 """Up to so many dictionaries are scored one by one: arrays would cost more than they save."""

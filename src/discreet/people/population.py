@@ -104,7 +104,7 @@ class Odds:
 class CodedWords:
     """Words kept as one small code per person: millions of people share a few labels.
 
-    >>> decoded(Coded(np.array([1, 0, 1]), np.array(["F", "M"]))).tolist()
+    >>> decoded(CodedWords(np.array([1, 0, 1]), np.array(["F", "M"]))).tolist()
     ['M', 'F', 'M']
     """
 
@@ -131,7 +131,7 @@ def rows_of(column: Column, rows: Array) -> Column:
 def trimmed(column: Column) -> Column:
     """The same values, without the labels that a few people of many leave unused.
 
-    >>> trimmed(Coded(np.array([2, 2]), np.array(["A", "B", "C"]))).labels.tolist()
+    >>> trimmed(CodedWords(np.array([2, 2]), np.array(["A", "B", "C"]))).labels.tolist()
     ['C']
     """
     if not isinstance(column, CodedWords) or len(column) > len(column.labels):

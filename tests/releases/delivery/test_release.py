@@ -222,7 +222,7 @@ def test_four_eyes(world: World, store_url: str, tmp_path: Path) -> None:
     assert {copy.state for copy in spring.copies} == {"planned"}
     with pytest.raises(Refused, match="not approved"):
         spring.write(tmp_path / "out")
-    with pytest.raises(Refused, match="does not approve"):
+    with pytest.raises(Refused, match="cannot approve"):
         spring.approve(actor="ann")
     assert not (tmp_path / "out").exists()
     approved = spring.approve(actor="bob")

@@ -113,7 +113,7 @@ def test_the_same_key_makes_the_same_decoys_and_another_key_others() -> None:
 
 def test_the_order_of_the_rows_changes_nothing() -> None:
     table, _ = marked.state()
-    frame = table.engine.keep[0]  # type: ignore[attr-defined]
+    frame = table.engine.frame  # type: ignore[attr-defined]
     shuffled = discreet.read(frame.sample(fraction=1.0, shuffle=True, seed=9), policy=POLICY)
     assert mark(marked.linked(), shuffled, key=KEY, release="spring").decoys.columns == marked.marking().decoys.columns
 
@@ -193,7 +193,7 @@ WIDE = MarkBudget(rows=0.5, shift=0.2)
 
 
 def with_area(table: discreet.Table, **columns: polars.Expr) -> discreet.Table:
-    frame = table.engine.keep[0].with_columns(**columns)  # type: ignore[attr-defined]
+    frame = table.engine.frame.with_columns(**columns)  # type: ignore[attr-defined]
     return discreet.read(frame, policy=table.policy)
 
 
@@ -226,7 +226,7 @@ def test_too_few_marks_are_refused_in_words() -> None:
 
 def test_free_text_is_refused_in_words() -> None:
     table, _ = marked.state()
-    frame = table.engine.keep[0].with_columns(  # type: ignore[attr-defined]
+    frame = table.engine.frame.with_columns(  # type: ignore[attr-defined]
         note=polars.concat_str([polars.lit("call "), polars.int_range(polars.len()).cast(polars.String)])
     )
     with pytest.raises(Refused, match="'note'"):
@@ -238,7 +238,7 @@ def test_rows_that_stand_for_several_people_are_refused() -> None:
     policy = Policy.from_dict(
         {"data": {"count": "n"}, "columns": {"area": {"role": "quasi", "hierarchy": {"mask": 3}}}}
     )
-    counted = discreet.read(table.engine.keep[0], policy=policy)  # type: ignore[attr-defined]
+    counted = discreet.read(table.engine.frame, policy=policy)  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="several people"):
         mark(linked, counted, key=KEY, release="r")
 
@@ -259,7 +259,7 @@ def test_nobody_in_doubt_gives_no_marks_when_forced() -> None:
 
 def test_shifts_of_other_columns_are_counted_again() -> None:
     made, linked, (table, _) = marked.marking(), marked.linked(), marked.state()
-    plans = Counter(table.engine.keep[0]["plan"].to_list())  # type: ignore[attr-defined]
+    plans = Counter(table.engine.frame["plan"].to_list())  # type: ignore[attr-defined]
     total, after = sum(plans.values()), Counter(plans)
     place_of = {label: place for place, label in enumerate(made.marks.labels)}
     classes = table.classes(("zip", "sex", "birth_year", "plan")).at({**linked.levels, "plan": 0})

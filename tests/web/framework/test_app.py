@@ -168,7 +168,7 @@ def test_a_session_survives_a_restart(tmp_path: Path) -> None:
     ("options", "words"),
     [
         (["--demo", "--host", ALL], "stays on this machine"),
-        (["--demo", "--store", "x.db"], "store of its own"),
+        (["--demo", "--store", "x.db"], "its own store"),
         (["--demo", "--origin", "https://discreet.example"], "stays on this machine"),
         (["--host", ALL], "in the clear"),
         (["--origin", "http://discreet.example"], "in the clear"),

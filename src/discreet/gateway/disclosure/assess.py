@@ -24,8 +24,8 @@ from discreet.kernel import Coded
 from discreet.kernel.arrays import Floats, Ints
 from discreet.misuse.sensitivity import weigh
 from discreet.sql.catalog import Leaf
-from discreet.sql.predicates import EVERYTHING
-from discreet.sql.predicates import Values as Fixed
+from discreet.sql.facts import EVERYTHING
+from discreet.sql.facts import Values as Fixed
 
 if TYPE_CHECKING:
     from discreet.gateway.disclosure.assessor import Publishing

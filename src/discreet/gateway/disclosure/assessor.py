@@ -18,7 +18,7 @@ from discreet.kernel import Coded
 from discreet.kernel.arrays import Ints
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.sql.catalog import Catalog, Leaf
-from discreet.sql.predicates import Values as Fixed
+from discreet.sql.facts import Values as Fixed
 
 MOST = 10_000
 """Questions of one statement that are told apart."""

@@ -6,7 +6,7 @@ channel binding is not offered unless it can work, and a proof is renewed where 
 governed.
 
 >>> read(b"\x00\x00\x00\x08\x04\xd2\x16\x2f")
-(<Kind.TLS: 80877103>, 8)
+(<FirstPacket.TLS: 80877103>, 8)
 >>> read(b"\x00\x00") is None
 True
 """

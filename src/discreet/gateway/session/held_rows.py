@@ -79,7 +79,7 @@ class HeldResult:
     def cells(self) -> Cells:
         """Where the cells are, in text or binary format alike. Rows that do not have the described columns are Malformed.
 
-        >>> held = Held(b"D\\0\\0\\0\\x0f\\0\\2\\0\\0\\0\\1x\\xff\\xff\\xff\\xff", np.array([0]), None)
+        >>> held = HeldResult(b"D\\0\\0\\0\\x0f\\0\\2\\0\\0\\0\\1x\\xff\\xff\\xff\\xff", np.array([0]), None)
         >>> held.cells().lengths.tolist(), held.cell(held.cells().offsets[0, 0], 1)
         ([[1], [-1]], b'x')
         """
@@ -222,7 +222,7 @@ class HeldBytes:
 def without_rows(held: HeldResult, keep: NDArray[np.bool_]) -> bytes:
     """The messages of the rows to keep.
 
-    >>> held = Held(b"D\\0\\0\\0\\6\\0\\0D\\0\\0\\0\\6\\0\\0", np.array([0, 7]), ())
+    >>> held = HeldResult(b"D\\0\\0\\0\\6\\0\\0D\\0\\0\\0\\6\\0\\0", np.array([0, 7]), ())
     >>> without_rows(held, np.array([False, True]))
     b'D\\x00\\x00\\x00\\x06\\x00\\x00'
     """

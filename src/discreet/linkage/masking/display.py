@@ -12,7 +12,7 @@ from discreet.errors import UsageError
 from discreet.kernel.notebook import card
 from discreet.linkage.masking.compare import DateSwap, Declared
 from discreet.linkage.masking.comparison import Comparison, Kind, Mode, Pair, State, check_mode
-from discreet.linkage.masking.index import MaskingIndex, Quote, contribution
+from discreet.linkage.masking.index import Index, Quote, contribution
 from discreet.linkage.masking.kapr import Meter
 from discreet.linkage.masking.text import FORMATS
 from discreet.wording import brief_percent, fine_percent
@@ -42,7 +42,7 @@ class Display:
     Display(1 pair, 3 base records, 1 attribute, score 3/16)
     """
 
-    index: MaskingIndex
+    index: Index
     meter: Meter
     """Turns contributions of pairs into the score, and into amounts for a ledger."""
     strict: bool
@@ -70,11 +70,11 @@ class Display:
         exchange of day and month shows their differing digits or both whole. With `strict`, prices and `kappa` count
         what the masked display itself gives away.
         """
-        if isinstance(records, MaskingIndex):
+        if isinstance(records, Index):
             index = records
         else:
             settings: dict[str, Any] = {"swaps": swaps, "formats": formats, "normalise": normalise}
-            index = MaskingIndex.build(records, kinds or {}, **settings, names=names, date_swap=date_swap)
+            index = Index.build(records, kinds or {}, **settings, names=names, date_swap=date_swap)
         shown = [index.pair(int(first), int(second)) for first, second in pairs]
         self.__dict__.update(
             index=index,

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Icon:
-    """An icon: its name, and what a person who does not see it is told."""
+    """An icon: its name, and what it means in words."""
 
     name: str
     words: str
 
+
+Mark = Icon
+"""The public name, from when icons were called marks."""
 
 EQUAL = Icon("equal", "the same in both records")
 DIFFERENT = Icon("different", "different as a whole")

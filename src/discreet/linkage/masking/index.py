@@ -44,6 +44,10 @@ class RevealStep:
     """What the pair would contribute to the score."""
 
 
+Step = RevealStep
+"""The public name."""
+
+
 @dataclass(frozen=True)
 class Quote:
     """How a pair stands, and what each next step leads to."""
@@ -61,7 +65,7 @@ class Quote:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MaskingIndex:
+class Index:
     """Base records by attribute. Nothing in it changes, so that threads and processes may share it."""
 
     rules: Rules
@@ -79,7 +83,7 @@ class MaskingIndex:
         normalise: Declared = (),
         names: Iterable[str] = (),
         date_swap: DateSwap = "digits",
-    ) -> MaskingIndex:
+    ) -> Index:
         """Lay out the records; two base tables are one list of records.
 
         >>> people = [{"name": "Mary"}, {"name": "Mark"}, {"name": "Mary"}]
@@ -107,7 +111,7 @@ class MaskingIndex:
         return f"Index({len(self):,} records, {', '.join(self.rules.attributes)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return MaskingIndex, (self.rules, self.columns)
+        return Index, (self.rules, self.columns)
 
     @property
     def nbytes(self) -> int:
@@ -210,7 +214,7 @@ VERSION = 1
 HEAD = "index.json"
 
 
-def save_index(index: MaskingIndex, folder: str | Path) -> Path:
+def save_index(index: Index, folder: str | Path) -> Path:
     """Write an index to a folder that does not exist yet, or is empty."""
     target = Path(folder)
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -228,7 +232,7 @@ def save_index(index: MaskingIndex, folder: str | Path) -> Path:
     return target
 
 
-def load_index(folder: str | Path, *, mapped: bool = True) -> MaskingIndex:
+def load_index(folder: str | Path, *, mapped: bool = True) -> Index:
     """Open the index of a folder; unless `mapped`, read it into the memory of this process."""
     source = Path(folder)
     try:
@@ -236,7 +240,7 @@ def load_index(folder: str | Path, *, mapped: bool = True) -> MaskingIndex:
         if head["version"] != VERSION:
             raise UsageError("The index was written by another version of Discreet.", remedy="Build it again.")
         columns = tuple(_column(source, place, one, mapped) for place, one in enumerate(head["columns"]))
-        index = MaskingIndex(Rules.from_dict(head["rules"]), columns)
+        index = Index(Rules.from_dict(head["rules"]), columns)
     except FileNotFoundError:
         raise SourceNotFound(f"There is no whole index in {source}.", remedy="Build it, and save it there.") from None
     except (OSError, ValueError, KeyError, TypeError):

@@ -18,7 +18,7 @@ from discreet.ledger import Ledger, Receipt, Request
 from discreet.ledger.operations import Spend
 from discreet.ledger.queries import by_key
 from discreet.linkage.masking.comparison import Mode, Pair, State
-from discreet.linkage.masking.index import MaskingIndex, RevealStep, contribution
+from discreet.linkage.masking.index import Index, RevealStep, contribution
 from discreet.linkage.masking.kapr import Meter
 from discreet.linkage.project import Initial, Project
 from discreet.linkage.review import rendering
@@ -165,7 +165,7 @@ class _Shown:
     project: Project
     worker: str
     held: HeldPair
-    index: MaskingIndex
+    index: Index
     pair: Pair
     state: State
     meter: Meter
@@ -235,7 +235,7 @@ def _limit(text: str | None) -> Fraction | None:
     return None if text is None else Fraction(text)
 
 
-def _measured(index: MaskingIndex, project: Project, pair: Pair, wanted: Mapping[str, Mode]) -> PairDisclosure:
+def _measured(index: Index, project: Project, pair: Pair, wanted: Mapping[str, Mode]) -> PairDisclosure:
     state, anonymity = pair.masked, index.anonymity(pair, pair.masked, strict=project.strict)
     for name, mode in wanted.items():
         further = pair.opened(state, name, mode)

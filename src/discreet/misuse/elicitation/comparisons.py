@@ -64,7 +64,7 @@ def laplacian(pairs: Sequence[PairwiseJudgement], items: int) -> tuple[Floats, F
 def log_least_squares(pairs: Sequence[PairwiseJudgement], items: int) -> Floats:
     """Logarithms of the weights that fit all ratios best, with mean 0 in each connected part (Crawford & Williams 1985).
 
-    >>> np.exp(log_least_squares([Pair(0, 1, 2.0), Pair(1, 2, 3.0)], 3)[0] - log_least_squares([Pair(0, 1, 2.0), Pair(1, 2, 3.0)], 3)[2]).round(6).item()
+    >>> np.exp(log_least_squares([PairwiseJudgement(0, 1, 2.0), PairwiseJudgement(1, 2, 3.0)], 3)[0] - log_least_squares([PairwiseJudgement(0, 1, 2.0), PairwiseJudgement(1, 2, 3.0)], 3)[2]).round(6).item()
     6.0
     """
     matrix, side = laplacian(pairs, items)
@@ -75,7 +75,7 @@ def log_least_squares(pairs: Sequence[PairwiseJudgement], items: int) -> Floats:
 def parts(pairs: Sequence[PairwiseJudgement], items: int) -> list[int]:
     """For each item the smallest item it is connected with.
 
-    >>> parts([Pair(0, 2, 1.0)], 4)
+    >>> parts([PairwiseJudgement(0, 2, 1.0)], 4)
     [0, 1, 0, 3]
     """
     part = list(range(items))
@@ -88,7 +88,7 @@ def parts(pairs: Sequence[PairwiseJudgement], items: int) -> list[int]:
 def harker(pairs: Sequence[PairwiseJudgement], items: int) -> Floats:
     """The matrix of comparisons with Harker's diagonal; a pair answered twice counts by its latest answer.
 
-    >>> harker([Pair(0, 1, 2.0)], 3).tolist()
+    >>> harker([PairwiseJudgement(0, 1, 2.0)], 3).tolist()
     [[2.0, 2.0, 0.0], [0.5, 2.0, 0.0], [0.0, 0.0, 3.0]]
     """
     matrix = np.zeros((items, items))
@@ -102,7 +102,7 @@ def harker(pairs: Sequence[PairwiseJudgement], items: int) -> Floats:
 def eigenvector(pairs: Sequence[PairwiseJudgement], items: int) -> Floats:
     """Saaty's weights, the largest 1. Every item must be connected with every other.
 
-    >>> eigenvector([Pair(0, 1, 2.0), Pair(1, 2, 3.0)], 3).round(6).tolist()
+    >>> eigenvector([PairwiseJudgement(0, 1, 2.0), PairwiseJudgement(1, 2, 3.0)], 3).round(6).tolist()
     [1.0, 0.5, 0.166667]
     """
     values, vectors = np.linalg.eig(harker(pairs, items))

@@ -221,7 +221,7 @@ NAMED = 2**31
 class EntityNumbering:
     """A number for each entity, the same whenever it is met; only ever added to, so that it can be shared.
 
-    >>> keys = Numbering()
+    >>> keys = EntityNumbering()
     >>> (keys.numbers([7, "7", "x-1", "x-1"]) - np.array([0, 0, NAMED, NAMED])).tolist()
     [7, 7, 0, 0]
     """
