@@ -23,7 +23,7 @@ POLICY = """\
 [data]
 delimiter = ","
 
-# Identifiers name a person; they never leave the house.
+# Identifiers name a person; they are never published.
 [columns.person_id]
 role = "identifier"
 

@@ -32,7 +32,7 @@ NO_SLIP = "no slip"
 LINK = """\
 # Which columns tell people apart, which are split off, and how they are written.
 [linkage]
-id = "id"                              # names a record; stays in the house
+id = "id"                              # names a record; is not published
 sensitive = ["diagnosis", "visits"]    # split off at import
 swap = ["given_name", "surname"]       # may have been entered the wrong way round
 

@@ -68,7 +68,7 @@ class SecondSection(_LinkSection):
 class LinkageSection(_LinkSection):
     """What is linked, by what, and what is split off."""
 
-    id: str | None = Field(default=None, description="Column that names a record; it stays in the house.")
+    id: str | None = Field(default=None, description="Column that names a record; it is not published.")
     identifying: dict[str, AttributeSection] = Field(
         min_length=2, description="Attributes that identify people, one table each."
     )

@@ -227,7 +227,7 @@ def _contradiction(why: str) -> IntegrityError:
     )
 
 
-# Copies that are written and verified but not handed over: they lie in the house until somebody comes for them.
+# Copies that are written and verified, and wait for delivery.
 @dataclass(frozen=True)
 class Shelved:
     """A copy in its folder."""

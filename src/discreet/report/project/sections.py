@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.linkage.progress import Progress
 
 ROLES = {
-    "identifier": ("Identifiers", "name a person; they never leave the house"),
+    "identifier": ("Identifiers", "name a person; they are never published"),
     "quasi": ("Quasi-identifiers", "an adversary may know them from elsewhere"),
     "sensitive": ("Sensitive columns", "what an adversary would like to learn"),
     "other": ("Other columns", "neither; published as they are"),
@@ -69,7 +69,7 @@ def the_risk(measured: Measured) -> Content:
             f"A person is at risk when fewer than {crowd(found.threshold):,} people look alike on the quasi-identifiers: one who "
             f"guesses is then right more often than {one_in(found.threshold)}. The limit allows {allowed(found)} at risk."
         ),
-        f"The figures are about {measured.leaving_name}, which leaves the house." if measured.published else None,
+        f"The figures are about {measured.leaving_name}, which is what recipients get." if measured.published else None,
         _before_and_after(measured, "What was measured now", "Measure", measures),
     ]
     return content, [crowds(found), adversaries(found), *([sensitive(found)] if found.inference else [])]
