@@ -211,7 +211,7 @@ def test_a_file_of_secrets_that_is_not_understood_is_an_error_without_its_text(t
 
 def test_secrets_are_not_shown() -> None:
     known = secret("SCRAM-SHA-256$4096:c2FsdA==$" + "A" * 43 + "=:" + "B" * 43 + "=")
-    assert repr(known) == "Secret()"
+    assert repr(known) == "PasswordSecret()"
 
 
 def test_what_is_said_in_the_clear_behind_a_request_for_tls_is_refused(

@@ -1,4 +1,4 @@
-"""Room: optimal generalisation. The least lossy table within a limit, and a certificate why nothing better exists."""
+"""Optimal generalisation. The least lossy table within a limit, and a certificate why nothing better exists."""
 
 from discreet.anonymity.anonymise import SEARCHES, Point, anonymise, frontier
 from discreet.anonymity.lattice.levels import MeasuredNode as Seen

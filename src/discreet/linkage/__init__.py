@@ -1,4 +1,4 @@
-"""Room: people decide whether two records are one person, seeing as little as possible.
+"""People decide whether two records are one person, seeing as little as possible.
 
 >>> from discreet.linkage import LinkageSpec
 >>> spec = LinkageSpec.from_dict({"linkage": {"identifying": {"name": {"kind": "string"}, "born": {"kind": "date"}}}})

@@ -1,4 +1,4 @@
-"""Room: what a query result could do in the wrong hands, together with what its reader already knows."""
+"""What a query result could do in the wrong hands, together with what its reader already knows."""
 
 from discreet.misuse.exposure.exposure import Exposure
 from discreet.misuse.reduction import reduce_by_generalising, reduce_cells, reduce_rows

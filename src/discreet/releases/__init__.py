@@ -1,4 +1,4 @@
-"""Room: one copy per recipient, decoys inside, and a trace with a stated error rate."""
+"""One copy per recipient, decoys inside, and a trace with a stated error rate."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class BaitCopy:
     """Which classes are decoys: the custodian's secret."""
 
     def __repr__(self) -> str:
-        return f"Copy({int(self.sizes.sum())} rows in {len(self.sizes)} classes)"
+        return f"BaitCopy({int(self.sizes.sum())} rows in {len(self.sizes)} classes)"
 
 
 @dataclass(frozen=True, eq=False)

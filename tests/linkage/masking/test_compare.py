@@ -160,7 +160,7 @@ def test_without_partial_mode_the_partial_text_shows_nothing() -> None:
 def test_a_repr_holds_no_character() -> None:
     pair = compare("string", "Mary", "Mark")
     assert repr(pair) == "Comparison(string, replace)"
-    assert repr(pair.left) == "Side(***@)"
+    assert repr(pair.left) == "ValueView(***@)"
 
 
 def test_normalisation_is_declared() -> None:

@@ -2,7 +2,7 @@ r"""Login: first packet, authentication and SCRAM through both TLS ends, without
 
 Passwords and proofs pass unread, between client and server. Two things are changed, where TLS ends at the gateway:
 channel binding is not offered unless it can work, and a proof is renewed where the secret of the user is known
-(`discreet.gateway.scram`). The server's first ReadyForQuery is kept back until the judge has said whether the user is
+(see SCRAM below). The server's first ReadyForQuery is kept back until the judge has said whether the user is
 governed.
 
 >>> read(b"\x00\x00\x00\x08\x04\xd2\x16\x2f")
@@ -122,7 +122,7 @@ class PasswordSecret:
     server_key: bytes
 
     def __repr__(self) -> str:
-        return "Secret()"
+        return "PasswordSecret()"
 
 
 def read_secrets(path: Path) -> dict[str, PasswordSecret]:

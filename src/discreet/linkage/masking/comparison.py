@@ -46,7 +46,7 @@ class ValueView:
     units: Sequence[str]
     """Its characters; those of a date are its digits in the order YYYYMMDD."""
     signs: str
-    """What became of each character, as `alignment` says it."""
+    """What became of each character, by the signs of `discreet.linkage.masking.text`."""
     symbol: str
     layout: Layout | None = None
     at_once: bool = False
@@ -111,7 +111,7 @@ class ValueView:
         return _OTHER[self.symbol] if sign in (SECOND, CROSSED) else self.symbol
 
     def __repr__(self) -> str:
-        return f"Side({self.text('masked')})"
+        return f"ValueView({self.text('masked')})"
 
 
 # A pair of values in its three modes.
