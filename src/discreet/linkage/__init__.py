@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.linkage.masking.compare import compare, compare_names
     from discreet.linkage.masking.comparison import Comparison, Pair
-    from discreet.linkage.masking.display import Display
     from discreet.linkage.masking.icons import MARKS, Mark
     from discreet.linkage.masking.index import Index, Quote, Step, load_index, save_index
     from discreet.linkage.masking.kapr import Meter
+    from discreet.linkage.masking.scored_display import Display
     from discreet.linkage.matching.backends import DuckDBBackend, SparkBackend
     from discreet.linkage.matching.blocking import Blocking, Rule, suggest_rules
     from discreet.linkage.matching.candidate_pairs import Candidates, adopt_pairs, find_pairs, load_candidates
@@ -47,7 +47,7 @@ _FILES = {
     "Candidates": "matching.candidate_pairs",
     "Clusters": "matching.clusters",
     "Comparison": "masking.comparison",
-    "Display": "masking.display",
+    "Display": "masking.scored_display",
     "DuckDBBackend": "matching.backends",
     "Index": "masking.index",
     "Labels": "matching.pairs",

@@ -14,9 +14,9 @@ from discreet.web.framework.context import Context, Here
 from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import not_found
 from discreet.web.framework.route import Route
-from discreet.web.gateway import entry_view, limits, pages, users
+from discreet.web.gateway import entry_view, limit_approval, pages, users
 from discreet.web.gateway.entry_view import GatewayResult, decimal, explained, reason_words
-from discreet.web.gateway.limits import LONGEST_REASON, NewLimit
+from discreet.web.gateway.limit_approval import LONGEST_REASON, NewLimit
 from discreet.web.gateway.pages import STEPS, Number, PageNumber, Text, may_see, printable
 from discreet.web.gateway.totals import follow
 from discreet.web.gateway.users import User
@@ -85,43 +85,43 @@ def limit(context: Here, number: str) -> LimitModel:
 
 def propose(context: Here, wanted: NewLimit) -> LimitModel:
     """Propose a limit, which takes effect once another custodian approves it."""
-    return _current(context, limits.propose(context, wanted))
+    return _current(context, limit_approval.propose(context, wanted))
 
 
 def approve(context: Here, number: str) -> LimitModel:
     """Put it in force; only by a person who has signed in and did not propose it."""
-    limits.approve(context, context.loaded)
+    limit_approval.approve(context, context.loaded)
     return _current(context, context.loaded.id)
 
 
 def decline(context: Here, number: str, why: Decline) -> LimitModel:
     """Reject it, with a reason."""
-    limits.decline(context, context.loaded, reason=why.reason.strip())
+    limit_approval.decline(context, context.loaded, reason=why.reason.strip())
     return _current(context, context.loaded.id)
 
 
 def withdraw(context: Here, number: str) -> LimitModel:
     """Withdraw a proposal; for a limit in force, propose its withdrawal, which another custodian decides on."""
-    limits.withdraw(context, context.loaded)
+    limit_approval.withdraw(context, context.loaded)
     return _current(context, context.loaded.id)
 
 
 def approve_withdrawal(context: Here, number: str) -> LimitModel:
     """End the limit; only by a person who has signed in and did not propose the withdrawal."""
-    limits.approve_withdrawal(context, context.loaded)
+    limit_approval.approve_withdrawal(context, context.loaded)
     return _current(context, context.loaded.id)
 
 
 def decline_withdrawal(context: Here, number: str, why: Decline) -> LimitModel:
     """Keep the limit in force, with a reason."""
-    limits.decline_withdrawal(context, context.loaded, reason=why.reason.strip())
+    limit_approval.decline_withdrawal(context, context.loaded, reason=why.reason.strip())
     return _current(context, context.loaded.id)
 
 
 def _current(context: Context, number: int) -> LimitModel:
     with context.site.store.reading() as connection:
         pending = gateway_limits.withdrawals(connection, of=[number], state="proposed")
-    return _limit(context, limits.current(context, number), pending)
+    return _limit(context, limit_approval.current(context, number), pending)
 
 
 def _amount(millionths: int | None) -> str | None:

@@ -23,7 +23,7 @@ from discreet.web.framework.context import Context, Here, by_number, go
 from discreet.web.framework.format import moment, short_moment
 from discreet.web.framework.problems import Problem, page_problem
 from discreet.web.framework.route import Loads, numbered
-from discreet.web.gateway import entry_view, limits, users
+from discreet.web.gateway import entry_view, limit_approval, users
 from discreet.web.gateway.entry_view import (
     GatewayResult,
     agreed_number,
@@ -33,7 +33,7 @@ from discreet.web.gateway.entry_view import (
     points,
     reason_words,
 )
-from discreet.web.gateway.limits import LONGEST_NAME, LONGEST_REASON, NOT_PROPOSED, NewLimit
+from discreet.web.gateway.limit_approval import LONGEST_NAME, LONGEST_REASON, NOT_PROPOSED, NewLimit
 from discreet.web.gateway.totals import follow
 from discreet.web.gateway.users import User
 
@@ -202,7 +202,7 @@ def propose(context: Here) -> Response:
     form = context.form
     try:
         typed = {name: form.verbatim(name, most=LONGEST_REASON) for name in FIELDS}
-        number = limits.propose(context, _wanted(typed))
+        number = limit_approval.propose(context, _wanted(typed))
     except Exception as error:
         sent = {name: "".join(form.fields.get(name, [""])[:1])[:LONGEST_REASON] for name in FIELDS}
         shown = {name: text for name, text in sent.items() if text.isprintable()}
@@ -230,7 +230,7 @@ def limit_page(context: Here) -> Response:
 
 
 def _limit(context: Context, *, problem: Problem | None = None) -> Response:
-    limit = limits.current(context, context.loaded.id)
+    limit = limit_approval.current(context, context.loaded.id)
     follow(context.site.store)
     now = context.site.stamp()
     with context.site.store.reading() as connection:
@@ -240,7 +240,7 @@ def _limit(context: Context, *, problem: Problem | None = None) -> Response:
         undecided = _undecided(limit, withdrawals, now)
         second = None
         if undecided is not None:
-            asked, name = limits.asked_of(limit, undecided), context.owner.name
+            asked, name = limit_approval.asked_of(limit, undecided), context.owner.name
             second = History.read(connection).view(connection, asked, name, "gateway.approve")
     return context.page(
         "gateway_limit.html",
@@ -268,14 +268,16 @@ def _undecided(limit: Agreed, withdrawals: list[Withdrawal], now: str) -> Agreed
 
 def approve(context: Here) -> Response:
     """Put it in force."""
-    return _or_say(context, lambda: limits.approve(context, context.loaded), said="limit-approved")
+    return _or_say(context, lambda: limit_approval.approve(context, context.loaded), said="limit-approved")
 
 
 def decline(context: Here) -> Response:
     """Reject it, with a reason."""
     return _or_say(
         context,
-        lambda: limits.decline(context, context.loaded, reason=context.form.text("reason", most=LONGEST_REASON)),
+        lambda: limit_approval.decline(
+            context, context.loaded, reason=context.form.text("reason", most=LONGEST_REASON)
+        ),
         said="limit-declined",
     )
 
@@ -283,12 +285,12 @@ def decline(context: Here) -> Response:
 def withdraw(context: Here) -> Response:
     """Withdraw a proposal, or propose to withdraw a limit in force."""
     said = "limit-withdrawal-proposed" if context.loaded.state == "approved" else "limit-withdrawn"
-    return _or_say(context, lambda: limits.withdraw(context, context.loaded), said=said)
+    return _or_say(context, lambda: limit_approval.withdraw(context, context.loaded), said=said)
 
 
 def approve_withdrawal(context: Here) -> Response:
     """End the limit."""
-    return _or_say(context, lambda: limits.approve_withdrawal(context, context.loaded), said="limit-ended")
+    return _or_say(context, lambda: limit_approval.approve_withdrawal(context, context.loaded), said="limit-ended")
 
 
 def decline_withdrawal(context: Here) -> Response:
@@ -296,7 +298,7 @@ def decline_withdrawal(context: Here) -> Response:
     reason = context.form.text("reason", most=LONGEST_REASON)
     return _or_say(
         context,
-        lambda: limits.decline_withdrawal(context, context.loaded, reason=reason),
+        lambda: limit_approval.decline_withdrawal(context, context.loaded, reason=reason),
         said="limit-withdrawal-declined",
     )
 
