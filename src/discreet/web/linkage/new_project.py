@@ -315,13 +315,14 @@ def link_of(form: Form, tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
             identifying[name] = {"kind": use, **({"formats": formats} if use == "date" and formats else {})}
     if len(identifying) < 2:
         raise _unfit("At least two columns must be identifying.")
+    identifier = _id([name for name, use in uses.items() if use == "id"])
     chosen = [form.choice(f"swap-{which}", (NONE, *identifying)) for which in ("first", "last")]
     if bool(chosen[0]) != bool(chosen[1]):
         raise _unfit("Choose both columns of names that may be exchanged, or none.")
     section: dict[str, Any] = {
         "identifying": identifying,
         "sensitive": [name for name, use in uses.items() if use == "sensitive"],
-        **_id([name for name, use in uses.items() if use == "id"]),
+        **identifier,
         **({"swap": chosen} if chosen[0] else {}),
         **_encoding(first),
     }
