@@ -144,7 +144,6 @@ def _place(name: str, places: Mapping[str, int], file: str) -> int:
 
 def _present(table: GovernedTable, columns: Iterable[str], file: str) -> GovernedTable:
     """The table without columns that only [columns] speaks of and that it does not have."""
-    from dataclasses import replace
 
     has = set(columns)
     roles: dict[str, Any] = {role: getattr(table, role) for role in ("key", "identifiers", "quasi", "sensitive")}
