@@ -18,7 +18,7 @@ HEAD = """\
 # A draft. Discreet guessed the roles; a person who knows the data must confirm each one.
 #   identifier  names a person (name, number, address)
 #   quasi       an adversary may know it from elsewhere (age, postcode, sex, dates)
-#   sensitive   what he would like to learn (diagnosis, income)
+#   sensitive   what an adversary would like to learn (diagnosis, income)
 #   other       none of these; published as it is
 #   drop        left out of everything that is published
 # Check it with: discreet policy check POLICY --data DATA

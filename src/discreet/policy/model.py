@@ -111,7 +111,7 @@ class Policy:
 
     @property
     def sensitive(self) -> tuple[str, ...]:
-        """Columns he would like to learn."""
+        """Columns that an attacker would like to learn."""
         return self.named("sensitive")
 
     @property
