@@ -125,7 +125,8 @@ def context_of(app: FastAPI, settings: Settings, *, secret: str = "") -> Context
     with site.store.writing() as connection:
         found = accounts.by_name(connection, "auditor")
         assert found is not None
-        cookie = sessions.begin(connection, site, found[0].id)
+        cookie = sessions.begin(connection, site, found[0].id, proven=found[1] or "")
+        assert cookie is not None
     route = site.table["POST", "/tokens"]
     context = Context(cast(Request, None), site, route, account=found[0], permissions=GRANTED["auditor"])
     if secret:

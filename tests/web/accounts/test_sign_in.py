@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 
 from discreet.store.tables.web import ACCOUNT, LIMIT, SESSION
 from discreet.web import Settings, create_app
-from discreet.web.accounts import passwords, sessions
+from discreet.web.accounts import accounts, passwords, sessions
 from discreet.web.accounts import sign_in as door
 from discreet.web.framework.problems import Problem
 from tests.web.client import BOTH_STORES, ORIGIN, PASSWORD, Browser, Clock, make_accounts, signed_in
@@ -200,3 +200,42 @@ def test_the_page_that_was_wanted_is_remembered(browser: Browser) -> None:
     assert answer.headers["location"] == "/sign-in?next=%2Fledger%2F0"
     assert 'value="/ledger/0"' in browser.get(answer.headers["location"]).text
     assert ORIGIN.startswith("http://127.0.0.1")
+
+
+def reset_during_checks(app: FastAPI, monkeypatch: pytest.MonkeyPatch, name: str) -> str:
+    """While a password of this account is checked, its owner sets another one; gives the hash of that."""
+    site = app.state.site
+    check, new = site.hasher.fits, site.hasher.hash("the owner's own password now")
+
+    def slow(password: str, stored: str | None) -> bool:
+        fits: bool = check(password, stored)
+        with site.store.writing() as connection:
+            found = accounts.by_name(connection, name)
+            assert found is not None
+            accounts.set_password(connection, found[0].id, new, now=site.stamp())
+        return fits
+
+    monkeypatch.setattr(site.hasher, "fits", slow)
+    return str(new)
+
+
+@BOTH_STORES
+def test_no_session_begins_with_a_password_that_was_replaced_while_it_was_checked(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reset_during_checks(browser.app, monkeypatch, "auditor")
+    assert browser.sign_in("auditor").status_code == 403
+    assert rows(browser.app, SESSION) == []
+
+
+@BOTH_STORES
+def test_a_password_that_was_set_while_the_old_one_was_checked_is_not_replaced(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser.sign_in("auditor")
+    new = reset_during_checks(browser.app, monkeypatch, "auditor")
+    mine = {"old": PASSWORD, "password": "taken over for good 17", "again": "taken over for good 17"}
+    assert browser.post("/account/password", mine).status_code == 403
+    (row,) = [row for row in rows(browser.app, ACCOUNT) if row["name"] == "auditor"]
+    assert row["password"] == new
+    assert rows(browser.app, SESSION) == []

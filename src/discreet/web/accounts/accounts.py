@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from discreet.store.tables.web import ACCOUNT, LINK, SESSION, TOKEN
+from discreet.store.transitions import update_one
 from discreet.web.framework.problems import Problem
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,38}[a-z0-9])?")
@@ -94,11 +95,17 @@ def add(connection: Connection, *, name: str, role: str, now: str, password: str
     return int(number)
 
 
-def set_password(connection: Connection, number: int, hashed: str, *, now: str) -> None:
-    """A new password, which ends all sessions and tokens of the account and takes back all its links."""
-    connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == number).values(password=hashed))
+def set_password(connection: Connection, number: int, hashed: str, *, now: str, proven: str | None = None) -> bool:
+    """A new password, which ends all sessions and tokens of the account and takes back all its links.
+
+    With `proven`, the hash of the old password that was given, only if that is still the password; False if not.
+    """
+    guards = () if proven is None else (ACCOUNT.c.password == proven,)
+    if not update_one(connection, ACCOUNT, ACCOUNT.c.id == number, *guards, password=hashed):
+        return False
     sign_out_everywhere(connection, number, now=now)
     take_back_links(connection, number)
+    return True
 
 
 def close(connection: Connection, number: int, *, now: str) -> None:

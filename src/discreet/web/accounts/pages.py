@@ -302,17 +302,20 @@ def change_password(context: Here) -> Response:
     door.take_attempt(site, allowances)
     with site.store.reading() as connection:
         named = accounts.by_name(connection, account.name)
-    if named is None or not site.hasher.fits(old, named[1]):
-        raise Problem(403, "The old password is not right.", remedy="Try again.", title="That did not work")
+    proven = None if named is None else named[1]
+    wrong_password = Problem(403, "The old password is not right.", remedy="Try again.", title="That did not work")
+    if proven is None or not site.hasher.fits(old, proven):
+        raise wrong_password
     door.forgive_attempt(site, allowances)
     hashed = site.hasher.hash(password)
-    context.act(
-        "web.account",
-        f"account:{account.name}",
-        along=lambda connection: accounts.set_password(connection, account.id, hashed, now=site.stamp()),
-        act=Act.PASSWORD_CHANGED.value,
-    )
-    return door.begin_session(context, account.id, go("/account", said="password"))
+
+    def along(connection: Connection) -> None:
+        # Checking takes a while: a link may have set another password since, and that one holds.
+        if not accounts.set_password(connection, account.id, hashed, now=site.stamp(), proven=proven):
+            raise wrong_password
+
+    context.act("web.account", f"account:{account.name}", along=along, act=Act.PASSWORD_CHANGED.value)
+    return door.begin_session(context, account.id, go("/account", said="password"), proven=hashed) or go("/sign-in")
 
 
 # Tokens for programs: make one, list them, revoke.

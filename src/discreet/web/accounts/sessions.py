@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.store.tables.web import ACCOUNT, SESSION
+from discreet.store.transitions import update_one
 from discreet.web.accounts import passwords
 from discreet.web.accounts.accounts import Account, account_of
 
@@ -53,15 +54,21 @@ def find(site: Site, token: str) -> tuple[WebSession, Account] | None:
     return WebSession(hashed, row.begun), account_of(row)
 
 
-def begin(connection: Connection, site: Site, account: int) -> str:
-    """A new session; gives its token. What has ended is swept out on the way."""
+def begin(connection: Connection, site: Site, account: int, *, proven: str) -> str | None:
+    """A new session; gives its token. What has ended is swept out on the way.
+
+    `proven` is the hash of the password that was given. Checking one takes a while; None if the account has another
+    password by now, or was closed. Both have ended all sessions, and none may come after that.
+    """
     token, now = passwords.make_secret(), site.stamp()
+    unchanged = (ACCOUNT.c.id == account, ACCOUNT.c.password == proven, ACCOUNT.c.disabled.is_(False))
+    if not update_one(connection, ACCOUNT, *unchanged, seen=now):
+        return None
     ended = or_(
         SESSION.c.made <= site.stamp(ago=site.settings.absolute), SESSION.c.seen <= site.stamp(ago=site.settings.idle)
     )
     connection.execute(delete(SESSION).where(ended))
     connection.execute(insert(SESSION).values(hash=passwords.digest_secret(token), account=account, made=now, seen=now))
-    connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account).values(seen=now))
     return token
 
 

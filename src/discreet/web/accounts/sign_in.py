@@ -43,20 +43,24 @@ def sign_in(context: Here) -> Response:
         named = accounts.by_name(connection, name)
     account, stored = named if named is not None else (None, None)
     fits = context.site.hasher.fits(password, stored)
-    if not fits or account is None or account.disabled:
-        remedy = "Try again. A custodian can give you a link to set a new password."
-        problem = Problem(403, REFUSED, remedy=remedy, title="That did not work")
-        return _form(context, wanted=wanted, name=name, problem=problem)
-    forgive_attempt(context.site, allowances)
-    return begin_session(context, account.id, go(safe_path(context, wanted)))
+    if fits and stored is not None and account is not None and not account.disabled:
+        forgive_attempt(context.site, allowances)
+        begun = begin_session(context, account.id, go(safe_path(context, wanted)), proven=stored)
+        if begun is not None:
+            return begun
+    remedy = "Try again. A custodian can give you a link to set a new password."
+    problem = Problem(403, REFUSED, remedy=remedy, title="That did not work")
+    return _form(context, wanted=wanted, name=name, problem=problem)
 
 
-def begin_session(context: Context, account: int, response: Response) -> Response:
-    """A new session with a new token; the one that the browser had ends."""
+def begin_session(context: Context, account: int, response: Response, *, proven: str) -> Response | None:
+    """A new session with a new token; the one that the browser had ends. None if the password was changed meanwhile."""
     with context.site.store.writing() as connection:
+        token = sessions.begin(connection, context.site, account, proven=proven)
+        if token is None:
+            return None
         if context.session is not None:
             sessions.end(connection, context.session)
-        token = sessions.begin(connection, context.site, account)
     sessions.give(response, token)
     return response
 
@@ -197,7 +201,8 @@ def welcome(context: Here) -> Response:
         named = accounts.by_name(connection, name)
     if named is None:
         raise one_time_links.gone()
-    return begin_session(context, named[0].id, go("/", said="welcome"))  # no need to type the new password again
+    # No need to type the new password again, unless it was changed or the account closed at the same moment.
+    return begin_session(context, named[0].id, go("/", said="welcome"), proven=hashed) or go("/sign-in")
 
 
 def _welcome_form(context: Context, link: Link, *, name: str = "", problem: Problem | None = None) -> Response:
