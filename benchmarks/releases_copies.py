@@ -65,9 +65,8 @@ def ours(source: Path, copies: int, form: str) -> object:
     from discreet.policy import Policy
     from discreet.sources import read
     from discreet.sources.engine import Marked
-    from discreet.sources.export.atomic_folder import LocalFolders
     from discreet.sources.export.copies import pooled
-    from discreet.sources.export.staging import agree
+    from discreet.sources.export.staging import LocalFolders, agree
 
     table = read(source, policy=Policy.from_dict({"columns": POLICY}))
     classes = table.classes()

@@ -125,7 +125,7 @@ def asked_for_class(tree: ast.AST, classes: set[str]) -> list[int]:
 def test_engines_have_the_same_files() -> None:
     packages = engine_packages()
     assert {"duckdb", "postgres", "spark"} <= packages.keys()
-    wanted = {"__init__.py", "copies.py", "engine.py", "export.py", "rows.py"}
+    wanted = {"__init__.py", "engine.py", "rows.py"}
     assert {name: {path.name for path in folder.glob("*.py")} for name, folder in packages.items()} == dict.fromkeys(
         packages, wanted
     )

@@ -34,7 +34,7 @@ from discreet.errors import MissingExtra, Refused
 from discreet.people import write_extracts
 from discreet.policy import Policy
 from discreet.sources import Table, read
-from discreet.sources.rows import fetch
+from discreet.sources.table import fetch
 from discreet.wording import brief_percent
 
 if TYPE_CHECKING:

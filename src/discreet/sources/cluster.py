@@ -23,6 +23,12 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``").replace("{", "{{").replace("}", "}}") + "`"
 
 
+def matches(text: str, pattern: str) -> str:
+    """Whether a text matches a pattern, in SQL, braces doubled."""
+    escaped = pattern.replace("'", "\\'").replace("{", "{{").replace("}", "}}")
+    return f"{text} RLIKE '{escaped}'"
+
+
 @contextmanager
 def translated(task: str = "count") -> Iterator[None]:
     """Errors of the cluster as ours. Their text is dropped: it may quote rows."""
@@ -30,7 +36,10 @@ def translated(task: str = "count") -> Iterator[None]:
         yield
     except failures() as error:
         if too_much(error):
-            raise overfull(task) from None
+            raise SourceUnreadable(
+                f"Spark could not {task} the frame: more would come to the driver than it takes ({RESULT_LIMIT}).",
+                remedy="Name fewer or coarser columns, take a part of the frame at a time, or give the driver more memory and raise that limit.",
+            ) from None
         condition = (error.getCondition() if hasattr(error, "getCondition") else None) or type(error).__name__
         raise SourceUnreadable(
             f"Spark could not {task} the frame ({condition}).", remedy="The log of the cluster says more."
@@ -40,14 +49,6 @@ def translated(task: str = "count") -> Iterator[None]:
 def too_much(error: Exception) -> bool:
     """Whether Spark stopped because the driver would have got too much."""
     return RESULT_LIMIT in str(error)
-
-
-def overfull(task: str) -> SourceUnreadable:
-    """Refusal: more would come to the driver than it takes."""
-    return SourceUnreadable(
-        f"Spark could not {task} the frame: more would come to the driver than it takes ({RESULT_LIMIT}).",
-        remedy="Name fewer or coarser columns, take a part of the frame at a time, or give the driver more memory and raise that limit.",
-    )
 
 
 def failures() -> tuple[type[Exception], ...]:

@@ -45,6 +45,11 @@ def literal(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+def matches(text: str, pattern: str) -> str:
+    """Whether a text matches a pattern, in SQL."""
+    return f"regexp_matches({text}, {literal(pattern)})"
+
+
 def bare(kind: Any) -> str:
     """A type without its length or scale."""
     return re.sub(r"\(.*", "", str(kind))
@@ -72,27 +77,23 @@ def translated(name: str) -> Iterator[None]:
             remedy="Free memory or disk space, or count fewer columns.",
         ) from None
     except duckdb.Error as error:
-        raise _unreadable(name, error) from None
-
-
-def _unreadable(name: str, error: Exception) -> SourceUnreadable:
-    said = str(error)
-    line = re.search(r"CSV Error on Line: (\d+)", said)
-    place = f"line {line[1]} of {name}" if line else name
-    widths = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said)
-    if widths:
-        return SourceUnreadable(
-            f"{place} has {widths[2]} cells where the header has {widths[1]}.",
-            remedy="Mend the line, quote cells that hold the delimiter, or set [data] delimiter in the policy.",
-        )
-    if re.search(r"unicode|utf-?8|encod", said, re.IGNORECASE):
-        return SourceUnreadable(
-            f"{place} is not written in UTF-8.",
-            remedy='Name its encoding in the policy: [data] encoding = "latin-1" (or "cp1252", "utf-16").',
-        )
-    return SourceUnreadable(
-        f"{place} cannot be read ({type(error).__name__}).", remedy="Is it complete, and of the kind its name says?"
-    )
+        said = str(error)
+        line = re.search(r"CSV Error on Line: (\d+)", said)
+        place = f"line {line[1]} of {name}" if line else name
+        widths = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said)
+        if widths:
+            raise SourceUnreadable(
+                f"{place} has {widths[2]} cells where the header has {widths[1]}.",
+                remedy="Mend the line, quote cells that hold the delimiter, or set [data] delimiter in the policy.",
+            ) from None
+        if re.search(r"unicode|utf-?8|encod", said, re.IGNORECASE):
+            raise SourceUnreadable(
+                f"{place} is not written in UTF-8.",
+                remedy='Name its encoding in the policy: [data] encoding = "latin-1" (or "cp1252", "utf-16").',
+            ) from None
+        raise SourceUnreadable(
+            f"{place} cannot be read ({type(error).__name__}).", remedy="Is it complete, and of the kind its name says?"
+        ) from None
 
 
 def cell(column: str, kind: str) -> str:
@@ -162,11 +163,9 @@ class PrivateDesk(DuckDBDesk):
         return cls(name, types, connection)
 
     def run(self, sql: str) -> Any:
-        """Run a statement."""
         return self.handle.execute(sql)
 
     def load(self, table: str, columns: Mapping[str, Any]) -> None:
-        """Make a temporary table of arrays."""
         self.handle.register("handed_over", dict(columns))
         try:
             self.keep(table, f"{typed_select(columns)} FROM handed_over")
@@ -199,16 +198,15 @@ class BorrowedDesk(DuckDBDesk):
 
 def typed_select(columns: Mapping[str, Any]) -> str:
     """The head of the statement that gives arrays their types."""
-    cells = [f"CAST({name} AS {_type(array)}) AS {name}" for name, array in columns.items()]
+    cells = []
+    for name, array in columns.items():
+        kind = "INTEGER"
+        if array.dtype == object:
+            # Few texts travel as numbers, which halves the work of writing them.
+            texts = dict.fromkeys(array.tolist())
+            kind = f"ENUM({', '.join(map(literal, texts))})" if 0 < len(texts) <= MOST_TEXTS else "VARCHAR"
+        cells.append(f"CAST({name} AS {kind}) AS {name}")
     return f"SELECT {', '.join(cells)}"
-
-
-def _type(array: Any) -> str:
-    """Few texts travel as numbers, which halves the work of writing them."""
-    if array.dtype != object:
-        return "INTEGER"
-    texts = dict.fromkeys(array.tolist())
-    return f"ENUM({', '.join(map(literal, texts))})" if 0 < len(texts) <= MOST_TEXTS else "VARCHAR"
 
 
 def postgres_csv(path: Path, types: Mapping[str, str]) -> str:

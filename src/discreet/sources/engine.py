@@ -21,7 +21,6 @@ from discreet.errors import ColumnError, CountError, TooManyColumns, UsageError
 from discreet.kernel import Coded, Histogram, Recoding
 from discreet.kernel.arrays import Flags, Ints, Label
 from discreet.policy import Policy
-from discreet.sources.numbering import Numbering
 
 if TYPE_CHECKING:
     from discreet.sources.desk import DuckDBDesk
@@ -33,6 +32,58 @@ MOST_COLUMNS = 4_096
 """Columns of a table; one of many more is most likely turned on its side."""
 ASKED_LAST = "duckdb"
 """DuckDB takes any source that no other engine claims, and says in words what it cannot read."""
+
+# Numbers of people: a text of letters and digits that repeats means several rows for one person.
+DIGIT = "[0-9\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19]"
+DAY, MONTH, YEAR = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])", "(1[89]|20)[0-9][0-9]"
+NAMED = "(JAN|FEB|M[AÄ]R|A[PV]R|MA[IY]|JUN|JUL|AUG|SEP|O[CK]T|NOV|DE[CZ])[A-Z]*"
+DATE = (
+    f"^({YEAR}([-./]{MONTH}([-./]{DAY}([ T][0-9]?[0-9]:.*)?)?)?|({DAY}[-./]{MONTH}|{MONTH}[-./]{DAY})[-./]({YEAR}|[0-9][0-9])|"
+    f"{DAY}[-. ]*{NAMED}[-. ]*({YEAR}|[0-9][0-9])|{NAMED}[. ]*{DAY},? *{YEAR}|"
+    f"{YEAR}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])|(0[1-9]|[12][0-9]|3[01])(0[1-9]|1[0-2]){YEAR}|"
+    "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9].*)?)$"
+)
+"""Days, months, years and times as people write them."""
+WORDS = "( .*[^0-9 .,:;/()#&'+-]{3,}|[^0-9 .,:;/()#&'+-]{3,}.* )"
+"""A space and a word of three letters or more, as in an address."""
+NEARLY_ALL = 0.8
+"""Share of the different values from which on a column is one of dates or addresses; the others may be missing codes."""
+MOST_PREFIXES = 3
+"""Different words beside numbers that are still a way of numbering, such as PATIENT 17 and CONTROL 4."""
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """How the values of a column number the rows of a table.
+
+    Values without a digit are no numbers. All but `sharing` count different values, so that one code for missing
+    numbers on many rows changes nothing.
+    """
+
+    values: int
+    numbers: int
+    """Values that have a digit in them,"""
+    dates: int
+    """of these, dates,"""
+    worded: int
+    """and values that have words beside their digits, as addresses have."""
+    stems: int
+    """What is left of the worded ones without digits: one for PATIENT 1, PATIENT 2 ..., many for addresses."""
+    repeated: int
+    """Numbers that several rows share,"""
+    sharing: int
+    """and how many rows these are."""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the column holds numbers or codes, some of them on several rows.
+
+        Names, dates and addresses repeat by nature and do not count.
+        """
+        if 2 * self.numbers <= self.values or self.dates >= NEARLY_ALL * self.numbers:
+            return False
+        addresses = self.stems > MOST_PREFIXES and 2 * self.worded > self.numbers
+        return self.repeated > 0 and not addresses
 
 
 @dataclass(frozen=True)
@@ -49,16 +100,13 @@ class Target(Protocol):
     @property
     def delimiter(self) -> str | None:
         """What separates cells, where that matters."""
-        ...
 
     @property
     def blank_is_missing(self) -> bool:
         """Whether an empty text comes back as a missing value."""
-        ...
 
     def spell(self, text: str) -> str:
         """A published value or the name of a column, as it is written."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +131,13 @@ class Pool(Protocol):
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are published."""
-        ...
 
     @property
     def content(self) -> str:
         """A digest of the rows of the table, in whatever order they come."""
-        ...
 
     def write(self, present: Flags, target: Target, *, secret: bytes, row_ids: str | None) -> int:
         """Write the copy that holds these marks, and count its rows."""
-        ...
 
 
 class CopyFolder(Protocol):
@@ -100,23 +145,18 @@ class CopyFolder(Protocol):
 
     def target(self, name: str) -> Target:
         """Where the table goes, for now."""
-        ...
 
     def write_text(self, name: str, text: str) -> None:
         """Put a text beside it."""
-        ...
 
     def digest(self, name: str) -> str:
         """The SHA-256 of what was written under a name."""
-        ...
 
     def put(self) -> None:
         """Move the folder to its place, where there must be none."""
-        ...
 
     def discard(self) -> None:
         """Remove what is left of it aside."""
-        ...
 
 
 class CopyFolders(Protocol):
@@ -124,16 +164,13 @@ class CopyFolders(Protocol):
 
     def present(self, folder: str, name: str) -> str | None:
         """The digest of a file in its place; None without such a folder."""
-        ...
 
     def make(self, folder: str) -> CopyFolder:
         """A new folder, empty."""
-        ...
 
     @property
     def scratch(self) -> Path | None:
         """A private folder on the same disk, if there is one."""
-        ...
 
 
 class Engine(Protocol):
@@ -142,52 +179,43 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """What to call the source in words; never a password."""
-        ...
 
     @property
     def fields(self) -> tuple[Field, ...]:
         """The columns, in order."""
-        ...
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         """People per distinct tuple of `by`.
 
         A row counts as `weight` people where that column is given.
         """
-        ...
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         """People per distinct value of each column alone, one column after the other."""
-        ...
 
     def numbering(self, column: str) -> Numbering:
         """Whether the numbers of a column are on one row each."""
-        ...
 
     def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
         """The cells of some columns, row by row, coded as `count` codes them.
 
         Files keep the order of their rows; other engines promise none.
         """
-        ...
 
     def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
         """The rows that a recoding publishes, without the columns in `drop`.
 
         They come in no particular order.
         """
-        ...
 
     def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
         """At least these columns on a DuckDB connection of this process."""
-        ...
 
     def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
         """A private place to write to, or a refusal in words.
 
         It becomes the target when the block ends well, and vanishes when it does not.
         """
-        ...
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write every row as its class is published, and count them.
@@ -196,11 +224,9 @@ class Engine(Protocol):
         as they are, and columns keep their order. Rows are `shuffled`: the order of the source, or of its values, would
         give hidden values back.
         """
-        ...
 
     def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
         """Where the folders of copies are made: on the disk of `out`."""
-        ...
 
     def copies(
         self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
@@ -210,24 +236,18 @@ class Engine(Protocol):
         It vanishes with the block. `folder` is private, and on the disk that copies are written to. From a `guarded`
         pool CSV is written: its texts are guarded against formulas once, not in every copy.
         """
-        ...
 
 
 def engine_for(source: Any, policy: Policy, *, table: str | None = None, query: str | None = None) -> Engine:
     """The engine that opens a source: every engine is asked, DuckDB last."""
-    package = next(package for package in _engine_packages() if package.opens(source))
-    engine: Engine = package.open_engine(source, policy, table=table, query=query)
-    return engine
-
-
-def _engine_packages() -> Iterator[Any]:
-    """The packages beside this module that are engines, imported one after the other."""
     sources = import_module(__package__)
     names = [module.name for module in pkgutil.iter_modules(sources.__path__) if module.ispkg]
     for name in sorted(names, key=lambda name: (name == ASKED_LAST, name)):
         package = import_module(f"{__package__}.{name}")
-        if hasattr(package, "opens"):
-            yield package
+        if hasattr(package, "opens") and package.opens(source):
+            engine: Engine = package.open_engine(source, policy, table=table, query=query)
+            return engine
+    raise AssertionError(f"{ASKED_LAST} opens every source")
 
 
 def refuse_selection(table: str | None, query: str | None) -> None:
@@ -240,26 +260,22 @@ def refuse_selection(table: str | None, query: str | None) -> None:
 
 
 def require(columns: Sequence[str], names: Sequence[str], source: str) -> None:
-    """Stop with advice if a column is not there."""
-    known = set(columns)
-    for name in names:
-        if name not in known:
-            raise missing_column(name, columns, source)
-
-
-def missing_column(name: str, columns: Sequence[str], source: str) -> ColumnError:
-    """Refusal: a column is not there.
+    """Stop with advice if a column is not there.
 
     The header is not repeated: in a file without one it would be a person's record.
     """
-    close = difflib.get_close_matches(name, columns, n=1)
+    known = set(columns)
+    missing = next((name for name in names if name not in known), None)
+    if missing is None:
+        return
+    close = difflib.get_close_matches(missing, columns, n=1)
     if close:
         advice = f"Did you mean '{close[0]}'?"
     elif len(columns) == 1:
         advice = 'There is only one column: is the delimiter right? Set it in the policy: [data] delimiter = ";"'
     else:
         advice = "Is the first row of the file a header? Is this the right policy?"
-    return ColumnError(f"{source} has {len(columns)} columns, and none is named '{name}'.", remedy=advice)
+    raise ColumnError(f"{source} has {len(columns)} columns, and none is named '{missing}'.", remedy=advice)
 
 
 def columnwise(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Cells:
@@ -311,3 +327,33 @@ def refuse_bad_weights(bad: int, weight: str) -> None:
             f"Column '{weight}' says how many people a row stands for, but {bad} rows hold no whole number from 0 up.",
             remedy="Correct those rows, or remove `count` from [data] in the policy if each row is one person.",
         )
+
+
+def numbering_sql(
+    column: str,
+    *,
+    relation: str,
+    quote: Callable[[str], str],
+    matches: Callable[[str, str], str],
+    text: str = "VARCHAR",
+) -> str:
+    """The statement that finds a `Numbering`, its fields as s0, s1, ...
+
+    `matches` compares a text with a pattern. Case, spaces around a number, the kind of its separators and leading
+    zeros do not make it another one. Nothing but zeros is a missing number.
+    """
+    raw = f"UPPER(TRIM(CAST({quote(column)} AS {text})))"
+    number = f"TRIM(LEADING '0' FROM TRANSLATE({raw}, ' ./_', '----'))"
+    values = (
+        f"SELECT MIN({raw}) AS v, {number} AS number, COUNT(*) AS n FROM {relation} "
+        f"WHERE {quote(column)} IS NOT NULL GROUP BY {number}"
+    )
+    flags = {"d": matches("v", DIGIT), "t": matches("v", DATE), "w": matches("v", WORDS)}
+    flagged = ", ".join(f"CASE WHEN {test} THEN 1 ELSE 0 END AS {name}" for name, test in flags.items())
+    rated = f"SELECT v, n, {flagged} FROM ({values}) AS counted WHERE number <> ''"
+    twice = "CASE WHEN n > 1 THEN d ELSE 0 END"
+    stems = "COUNT(DISTINCT CASE WHEN d * w = 1 THEN TRANSLATE(v, '0123456789', '') END)"
+    sums = [f"COALESCE(SUM({term}), 0)" for term in ("1", "d", "d * t", "d * w", twice, f"n * {twice}")]
+    totals = [*sums[:4], stems, *sums[4:]]
+    named = ", ".join(f"CAST({total} AS BIGINT) AS s{place}" for place, total in enumerate(totals))
+    return f"SELECT {named} FROM ({rated}) AS rated"

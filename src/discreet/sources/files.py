@@ -17,7 +17,7 @@ import re
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -50,12 +50,29 @@ def opened(path: Path, encoding: str) -> IO[str]:
 
 def sniff(path: Path, *, delimiter: str | None, encoding: str) -> tuple[str, list[str]]:
     """The delimiter and the column names."""
-    lines = _first_lines(path, encoding)
+    lines: list[str] = []
+    left = SAMPLE
+    try:
+        with opened(path, "utf-8-sig" if _known(encoding) == "utf-8" else encoding) as file:
+            # The header whole, and some rows after it; empty lines are left out.
+            for _ in range(SAMPLE_LINES):
+                line = file.readline(SAMPLE if lines else LONGEST_HEADER + 1)
+                if line.strip():
+                    lines.append(line)
+                left -= len(line)
+                if not line or left < 0:
+                    break
+    except (UnicodeError, OSError, EOFError) as error:
+        raise unreadable(path, error, encoding) from None
     if not lines:
         raise EmptySource(f"{path} is empty.", remedy="Give a file with a header and at least one row.")
+    if len(lines[0]) > LONGEST_HEADER:
+        raise ColumnError(
+            f"{path}: the first line is longer than {LONGEST_HEADER:,} characters, so it is no header.",
+            remedy="Does every row end with a line break? Give the columns names in a first row of their own.",
+        )
     mark = delimiter or guess_delimiter(lines)
-    header = next(csv.reader(lines, delimiter=mark))
-    return mark, header
+    return mark, next(csv.reader(lines, delimiter=mark))
 
 
 def guess_delimiter(lines: Sequence[str]) -> str:
@@ -64,13 +81,12 @@ def guess_delimiter(lines: Sequence[str]) -> str:
     >>> guess_delimiter(["a;b,c", "1;2,5", "3;4,5"])
     ';'
     """
-    return max(DELIMITERS, key=lambda mark: _fit(lines, mark))
-
-
-def _fit(lines: Sequence[str], mark: str) -> tuple[float, int]:
-    widths = Counter(len(row) for row in csv.reader(lines, delimiter=mark) if row)
-    width, times = widths.most_common(1)[0] if widths else (1, 0)
-    return (times / max(widths.total(), 1) if width > 1 else 0.0, width if width > 1 else 0)
+    fits: dict[str, tuple[float, int]] = {}
+    for mark in DELIMITERS:
+        widths = Counter(len(row) for row in csv.reader(lines, delimiter=mark) if row)
+        width, times = widths.most_common(1)[0] if widths else (1, 0)
+        fits[mark] = (times / widths.total(), width) if width > 1 else (0.0, 0)
+    return max(fits, key=lambda mark: fits[mark])
 
 
 def check_header(header: Sequence[str], path: Path, *, declared: Sequence[str] = ()) -> None:
@@ -85,7 +101,9 @@ def check_header(header: Sequence[str], path: Path, *, declared: Sequence[str] =
             f"{path}: column {unnamed[0]} of {len(header)} has no name.",
             remedy="Give every column a name in the first row.",
         )
-    doubled = _first_doubled(header)
+    first: dict[str, int] = {}
+    places = enumerate(header, start=1)
+    doubled = next((place for place, name in places if first.setdefault(name, place) != place), None)
     if doubled is not None:
         raise ColumnError(
             f"{path}: column {doubled} of {len(header)} has the same name as an earlier one.",
@@ -98,16 +116,6 @@ def check_header(header: Sequence[str], path: Path, *, declared: Sequence[str] =
             f"{path}: {len(values)} of {len(header)} names in the first row are numbers or dates, so it looks like a record, not a header.",
             remedy="Add a header row. If these are names, list the columns in a policy.",
         )
-
-
-def _first_doubled(header: Sequence[str]) -> int | None:
-    """The place of the first name that an earlier column has, too."""
-    met: set[str] = set()
-    for place, name in enumerate(header, start=1):
-        if name in met:
-            return place
-        met.add(name)
-    return None
 
 
 def as_utf8(path: Path, encoding: str, *, owner: object) -> Path:
@@ -135,35 +143,6 @@ def _known(encoding: str) -> str:
         raise SourceUnreadable(
             f"There is no encoding named '{encoding}'.", remedy='Use a name such as "utf-8", "latin-1" or "cp1252".'
         ) from None
-
-
-def _first_lines(path: Path, encoding: str) -> list[str]:
-    _known(encoding)
-    try:
-        with opened(path, "utf-8-sig" if _known(encoding) == "utf-8" else encoding) as file:
-            lines = _sample(file)
-    except (UnicodeError, OSError, EOFError) as error:
-        raise unreadable(path, error, encoding) from None
-    if lines and len(lines[0]) > LONGEST_HEADER:
-        raise ColumnError(
-            f"{path}: the first line is longer than {LONGEST_HEADER:,} characters, so it is no header.",
-            remedy="Does every row end with a line break? Give the columns names in a first row of their own.",
-        )
-    return lines
-
-
-def _sample(file: IO[str]) -> list[str]:
-    """The header whole, and some rows after it; empty lines are left out."""
-    lines: list[str] = []
-    left = SAMPLE
-    for _ in range(SAMPLE_LINES):
-        line = file.readline(SAMPLE if lines else LONGEST_HEADER + 1)
-        if line.strip():
-            lines.append(line)
-        left -= len(line)
-        if not line or left < 0:
-            break
-    return lines
 
 
 def unreadable(path: Path, error: Exception, encoding: str) -> SourceUnreadable:
@@ -212,24 +191,19 @@ def count(files: Sequence[Path], by: Sequence[str]) -> Histogram | None:
 
 def dictionary_count(files: Sequence[Path], by: Sequence[str]) -> Histogram | None:
     """The short cut itself, whatever the size of the files."""
-    counters = _Counters(len(by))
-    for file in files:
-        import pyarrow as arrow
-        import pyarrow.parquet as parquet
-
-        kinds = {field.name: field.type for field in parquet.read_schema(file)}
-        fits = all(arrow.types.is_string(kinds[name]) or arrow.types.is_integer(kinds[name]) for name in by)
-        if not fits or not all(counters.add(batch) for batch in _batches(file, by)):
-            return None
-    return counters.histogram(by)
-
-
-def _batches(file: Path, by: Sequence[str]) -> Iterator[Any]:
+    import pyarrow as arrow
     import pyarrow.parquet as parquet
 
-    with parquet.ParquetFile(file, read_dictionary=list(by)) as opened:
-        for batch in opened.iter_batches(batch_size=BATCH, columns=list(by), use_threads=False):
-            yield batch.select(list(by))
+    counters = _Counters(len(by))
+    for file in files:
+        kinds = {field.name: field.type for field in parquet.read_schema(file)}
+        if not all(arrow.types.is_string(kinds[name]) or arrow.types.is_integer(kinds[name]) for name in by):
+            return None
+        with parquet.ParquetFile(file, read_dictionary=list(by)) as opened:
+            batches = opened.iter_batches(batch_size=BATCH, columns=list(by), use_threads=False)
+            if not all(counters.add(batch.select(list(by))) for batch in batches):
+                return None
+    return counters.histogram(by)
 
 
 class _Counters:
@@ -244,8 +218,15 @@ class _Counters:
     def add(self, batch: Any) -> bool:
         """Count a batch; False where there would be too many counters."""
         codes = [known.codes(column) for column, known in zip(batch.columns, self.known, strict=True)]
-        if not self._grow():
-            return False
+        needed = [len(known.values) for known in self.known]
+        if any(need > have for need, have in zip(needed, self.shape, strict=True)):
+            self._flush()
+            shape = [max(have, need + need // 16) for need, have in zip(needed, self.shape, strict=True)]
+            if math.prod(shape) > MOST_COUNTERS:
+                return False
+            wider = np.zeros(shape, dtype=np.int64)
+            wider[tuple(slice(have) for have in self.shape)] = self.counts.reshape(self.shape)
+            self.counts, self.shape = wider.reshape(-1), shape
         keys = codes[0]
         for size, column in zip(self.shape[1:], codes[1:], strict=True):
             keys = keys * np.int32(size) + column
@@ -271,19 +252,6 @@ class _Counters:
             self.counts += np.bincount(np.concatenate(self.waiting), minlength=len(self.counts))
             self.waiting = []
 
-    def _grow(self) -> bool:
-        needed = [len(known.values) for known in self.known]
-        if all(need <= have for need, have in zip(needed, self.shape, strict=True)):
-            return True
-        self._flush()
-        shape = [max(have, need + need // 16) for need, have in zip(needed, self.shape, strict=True)]
-        if math.prod(shape) > MOST_COUNTERS:
-            return False
-        wider = np.zeros(shape, dtype=np.int64)
-        wider[tuple(slice(have) for have in self.shape)] = self.counts.reshape(self.shape)
-        self.counts, self.shape = wider.reshape(-1), shape
-        return True
-
 
 class _Values:
     """The distinct values of one column, in the order they were met."""
@@ -297,7 +265,17 @@ class _Values:
         if hasattr(column, "dictionary"):
             distinct, places = column.dictionary.to_pylist(), column.indices.to_numpy(zero_copy_only=False)
         else:
-            distinct, places = _distinct((column.fill_null(0) if column.null_count else column).to_numpy())
+            cells = (column.fill_null(0) if column.null_count else column).to_numpy()
+            low, high = int(cells.min()), int(cells.max())
+            if high - low > len(cells):
+                distinct, places = np.unique(cells, return_inverse=True)
+                distinct = distinct.tolist()
+            else:  # a small range needs no sorting
+                offsets = cells - low
+                present = np.zeros(high - low + 1, dtype=bool)
+                present[offsets] = True
+                distinct = (np.flatnonzero(present) + low).tolist()
+                places = (np.cumsum(present, dtype=np.int32) - 1)[offsets]
         missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
         if missing is not None:
             places = np.where(missing, 0, places).astype(np.int64)
@@ -311,18 +289,6 @@ class _Values:
         self.number.update(zip(fresh, range(len(self.values), len(self.values) + len(fresh)), strict=True))
         self.values += fresh
         return np.array(list(map(self.number.__getitem__, values)), dtype=np.int32)
-
-
-def _distinct(cells: Any) -> tuple[list[int], Any]:
-    """Distinct whole numbers and each cell's place; unsorted where the range is small."""
-    low, high = int(cells.min()), int(cells.max())
-    if high - low > len(cells):
-        distinct, places = np.unique(cells, return_inverse=True)
-        return distinct.tolist(), places
-    offsets = cells - low
-    present = np.zeros(high - low + 1, dtype=bool)
-    present[offsets] = True
-    return (np.flatnonzero(present) + low).tolist(), (np.cumsum(present, dtype=np.int32) - 1)[offsets]
 
 
 # Columns of Arrow as codes.

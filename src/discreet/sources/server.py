@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from discreet.errors import DataError, DiscreetError, MissingExtra, SourceNotFound, UsageError
+from discreet.errors import DataError, MissingExtra, SourceNotFound, UsageError
 
 SCHEMES = ("postgresql://", "postgres://")
 OURS: tuple[str, ...] = ("table", "query")
@@ -33,6 +33,12 @@ def quote(name: str) -> str:
 def quoted(table: str) -> str:
     """The name of a table with its schema, quoted."""
     return ".".join(quote(part) for part in table.split("."))
+
+
+def matches(text: str, pattern: str) -> str:
+    """Whether a text matches a pattern, in SQL."""
+    escaped = pattern.replace("'", "''")
+    return f"{text} ~ '{escaped}'"
 
 
 def address(url: str) -> tuple[str, dict[str, str]]:
@@ -88,17 +94,16 @@ def translated(url: str) -> Iterator[None]:
     try:
         yield
     except driver().Error as error:
-        raise _refusal(error.sqlstate, url) from None
-
-
-def _refusal(state: str | None, url: str) -> DiscreetError:
-    if state is None:
-        return unreachable(url)
-    if state in REFUSALS:
-        problem, remedy = REFUSALS[state]
-        return UsageError(problem, remedy=remedy)
-    if state.startswith("22"):
-        return DataError(
-            f"PostgreSQL cannot hold some of the values (SQLSTATE {state}).", remedy="Write Parquet instead."
-        )
-    return UsageError(f"PostgreSQL could not write the table (SQLSTATE {state}).", remedy="Its log says more.")
+        state = error.sqlstate
+        if state is None:
+            raise unreachable(url) from None
+        if state in REFUSALS:
+            problem, remedy = REFUSALS[state]
+            raise UsageError(problem, remedy=remedy) from None
+        if state.startswith("22"):
+            raise DataError(
+                f"PostgreSQL cannot hold some of the values (SQLSTATE {state}).", remedy="Write Parquet instead."
+            ) from None
+        raise UsageError(
+            f"PostgreSQL could not write the table (SQLSTATE {state}).", remedy="Its log says more."
+        ) from None

@@ -1,21 +1,25 @@
-"""A table on some engine, seen through a policy."""
+"""Table on some engine, seen through a policy; `read` opens one."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import EmptySource, PolicyError, UsageError
-from discreet.kernel import Classes, Histogram, Recoding
-from discreet.kernel.notebook import card
+from discreet.kernel import Classes, Coded, Histogram, Recoding
+from discreet.kernel.serialise import card
 from discreet.policy import Policy
 from discreet.policy.draft import key_of
-from discreet.sources.engine import Engine, Field, require
+from discreet.sources.engine import Cells, Engine, Field, Numbering, engine_for, require
 from discreet.sources.export.staging import check
-from discreet.sources.numbering import Numbering
+
+if TYPE_CHECKING:
+    from discreet.sources.desk import DuckDBDesk
 
 MOST_LISTED = 30
 """Columns that an error names; beyond, their number says more."""
@@ -87,10 +91,12 @@ class Table:
         """Stop if a column has no role: what nobody decided on does not leave."""
         names = self.undeclared
         if names:
+            more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
+            listed = ", ".join(f"'{name}'" for name in names[:MOST_LISTED]) + more
             section = f"[columns.{key_of(names[0])}]"
             raise PolicyError(
                 f"{self.name} has {'a column' if len(names) == 1 else f'{len(names):,} columns'} to which the policy gives "
-                f"no role: {_listed(names)}.",
+                f"no role: {listed}.",
                 remedy=f'Declare each: {section} with role = "quasi", "sensitive", "identifier" or "other", or '
                 'role = "drop" to leave it out of what is published.',
                 file=self.policy.file if self.policy else "",
@@ -111,15 +117,26 @@ class Table:
 
         Without `by` the quasi-identifiers are taken.
         """
-        names = self._quasi() if by is None else tuple(by)
+        if by is None and (self.policy is None or not self.policy.quasi):
+            raise UsageError(
+                "No quasi-identifiers are declared, and none are guessed.",
+                remedy='Read the table with a policy that gives columns the role "quasi" (discreet policy init DATA), or say which columns: by=[...].',
+            )
+        policy = self.policy or Policy()
+        names = policy.quasi if by is None else tuple(by)
         key = (names, tuple(sensitive))
         if key not in self._counted:
-            self._counted[key] = self._count(names, sensitive)
+            self.require([*names, *sensitive, *self._weight])
+            classes = self._people(self.engine.count(names, weight=policy.count))
+            for name in sensitive:
+                histogram = self.engine.count([*names, name], weight=policy.count)
+                classes = classes.with_spread(histogram, name, rule=policy.rule(name))
+            self._counted[key] = classes
         return self._counted[key]
 
     def each(self, names: Sequence[str]) -> Iterator[Classes]:
         """People per value of each column alone; faster than `classes` per column."""
-        self.require([*names, *self._weight()])
+        self.require([*names, *self._weight])
         counted = self.engine.count_each(names, weight=self.policy.count if self.policy else None)
         return (self._people(histogram) for histogram in counted)
 
@@ -153,15 +170,6 @@ class Table:
                 verify(written)
         return rows
 
-    def _count(self, names: tuple[str, ...], sensitive: Sequence[str]) -> Classes:
-        weight = self.policy.count if self.policy else None
-        self.require([*names, *sensitive, *self._weight()])
-        classes = self._people(self.engine.count(names, weight=weight))
-        for name in sensitive:
-            histogram = self.engine.count([*names, name], weight=weight)
-            classes = classes.with_spread(histogram, name, rule=self.policy.rule(name) if self.policy else None)
-        return classes
-
     def _people(self, histogram: Histogram) -> Classes:
         rules = {} if self.policy is None else {name: self.policy.rule(name) for name in histogram.columns}
         classes = Classes.from_histogram(histogram, rules=rules)
@@ -169,17 +177,10 @@ class Table:
             raise EmptySource(f"There is nobody in {self.name}.", remedy="Give a table with at least one row.")
         return classes
 
+    @property
     def _weight(self) -> tuple[str, ...]:
         """The column that says how many people a row is, if one does."""
         return (self.policy.count,) if self.policy is not None and self.policy.count else ()
-
-    def _quasi(self) -> tuple[str, ...]:
-        if self.policy is None or not self.policy.quasi:
-            raise UsageError(
-                "No quasi-identifiers are declared, and none are guessed.",
-                remedy='Read the table with a policy that gives columns the role "quasi" (discreet policy init DATA), or say which columns: by=[...].',
-            )
-        return self.policy.quasi
 
     def __repr__(self) -> str:
         return f"Table({self.name}, {len(self.fields)} columns)"
@@ -197,7 +198,7 @@ def refuse_export(table: Table, recoding: Recoding) -> None:
     An identifier must be found, since one that is misspelt in the policy would be published.
     """
     policy = table.policy or Policy()
-    table.require([*recoding.names, *policy.unpublished, *([policy.count] if policy.count else [])])
+    table.require([*recoding.names, *policy.unpublished, *table._weight])
     table.refuse_undeclared()
     table.refuse_several_rows_a_person()
     if policy.count in policy.unpublished:
@@ -217,6 +218,43 @@ def refuse_export(table: Table, recoding: Recoding) -> None:
         raise EmptySource("Nobody is left to publish.", remedy="Allow coarser values, or a smaller k.")
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
-    return ", ".join(f"'{name}'" for name in names[:MOST_LISTED]) + more
+def read(
+    source: Any, policy: Policy | str | Path | None = None, *, table: str | None = None, query: str | None = None
+) -> Table:
+    """A table from a file, a frame, a DuckDB relation, PostgreSQL, or Spark.
+
+    PostgreSQL is a URL with the table or query given by name or in the URL:
+    `read("postgresql://host/db", table="public.people")` or `read("postgresql://host/db?table=public.people")`.
+    """
+    if policy is not None and not isinstance(policy, Policy):
+        policy = Policy.load(policy)
+    result = Table(engine_for(source, policy or Policy(), table=table, query=query), policy)
+    if policy is not None:
+        result.require([*policy.quasi, *policy.sensitive, *result._weight])
+    return result
+
+
+# Rows of a table, for results small enough to be looked at row by row; whole tables are counted or exported instead.
+def fetch(table: Table, names: Sequence[str]) -> dict[str, Coded]:
+    """The cells of some columns, row by row, coded as `Table.classes` codes them.
+
+    Files keep the order of their rows. PostgreSQL and Spark promise none.
+    """
+    table.require(names)
+    return table.engine.fetch(names) if names else {}
+
+
+def rows_of(table: Table, recoding: Recoding, *, drop: Sequence[str] = ()) -> Cells:
+    """The rows that a recoding publishes, column by column.
+
+    Recoded columns are as published, others as they are. Rows come in no particular order, and columns in the order
+    of the table.
+    """
+    table.require([*recoding.names, *drop])
+    return table.engine.chosen(recoding, drop=drop)
+
+
+def local_desk(table: Table, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
+    """A desk with at least these columns of the table, called `source`."""
+    table.require(names)
+    return table.engine.desk(names)

@@ -7,25 +7,24 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from discreet.kernel import Coded, Histogram, Recoding
 from discreet.kernel.hierarchy import text
-from discreet.policy import Policy
 from discreet.sources.desk import DuckDBDesk
 from discreet.sources.engine import (
+    DATE,
+    DIGIT,
+    WORDS,
     Cells,
-    CopyFolders,
     Field,
-    Marked,
-    Pool,
+    Numbering,
     Target,
     one_by_one,
     refuse_bad_weights,
 )
-from discreet.sources.numbering import DATE, DIGIT, WORDS, Numbering
-from tests.contract.memory import copies, export, rows
+from discreet.sources.export.copies import LocalOutput
+from tests.contract.memory import rows
 from tests.contract.memory.rows import MemoryRows
 
 SEPARATORS = str.maketrans(" ./_", "----")
@@ -33,7 +32,7 @@ DIGITS = str.maketrans("", "", "0123456789")
 
 
 @dataclass(frozen=True, eq=False)
-class MemoryEngine:
+class MemoryEngine(LocalOutput):
     """Rows that are Python lists."""
 
     _rows: MemoryRows
@@ -93,23 +92,9 @@ class MemoryEngine:
         """These columns on a DuckDB connection."""
         return rows.desk(self._rows, names, name=self.name)
 
-    def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
-        """A private place to write to."""
-        return export.staged(target, policy, overwrite=overwrite)
-
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them."""
-        return export.export(self._rows, recoding, target, drop=drop, shuffled=shuffled)
-
-    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
-        """Where the folders of copies are made."""
-        return copies.folders(out, delimiter=delimiter)
-
-    def copies(
-        self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
-    ) -> AbstractContextManager[Pool]:
-        """The pool that copies of a release are written from."""
-        return copies.pool(self, recoding, marked, drop=drop, folder=folder, guarded=guarded)
+        return rows.export(self._rows, recoding, target, drop=drop, shuffled=shuffled)
 
 
 def _whole(people: Any) -> bool:

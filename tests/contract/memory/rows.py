@@ -1,4 +1,4 @@
-"""Rows in memory: whole columns, chosen classes, and onto a DuckDB desk."""
+"""Rows in memory: whole columns, chosen classes, onto a DuckDB desk, and handed to an engine that writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.kernel import Coded, Recoding
 from discreet.kernel.hierarchy import text
 from discreet.policy import Policy
 from discreet.sources.desk import DuckDBDesk
-from discreet.sources.engine import Cells, Engine, Kind, engine_for
+from discreet.sources.engine import Cells, Engine, Kind, Target, engine_for
 from discreet.sources.export.recode import Outline, base_codes, kept_codes
 
 TYPES = {"text": pyarrow.string(), "date": pyarrow.date32(), "boolean": pyarrow.bool_()}
@@ -87,3 +87,9 @@ def desk(source: MemoryRows, names: Sequence[str], *, name: str) -> Iterator[Duc
     """These columns on a DuckDB connection."""
     with handed_over(source, names).desk(names) as there:
         yield replace(there, name=name)
+
+
+def export(source: MemoryRows, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool) -> int:
+    """All columns, since the one that writes decides which are left out."""
+    there = handed_over(source, tuple(source.columns))
+    return there.export(recoding, target, drop=drop, shuffled=shuffled)

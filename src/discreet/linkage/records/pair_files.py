@@ -13,7 +13,7 @@ from discreet.linkage.matching.pairs import Labels, Pairs, probability_of
 from discreet.linkage.records.folder import ProjectFolder
 from discreet.sources import Table, read
 from discreet.sources.desk import quote, translated
-from discreet.sources.rows import local_desk
+from discreet.sources.table import local_desk
 
 SAME = ("1", "TRUE", "T", "YES", "Y", "SAME", "MATCH")
 DIFFERENT = ("0", "FALSE", "F", "NO", "N", "DIFFERENT", "NONMATCH")

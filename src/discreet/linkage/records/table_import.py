@@ -26,7 +26,7 @@ from discreet.linkage.records.spec import Attribute, Case, LinkageSpec
 from discreet.sources import Table, read
 from discreet.sources.desk import RELATION, DuckDBDesk, bare, literal, quote, translated
 from discreet.sources.export.targets import unwritable
-from discreet.sources.rows import local_desk
+from discreet.sources.table import local_desk
 
 PARTS = ("identifying", "sensitive", "bridge")
 BROUGHT = "discreet_brought"

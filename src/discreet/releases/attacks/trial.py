@@ -19,8 +19,8 @@ from discreet.releases.marks.codebook import DEFAULT, Codebook, Law
 from discreet.releases.marks.pairing import labels_of
 from discreet.releases.marks.selection import Marking, mark
 from discreet.releases.population_link import Linked
-from discreet.sources.rows import Cells, rows_of
-from discreet.sources.table import Table
+from discreet.sources.engine import Cells
+from discreet.sources.table import Table, rows_of
 from discreet.wording import percent
 
 # Playing the recipients: make copies in both modes, attack them, and say what came out.

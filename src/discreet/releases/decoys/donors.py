@@ -15,8 +15,7 @@ from discreet.kernel import Classes, Recoding
 from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.releases.decoys.nearest_classes import DIGITS, Space
 from discreet.releases.decoys.similarity import Likeness
-from discreet.sources.rows import rows_of
-from discreet.sources.table import Table
+from discreet.sources.table import Table, rows_of
 
 ROWS_PER_ROW = 2
 """Donor rows per row of a decoy."""

@@ -25,7 +25,6 @@ from discreet.releases.delivery.service import Registry
 from discreet.releases.manifest.manifest import Manifest, fingerprint
 from discreet.sources import Table
 from discreet.sources.engine import CopyFolder, CopyFolders, Marked, Pool
-from discreet.sources.export.atomic_folder import copy_folders
 from discreet.sources.export.copies import pooled, refuse_row_ids
 from discreet.sources.export.staging import agree
 from discreet.sources.export.targets import occupied
@@ -131,7 +130,7 @@ class Copying:
         self._refuse(recipients)
         recoding = recoded(self.table, self.manifest)
         mark = (self.table.policy.delimiter if self.table.policy else None) or ","
-        with copy_folders(self.table, self.out, delimiter=mark) as desk:
+        with self.table.engine.folders(self.out, delimiter=mark) as desk:
             there = {name: self._there(desk, name) for name in recipients}
             todo = [name for name in recipients if there[name] is None]
             made = self._write_all(desk, recoding, todo) if todo else {}

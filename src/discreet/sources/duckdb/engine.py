@@ -28,34 +28,30 @@ from discreet.sources.desk import (
     connect,
     fetched,
     literal,
+    matches,
     plain_codes,
     quote,
     spelt,
     translated,
 )
-from discreet.sources.duckdb import export as duckdb_export
 from discreet.sources.duckdb import rows
-from discreet.sources.duckdb.copies import pool
 from discreet.sources.engine import (
     Cells,
-    CopyFolders,
     Engine,
     Field,
     Kind,
-    Marked,
-    Pool,
+    Numbering,
     Target,
     bad_weight_sql,
     count_sql,
+    numbering_sql,
     one_by_one,
     refuse_bad_weights,
     refuse_selection,
     refuse_wide,
 )
-from discreet.sources.export.atomic_folder import local_folders
-from discreet.sources.export.staging import local_stage
+from discreet.sources.export.copies import LocalOutput
 from discreet.sources.export.targets import FileTarget
-from discreet.sources.numbering import Numbering, numbering_sql
 
 PART = "part"
 WIDE = 64
@@ -93,7 +89,7 @@ def open_engine(source: Any, policy: Policy, *, table: str | None = None, query:
 
 
 @dataclass(frozen=True, eq=False)
-class DuckDBEngine:
+class DuckDBEngine(LocalOutput):
     """A view named `source`: a file, a frame, or a relation."""
 
     view: DuckDBDesk
@@ -174,20 +170,24 @@ class DuckDBEngine:
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """The columns, in order."""
         return tuple(Field(name, KINDS.get(kind, "other")) for name, kind in self._types.items())
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
-        """People per distinct tuple."""
         with translated(self.name):
             if weight is not None:
                 self._check_weight(weight)
             elif self.parquet and (fast := source_files.count(self.parquet, by)) is not None:
                 return fast
-            return self._count(by, weight) if self.view.private else self._count_there(by, weight)
+            if self.view.private:
+                return self._count(by, weight)
+            # Without a temporary table, which might meet one of the relation's owner.
+            cells = [cell(f"c{place}", self._types[name]) for place, name in enumerate(by)]
+            sql = count_sql(by, weight=weight, relation=RELATION, quote=quote)
+            arrays = self.view.run(f"SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})").fetchnumpy()
+            coded = {name: fetched(arrays[f"c{place}"], self._types[name]) for place, name in enumerate(by)}
+            return Histogram(coded, np.asarray(np.ma.filled(arrays["n"], 0), dtype=np.int64))
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
-        """People per distinct value of each column alone."""
         # Columns of a part; 1 where parts would not pay, or where no table may be made.
         if len(self.fields) <= WIDE or not self.view.private:
             width = 1
@@ -213,47 +213,36 @@ class DuckDBEngine:
         refuse_bad_weights(self.view.run(sql).fetchall()[0][0], weight)
 
     def _count(self, by: Sequence[str], weight: str | None, *, relation: str = RELATION) -> Histogram:
-        types = self._types
+        """Counted into a temporary table: of a text only its place among the values of its column comes over."""
+        kinds = {f"c{place}": self._types[name] for place, name in enumerate(by)}
+        texts = [column for column, kind in kinds.items() if kind not in PLAIN_TYPES]
         sql = count_sql(by, weight=weight, relation=relation, quote=quote)
-        cells = [cell(f"c{place}", types[name]) for place, name in enumerate(by)]
-        self.view.run(
-            f"CREATE OR REPLACE TEMP TABLE counted AS SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})"
-        )
-        codes = [self._codes(f"c{place}", types[name]) for place, name in enumerate(by)]
+        cells = ", ".join([*(cell(column, kind) for column, kind in kinds.items()), "CAST(n AS BIGINT) AS n"])
+        self.view.run(f"CREATE OR REPLACE TEMP TABLE counted AS SELECT {cells} FROM ({sql})")
+        for column in texts:
+            distinct = f"SELECT DISTINCT {column} FROM counted WHERE {column} IS NOT NULL ORDER BY ALL"
+            self.view.run(f"CREATE TYPE {column}_values AS ENUM ({distinct})")
+        codes = [
+            f"COALESCE(enum_code(CAST({column} AS {column}_values)), -1) AS {column}" if column in texts else column
+            for column in kinds
+        ]
         # One statement for all columns: those of several would come in orders of their own.
         arrays = self.view.run(f"SELECT {', '.join([*codes, 'n'])} FROM counted").fetchnumpy()
-        coded = {name: self._coded(f"c{place}", types[name], arrays.pop(f"c{place}")) for place, name in enumerate(by)}
+        coded: dict[str, Coded] = {}
+        for name, (column, kind) in zip(by, kinds.items(), strict=True):
+            if kind in PLAIN_TYPES:
+                coded[name] = plain_codes(arrays.pop(column))
+                continue
+            values = self.view.run(f"SELECT UNNEST(enum_range(CAST(NULL AS {column}_values)))").fetchall()
+            self.view.run(f"DROP TYPE {column}_values")
+            labels = [*(spelt(value, kind) for (value,) in values), None]
+            coded[name] = Coded.merged(labels, arrays.pop(column).astype(np.int64))
         self.view.run("DROP TABLE counted")
         return Histogram(coded, np.asarray(np.ma.filled(arrays["n"], 0), dtype=np.int64))
 
-    def _count_there(self, by: Sequence[str], weight: str | None) -> Histogram:
-        """The same without a temporary table, which might meet one of the relation's owner."""
-        cells = [cell(f"c{place}", self._types[name]) for place, name in enumerate(by)]
-        sql = count_sql(by, weight=weight, relation=RELATION, quote=quote)
-        arrays = self.view.run(f"SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})").fetchnumpy()
-        coded = {name: fetched(arrays[f"c{place}"], self._types[name]) for place, name in enumerate(by)}
-        return Histogram(coded, np.asarray(np.ma.filled(arrays["n"], 0), dtype=np.int64))
-
-    def _codes(self, column: str, kind: str) -> str:
-        """What is fetched of a column: numbers, or places among its values."""
-        if kind in PLAIN_TYPES:
-            return column
-        self.view.run(
-            f"CREATE TYPE {column}_values AS ENUM (SELECT DISTINCT {column} FROM counted WHERE {column} IS NOT NULL ORDER BY ALL)"
-        )
-        return f"COALESCE(enum_code(CAST({column} AS {column}_values)), -1) AS {column}"
-
-    def _coded(self, column: str, kind: str, raw: Any) -> Coded:
-        if kind in PLAIN_TYPES:
-            return plain_codes(raw)
-        values = self.view.run(f"SELECT UNNEST(enum_range(CAST(NULL AS {column}_values)))").fetchall()
-        self.view.run(f"DROP TYPE {column}_values")
-        return Coded.merged([*(spelt(value, kind) for (value,) in values), None], raw.astype(np.int64))
-
     def numbering(self, column: str) -> Numbering:
-        """Whether the numbers of a column are on one row each."""
         with translated(self.name):
-            sql = numbering_sql(column, relation=RELATION, quote=quote, matches=_matches)
+            sql = numbering_sql(column, relation=RELATION, quote=quote, matches=matches)
             return Numbering(*self.view.run(sql).fetchall()[0])
 
     def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
@@ -261,7 +250,6 @@ class DuckDBEngine:
         return rows.fetch(self.view, names)
 
     def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
-        """The rows that a recoding publishes."""
         return rows.chosen(self.view, recoding, drop=drop)
 
     def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
@@ -269,31 +257,13 @@ class DuckDBEngine:
         del names
         return nullcontext(self.view)
 
-    def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
-        """A file of this machine, or a table of PostgreSQL."""
-        return local_stage(target, policy, overwrite=overwrite)
-
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them, in a random order.
 
         Temporary tables are made on the connection and dropped again.
         """
-        return duckdb_export.export(self.view, recoding, target, drop=drop, shuffled=shuffled)
-
-    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
-        """Folders of this machine."""
-        return local_folders(Path(out), delimiter=delimiter)
-
-    def copies(
-        self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
-    ) -> AbstractContextManager[Pool]:
-        """A pool in a DuckDB file of its own."""
-        return pool(self, recoding, marked, drop=drop, folder=folder, guarded=guarded)
+        return rows.export(self.view, recoding, target, drop=drop, shuffled=shuffled)
 
     @cached_property
     def _types(self) -> dict[str, str]:
         return {name: bare(kind) for name, kind in self.view.types.items()}
-
-
-def _matches(text: str, pattern: str) -> str:
-    return f"regexp_matches({text}, {literal(pattern)})"

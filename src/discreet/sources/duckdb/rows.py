@@ -1,16 +1,31 @@
-"""DuckDB rows: whole columns as codes, and the rows of chosen classes."""
+"""DuckDB rows: whole columns as codes, the rows of chosen classes, and their export."""
 
 from __future__ import annotations
 
+import secrets
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import duckdb
 
 from discreet.kernel import Coded, Recoding
-from discreet.sources.desk import RELATION, DuckDBDesk, bare, cell, fetched, quote, translated
-from discreet.sources.engine import Cells, columnwise
-from discreet.sources.export.recode import Dialect, Outline, Spell, Tables, prepare
+from discreet.sources.desk import RELATION, DuckDBDesk, bare, cell, copy, fetched, literal, quote, translated
+from discreet.sources.engine import Cells, Target, columnwise
+from discreet.sources.export.recode import (
+    Dialect,
+    Outline,
+    Spell,
+    Tables,
+    file_cell,
+    parquet_cell,
+    postgres_type,
+    prepare,
+    server_cell,
+)
+from discreet.sources.export.staging import create, fill
+from discreet.sources.export.targets import FileTarget, TableTarget, unfit
 
 
 def fetch(desk: DuckDBDesk, names: Sequence[str]) -> dict[str, Coded]:
@@ -45,3 +60,32 @@ def prepared(desk: DuckDBDesk, recoding: Recoding, *, spell: Spell) -> Iterator[
             with suppress(duckdb.Error):
                 for table in tables.names(len(recoding.names)):
                     desk.run(f"DROP TABLE IF EXISTS {table}")
+
+
+def export(desk: DuckDBDesk, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool) -> int:
+    """Write the rows as the recoding publishes them."""
+    outline = Outline.of(tuple(desk.types), recoding, drop=drop)
+    # An order that cannot be repeated: DuckDB's generator is quick but not made for secrets, so its numbers are hashed with
+    # a secret that is not stored. It is at the end of a statement, where no planner drops it.
+    order = f" ORDER BY md5_number_lower({literal(secrets.token_hex(16))} || uuid())" if shuffled else ""
+    spelt = server_cell if isinstance(target, TableTarget) else file_cell(target)
+    dialect = Dialect(quote, lambda name, cell: spelt(cell, bare(desk.types[name])))
+    with prepared(desk, recoding, spell=target.spell) as tables:
+        select = outline.select(dialect, relation=RELATION, table=tables, title=target.spell)
+        if isinstance(target, FileTarget):
+            if target.format == "parquet" and recoding.names:
+                # The labels of recoded columns as texts: see `parquet_cell`.
+                texts = [f"{parquet_cell(quote(name), 'ENUM')} AS {quote(name)}" for name in recoding.names]
+                select = f"SELECT * REPLACE ({', '.join(texts)}) FROM ({select})"
+            return copy(desk.run, select + order, target)
+        if isinstance(target, TableTarget):
+            kinds = {name: postgres_type(desk.types[name]) for name in outline.columns}
+            if target.count is not None and kinds.get(target.count) == "text":
+                kinds[target.count] = "numeric"
+            create(target, {**kinds, **dict.fromkeys(recoding.names, "text")})
+            # By way of a CSV, so that Python touches no row.
+            with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+                rows = FileTarget(str(Path(folder) / "rows.csv"))
+                copy(desk.run, select + order, rows)
+                return fill(target, rows.path)
+    raise unfit(desk.name, remedy="Give a file name or a PostgreSQL URL.")

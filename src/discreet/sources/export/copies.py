@@ -21,10 +21,11 @@ from discreet.kernel import Recoding
 from discreet.kernel.arrays import Flags
 from discreet.policy import Policy
 from discreet.sources.desk import bare, connect_file, copy, literal, quote, translated
-from discreet.sources.engine import Engine, Marked, Pool, Target
+from discreet.sources.engine import CopyFolders, Engine, Marked, Pool, Target
 from discreet.sources.export.recode import NUMBERS, csv_cell, parquet_cell
-from discreet.sources.export.staging import check
-from discreet.sources.export.targets import FileTarget
+from discreet.sources.export.staging import check, local_folders, staged_file, staged_table
+from discreet.sources.export.targets import FileTarget, format_of
+from discreet.sources.server import SCHEMES
 from discreet.sources.table import Table, refuse_export
 
 MARK = "discreet_mark"
@@ -77,6 +78,27 @@ def ranks(keep: Flags, secret: bytes) -> NDArray[np.int32]:
     return ranked
 
 
+class LocalOutput:
+    """Outputs of engines that write on this machine: files, tables of PostgreSQL, and copies."""
+
+    def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
+        """A file of this machine, or a table of PostgreSQL."""
+        if target.startswith(SCHEMES):
+            return staged_table(target, count=policy.count, overwrite=overwrite)
+        format_of(target)
+        return staged_file(Path(target), delimiter=policy.delimiter or ",", overwrite=overwrite)
+
+    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
+        """Folders of this machine."""
+        return local_folders(Path(out), delimiter=delimiter)
+
+    def copies(
+        self: Engine, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
+    ) -> AbstractContextManager[Pool]:
+        """A pool in a DuckDB file of its own."""
+        return file_pool(self, recoding, marked, drop=drop, folder=folder, guarded=guarded)
+
+
 @contextmanager
 def file_pool(
     engine: Engine, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
@@ -88,98 +110,68 @@ def file_pool(
     engine.export(recoding, base, drop=drop, shuffled=False)
     check(base, recoding, columns=[field.name for field in engine.fields if field.name not in drop], count=None)
     with connect_file(folder / "pool.duckdb") as connection, translated(engine.name):
-        pool = _Building(connection, recoding.names, marked, guarded).build(base.path, engine.name)
+        pool = _filled(connection, base.path, engine.name, recoding.names, marked, guarded=guarded)
         base.path.unlink()
         yield pool
 
 
-@dataclass(frozen=True)
-class _Building:
-    """Makes the pool: the published rows and the further ones, each with its mark."""
+def _filled(
+    connection: Any, base: Path, name: str, recoded: Sequence[str], marked: Marked, *, guarded: bool
+) -> FilePool:
+    """The pool of the published rows and the further ones, each with its mark."""
+    run, source = connection.execute, f"read_parquet({literal(str(base))})"
+    types = {row[0]: row[1] for row in run(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    # One row per mark: its number and its class. Then the rows that are not in the table, every cell a text for now.
+    labels = list(zip(*marked.labels, strict=True)) or [()] * len(recoded)
+    _load(connection, "marks", {MARK: range(len(marked.labels)), **{f"l{i}": cells for i, cells in enumerate(labels)}})
+    places = {column: place for place, column in enumerate(recoded)}
+    further = {column: marked.column(places[column]) if column in places else marked.cells[column] for column in types}
+    _load(connection, "further", {**further, MARK: marked.places.tolist()})
+    # Cells as the pool holds them: guarded where CSV will be written, and texts as numbers where few are different.
+    as_text = {column: guarded and bare(kind) not in NUMBERS for column, kind in types.items()}
+    spelt = {
+        column: csv_cell(quote(column), bare(kind)) if as_text[column] else quote(column)
+        for column, kind in types.items()
+    }
+    kinds = {column: "VARCHAR" if as_text[column] else kind for column, kind in types.items()}
+    for place, column in enumerate(column for column, kind in types.items() if kind == "VARCHAR"):
+        if run(f"SELECT approx_count_distinct({quote(column)}) FROM {source}").fetchall()[0][0] > MOST_TEXTS:
+            continue
+        both = f"SELECT {spelt[column]} AS t FROM {source} UNION ALL SELECT {spelt[column]} FROM further"
+        if run(f"SELECT COUNT(*) FROM ({both}) WHERE t IS NOT NULL").fetchall()[0][0]:
+            run(f"CREATE TYPE texts{place} AS ENUM (SELECT DISTINCT t FROM ({both}) WHERE t IS NOT NULL ORDER BY t)")
+            kinds[column] = f"texts{place}"
+    # All rows, those of marked classes with their mark.
+    same = " AND ".join(f"s.{quote(column)} IS NOT DISTINCT FROM m.l{place}" for column, place in places.items())
+    plain = ", ".join(f"s.{quote(column)}" for column in types)
+    read = ", ".join(
+        f"unhex({quote(column)})" if kind == "BLOB" else f"CAST({quote(column)} AS {kind})"
+        for column, kind in types.items()
+    )
+    ours = f"SELECT {plain}, COALESCE(m.{MARK}, {UNMARKED}) AS {MARK} FROM {source} AS s LEFT JOIN marks AS m ON {same}"
+    cells = ", ".join(f"CAST({spelt[column]} AS {kind}) AS {quote(column)}" for column, kind in kinds.items())
+    rows = f"{ours} UNION ALL SELECT {read}, {MARK} FROM further"
+    run(f"CREATE TABLE pool AS SELECT {cells}, CAST({MARK} AS INTEGER) AS {MARK} FROM ({rows})")
+    marks = run(f"SELECT {MARK} FROM pool").fetchnumpy()[MARK]
+    text = f"CAST(ROW({', '.join(map(quote, types))}) AS VARCHAR)"
+    total = run(f"SELECT COUNT(*), SUM(md5_number_lower({text})) FROM {source}").fetchall()[0]
+    content = hashlib.sha256(repr((sorted(types), total)).encode()).hexdigest()
+    held = {column: "ENUM" if kind == "VARCHAR" else bare(kind) for column, kind in types.items()}
+    return FilePool(tuple(types), content, name, connection, held, np.asarray(np.ma.filled(marks, UNMARKED)), guarded)
 
-    connection: Any
-    names: tuple[str, ...]
-    marked: Marked
-    guarded: bool
 
-    def build(self, base: Path, name: str) -> FilePool:
-        run, source = self.connection.execute, f"read_parquet({literal(str(base))})"
-        types = {row[0]: row[1] for row in run(f"DESCRIBE SELECT * FROM {source}").fetchall()}
-        self._load_marks()
-        self._load_further(types)
-        kinds = {name: self._kind(place, name, kind, source) for place, (name, kind) in enumerate(types.items())}
-        cells = ", ".join(
-            f"CAST({self._spelt(column, types[column])} AS {kind}) AS {quote(column)}" for column, kind in kinds.items()
-        )
-        run(
-            f"CREATE TABLE pool AS SELECT {cells}, CAST({MARK} AS INTEGER) AS {MARK} FROM ({self._rows(types, source)})"
-        )
-        marks = run(f"SELECT {MARK} FROM pool").fetchnumpy()[MARK]
-        text = f"CAST(ROW({', '.join(map(quote, types))}) AS VARCHAR)"
-        total = run(f"SELECT COUNT(*), SUM(md5_number_lower({text})) FROM {source}").fetchall()[0]
-        content = hashlib.sha256(repr((sorted(types), total)).encode()).hexdigest()
-        plain = {column: "ENUM" if kind == "VARCHAR" else bare(kind) for column, kind in types.items()}
-        return FilePool(
-            tuple(types), content, name, self.connection, plain, np.asarray(np.ma.filled(marks, UNMARKED)), self.guarded
-        )
-
-    def _spelt(self, name: str, kind: str) -> str:
-        """A cell as the pool holds it: guarded where CSV will be written."""
-        return csv_cell(quote(name), bare(kind)) if self.guarded and bare(kind) not in NUMBERS else quote(name)
-
-    def _load_marks(self) -> None:
-        """One row per mark: its number and its class."""
-        shape = ", ".join([f"{MARK} INTEGER", *(f"l{place} VARCHAR" for place in range(len(self.names)))])
-        self.connection.execute(f"CREATE TEMP TABLE marks ({shape})")
-        columns = list(zip(*self.marked.labels, strict=True)) or [()] * len(self.names)
-        self._fill("marks", {MARK: range(len(self.marked.labels)), **{f"l{i}": c for i, c in enumerate(columns)}})
-
-    def _load_further(self, types: Mapping[str, str]) -> None:
-        """The rows that are not in the table, every cell a text for now."""
-        shape = ", ".join(f"{quote(name)} VARCHAR" for name in types)
-        self.connection.execute(f"CREATE TEMP TABLE further ({shape}, {MARK} INTEGER)")
-        cells = {
-            name: self.marked.column(self.names.index(name)) if name in self.names else self.marked.cells[name]
-            for name in types
-        }
-        self._fill("further", {**cells, MARK: self.marked.places.tolist()})
-
-    def _fill(self, table: str, columns: Mapping[str, Sequence[Any]]) -> None:
-        arrays = {f"c{place}": np.array(list(cells), dtype=object) for place, cells in enumerate(columns.values())}
-        if not len(arrays["c0"]):
-            return
-        self.connection.register("handed_over", arrays)
-        cells = ", ".join(
-            f"CAST({name} AS {'INTEGER' if title == MARK else 'VARCHAR'})"
-            for name, title in zip(arrays, columns, strict=True)
-        )
-        self.connection.execute(f"INSERT INTO {table} SELECT {cells} FROM handed_over")
-        self.connection.unregister("handed_over")
-
-    def _rows(self, types: Mapping[str, str], source: str) -> str:
-        """All rows, those of marked classes with their mark."""
-        same = " AND ".join(f"s.{quote(name)} IS NOT DISTINCT FROM m.l{place}" for place, name in enumerate(self.names))
-        plain = ", ".join(f"s.{quote(name)}" for name in types)
-        read = ", ".join(
-            f"unhex({quote(name)})" if kind == "BLOB" else f"CAST({quote(name)} AS {kind})"
-            for name, kind in types.items()
-        )
-        ours = f"SELECT {plain}, COALESCE(m.{MARK}, {UNMARKED}) AS {MARK} FROM {source} AS s LEFT JOIN marks AS m ON {same}"
-        return f"{ours} UNION ALL SELECT {read}, {MARK} FROM further"
-
-    def _kind(self, place: int, name: str, kind: str, source: str) -> str:
-        """Texts as numbers where there are not too many different ones."""
-        if kind != "VARCHAR":
-            return "VARCHAR" if self.guarded and bare(kind) not in NUMBERS else kind
-        run, cell = self.connection.execute, quote(name)
-        if run(f"SELECT approx_count_distinct({cell}) FROM {source}").fetchall()[0][0] > MOST_TEXTS:
-            return kind
-        spelt = self._spelt(name, kind)
-        both = f"SELECT {spelt} AS t FROM {source} UNION ALL SELECT {spelt} FROM further"
-        if not run(f"SELECT COUNT(*) FROM ({both}) WHERE t IS NOT NULL").fetchall()[0][0]:
-            return kind
-        run(f"CREATE TYPE texts{place} AS ENUM (SELECT DISTINCT t FROM ({both}) WHERE t IS NOT NULL ORDER BY t)")
-        return f"texts{place}"
+def _load(connection: Any, table: str, columns: Mapping[str, Sequence[Any]]) -> None:
+    """A temporary table of these columns: marks are numbers, all others texts."""
+    kinds = {name: "INTEGER" if name == MARK else "VARCHAR" for name in columns}
+    shape = ", ".join(f"{quote(name)} {kind}" for name, kind in kinds.items())
+    connection.execute(f"CREATE TEMP TABLE {table} ({shape})")
+    arrays = {f"c{place}": np.array(list(cells), dtype=object) for place, cells in enumerate(columns.values())}
+    if not len(arrays["c0"]):
+        return
+    connection.register("handed_over", arrays)
+    cells = ", ".join(f"CAST({name} AS {kind})" for name, kind in zip(arrays, kinds.values(), strict=True))
+    connection.execute(f"INSERT INTO {table} SELECT {cells} FROM handed_over")
+    connection.unregister("handed_over")
 
 
 @dataclass(frozen=True, eq=False)

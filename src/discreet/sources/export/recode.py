@@ -33,19 +33,15 @@ class Desk(Protocol):
     @property
     def relation(self) -> str:
         """The source, as it is put after FROM."""
-        ...
 
     def keep(self, table: str, select: str) -> None:
         """Make a temporary table of what a statement finds."""
-        ...
 
     def load(self, table: str, columns: Mapping[str, Any]) -> None:
         """Make a temporary table of arrays: objects are text, others whole numbers."""
-        ...
 
     def labels(self, table: str, column: str) -> Sequence[Label]:
         """The values of a temporary table by `id`, as the classes spell those of `column`."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -104,44 +100,33 @@ class Outline:
         titles = [dialect.quote(title(name)) for name in self.columns]
         titled = ", ".join(f"{cell} AS {name}" for cell, name in zip(cells, titles, strict=True))
         same = " AND ".join(f"s.b{place} = k.b{place}" for place in places.values()) or "1 = 1"
-        coded = self._coded(dialect.quote, relation=relation, table=table)
+        # Every row: its columns (c0, c1, ...) and their codes (b0, b1, ...).
+        columns = [f"r.{dialect.quote(name)} AS c{number}" for number, name in enumerate(self.columns)]
+        maps = []
+        for place, column in enumerate(self.recoding.classes.columns):
+            cell, missing = f"r.{dialect.quote(column.name)}", base_codes(column, [None])[0]
+            columns.append(f"CASE WHEN {cell} IS NULL THEN {missing} ELSE m{place}.code END AS b{place}")
+            maps.append(f"LEFT JOIN {table(f'm{place}')} AS m{place} ON {cell} = m{place}.value")
+        coded = f"SELECT {', '.join(columns)} FROM (SELECT * FROM {relation}) AS r {' '.join(maps)}"
         return f"SELECT {titled} FROM ({coded}{dialect.fence}) AS s JOIN {table('kept')} AS k ON {same}"
-
-    def _coded(self, quote: Quote, *, relation: str, table: Callable[[str], str]) -> str:
-        """Every row: its columns (c0, c1, ...) and their codes (b0, b1, ...)."""
-        recoded = [(place, f"r.{quote(name)}") for place, name in enumerate(self.recoding.names)]
-        cells = [f"r.{quote(name)} AS c{number}" for number, name in enumerate(self.columns)]
-        missing = [base_codes(column, [None])[0] for column in self.recoding.classes.columns]
-        codes = [
-            f"CASE WHEN {cell} IS NULL THEN {missing[place]} ELSE m{place}.code END AS b{place}"
-            for place, cell in recoded
-        ]
-        maps = [f"LEFT JOIN {table(f'm{place}')} AS m{place} ON {cell} = m{place}.value" for place, cell in recoded]
-        return f"SELECT {', '.join(cells + codes)} FROM (SELECT * FROM {relation}) AS r {' '.join(maps)}"
 
 
 def prepare(desk: Desk, recoding: Recoding, *, table: Tables, quote: Quote, spell: Spell) -> None:
-    """Make the temporary tables that the statement joins."""
+    """Make the temporary tables that the statement joins: a map per column, and the published classes."""
     for place, column in enumerate(recoding.classes.columns):
-        _make_map(desk, place, column, table=table, quote=quote)
-    _make_kept(desk, recoding, table=table, spell=spell)
-
-
-def _make_map(desk: Desk, place: int, column: Column, *, table: Tables, quote: Quote) -> None:
-    values, codes, mapped = (table(f"{kind}{place}") for kind in "vcm")
-    distinct = f"SELECT DISTINCT {quote(column.name)} AS value FROM {desk.relation}"
-    numbered = f"SELECT ROW_NUMBER() OVER () AS id, value FROM ({distinct}) AS d WHERE value IS NOT NULL"
-    desk.keep(values, numbered)
-    known = base_codes(column, desk.labels(values, column.name))
-    desk.load(codes, {"id": np.arange(1, len(known) + 1), "code": known})
-    desk.keep(mapped, f"SELECT v.value, c.code FROM {values} AS v JOIN {codes} AS c ON v.id = c.id")
-
-
-def _make_kept(desk: Desk, recoding: Recoding, *, table: Tables, spell: Spell) -> None:
+        values, codes, mapped = (table(f"{kind}{place}") for kind in "vcm")
+        distinct = f"SELECT DISTINCT {quote(column.name)} AS value FROM {desk.relation}"
+        desk.keep(values, f"SELECT ROW_NUMBER() OVER () AS id, value FROM ({distinct}) AS d WHERE value IS NOT NULL")
+        known = base_codes(column, desk.labels(values, column.name))
+        desk.load(codes, {"id": np.arange(1, len(known) + 1), "code": known})
+        desk.keep(mapped, f"SELECT v.value, c.code FROM {values} AS v JOIN {codes} AS c ON v.id = c.id")
     for place, labels in enumerate(recoding.labels):
-        known = [(code, spell(label)) for code, label in enumerate(labels) if label is not None]
-        codes, texts = [code for code, _ in known], [text for _, text in known]
-        desk.load(table(f"l{place}"), {"code": np.array(codes, dtype=np.int64), "label": np.array(texts, dtype=object)})
+        texts = {code: spell(label) for code, label in enumerate(labels) if label is not None}
+        arrays = {
+            "code": np.array(list(texts), dtype=np.int64),
+            "label": np.array(list(texts.values()), dtype=object),
+        }
+        desk.load(table(f"l{place}"), arrays)
     desk.load(table("codes"), kept_codes(recoding))
     places = range(len(recoding.names))
     columns = ["c.id", *(f"c.b{place}, l{place}.label AS l{place}" for place in places)]

@@ -1,41 +1,34 @@
-"""Staging: write beside the target, verify class by class, then move into place.
+"""Staging: files, tables and folders written beside the target, verified, then moved into place.
 
 Whatever fails, nothing half-written stays behind.
 """
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from discreet.errors import DataError, EmptySource, IntegrityError, UsageError
 from discreet.kernel import Classes, Coded, Histogram, Recoding
-from discreet.kernel.arrays import Label
 from discreet.policy import Policy
 from discreet.policy.schema import Role
-from discreet.sources.engine import Target, engine_for, require
-from discreet.sources.export.targets import FileTarget, TableTarget, format_of, occupied, unwritable
-from discreet.sources.server import SCHEMES, address, connected, quote, quoted, translated
+from discreet.sources.engine import CopyFolders, Target, engine_for, require
+from discreet.sources.export.targets import FileTarget, TableTarget, occupied, unwritable
+from discreet.sources.server import address, connected, quote, quoted, translated
 
 BLOCK = 1 << 20
-
-
-def local_stage(
-    target: str, policy: Policy, *, overwrite: bool
-) -> AbstractContextManager[FileTarget] | AbstractContextManager[TableTarget]:
-    """For engines that write files of this machine and tables of PostgreSQL."""
-    if target.startswith(SCHEMES):
-        return staged_table(target, count=policy.count, overwrite=overwrite)
-    format_of(target)
-    return staged_file(Path(target), delimiter=policy.delimiter or ",", overwrite=overwrite)
+WORKSHOP = ".discreet-copies-"
+LOCK = "in-use"
 
 
 @contextmanager
@@ -73,28 +66,18 @@ def staged_table(url: str, *, count: str | None, overwrite: bool) -> Iterator[Ta
     if "table" not in ours or "query" in ours:
         raise UsageError("Say which table to write to PostgreSQL.", remedy="Add ?table=schema.name to the URL.")
     with translated(plain), connected(plain) as connection:
-        schema, name = _home(connection, ours["table"])
-        if not overwrite and _exists(connection, schema, name):
+        *schemas, name = ours["table"].split(".")
+        if len(schemas) > 1 or not all((*schemas, name)):
+            raise UsageError("A table is named by its schema and its name.", remedy="Write it as ?table=schema.name.")
+        schema = (schemas[0] if schemas else connection.execute("SELECT current_schema()").fetchone()[0]) or "public"
+        known = "SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE nspname = %s AND relname = %s"
+        if not overwrite and connection.execute(known, (schema, name)).fetchone() is not None:
             raise occupied(f"Table {schema}.{name}")
-        stage = f"{schema}.discreet_{secrets.token_hex(6)}"
+        stage, table = f"{schema}.discreet_{secrets.token_hex(6)}", f"{schema}.{name}"
         yield TableTarget(stage, plain, connection, count)
-        table = f"{schema}.{name}"
         if overwrite:
             connection.execute(f"DROP TABLE IF EXISTS {quoted(table)}")
         connection.execute(f"ALTER TABLE {quoted(stage)} RENAME TO {quote(table.partition('.')[2])}")
-
-
-def _home(connection: Any, table: str) -> tuple[str, str]:
-    *schemas, name = table.split(".")
-    if len(schemas) > 1 or not all((*schemas, name)):
-        raise UsageError("A table is named by its schema and its name.", remedy="Write it as ?table=schema.name.")
-    schema = schemas[0] if schemas else connection.execute("SELECT current_schema()").fetchone()[0]
-    return schema or "public", name
-
-
-def _exists(connection: Any, schema: str, name: str) -> bool:
-    sql = "SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE nspname = %s AND relname = %s"
-    return connection.execute(sql, (schema, name)).fetchone() is not None
 
 
 def create(target: TableTarget, columns: Mapping[str, str]) -> None:
@@ -121,16 +104,29 @@ def check(target: Target, recoding: Recoding, *, columns: Sequence[str], count: 
 
 
 def agree(target: Target, published: Classes, *, columns: Sequence[str], count: str | None) -> Classes:
-    """The same for classes that are published in whatever way."""
-    names = published.names
+    """Classes as they were read back; all must be as published, in whatever way that was decided."""
+    # Of the policy only the names are used.
+    roles: dict[str, Role] = dict.fromkeys(map(target.spell, columns), "other")
+    weight = None if count is None else target.spell(count)
+    names = [target.spell(name) for name in published.names]
     try:
-        counted = _counted(target, names, columns=columns, count=count)
+        engine = engine_for(target, Policy(roles=MappingProxyType(roles), delimiter=target.delimiter, count=weight))
+        require([field.name for field in engine.fields], [*names, *([weight] if weight else [])], engine.name)
+        counted = Classes.from_histogram(engine.count(names, weight=weight))
+        if not counted.records:
+            raise EmptySource(f"There is nobody in {engine.name}.", remedy="Give a table with at least one row.")
     except DataError as error:
         raise IntegrityError(
             f"What was written cannot be read back: {error.problem}", remedy="Nothing was published."
         ) from None
-    written, meant = _as_seen(counted, names, target), _as_seen(published, names, target)
-    if not _same(written, meant):
+    written, meant = _as_seen(counted, published.names, target), _as_seen(published, published.names, target)
+    # Values and classes come in one order, so equal tables have equal arrays.
+    same_values = [column.labels for column in written.columns] == [column.labels for column in meant.columns]
+    if not (
+        same_values
+        and np.array_equal(written.sizes, meant.sizes)
+        and all(map(np.array_equal, written.codes, meant.codes))
+    ):
         raise IntegrityError(
             f"What was written is not what was decided: {written.records} people in {len(written)} classes "
             f"instead of {meant.records} in {len(meant)}, or in other classes.",
@@ -139,36 +135,94 @@ def agree(target: Target, published: Classes, *, columns: Sequence[str], count: 
     return written
 
 
-def _counted(target: Target, names: Sequence[str], *, columns: Sequence[str], count: str | None) -> Classes:
-    """The classes of a target; of the policy only the names are used."""
-    roles: dict[str, Role] = dict.fromkeys(map(target.spell, columns), "other")
-    weight = None if count is None else target.spell(count)
-    engine = engine_for(target, Policy(roles=MappingProxyType(roles), delimiter=target.delimiter, count=weight))
-    spelt = [target.spell(name) for name in names]
-    require([field.name for field in engine.fields], [*spelt, *([weight] if weight else [])], engine.name)
-    classes = Classes.from_histogram(engine.count(spelt, weight=weight))
-    if not classes.records:
-        raise EmptySource(f"There is nobody in {engine.name}.", remedy="Give a table with at least one row.")
-    return classes
-
-
 def _as_seen(classes: Classes, names: Sequence[str], target: Target) -> Classes:
     """The same people under the names and values that the target can tell apart."""
-    columns = {
-        name: Coded.merged([_seen(label, target) for label in column.labels], codes)
-        for name, column, codes in zip(names, classes.columns, classes.codes, strict=True)
-    }
+    columns = {}
+    for name, column, codes in zip(names, classes.columns, classes.codes, strict=True):
+        seen = [
+            None if label is None or (label == "" and target.blank_is_missing) else target.spell(label)
+            for label in column.labels
+        ]
+        columns[name] = Coded.merged(seen, codes)
     return Classes.from_histogram(Histogram(columns, classes.sizes))
 
 
-def _seen(label: Label, target: Target) -> Label:
-    if label is None or (label == "" and target.blank_is_missing):
-        return None
-    return target.spell(label)
+# Folders of copies: each appears whole or not at all.
+@contextmanager
+def local_folders(out: Path, *, delimiter: str) -> Iterator[CopyFolders]:
+    """On this machine, in a folder inside `out` that only this user opens."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for left in out.glob(f"{WORKSHOP}*"):
+            # What a process that was killed left behind: its lock ended with it.
+            with suppress(OSError), (left / LOCK).open("r", encoding="ascii") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left, ignore_errors=True)
+        aside = Path(tempfile.mkdtemp(prefix=WORKSHOP, dir=out))
+    except OSError as error:
+        raise unwritable(out, error) from None
+    try:
+        with (aside / LOCK).open("w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield LocalFolders(out, aside, delimiter)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
-def _same(written: Classes, meant: Classes) -> bool:
-    """Values and classes come in one order, so equal tables have equal arrays."""
-    if [column.labels for column in written.columns] != [column.labels for column in meant.columns]:
-        return False
-    return np.array_equal(written.sizes, meant.sizes) and all(map(np.array_equal, written.codes, meant.codes))
+@dataclass(frozen=True)
+class LocalFolders:
+    """Folders of copies on a disk of this machine."""
+
+    out: Path
+    aside: Path
+    delimiter: str
+
+    @property
+    def scratch(self) -> Path:
+        return self.aside
+
+    def present(self, folder: str, name: str) -> str | None:
+        place = self.out / folder
+        if not place.exists():
+            return None
+        return _digest(place / name) if (place / name).is_file() else ""
+
+    def make(self, folder: str) -> LocalFolder:
+        stage = self.aside / "copy"
+        shutil.rmtree(stage, ignore_errors=True)
+        stage.mkdir()
+        return LocalFolder(stage, self.out / folder, self.delimiter)
+
+
+@dataclass(frozen=True)
+class LocalFolder:
+    """Folder of one copy on its way, on a disk of this machine."""
+
+    stage: Path
+    place: Path
+    delimiter: str
+
+    def target(self, name: str) -> FileTarget:
+        return FileTarget(str(self.stage / name), self.delimiter)
+
+    def write_text(self, name: str, text: str) -> None:
+        (self.stage / name).write_text(text, encoding="utf-8", newline="\n")
+
+    def digest(self, name: str) -> str:
+        return _digest(self.stage / name)
+
+    def put(self) -> None:
+        if self.place.exists():
+            raise occupied(str(self.place))
+        try:
+            self.stage.rename(self.place)
+        except OSError as error:
+            raise unwritable(self.place, error) from None
+
+    def discard(self) -> None:
+        shutil.rmtree(self.stage, ignore_errors=True)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -5,35 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from discreet.errors import CountError, UsageError
 from discreet.kernel import Coded, Histogram, Recoding
-from discreet.policy import Policy
 from discreet.sources.desk import DuckDBDesk
 from discreet.sources.engine import (
     Cells,
-    CopyFolders,
     Field,
     Kind,
-    Marked,
-    Pool,
+    Numbering,
     Target,
     bad_weight_sql,
     count_sql,
+    numbering_sql,
     one_by_one,
     refuse_bad_weights,
 )
-from discreet.sources.export.atomic_folder import local_folders
-from discreet.sources.export.staging import local_stage
+from discreet.sources.export.copies import LocalOutput
 from discreet.sources.export.targets import TableTarget
-from discreet.sources.numbering import Numbering, numbering_sql
-from discreet.sources.postgres import export as postgres_export
 from discreet.sources.postgres import rows
-from discreet.sources.postgres.copies import pool
 from discreet.sources.postgres.rows import PostgresRelation
-from discreet.sources.server import address, quote
+from discreet.sources.server import address, matches, quote
 
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("text", "varchar", "bpchar", "name"), "text"),
@@ -58,7 +51,7 @@ def open_engine(source: Any, *, table: str | None = None, query: str | None = No
 
 
 @dataclass(frozen=True, eq=False)
-class PostgresEngine:
+class PostgresEngine(LocalOutput):
     """A table or query of a PostgreSQL server."""
 
     source: PostgresRelation
@@ -70,27 +63,31 @@ class PostgresEngine:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The columns, in order."""
         # Types with a length or scale are shown with it: numeric(10,2).
         types = self.source.types.items()
         return tuple(Field(name, KINDS.get(kind.partition("(")[0], "other")) for name, kind in types)
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
-        """People per distinct tuple."""
         if weight is not None:
-            self._check_weight(weight)
+            kinds = {column.name: column.kind for column in self.fields}
+            if kinds.get(weight, "number") != "number":
+                raise CountError(
+                    f"Column '{weight}' says how many people a row stands for, but it is not of a number type.",
+                    remedy="Cast it in a query: ?query=SELECT ..., n::int AS n FROM ...",
+                )
+            with self.source.cursor() as cursor:
+                cursor.execute(bad_weight_sql(weight, relation=self.source.sql, quote=quote, cast="CAST"))
+                refuse_bad_weights(cursor.fetchone()[0], weight)
         sql = count_sql(by, weight=weight, relation=self.source.sql, quote=quote)
         with self.source.cursor() as cursor:
             cursor.execute(sql)
             return Histogram.from_rows(by, [(*row[:-1], row[-1] or 0) for row in cursor])
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
-        """People per distinct value of each column alone."""
         return one_by_one(self, names, weight)
 
     def numbering(self, column: str) -> Numbering:
-        """Whether the numbers of a column are on one row each."""
-        sql = numbering_sql(column, relation=self.source.sql, quote=quote, matches=_matches, text="text")
+        sql = numbering_sql(column, relation=self.source.sql, quote=quote, matches=matches, text="text")
         with self.source.cursor() as cursor:
             return Numbering(*cursor.execute(sql).fetchone())
 
@@ -99,46 +96,15 @@ class PostgresEngine:
         return rows.fetch(self.source, names)
 
     def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
-        """The rows that a recoding publishes."""
         return rows.chosen(self.source, recoding, drop=drop)
 
     def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
         """These columns, brought to this machine."""
         return rows.desk(self.source, names)
 
-    def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
-        """A file of this machine, or a table of this server or another."""
-        return local_stage(target, policy, overwrite=overwrite)
-
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them, in a random order.
 
         Here, as in `chosen`, the connection is not read-only: the recoding needs temporary tables.
         """
-        return postgres_export.export(self.source, recoding, target, drop=drop, shuffled=shuffled)
-
-    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
-        """Folders of this machine."""
-        return local_folders(Path(out), delimiter=delimiter)
-
-    def copies(
-        self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
-    ) -> AbstractContextManager[Pool]:
-        """A pool in a DuckDB file of this machine."""
-        return pool(self, recoding, marked, drop=drop, folder=folder, guarded=guarded)
-
-    def _check_weight(self, weight: str) -> None:
-        kinds = {column.name: column.kind for column in self.fields}
-        if kinds.get(weight, "number") != "number":
-            raise CountError(
-                f"Column '{weight}' says how many people a row stands for, but it is not of a number type.",
-                remedy="Cast it in a query: ?query=SELECT ..., n::int AS n FROM ...",
-            )
-        with self.source.cursor() as cursor:
-            cursor.execute(bad_weight_sql(weight, relation=self.source.sql, quote=quote, cast="CAST"))
-            refuse_bad_weights(cursor.fetchone()[0], weight)
-
-
-def _matches(text: str, pattern: str) -> str:
-    escaped = pattern.replace("'", "''")
-    return f"{text} ~ '{escaped}'"
+        return rows.export(self.source, recoding, target, drop=drop, shuffled=shuffled)

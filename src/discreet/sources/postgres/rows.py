@@ -1,4 +1,4 @@
-"""PostgreSQL rows: whole columns, chosen classes, and onto a DuckDB desk."""
+"""PostgreSQL rows: whole columns, chosen classes, onto a DuckDB desk, and their export."""
 
 from __future__ import annotations
 
@@ -14,11 +14,16 @@ from discreet.errors import ColumnError, SourceNotFound, SourceUnreadable
 from discreet.kernel import Coded, Recoding
 from discreet.kernel.arrays import Label
 from discreet.kernel.hierarchy import text
-from discreet.sources.desk import DuckDBDesk, PrivateDesk, connect, postgres_csv
-from discreet.sources.engine import Cells, columnwise
-from discreet.sources.export.recode import Dialect, Outline, Spell, Tables, duckdb_type, prepare
-from discreet.sources.server import connected, driver, quote, quoted, unreachable
+from discreet.sources.desk import DuckDBDesk, PrivateDesk, connect, copy, postgres_csv
+from discreet.sources.desk import translated as duckdb_errors
+from discreet.sources.engine import Cells, Target, columnwise
+from discreet.sources.export.recode import PORTABLE, Dialect, Outline, Spell, Tables, duckdb_type, file_cell, prepare
+from discreet.sources.export.staging import create
+from discreet.sources.export.targets import FileTarget, TableTarget, unfit, unwritable
+from discreet.sources.server import connected, driver, quote, quoted, translated, unreachable
 
+RANDOM_ORDER = " ORDER BY pg_catalog.gen_random_uuid()"
+"""From the server's cryptographic source, row by row: an order that nobody can repeat."""
 FAITHFUL = "SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL bytea_output = 'hex'; SET LOCAL extra_float_digits = 1"
 """However the server is set up, its text loses nothing and DuckDB reads it."""
 HASHED = "SET LOCAL enable_nestloop = off"
@@ -67,11 +72,26 @@ class PostgresRelation:
 
     @contextmanager
     def translated(self) -> Iterator[None]:
-        """Errors of the server as ours."""
+        """Errors of the server as ours. Their text is dropped: it may quote values."""
         try:
             yield
         except driver().Error as error:
-            raise self._translated(error) from None
+            if error.sqlstate is None:
+                raise unreachable(self.url) from None
+            if error.sqlstate in ("42P01", "3F000"):
+                raise SourceNotFound(
+                    f"There is no {self.name} in that database.",
+                    remedy="Write it as schema.table, in the case it was created with.",
+                ) from None
+            if error.sqlstate == "42501":
+                raise SourceUnreadable(
+                    f"This user may not read {self.name}.",
+                    remedy="Ask for SELECT on it (to export it, also for TEMPORARY on the database).",
+                ) from None
+            raise SourceUnreadable(
+                f"PostgreSQL could not read {self.name} (SQLSTATE {error.sqlstate}).",
+                remedy="Try the statement in psql.",
+            ) from None
 
     @contextmanager
     def cursor(self) -> Iterator[Any]:
@@ -83,25 +103,6 @@ class PostgresRelation:
         with self.translated(), driver().connect(self.url, connect_timeout=10) as connection:
             connection.read_only = True
             yield connection.cursor()
-
-    def _translated(self, error: Any) -> SourceNotFound | SourceUnreadable:
-        """Errors of the server as ours. Their text is dropped: it may quote values."""
-        state = error.sqlstate
-        if state is None:
-            return unreachable(self.url)
-        if state in ("42P01", "3F000"):
-            return SourceNotFound(
-                f"There is no {self.name} in that database.",
-                remedy="Write it as schema.table, in the case it was created with.",
-            )
-        if state == "42501":
-            return SourceUnreadable(
-                f"This user may not read {self.name}.",
-                remedy="Ask for SELECT on it (to export it, also for TEMPORARY on the database).",
-            )
-        return SourceUnreadable(
-            f"PostgreSQL could not read {self.name} (SQLSTATE {state}).", remedy="Try the statement in psql."
-        )
 
 
 def fetch(source: PostgresRelation, names: Sequence[str]) -> dict[str, Coded]:
@@ -167,3 +168,50 @@ class _Transaction:
 
     def labels(self, table: str, column: str) -> Sequence[Label]:
         return [text(value) for (value,) in self.cursor.execute(f"SELECT value FROM {table} ORDER BY id")]
+
+
+def export(source: PostgresRelation, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool) -> int:
+    """Write the rows as the recoding publishes them."""
+    outline, order = Outline.of(tuple(source.types), recoding, drop=drop), RANDOM_ORDER if shuffled else ""
+    types = {name: "text" if name in recoding.names else source.types[name] for name in outline.columns}
+    if isinstance(target, TableTarget) and target.url == source.url:
+        # Rows stay in the database.
+        with target.connection.cursor() as cursor:
+            with source.translated():
+                select = recoded(source, outline, cursor, target.spell)
+            with translated(target.url):
+                cursor.execute(f"CREATE TABLE {quoted(target.name)} AS {select}{order}")
+            return int(cursor.rowcount)
+    with source.transaction() as cursor:
+        select = recoded(source, outline, cursor, target.spell) + order
+        if isinstance(target, TableTarget):
+            # From one database to another.
+            create(target, {name: kind if PORTABLE.fullmatch(kind) else "text" for name, kind in types.items()})
+            with target.connection.cursor() as over:
+                with (
+                    translated(target.url),
+                    cursor.copy(f"COPY ({select}) TO STDOUT") as rows,
+                    over.copy(f"COPY {quoted(target.name)} FROM STDIN") as into,
+                ):
+                    for block in rows:
+                        into.write(block)
+                return int(over.rowcount)
+        if isinstance(target, FileTarget):
+            # By way of a CSV, so that Python touches no row. The server writes bytes as \x and hexadecimal digits.
+            kinds = {name: duckdb_type(kind) for name, kind in types.items()}
+            read = {name: "VARCHAR" if kind == "BLOB" else kind for name, kind in kinds.items()}
+            bytewise = {name: f"unhex({quote(name)}[3:])" for name, kind in kinds.items() if kind == "BLOB"}
+            spelt = file_cell(target)
+            cells = ", ".join(
+                f"{spelt(bytewise.get(name, quote(name)), kind)} AS {quote(target.spell(name))}"
+                for name, kind in kinds.items()
+            )
+            with tempfile.TemporaryDirectory(dir=target.path.parent, prefix=".discreet-") as folder:
+                csv = Path(folder) / "rows.csv"
+                try:
+                    save(cursor, select, csv)
+                except OSError as error:
+                    raise unwritable(target.path.name, error) from None
+                with duckdb_errors(source.name), connect() as own:
+                    return copy(own.execute, f"SELECT {cells} FROM {postgres_csv(csv, read)}", target)
+    raise unfit(source.name, remedy="Give a file name or a PostgreSQL URL.")

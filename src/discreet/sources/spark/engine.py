@@ -12,7 +12,7 @@ from discreet.errors import ColumnError
 from discreet.kernel import Coded, Histogram, Recoding
 from discreet.policy import Policy
 from discreet.sources import files
-from discreet.sources.cluster import quote, translated
+from discreet.sources.cluster import matches, quote, translated
 from discreet.sources.desk import DuckDBDesk
 from discreet.sources.engine import (
     Cells,
@@ -20,20 +20,19 @@ from discreet.sources.engine import (
     Field,
     Kind,
     Marked,
+    Numbering,
     Pool,
     Target,
     bad_weight_sql,
     count_sql,
+    numbering_sql,
     one_by_one,
     refuse_bad_weights,
     refuse_selection,
     refuse_wide,
 )
 from discreet.sources.export.targets import FolderTarget
-from discreet.sources.numbering import Numbering, numbering_sql
-from discreet.sources.spark import export as spark_export
 from discreet.sources.spark import rows
-from discreet.sources.spark.copies import ClusterFolders, pool
 
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("string", "char", "varchar"), "text"),
@@ -47,7 +46,7 @@ def open_engine(source: Any, policy: Policy, *, table: str | None = None, query:
     """A frame, or the parts of a folder that was written."""
     refuse_selection(table, query)
     if isinstance(source, FolderTarget):
-        return SparkEngine(spark_export.parts(source, tuple(policy.roles)))
+        return SparkEngine(rows.parts(source, tuple(policy.roles)))
     return SparkEngine(source)
 
 
@@ -67,11 +66,9 @@ class SparkEngine:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The columns, in order."""
         return tuple(Field(name, KINDS.get(kind.partition("(")[0], "other")) for name, kind in self.frame.dtypes)
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
-        """People per distinct tuple."""
         with translated():
             if weight is not None:
                 bad = self._run(bad_weight_sql(weight, relation="{source}", quote=quote))
@@ -81,12 +78,10 @@ class SparkEngine:
         return Histogram(columns, files.whole_numbers(counted.column("n")))
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
-        """People per distinct value of each column alone."""
         return one_by_one(self, names, weight)
 
     def numbering(self, column: str) -> Numbering:
-        """Whether the numbers of a column are on one row each."""
-        sql = numbering_sql(column, relation="{source}", quote=quote, matches=_matches, text="STRING")
+        sql = numbering_sql(column, relation="{source}", quote=quote, matches=matches, text="STRING")
         with translated():
             (totals,) = self._run(sql).to_pylist()
         return Numbering(*totals.values())
@@ -96,7 +91,6 @@ class SparkEngine:
         return rows.fetch(self.frame, names)
 
     def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
-        """The rows that a recoding publishes."""
         return rows.chosen(self.frame, recoding, drop=drop)
 
     def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
@@ -105,24 +99,24 @@ class SparkEngine:
 
     def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
         """A folder on the cluster."""
-        return spark_export.staged(self.frame, target, policy, name=self.name, overwrite=overwrite)
+        return rows.staged(self.frame, target, policy, name=self.name, overwrite=overwrite)
 
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Let the workers write the rows as the recoding publishes them."""
-        return spark_export.export(
+        return rows.export(
             self.frame, recoding, target, name=self.name, kinds=self._kinds, drop=drop, shuffled=shuffled
         )
 
     def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
         """Folders on the cluster."""
-        return nullcontext(ClusterFolders(self.frame.sparkSession, out.rstrip("/"), delimiter))
+        return nullcontext(rows.ClusterFolders(self.frame.sparkSession, out.rstrip("/"), delimiter))
 
     def copies(
         self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
     ) -> AbstractContextManager[Pool]:
         """A pool on the cluster, which needs no folder of this machine."""
         del folder, guarded
-        return pool(self.frame, recoding, marked, name=self.name, kinds=self._kinds, drop=drop)
+        return rows.pool(self.frame, recoding, marked, name=self.name, kinds=self._kinds, drop=drop)
 
     @property
     def _kinds(self) -> dict[str, Kind]:
@@ -130,8 +124,3 @@ class SparkEngine:
 
     def _run(self, sql: str) -> Any:
         return self.frame.sparkSession.sql(sql, source=self.frame).toArrow()
-
-
-def _matches(text: str, pattern: str) -> str:
-    escaped = pattern.replace("'", "\\'").replace("{", "{{").replace("}", "}}")
-    return f"{text} RLIKE '{escaped}'"

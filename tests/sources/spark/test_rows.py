@@ -46,17 +46,12 @@ class TestOnACluster:
             assert table.export(as_it_is(table), tmp_path / name) == 2
 
     def test_classes_and_maps_are_broadcast(self, people: discreet.Table) -> None:
-        from discreet.sources.export.recode import Outline
-        from discreet.sources.export.targets import FolderTarget
-        from discreet.sources.spark import export as writing
+        from discreet.sources.cluster import quote
+        from discreet.sources.export.recode import Dialect, Outline
+        from discreet.sources.spark.rows import recoded
 
         outline = Outline.of(people.columns, as_it_is(people), drop=())
-        frame = writing.published_frame(
-            people.engine.frame,  # type: ignore[attr-defined]
-            outline,
-            FolderTarget("a.csv"),
-            kinds={field.name: field.kind for field in people.fields},
-        )
+        frame = recoded(people.engine.frame, outline, Dialect(quote), str)  # type: ignore[attr-defined]
         plan = frame._jdf.queryExecution().executedPlan().toString()
         assert plan.count("BroadcastHashJoin") == 2
         assert "Exchange hashpartitioning" not in plan
@@ -64,7 +59,7 @@ class TestOnACluster:
     def test_a_worker_begins_another_file_before_one_grows_too_large(
         self, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from discreet.sources.spark import export as writing
+        from discreet.sources.spark import rows as writing
 
         monkeypatch.setattr(writing, "ROWS_PER_FILE", 2)
         frame = spark.range(7, numPartitions=1).selectExpr("CAST(id % 2 AS STRING) AS sex", "id")
