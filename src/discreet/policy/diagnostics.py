@@ -6,39 +6,24 @@ import difflib
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from pydantic import BaseModel, ValidationError
 
 from discreet.errors import PolicyError
-from discreet.policy.schema import (
-    RULE_KEYS,
-    ColumnSection,
-    DataSection,
-    EconomicsSection,
-    GatewayLimitSection,
-    GatewaySection,
-    GatewayTableSection,
-    LimitsSection,
-    MisuseSection,
-    PolicyFile,
-    PopulationSection,
-    SensitivitySection,
-    WeightsSection,
-)
+from discreet.policy import schema
 
 SECTIONS: dict[str, type[BaseModel]] = {
-    "data": DataSection,
-    "limits": LimitsSection,
-    "columns": ColumnSection,
-    "population": PopulationSection,
-    "economics": EconomicsSection,
-    "sensitivity": SensitivitySection,
-    "misuse": MisuseSection,
-    "gateway": GatewaySection,
+    "data": schema.DataSection,
+    "limits": schema.LimitsSection,
+    "columns": schema.ColumnSection,
+    "population": schema.PopulationSection,
+    "economics": schema.EconomicsSection,
+    "sensitivity": schema.SensitivitySection,
+    "misuse": schema.MisuseSection,
+    "gateway": schema.GatewaySection,
 }
-INNER: dict[str, type[BaseModel]] = {"tables": GatewayTableSection, "limits": GatewayLimitSection}
+INNER: dict[str, type[BaseModel]] = {"tables": schema.GatewayTableSection, "limits": schema.GatewayLimitSection}
 
 
 def syntax_error(error: tomllib.TOMLDecodeError, file: str) -> PolicyError:
@@ -64,54 +49,41 @@ def shape_error(
     """The first thing that is wrong, where it is, and what was probably meant; for other files, by their keys."""
     # A misspelt key is reported before the key that it leaves missing.
     first = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
-    place = [str(part) for part in first["loc"]]
-    key = _written(place)
-    known = (known_keys or _known_keys)(key[:-1]) if first["type"] == "extra_forbidden" else []
-    problem, remedy = _explain(first["type"], first["msg"], key, first.get("input"), known, described)
+    key, kind, message = [str(part) for part in first["loc"]], first["type"], first["msg"]
+    if len(key) > 3 and key[2] == "hierarchy" and key[3] in (*schema.RULE_KEYS, "file"):
+        del key[3]  # the tag that pydantic adds for the kind of a hierarchy
+    name, given = ".".join(key), first.get("input")
+    if kind == "extra_forbidden":
+        known = (known_keys or _known_keys)(key[:-1])
+        close = difflib.get_close_matches(key[-1], known, n=1)
+        problem = f"unknown key '{name}'."
+        remedy = f"Did you mean '{close[0]}'?" if close else f"Known here: {', '.join(known)}."
+    elif kind == "missing":
+        problem, remedy = f"'{name}' is missing.", f"Add it; {described}"
+    elif kind.startswith("union_tag"):
+        problem = f"'{name}' is no hierarchy."
+        remedy = 'Use { mask = 5 }, { widths = [5, 10] }, { any = "*" }, { dates = ["year"] } or "file.csv".'
+    elif kind == "literal_error" and isinstance(given, str):
+        choices = re.findall(r"'([^']+)'", message)
+        close = difflib.get_close_matches(given, choices, n=1)
+        problem = f"'{name}' is '{given}'."
+        remedy = f"It must be one of: {', '.join(choices)}." + (f" Did you mean '{close[0]}'?" if close else "")
+    else:
+        problem, remedy = f"'{name}': {message[0].lower()}{message[1:]}.", described
     more = error.error_count() - 1
     remedy += f" ({more} more to mend after this one.)" if more else ""
     return PolicyError(problem, remedy=remedy, file=file, line=line_of(source, key))
 
 
-def _written(place: Sequence[str]) -> list[str]:
-    """The place without the tags that pydantic adds for the kinds of a hierarchy."""
-    if len(place) > 3 and place[2] == "hierarchy" and place[3] in (*RULE_KEYS, "file"):
-        return [*place[:3], *place[4:]]
-    return list(place)
-
-
-def _explain(
-    kind: str, message: str, key: Sequence[str], given: Any, known: Sequence[str], described: str
-) -> tuple[str, str]:
-    name = ".".join(key)
-    if kind == "extra_forbidden":
-        close = difflib.get_close_matches(key[-1], known, n=1)
-        hint = f"Did you mean '{close[0]}'?" if close else f"Known here: {', '.join(known)}."
-        return f"unknown key '{name}'.", hint
-    if kind == "missing":
-        return f"'{name}' is missing.", f"Add it; {described}"
-    if kind.startswith("union_tag"):
-        return (
-            f"'{name}' is no hierarchy.",
-            'Use { mask = 5 }, { widths = [5, 10] }, { any = "*" }, { dates = ["year"] } or "file.csv".',
-        )
-    if kind == "literal_error" and isinstance(given, str):
-        choices = re.findall(r"'([^']+)'", message)
-        close = difflib.get_close_matches(given, choices, n=1)
-        hint = f" Did you mean '{close[0]}'?" if close else ""
-        return f"'{name}' is '{given}'.", f"It must be one of: {', '.join(choices)}.{hint}"
-    return f"'{name}': {message[0].lower()}{message[1:]}.", described
-
-
 def _known_keys(place: Sequence[str]) -> list[str]:
     if not place:
-        return list(PolicyFile.model_fields)
+        return list(schema.PolicyFile.model_fields)
     if place[0] == "sensitivity" and len(place) > 2:
-        return list(WeightsSection.model_fields)
+        return list(schema.WeightsSection.model_fields)
     if place[0] == "gateway" and len(place) > 2:
         return list(INNER[place[1]].model_fields)
     if len(place) > 2:
-        return [*RULE_KEYS, "format"]
+        return [*schema.RULE_KEYS, "format"]
     return list(SECTIONS[place[0]].model_fields)
 
 
@@ -139,10 +111,7 @@ def line_of(source: str, key: Sequence[str]) -> int | None:
 
 def lines_of(source: str) -> dict[Key, int]:
     """The line on which each key comes first, to look up many."""
-    return dict(reversed(list(_keys(source))))
-
-
-def _keys(source: str) -> Iterator[tuple[Key, int]]:
+    lines: dict[Key, int] = {}
     table: Key = ()
     met: Counter[Key] = Counter()
     for number, line in enumerate(source.splitlines(), start=1):
@@ -151,9 +120,11 @@ def _keys(source: str) -> Iterator[tuple[Key, int]]:
             if header[1] == "[[":  # one of a list: the place in it is part of the key
                 met[table] += 1
                 table = (*table, str(met[table] - 1))
-            yield from ((table[:length], number) for length in range(1, len(table) + 1))
+            for length in range(1, len(table) + 1):
+                lines.setdefault(table[:length], number)
         elif key := _KEY.match(line):
-            yield table + _split(key[1]), number
+            lines.setdefault(table + _split(key[1]), number)
+    return lines
 
 
 def _split(dotted: str) -> Key:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import json
 import re
@@ -47,15 +46,10 @@ def write_draft(drafts: Iterable[Draft], *, delimiter: str | None = None, encodi
     written = [f"{key} = {json.dumps(value)}\n" for key, value in data.items() if value is not None]
     if written:
         parts.append("[data]\n" + "".join(written))
-    parts += [_section(draft) for draft in drafts]
+    for draft in drafts:
+        rule = f"hierarchy = {draft.hierarchy}\n" if draft.hierarchy else ""
+        parts.append(f'[columns.{key_of(draft.column)}]\nrole = "{draft.role}"  # {draft.reason}\n{rule}')
     return "\n".join(parts) + "\n"
-
-
-def _section(draft: Draft) -> str:
-    lines = [f"[columns.{key_of(draft.column)}]", f'role = "{draft.role}"  # {draft.reason}']
-    if draft.hierarchy:
-        lines.append(f"hierarchy = {draft.hierarchy}")
-    return "\n".join(lines) + "\n"
 
 
 def key_of(name: str) -> str:
@@ -64,7 +58,7 @@ def key_of(name: str) -> str:
     >>> print(key_of("zip"), key_of("birth date"))
     zip "birth date"
     """
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else value(name)
 
 
 # Changing roles and hierarchies in the text of a policy; what its author wrote around them stays.
@@ -86,25 +80,29 @@ def edited(source: str, changes: Mapping[str, Change]) -> str:
     hierarchy = { mask = 5 }
     <BLANKLINE>
     """
-    wanted = _wanted(tomllib.loads(source), changes)
+    wanted = tomllib.loads(source)
     lines, places = [[line] for line in source.splitlines()], lines_of(source)
-    missing = [name for name, change in changes.items() if not _changed(lines, places, name, change)]
-    text = "\n".join(itertools.chain.from_iterable(lines)) + "\n"
-    if missing:
-        text = "\n\n".join([text.rstrip("\n"), *(_edited_section(name, changes[name]) for name in missing)]) + "\n"
-    return text if _means(text) == wanted else written(wanted)
-
-
-def _wanted(content: dict[str, Any], changes: Mapping[str, Change]) -> dict[str, Any]:
-    result = copy.deepcopy(content)
-    columns = result.setdefault("columns", {})
+    sections = []
     for name, change in changes.items():
-        section = columns.setdefault(name, {})
-        section["role"] = change.role
+        hierarchy = {} if change.hierarchy is None else {"hierarchy": change.hierarchy}
+        section = wanted.setdefault("columns", {}).setdefault(name, {})
         section.pop("hierarchy", None)
-        if change.hierarchy is not None:
-            section["hierarchy"] = change.hierarchy
-    return result
+        section.update({"role": change.role, **hierarchy})
+        # Each line may become none or several; a column that has none gets a section of its own.
+        rule_lines = [f"hierarchy = {value(rule)}" for rule in hierarchy.values()]
+        role, rule = _line(lines, places, name, "role"), _line(lines, places, name, "hierarchy")
+        if role is None:
+            sections.append("\n".join([f"[columns.{key_of(name)}]", f'role = "{change.role}"', *rule_lines]))
+            continue
+        role[0] = re.sub(r"=\s*(\"[^\"]*\"|'[^']*')", f'= "{change.role}"', role[0], count=1)
+        if rule is None:
+            role.extend(rule_lines)
+        elif _means(rule[0]) != {"hierarchy": change.hierarchy}:
+            rule[:] = rule_lines
+    text = "\n".join(itertools.chain.from_iterable(lines)) + "\n"
+    if sections:
+        text = "\n\n".join([text.rstrip("\n"), *sections]) + "\n"
+    return text if _means(text) == wanted else written(wanted)
 
 
 def _means(text: str) -> dict[str, Any] | None:
@@ -114,20 +112,6 @@ def _means(text: str) -> dict[str, Any] | None:
         return None
 
 
-def _changed(lines: list[list[str]], places: Mapping[Key, int], name: str, change: Change) -> bool:
-    """Change the lines of one column in place, each of which may become none or several; False if it has none."""
-    role = _line(lines, places, name, "role")
-    if role is None:
-        return False
-    role[0] = re.sub(r"=\s*(\"[^\"]*\"|'[^']*')", f'= "{change.role}"', role[0], count=1)
-    rule = _line(lines, places, name, "hierarchy")
-    if rule is None:
-        role.extend(_hierarchy(change))
-    elif _means(rule[0]) != {"hierarchy": change.hierarchy}:
-        rule[:] = _hierarchy(change)
-    return True
-
-
 def _line(lines: list[list[str]], places: Mapping[Key, int], name: str, key: str) -> list[str] | None:
     """The line on which a key of a column is written, if it is written on a line of its own."""
     place = places.get(("columns", name, key))
@@ -135,16 +119,8 @@ def _line(lines: list[list[str]], places: Mapping[Key, int], name: str, key: str
     return found if found is not None and re.match(rf"\s*{key}\s*=", found[0]) else None
 
 
-def _edited_section(name: str, change: Change) -> str:
-    return "\n".join([f"[columns.{key_of(name)}]", f'role = "{change.role}"', *_hierarchy(change)])
-
-
-def _hierarchy(change: Change) -> list[str]:
-    return [] if change.hierarchy is None else [f"hierarchy = {value(change.hierarchy)}"]
-
-
 def value(content: Any) -> str:
-    """A value as TOML writes it on one line.
+    """A value as TOML writes it on one line; JSON escapes what TOML wants escaped, but for the delete character.
 
     >>> value({"widths": [5, 10]})
     '{ widths = [5, 10] }'

@@ -9,7 +9,7 @@ from ipaddress import ip_address, ip_network
 from types import MappingProxyType
 from typing import Any
 
-from discreet.policy.schema import Action, GatewayLimitSection, GatewaySection, GatewayTableSection, PolicyFile
+from discreet.policy.schema import Action, GatewaySection, PolicyFile
 
 
 @dataclass(frozen=True)
@@ -42,22 +42,19 @@ class LimitRule:
 
     def fits(self, *, user: str, roles: frozenset[str], application: str, address: str, at: time) -> bool:
         """Whether it is about this user in this context."""
-        return (
-            (not self.users or user in self.users)
-            and (not self.roles or bool(self.roles & roles))
-            and (not self.applications or application in self.applications)
-            and (not self.networks or self._from(address))
-            and self._now(at)
-        )
-
-    def _from(self, address: str) -> bool:
-        try:
-            place = ip_address(address.partition("%")[0])
-        except ValueError:
+        if (
+            (self.users and user not in self.users)
+            or (self.roles and not self.roles & roles)
+            or (self.applications and application not in self.applications)
+        ):
             return False
-        return any(place in network for network in self.networks)
-
-    def _now(self, at: time) -> bool:
+        if self.networks:
+            try:
+                place = ip_address(address.partition("%")[0])
+            except ValueError:
+                return False
+            if not any(place in network for network in self.networks):
+                return False
         if self.begin is None or self.end is None:
             return True
         if self.begin < self.end:
@@ -88,43 +85,32 @@ def gateway_policy(parsed: PolicyFile) -> GatewayPolicy | None:
     section = parsed.gateway
     if section is None:
         return None
-    plain = {"tables", "limits", "exempt", "functions"}
+    tables: dict[str, GovernedTable] = {}
+    for name, its in section.tables.items():
+        given = {"identifier": its.identifiers, "quasi": its.quasi, "sensitive": its.sensitive}
+        named = {*its.key, *(column for columns in given.values() for column in columns or ())}
+        roles: dict[str, tuple[str, ...]] = {}
+        for role, columns in given.items():
+            default = (other for other, column in parsed.columns.items() if column.role == role and other not in named)
+            roles[role] = tuple(default if columns is None else columns)
+        by_default = frozenset(column for columns in roles.values() for column in columns) - named
+        identifiers, quasi, sensitive = roles.values()
+        tables[name] = GovernedTable(
+            name, tuple(its.key), its.entity or name, identifiers, quasi, sensitive, by_default
+        )
+    limits = []
+    for rule in section.limits:
+        begin, _, end = (rule.hours or "").partition("-")
+        first = time.fromisoformat(begin) if begin else None
+        last = time.fromisoformat("00:00" if end.startswith("24") else end) if end else None
+        networks = tuple(ip_network(network, strict=False) for network in rule.addresses)
+        users, members, programs = frozenset(rule.users), frozenset(rule.roles), frozenset(rule.applications)
+        limits.append(LimitRule(users, members, programs, networks, first, last, rule.limit, rule.action, rule.context))
+    converted = {"tables", "limits", "exempt", "functions"}
     return GatewayPolicy(
-        **{name: getattr(section, name) for name in GatewaySection.model_fields if name not in plain},
-        tables=MappingProxyType({name: _table(name, its, parsed) for name, its in section.tables.items()}),
-        limits=tuple(_rule(one) for one in section.limits),
+        **{name: getattr(section, name) for name in GatewaySection.model_fields if name not in converted},
+        tables=MappingProxyType(tables),
+        limits=tuple(limits),
         exempt=frozenset(section.exempt),
         functions=frozenset(name.rpartition(".")[2] for name in section.functions),
-    )
-
-
-def _table(name: str, section: GatewayTableSection, parsed: PolicyFile) -> GovernedTable:
-    def chosen(given: list[str] | None, role: str) -> tuple[str, ...]:
-        if given is not None:
-            return tuple(given)
-        said = (*section.key, *(section.identifiers or ()), *(section.quasi or ()), *(section.sensitive or ()))
-        return tuple(column for column, its in parsed.columns.items() if its.role == role and column not in said)
-
-    roles = {
-        "identifiers": chosen(section.identifiers, "identifier"),
-        "quasi": chosen(section.quasi, "quasi"),
-        "sensitive": chosen(section.sensitive, "sensitive"),
-    }
-    named = (*section.key, *(section.identifiers or ()), *(section.quasi or ()), *(section.sensitive or ()))
-    by_default = frozenset(column for columns in roles.values() for column in columns if column not in named)
-    return GovernedTable(name, tuple(section.key), section.entity or name, by_default=by_default, **roles)
-
-
-def _rule(section: GatewayLimitSection) -> LimitRule:
-    begin, _, end = (section.hours or "").partition("-")
-    return LimitRule(
-        frozenset(section.users),
-        frozenset(section.roles),
-        frozenset(section.applications),
-        tuple(ip_network(one, strict=False) for one in section.addresses),
-        time.fromisoformat(begin) if begin else None,
-        time.fromisoformat("00:00" if end.startswith("24") else end) if end else None,
-        section.limit,
-        section.action,
-        section.context,
     )

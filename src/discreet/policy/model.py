@@ -16,10 +16,10 @@ from pydantic import ValidationError
 
 from discreet.errors import HierarchyError, PolicyError
 from discreet.kernel import AnyValue, Dates, Flat, Mask, Rule, Tree, Widths
-from discreet.kernel.notebook import card
+from discreet.kernel.serialise import card
 from discreet.policy.diagnostics import line_of, shape_error, syntax_error
 from discreet.policy.gateway_section import GatewayPolicy, gateway_policy
-from discreet.policy.schema import AnyRule, ColumnSection, DatesRule, MaskRule, PolicyFile, Role, WidthsRule
+from discreet.policy.schema import AnyRule, DatesRule, HierarchyRule, MaskRule, PolicyFile, Role, WidthsRule
 from discreet.wording import fine_percent
 
 
@@ -84,7 +84,16 @@ class Policy:
     def load(cls, path: str | Path) -> Policy:
         """Read a policy file; relative paths inside it are relative to it."""
         path = Path(path)
-        return cls.parse(_read(path), folder=path.parent, file=str(path))
+        try:
+            source = path.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            raise PolicyError(
+                "There is no such policy file.", file=str(path), remedy="Draft one with: discreet policy init DATA"
+            ) from None
+        except (OSError, UnicodeDecodeError) as error:
+            problem = f"The policy file cannot be read ({type(error).__name__})."
+            raise PolicyError(problem, file=str(path), remedy="Save it as UTF-8 text.") from None
+        return cls.parse(source, folder=path.parent, file=str(path))
 
     @classmethod
     def parse(cls, source: str, *, folder: str | Path = ".", file: str = "policy") -> Policy:
@@ -151,30 +160,20 @@ class Policy:
         return card(f"{allowed} may be at a risk above {self.limits.threshold:g}. What the columns are:", rows)
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise PolicyError(
-            "There is no such policy file.", file=str(path), remedy="Draft one with: discreet policy init DATA"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError(
-            f"The policy file cannot be read ({type(error).__name__}).", file=str(path), remedy="Save it as UTF-8 text."
-        ) from None
-
-
 def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> Policy:
     try:
         parsed = PolicyFile.model_validate(content)
     except ValidationError as error:
         raise shape_error(error, file=file, source=source) from None
-    rules = {
-        name: _located_rule(name, section, folder=folder, file=file, source=source)
-        for name, section in parsed.columns.items()
-        if section.hierarchy is not None
-    }
-    _refuse_other_roles(parsed, file=file, source=source)
+    rules: dict[str, Rule] = {}
+    for name, section in parsed.columns.items():
+        if section.hierarchy is not None:
+            try:
+                rules[name] = _rule(section.hierarchy, folder)
+            except HierarchyError as error:
+                problem = f"hierarchy of column '{name}': {error.problem}"
+                line = line_of(source, ["columns", name, "hierarchy"])  # only now: it looks through the whole file
+                raise HierarchyError(problem, remedy=error.remedy, file=file, line=line) from None
     _refuse_two_roles(parsed, file=file, source=source)
     leaves = {name: rules[name].leaves for name in rules}
     canonical = json.dumps([content, leaves], sort_keys=True, ensure_ascii=False, default=str)
@@ -199,8 +198,8 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
     )
 
 
-def _refuse_other_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
-    """Roles are disjoint: what identifies a person is not also weighed as what an adversary would learn."""
+def _refuse_two_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
+    """Roles are disjoint: what identifies a person is not also weighed as what an attacker would learn."""
     for name in parsed.sensitivity:
         column = parsed.columns.get(name)
         if column is not None and column.role != "sensitive":
@@ -210,36 +209,23 @@ def _refuse_other_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
                 file=file,
                 line=line_of(source, ["sensitivity", name]),
             )
-
-
-def _refuse_two_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
-    """In a governed table, too; only the key may also be an identifier."""
+    # In a governed table, too; only the key may also be an identifier.
     for name, table in (parsed.gateway.tables if parsed.gateway else {}).items():
         lists = {"quasi": table.quasi or [], "sensitive": table.sensitive or [], "identifiers": table.identifiers or []}
         seen: dict[str, str] = dict.fromkeys(table.key, "key")
         for role, columns in lists.items():
-            for column in columns:
-                if seen.setdefault(column, role) != role and (seen[column], role) != ("key", "identifiers"):
+            for listed in columns:
+                if seen.setdefault(listed, role) != role and (seen[listed], role) != ("key", "identifiers"):
                     raise PolicyError(
-                        f"column '{column}' of table '{name}' is listed under {seen[column]} and {role}.",
+                        f"column '{listed}' of table '{name}' is listed under {seen[listed]} and {role}.",
                         remedy="A column either helps to find a person or is what would be learned; choose one.",
                         file=file,
                         line=line_of(source, ["gateway", "tables", name, role]),
                     )
 
 
-def _located_rule(name: str, section: ColumnSection, *, folder: Path, file: str, source: str) -> Rule:
-    """The rule of a column; what is wrong with it is reported at its line of the policy."""
-    try:
-        return _rule(section, folder)
-    except HierarchyError as error:
-        problem = f"hierarchy of column '{name}': {error.problem}"
-        line = line_of(source, ["columns", name, "hierarchy"])  # only now: it looks through the whole file
-        raise HierarchyError(problem, remedy=error.remedy, file=file, line=line) from None
-
-
-def _rule(section: ColumnSection, folder: Path) -> Rule:
-    match section.hierarchy:
+def _rule(hierarchy: HierarchyRule, folder: Path) -> Rule:
+    match hierarchy:
         case MaskRule(mask=length):
             return Mask(length)
         case WidthsRule(widths=widths):
@@ -248,10 +234,7 @@ def _rule(section: ColumnSection, folder: Path) -> Rule:
             return AnyValue(label)
         case DatesRule(dates=units, format=style):
             return Dates(tuple(units), style)
-        case str(path):
-            return read_tree(folder / path)
-        case _:
-            return Flat()
+    return read_tree(folder / hierarchy)
 
 
 # Hierarchy files: one row per value, `value;level 1;level 2;...`, without a header.
