@@ -13,8 +13,7 @@ from discreet.anonymity.lattice.search import SearchResult
 from discreet.anonymity.losses import column_loss
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Recoding
-from discreet.kernel.notebook import card
-from discreet.kernel.serialise import json_of
+from discreet.kernel.serialise import card, json_of
 from discreet.risk import Assessment, assess
 from discreet.wording import brief_percent
 

@@ -26,7 +26,7 @@ from discreet.attacker.population import Attacked, strike
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints
-from discreet.kernel.notebook import card
+from discreet.kernel.serialise import card
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.kernel.arrays import Flags, Floats, Ints
-from discreet.kernel.notebook import card
+from discreet.kernel.serialise import card
 from discreet.wording import brief_percent
 
 SHOWN = 20

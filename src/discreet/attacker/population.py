@@ -16,7 +16,7 @@ from discreet.attacker.plan import Baseline, Gamble, Plan, Thresholds
 from discreet.errors import EmptySource
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
-from discreet.kernel.notebook import card
+from discreet.kernel.serialise import card
 
 if TYPE_CHECKING:
     from discreet.attacker.planner import Planner

@@ -6,7 +6,7 @@ these counts, so rows are counted once, where they live, and everything else hap
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from discreet.errors import ColumnError, OutsideHierarchy, UsageError
 from discreet.kernel.arrays import Ints, Label, group, pack, total
 from discreet.kernel.hierarchy import Coded, Hierarchy, Histogram, read_only, text
-from discreet.kernel.notebook import card
 from discreet.kernel.rules import Flat, Rule, bind
+from discreet.kernel.serialise import card
 
 
 # How the values of a sensitive column spread over the classes.
@@ -164,11 +164,23 @@ class Classes:
 
         Starts from these classes, not from the rows: a coarse node comes cheaply from any finer one.
         """
-        wanted = self._levels(levels)
-        columns = tuple(replace(column, level=level) for column, level in zip(self.columns, wanted, strict=True))
+        if isinstance(levels, Mapping):
+            for name in levels:
+                self._place(name)
+            levels = tuple(levels.get(column.name, column.level) for column in self.columns)
+        if len(levels) != len(self.columns):
+            raise UsageError(f"Give one level for each of {', '.join(self.names)}.")
+        for column, level in zip(self.columns, levels, strict=True):
+            if not column.level <= level < column.hierarchy.height:
+                raise UsageError(
+                    f"Column '{column.name}' is at level {column.level} of 0 to {column.hierarchy.height - 1}; "
+                    f"level {level} cannot be reached from there.",
+                    remedy="Classes can only become coarser: start again from the finest ones.",
+                )
+        columns = tuple(replace(column, level=level) for column, level in zip(self.columns, levels, strict=True))
         codes = tuple(
             column.hierarchy.map(column.level, level)[codes]
-            for column, codes, level in zip(self.columns, self.codes, wanted, strict=True)
+            for column, codes, level in zip(self.columns, self.codes, levels, strict=True)
         )
         return replace(self, columns=columns, codes=codes).regrouped()
 
@@ -201,18 +213,14 @@ class Classes:
         if any(len(values) != len(self.columns) for values in tuples):
             raise UsageError(f"lookup takes one value for each of {', '.join(self.names)}.")
         cells = zip(*tuples, strict=True) if tuples else ((),) * len(self.columns)
-        index = [column.hierarchy.index[column.level] for column in self.columns]
-        codes = [
-            np.array([known.get(text(value), -1) for value in values], dtype=np.int64)
-            for known, values in zip(index, cells, strict=True)
-        ]
+        codes = [_codes(column, map(text, values)) for column, values in zip(self.columns, cells, strict=True)]
         return self._sizes_of(codes, len(tuples))
 
     def link(self, other: Classes) -> Ints:
         """For each class here, the people of `other` in the same class: the link counts of a sample in a population."""
         theirs = other.project(self.names).at(self.levels)
         codes = [
-            _translate(mine, their)[codes]
+            _codes(their, mine.labels)[codes]
             for mine, their, codes in zip(self.columns, theirs.columns, self.codes, strict=True)
         ]
         return theirs._sizes_of(codes, len(self))
@@ -234,14 +242,8 @@ class Classes:
         histogram = histogram.occupied()
         sensitive = histogram.columns[name].ordered()
         hierarchy = _bound(name, sensitive, histogram.counts, rule or Flat())
-        # The class of each tuple of a histogram, or -1.
         columns = [(column, histogram.columns[column.name].ordered()) for column in self.columns]
-        codes = [
-            np.array([column.hierarchy.index[column.level].get(value, -1) for value in coded.values], dtype=np.int64)[
-                coded.codes
-            ]
-            for column, coded in columns
-        ]
+        codes = [_codes(column, coded.values)[coded.codes] for column, coded in columns]
         owners = self._find(codes, len(histogram.counts))
         loose = Spread(name, hierarchy, owners, sensitive.codes, histogram.counts)
         if (owners < 0).any() or not np.array_equal(total(owners, histogram.counts, len(self)), self.sizes):
@@ -271,22 +273,6 @@ class Classes:
         return Classes(
             self.columns, tuple(codes[first] for codes in self.codes), total(member, self.sizes, groups), spreads
         )
-
-    def _levels(self, levels: Levels) -> tuple[int, ...]:
-        if isinstance(levels, Mapping):
-            for name in levels:
-                self._place(name)
-            levels = tuple(levels.get(column.name, column.level) for column in self.columns)
-        if len(levels) != len(self.columns):
-            raise UsageError(f"Give one level for each of {', '.join(self.names)}.")
-        for column, level in zip(self.columns, levels, strict=True):
-            if not column.level <= level < column.hierarchy.height:
-                raise UsageError(
-                    f"Column '{column.name}' is at level {column.level} of 0 to {column.hierarchy.height - 1}; "
-                    f"level {level} cannot be reached from there.",
-                    remedy="Classes can only become coarser: start again from the finest ones.",
-                )
-        return tuple(levels)
 
     def _place(self, name: str) -> int:
         if name not in self.names:
@@ -324,10 +310,10 @@ def _bound(name: str, coded: Coded, counts: Ints, rule: Rule) -> Hierarchy:
     return hierarchy
 
 
-def _translate(mine: Column, theirs: Column) -> Ints:
-    """The code over there of each value here, or -1."""
-    index = theirs.hierarchy.index[theirs.level]
-    return np.array([index.get(value, -1) for value in mine.labels], dtype=np.int64)
+def _codes(column: Column, labels: Iterable[Label]) -> Ints:
+    """The code of each value at the level of a column, or -1."""
+    index = column.hierarchy.index[column.level]
+    return np.array([index.get(label, -1) for label in labels], dtype=np.int64)
 
 
 @runtime_checkable
@@ -336,7 +322,6 @@ class Countable(Protocol):
 
     def classes(self, by: Sequence[str] | None = None, *, sensitive: Sequence[str] = ()) -> Classes:
         """Count the people per tuple of the columns `by`, by default the declared quasi-identifiers."""
-        ...
 
 
 def count(table: Countable | Classes, by: Sequence[str] | None = None) -> Classes:
@@ -395,16 +380,12 @@ class Recoding:
     @cached_property
     def published(self) -> Classes:
         """The people as they look in the published table, with the spreads of sensitive columns."""
-        columns = tuple(Column(name, _flat(labels)) for name, labels in zip(self.names, self.labels, strict=True))
+        columns = tuple(
+            Column(name, Hierarchy.of([(label,) for label in labels]))
+            for name, labels in zip(self.names, self.labels, strict=True)
+        )
         return Classes(columns, self.codes, self.classes.sizes, self.classes.spreads).keep(self.kept).regrouped()
 
     def __repr__(self) -> str:
         people = f"{self.published.records} of {self.classes.records} people"
         return f"Recoding({people} in {len(self.published)} classes by {', '.join(self.names)})"
-
-
-def _flat(labels: tuple[Label, ...]) -> Hierarchy:
-    hierarchy, _ = bind(Flat(), labels)
-    if hierarchy is None:
-        raise AssertionError("a flat rule knows every value")
-    return hierarchy

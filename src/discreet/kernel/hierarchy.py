@@ -45,10 +45,18 @@ class Hierarchy:
         every = paths if every is None else every
         columns = list(zip(*paths, strict=True)) or [()] * height
         whole = list(zip(*every, strict=True)) or [()] * height
-        numbered = [_number(column) for column in columns]
-        parents = [_parent(lower[1], upper[1], len(lower[0])) for lower, upper in pairwise(numbered)]
-        leaves = [_leaves(labels, column) for (labels, _), column in zip(numbered, whole, strict=True)]
-        labels = tuple(labels for labels, _ in numbered)
+        # Labels of a level are numbered in the order in which they first appear.
+        numbers: list[dict[Label, int]] = [{} for _ in columns]
+        codes: list[Ints] = []
+        leaves: list[Ints] = []
+        for number, column, leaf_labels in zip(numbers, columns, whole, strict=True):
+            codes.append(np.array([number.setdefault(label, len(number)) for label in column], dtype=np.int64))
+            under = np.array([number[label] for label in leaf_labels if label in number], dtype=np.int64)
+            leaves.append(np.bincount(under, minlength=len(number)).astype(np.int64))
+        parents = [np.empty(len(number), dtype=np.int64) for number in numbers[:-1]]
+        for parent, (lower, upper) in zip(parents, pairwise(codes), strict=True):
+            parent[lower] = upper
+        labels = tuple(map(tuple, numbers))
         return cls(labels, tuple(map(read_only, parents)), tuple(map(read_only, leaves)), len(every))
 
     @property
@@ -82,25 +90,6 @@ def read_only(array: Ints) -> Ints:
     shared = array.view()
     shared.flags.writeable = False
     return shared
-
-
-def _number(column: Sequence[Label]) -> tuple[tuple[Label, ...], Ints]:
-    """Distinct labels in order of first appearance, and the number of each entry."""
-    index: dict[Label, int] = {}
-    codes = [index.setdefault(label, len(index)) for label in column]
-    return tuple(index), np.array(codes, dtype=np.int64)
-
-
-def _parent(lower: Ints, upper: Ints, size: int) -> Ints:
-    parent = np.empty(size, dtype=np.int64)
-    parent[lower] = upper
-    return parent
-
-
-def _leaves(labels: tuple[Label, ...], column: Sequence[Label]) -> Ints:
-    index = {label: code for code, label in enumerate(labels)}
-    codes = np.array([index[label] for label in column if label in index], dtype=np.int64)
-    return np.bincount(codes, minlength=len(labels)).astype(np.int64)
 
 
 # What an engine hands over after counting: coded columns and counts, nothing more.
@@ -198,7 +187,15 @@ def text(value: Any) -> Label:
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, (float, np.floating, Decimal)):
-        return _number_text(str(value))
+        # Digits without exponent and without needless zeros.
+        number = Decimal(str(value))
+        if number.is_nan():
+            return None
+        if number.is_infinite():
+            return "inf" if number > 0 else "-inf"
+        digits = format(number, "f")
+        digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+        return "0" if digits in ("-0", "") else digits
     if isinstance(value, np.datetime64):
         return None if np.isnat(value) else text(value.astype("datetime64[us]").item())
     if type(value).__name__ in ("NAType", "NaTType"):  # what pandas says for a missing value
@@ -213,15 +210,3 @@ def text(value: Any) -> Label:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).hex()
     return str(value)
-
-
-def _number_text(written: str) -> Label:
-    """Digits without exponent and without needless zeros."""
-    number = Decimal(written)
-    if number.is_nan():
-        return None
-    if number.is_infinite():
-        return "inf" if number > 0 else "-inf"
-    digits = format(number, "f")
-    digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
-    return "0" if digits in ("-0", "") else digits

@@ -33,26 +33,21 @@ class Rule(Protocol):
     @property
     def height(self) -> int:
         """Number of levels, the values themselves included."""
-        ...
 
     @property
     def expects(self) -> str:
         """What a value must look like, in words."""
-        ...
 
     def path(self, value: str) -> Path | None:
         """The value and what it becomes at each level; None if the rule does not know it."""
-        ...
 
     @property
     def missing(self) -> Path:
         """What a missing value becomes at each level."""
-        ...
 
     @property
     def leaves(self) -> Sequence[Path] | None:
         """Every path the rule knows by name, or None if it knows none by name."""
-        ...
 
 
 def bind(rule: Rule, values: Sequence[Label]) -> tuple[Hierarchy | None, list[int]]:
@@ -152,12 +147,8 @@ class Widths:
             return None
         if not number.is_finite() or number.adjusted() > MOST_DIGITS:
             return None
-        return (value, *(_interval(number, width) for width in self.widths), TOP)
-
-
-def _interval(number: Decimal, width: int) -> str:
-    start = math.floor(number) // width * width
-    return f"[{start}, {start + width})"
+        starts = [math.floor(number) // width * width for width in self.widths]
+        return (value, *(f"[{start}, {start + width})" for start, width in zip(starts, self.widths, strict=True)), TOP)
 
 
 @dataclass(frozen=True)
@@ -222,17 +213,17 @@ class Dates:
         return f"dates written as {self.format or 'YYYY-MM-DD'}"
 
     def path(self, value: str) -> Path | None:
-        day = self._day(value)
-        return None if day is None else (value, *(UNITS[unit](day) for unit in self.units), TOP)
-
-    def _day(self, value: str) -> datetime.date | None:
+        written = None if self.format else DAY.fullmatch(value)
         try:
-            if self.format is None:
-                written = DAY.fullmatch(value)
-                return datetime.date.fromisoformat(written[1]) if written else None
-            return datetime.datetime.strptime(value, self.format).date()
+            if self.format is not None:
+                day = datetime.datetime.strptime(value, self.format).date()
+            elif written is not None:
+                day = datetime.date.fromisoformat(written[1])
+            else:
+                return None
         except ValueError:
             return None
+        return (value, *(UNITS[unit](day) for unit in self.units), TOP)
 
 
 @dataclass(frozen=True)
@@ -261,7 +252,14 @@ class Tree:
             raise HierarchyError(
                 f"{self.name} lists {len(doubled)} values more than once.", remedy="Keep one row per value."
             )
-        self._check_nesting()
+        for level in range(1, self.height - 1):
+            above: dict[str, str] = {}
+            for number, row in enumerate(self.rows, start=1):
+                if above.setdefault(row[level], row[level + 1]) != row[level + 1]:
+                    raise HierarchyError(
+                        f"row {number} of {self.name}: a value of level {level} belongs to two values of level {level + 1}.",
+                        remedy="Values that are one at a level must stay one at all coarser levels.",
+                    )
 
     @property
     def height(self) -> int:
@@ -282,13 +280,3 @@ class Tree:
     @cached_property
     def _index(self) -> dict[str, Path]:
         return {row[0]: row for row in self.rows}
-
-    def _check_nesting(self) -> None:
-        for level in range(1, self.height - 1):
-            above: dict[str, str] = {}
-            for number, row in enumerate(self.rows, start=1):
-                if above.setdefault(row[level], row[level + 1]) != row[level + 1]:
-                    raise HierarchyError(
-                        f"row {number} of {self.name}: a value of level {level} belongs to two values of level {level + 1}.",
-                        remedy="Values that are one at a level must stay one at all coarser levels.",
-                    )

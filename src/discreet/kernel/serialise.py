@@ -1,9 +1,11 @@
-"""Serialisation: results as plain data for JSON, by the names of their members."""
+"""Serialisation: results as plain data for JSON, and as cards for notebooks."""
 
 from __future__ import annotations
 
+import html
 import math
-from collections.abc import Callable, Mapping, Set
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from datetime import date
 from enum import Enum
@@ -54,3 +56,41 @@ def json_of(members: str = "", /, **computed: Callable[[Any], Any]) -> Callable[
         return found | {key: plain(compute(self)) for key, compute in computed.items()}
 
     return to_dict
+
+
+# Notebook cards: a sentence and a small table, escaped.
+# Control characters and lone surrogates break a document; direction overrides let a name rewrite the text around it.
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+LEFT, RIGHT = "text-align:left", "text-align:right"
+
+
+def escape(text: str) -> str:
+    """Text as it may stand between tags and in quoted attributes.
+
+    >>> escape('<b>"&')
+    '&lt;b&gt;&quot;&amp;'
+    """
+    return html.escape(UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+def card(words: str, rows: Iterable[Sequence[object]], *, head: Sequence[str] = ()) -> str:
+    """A result for `_repr_html_`: words above a table whose rows begin with a name; columns of numbers to the right.
+
+    >>> card("Two people.", [("k", 1)])
+    "<table style='min-width:32em'><caption style='text-align:left'>Two people.</caption><tr><th scope='row' style='text-align:left'>k</th><td style='text-align:right'>1</td></tr></table>"
+    """
+    listed = [tuple(map(str, row)) for row in rows]
+    looks = [LEFT] * len(head)
+    if listed:
+        # To the right if most of a column are numbers: "none" may be among them.
+        digits = [2 * sum(cell[:1].isdigit() for cell in column) for column in zip(*listed, strict=True)]
+        looks = [LEFT, *(RIGHT if twice > len(listed) else LEFT for twice in digits[1:])]
+    top = "".join(
+        f"<th scope='col' style='{look}'>{escape(name)}</th>" for name, look in zip(head, looks, strict=False)
+    )
+    body = f"<tr>{top}</tr>" if top else ""
+    for row in listed:
+        name, *values = map(escape, row)
+        cells = "".join(f"<td style='{look}'>{value}</td>" for value, look in zip(values, looks[1:], strict=True))
+        body += f"<tr><th scope='row' style='{LEFT}'>{name}</th>{cells}</tr>"
+    return f"<table style='min-width:32em'><caption style='{LEFT}'>{escape(words)}</caption>{body}</table>"

@@ -22,8 +22,7 @@ from discreet.anonymity.losses import make_loss
 from discreet.errors import PopulationError, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.arrays import Floats, Ints
-from discreet.kernel.notebook import card
-from discreet.kernel.serialise import json_of
+from discreet.kernel.serialise import card, json_of
 from discreet.releases.population_link import Linked, population_at
 
 

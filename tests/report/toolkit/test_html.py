@@ -7,7 +7,7 @@ import html
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernel.notebook import escape
+from discreet.kernel.serialise import escape
 from discreet.report.toolkit.html import Markup, element, join
 from tests.report.samples import HOSTILE, Outline
 

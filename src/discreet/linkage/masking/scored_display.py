@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from discreet.errors import UsageError
-from discreet.kernel.notebook import card
+from discreet.kernel.serialise import card
 from discreet.linkage.masking.compare import DateSwap, Declared
 from discreet.linkage.masking.comparison import Comparison, Kind, Mode, Pair, State, check_mode
 from discreet.linkage.masking.index import Index, Quote, contribution

@@ -10,7 +10,7 @@ from typing import Any
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.classes import Levels
-from discreet.kernel.notebook import card
+from discreet.kernel.serialise import card
 from discreet.releases.delivery.copies import Copying, Delivered, Format, Watch, recoded
 from discreet.releases.delivery.repository import Copy, StoredRelease
 from discreet.releases.delivery.service import Opened, Registry, Where, ledger_of, whoever_asks

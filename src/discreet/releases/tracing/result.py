@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from discreet.kernel.notebook import card
-from discreet.kernel.serialise import json_of
+from discreet.kernel.serialise import card, json_of
 from discreet.releases.tracing.evidence import ClaimOrigin
 
 # What a trace found: how much speaks for and against each recipient, who is accused, and what the error rate is.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.kernel.notebook import card
+from discreet.kernel.serialise import card
 from discreet.report.assessment.findings import allowed, at_risk, inferred
 from discreet.report.attack.findings import attack_findings
 from discreet.report.project.ledger_facts import Disclosed, GatewayUser, LedgerState, Released, disclosed

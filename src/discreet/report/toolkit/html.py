@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from discreet.kernel.notebook import escape
+from discreet.kernel.serialise import escape
 
 Child: TypeAlias = "Markup | str | Sequence[Child] | None"
 Attribute: TypeAlias = str | int | bool | None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernel import Classes
-from discreet.kernel.notebook import card, escape
+from discreet.kernel.serialise import card, escape
 from tests.report.samples import HOSTILE, Outline
 
 RESULTS = {
