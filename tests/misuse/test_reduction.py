@@ -19,9 +19,9 @@ from discreet import Policy, read
 from discreet.errors import OutsideHierarchy, Refused, UsageError
 from discreet.kernel import AnyValue, Coded, Mask, Rule, Tree
 from discreet.misuse import Sensitivity, reduce_by_generalising, reduce_cells, reduce_rows, score
-from discreet.misuse.reduction import _coarsening
+from discreet.misuse.reading import columns_of
+from discreet.misuse.reduction import Coarsening
 from discreet.misuse.scorer import scorer_for
-from discreet.misuse.source.reading import columns_of
 from tests.examples import examples
 from tests.misuse import brute
 from tests.misuse.paper import PUBLISHED, QUASI, SOURCE, F
@@ -194,7 +194,7 @@ def test_the_least_lossy_node_within_the_limit(source: Any, result: Any, x: floa
     values = {node: brute.score(at(result, node), at(source, node), ["zip", "sex"], F, x) for node in nodes}
     call: dict[str, Any] = {"source": source, "quasi": ["zip", "sex"], "sensitivity": F, "x": x}
     scorer = scorer_for(source, ["zip", "sex"], F, x)
-    coarsening = _coarsening(scorer, columns_of(result), RULES)
+    coarsening = Coarsening.of(scorer, columns_of(result), RULES)
     for node in nodes:
         assert brute.close(coarsening.score(node), values[node])
     allowed = [node for node in nodes if coarsening.score(node) <= limit]

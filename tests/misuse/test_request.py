@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from discreet.errors import MissingExtra, RequestError, UsageError
 from discreet.kernel.hierarchy import text
 from discreet.misuse import score
-from discreet.misuse.score import conditions
+from discreet.misuse.scorer import conditions
 from tests.examples import examples
 from tests.misuse.paper import QUASI, SOURCE, F
 

@@ -19,9 +19,9 @@ import discreet
 from discreet.errors import ColumnError, EmptySource, UsageError
 from discreet.kernel import Classes, Coded
 from discreet.misuse import Sensitivity, prepare, reduce_cells, score
-from discreet.misuse.score import FEW
-from discreet.misuse.source.columns import Columns
-from discreet.misuse.source.prepared import KEPT_CROWDS
+from discreet.misuse.columns import Columns
+from discreet.misuse.prepared import KEPT_CROWDS
+from discreet.misuse.scorer import FEW
 from tests.misuse import brute
 from tests.misuse.paper import COLUMNS, PUBLISHED, QUASI, SOURCE, TABLES, F
 from tests.misuse.strategies import CELLS, XS, results, rows

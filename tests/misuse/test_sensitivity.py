@@ -16,8 +16,8 @@ from discreet import Policy
 from discreet.errors import UsageError
 from discreet.kernel import Coded
 from discreet.misuse import Sensitivity
+from discreet.misuse.columns import as_cells
 from discreet.misuse.sensitivity import weigh
-from discreet.misuse.source.columns import as_cells
 from tests.misuse.paper import TABLES, F
 
 MIXED = Sensitivity.from_dict(

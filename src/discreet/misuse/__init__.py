@@ -1,12 +1,11 @@
 """What a query result could do in the wrong hands, together with what its reader already knows."""
 
-from discreet.misuse.exposure.exposure import Exposure
+from discreet.misuse.exposure import Exposure
+from discreet.misuse.prepared import Prepared, prepare
+from discreet.misuse.reading import join
 from discreet.misuse.reduction import reduce_by_generalising, reduce_cells, reduce_rows
-from discreet.misuse.relations import join
-from discreet.misuse.score import conditions, score
-from discreet.misuse.scorer import Heavy, Score
+from discreet.misuse.scorer import Heavy, Score, conditions, score
 from discreet.misuse.sensitivity import Sensitivity
-from discreet.misuse.source.prepared import Prepared, prepare
 
 __all__ = [
     "Exposure",

@@ -1,19 +1,19 @@
-"""Unusual days: how far a user's misuse score on a day is above what is usual for her and for her peers.
+"""Unusual days: misuse scores of a user far above what is usual for the user and for peers.
 
 A day weighs M_day = (Σ M^x)^(1/x) over its results, as if they were one table; y = log(1 + M_day). Every day is judged
-by the user's *other* days and by the *other* users of her role:
+by the user's *other* days and by the *other* users of the role:
 
-    m, s     median and 1.4826 MAD of her n other days
-    m_g      median of her P peers' medians
-    s_g      1.4826 median |y − own median| over all days of her peers
+    m, s     median and 1.4826 MAD of the n other days
+    m_g      median of the P peers' medians
+    s_g      1.4826 median |y − own median| over all days of the peers
     τ²       variance between peers' usual days: (P·max(0, (1.4826 MAD of medians)² − π/2·s_g²/n̄) + 3·s_g²) / (P + 3)
-    s²       her spread, shrunk: (n·s² + 10·s_g²) / (n + 10)
-    b        weight of her own median: τ² / (τ² + π/2·s²/n)        (π/2·s²/n is the variance of a median of n days)
+    s²       the user's spread, shrunk: (n·s² + 10·s_g²) / (n + 10)
+    b        weight of the user's own median: τ² / (τ² + π/2·s²/n)        (π/2·s²/n is the variance of a median of n days)
     centre   b·m + (1 − b)·m_g
     z        (y − centre) / sqrt(s² + (1 − b)·τ²)
 
-This is the empirical Bayes forecast of her next day: a newcomer (n = 0) is held against her peers alone, somebody with
-months of days against herself. Where all her days are equal (MAD = 0) the spread of her peers steps in; no spread
+This is the empirical Bayes forecast of the user's next day: a newcomer (n = 0) is held against the peers alone, a user
+with months of days against those. Where all days of a user are equal (MAD = 0) the spread of the peers steps in; no spread
 counts as smaller than 0.05. Days without a result are no observations: they neither alarm nor calm. Only more than
 usual is unusual: a small day has a negative z.
 """
@@ -65,7 +65,7 @@ class Day:
 
 @dataclass(frozen=True)
 class Standing:
-    """How a user's usual day compares with that of her peers."""
+    """How a user's usual day compares with that of the peers."""
 
     user: str
     role: str
@@ -108,36 +108,40 @@ class Anomalies:
 
 def find_anomalies(results: Iterable[Scored], *, threshold: float = THRESHOLD) -> Anomalies:
     """Judge every day of a log. What was denied counts too: it was asked for."""
-    found = list(results)
-    x = one_exponent(found)
-    together = _by_day(found)
-    scores = {who: {day: day_score(listed, x) for day, listed in days.items()} for who, days in together.items()}
-    levels = {who: np.log1p(np.array(list(days.values()))) for who, days in scores.items()}
+    log = list(results)
+    x = one_exponent(log)
+    users: dict[Who, dict[datetime.date, list[Scored]]] = {}
+    for result in log:
+        users.setdefault((result.user, result.role), {}).setdefault(result.time.date(), []).append(result)
+    users = {who: dict(sorted(days.items())) for who, days in sorted(users.items())}
+    scores = {who: [day_score(listed, x) for listed in days.values()] for who, days in users.items()}
+    levels = {who: np.log1p(np.array(its)) for who, its in scores.items()}
     judged: list[Day] = []
     standings: list[Standing] = []
     peers = Peers.of(levels)
-    for who, days in together.items():
+    for who, days in users.items():
         group = peers.group(who)
         centres, z = judge(levels[who], group)
         for place, (day, listed) in enumerate(days.items()):
-            rows = sum(one.rows for one in listed)
+            rows = sum(result.rows for result in listed)
             usual = math.expm1(max(0.0, float(centres[place])))
-            judged.append(Day(*who, day, len(listed), rows, scores[who][day], usual, float(z[place])))
-        standings.append(_standing(who, levels[who], group))
+            judged.append(Day(*who, day, len(listed), rows, scores[who][place], usual, float(z[place])))
+        number, median = len(days), float(np.median(levels[who]))
+        if group is None:
+            standings.append(Standing(*who, number, math.expm1(median), 0, math.expm1(median), 0.0))
+            continue
+        own = (NORMAL * _mad(levels[who])) ** 2
+        spread = (number * own + SPREAD_DAYS * group.within) / (number + SPREAD_DAYS)
+        above = (median - group.centre) / math.sqrt(group.between + math.pi / 2 * spread / number)
+        usual, peers_usual = math.expm1(median), math.expm1(group.centre)
+        standings.append(Standing(*who, number, usual, group.peers, peers_usual, above))
     return Anomalies(
         tuple(sorted(judged, key=lambda day: (-day.z, day.day, day.user, day.role))),
         tuple(sorted(standings, key=lambda one: (-one.z, one.user, one.role))),
         threshold,
         x,
-        tuple(sorted({one.sensitivity for one in found})),
+        tuple(sorted({result.sensitivity for result in log})),
     )
-
-
-def _by_day(results: Sequence[Scored]) -> dict[Who, dict[datetime.date, list[Scored]]]:
-    together: dict[Who, dict[datetime.date, list[Scored]]] = {}
-    for one in results:
-        together.setdefault((one.user, one.role), {}).setdefault(one.time.date(), []).append(one)
-    return {who: dict(sorted(days.items())) for who, days in sorted(together.items())}
 
 
 def day_score(results: Sequence[Scored], x: float) -> float:
@@ -156,7 +160,7 @@ def day_score(results: Sequence[Scored], x: float) -> float:
 
 @dataclass(frozen=True)
 class Group:
-    """What is usual for the peers of somebody."""
+    """What is usual for the peers of a user."""
 
     peers: int
     centre: float
@@ -171,7 +175,7 @@ class Pool:
     """Users who may be peers of each other; what is usual for each is worked out once."""
 
     users: NDArray[np.int64]
-    """A number per user, one for each role that she has."""
+    """A number per user, one for each role of the user."""
     days: NDArray[np.int64]
     medians: Floats
     residuals: Floats
@@ -232,46 +236,28 @@ def _mad(numbers: Floats) -> float:
 
 def judge(levels: Floats, group: Group | None) -> tuple[Floats, Floats]:
     """For each day the centre it is held against, and z."""
-    if len(levels) == 1:
-        own = np.empty((1, 0))
-        # Where there is nothing to go by, a day is as it is.
-        return _judged(levels, *((levels, np.ones_like(levels)) if group is None else _forecast(own, group)))
-    step = max(1, CELLS // len(levels))
-    parts = [_forecast(_others(levels, start, start + step), group) for start in range(0, len(levels), step)]
-    return _judged(levels, np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]))
-
-
-def _judged(levels: Floats, centres: Floats, spreads: Floats) -> tuple[Floats, Floats]:
-    return centres, (levels - centres) / spreads
-
-
-def _others(levels: Floats, start: int, end: int) -> Floats:
-    """For each day from `start` to `end` all other days, as a row each."""
-    days, places = np.arange(start, min(end, len(levels))), np.arange(len(levels) - 1)
-    return levels[places + (places >= days[:, None])]
-
-
-def _forecast(own: Floats, group: Group | None) -> tuple[Floats, Floats]:
-    """Where the next day lies, and how far days spread around that, for each row of days."""
-    days = own.shape[1]
-    if not days:
-        assert group is not None  # noqa: S101 - the caller has looked
-        spread = max(SMALLEST**2, group.within)
-        return np.array([group.centre]), np.array([math.sqrt(spread + group.between)])
-    medians = np.median(own, axis=1)
-    spreads = (NORMAL * np.median(np.abs(own - medians[:, None]), axis=1)) ** 2
-    if group is None:
-        return medians, np.sqrt(np.maximum(spreads, SMALLEST**2) * (1 + math.pi / 2 / days))
-    spreads = np.maximum(SMALLEST**2, (days * spreads + SPREAD_DAYS * group.within) / (days + SPREAD_DAYS))
-    own_weight = group.between / (group.between + math.pi / 2 * spreads / days)
-    centres = own_weight * medians + (1 - own_weight) * group.centre
-    return centres, np.sqrt(spreads + (1 - own_weight) * group.between)
-
-
-def _standing(who: Who, levels: Floats, group: Group | None) -> Standing:
-    median = float(np.median(levels))
-    if group is None:
-        return Standing(*who, len(levels), math.expm1(median), 0, math.expm1(median), 0.0)
-    spread = (len(levels) * (NORMAL * _mad(levels)) ** 2 + SPREAD_DAYS * group.within) / (len(levels) + SPREAD_DAYS)
-    z = (median - group.centre) / math.sqrt(group.between + math.pi / 2 * spread / len(levels))
-    return Standing(*who, len(levels), math.expm1(median), group.peers, math.expm1(group.centre), z)
+    if len(levels) == 1 and group is None:
+        return levels, np.zeros_like(levels)  # where there is nothing to go by, a day is as it is
+    centres, spreads = [], []
+    step, others = max(1, CELLS // len(levels)), np.arange(len(levels) - 1)
+    for start in range(0, len(levels), step):
+        # For each day all other days, as a row each: where the next day is expected, and how far days spread around that.
+        days = np.arange(start, min(start + step, len(levels)))
+        own = levels[others + (others >= days[:, None])]
+        if not own.size and group is not None:
+            centres.append(np.array([group.centre]))
+            spreads.append(np.array([math.sqrt(max(SMALLEST**2, group.within) + group.between)]))
+            continue
+        medians = np.median(own, axis=1)
+        spread = (NORMAL * np.median(np.abs(own - medians[:, None]), axis=1)) ** 2
+        if group is None:
+            centres.append(medians)
+            spreads.append(np.sqrt(np.maximum(spread, SMALLEST**2) * (1 + math.pi / 2 / len(others))))
+            continue
+        shrunk = (len(others) * spread + SPREAD_DAYS * group.within) / (len(others) + SPREAD_DAYS)
+        spread = np.maximum(SMALLEST**2, shrunk)
+        own_weight = group.between / (group.between + math.pi / 2 * spread / len(others))
+        centres.append(own_weight * medians + (1 - own_weight) * group.centre)
+        spreads.append(np.sqrt(spread + (1 - own_weight) * group.between))
+    centre = np.concatenate(centres)
+    return centre, (levels - centre) / np.concatenate(spreads)

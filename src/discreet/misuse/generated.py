@@ -46,7 +46,13 @@ HABITS = {
     "researcher": Habit(2, 3_000, (), ("diagnosis", "debt")),
 }
 STAFF = {"nurse": 40, "clerk": 20, "analyst": 12, "researcher": 8}
-MISUSES = ("strangers", "harvest", "too fine", "newcomer")
+_ROLES = {
+    "strangers": ("nurse",),
+    "harvest": ("nurse", "clerk"),
+    "too fine": ("analyst",),
+    "newcomer": ("nurse", "clerk"),
+}
+MISUSES = tuple(_ROLES)
 
 
 @dataclass(frozen=True)
@@ -81,14 +87,14 @@ class Hospital:
 
 @dataclass(frozen=True)
 class Employee:
-    """Somebody with habits of her own."""
+    """A person of the staff."""
 
     name: str
     role: str
     busy: float
     ward: int
     first: int
-    """The day she begins."""
+    """The first day of work."""
 
 
 @dataclass(frozen=True)
@@ -103,39 +109,57 @@ def generate_log(
     rng: np.random.Generator, *, days: int = 60, begin: datetime.date = datetime.date(2025, 3, 3), misusers: int = 12
 ) -> Generated:
     """Working days from `begin` on; each misuser has one to three bad days, newcomers their first ones."""
-    hospital = Hospital.of(rng)
-    staff = list(_staff(rng, days))
+    hospital, staff = Hospital.of(rng), list[Employee]()
+    for role, people in STAFF.items():
+        for number in range(1, people + 1):
+            newcomer = rng.random() < 0.2
+            first = int(rng.integers(days // 3, max(days // 3 + 1, days - 2))) if newcomer else 0
+            busy = float(rng.lognormal(0, 0.35))
+            staff.append(Employee(f"{role}-{number:02}", role, busy, int(rng.integers(WARDS)), first))
     planned = dict(_plan(rng, staff, days, misusers))
     dates = [begin + datetime.timedelta(days=number // 5 * 7 + number % 5) for number in range(days)]
     results: list[Scored] = []
     for number, date in enumerate(dates):
+        midnight = datetime.datetime.combine(date, datetime.time(), datetime.UTC)
         for employee in staff:
             misuse = planned.get((employee.name, number))
             if number < employee.first or (rng.random() < 0.15 and misuse is None):
                 continue
-            results += _day(rng, hospital, employee, date)
-            if misuse is not None:
-                results += _bad(rng, hospital, employee, date, misuse)
-    found = [replace(one, id=f"r{place:06}") for place, one in enumerate(sorted(results, key=lambda one: one.time), 1)]
-    return Generated(found, {(name, dates[number]): kind for (name, number), kind in planned.items()})
-
-
-def _staff(rng: np.random.Generator, days: int) -> Iterator[Employee]:
-    for role, people in STAFF.items():
-        for number in range(people):
-            newcomer = rng.random() < 0.2
-            first = int(rng.integers(days // 3, max(days // 3 + 1, days - 2))) if newcomer else 0
-            busy = float(rng.lognormal(0, 0.35))
-            yield Employee(f"{role}-{number + 1:02}", role, busy, int(rng.integers(WARDS)), first)
+            for habit, patients in _requests(rng, hospital, employee, misuse):
+                score, alike = hospital.score(patients, habit)
+                detailed = len(patients) <= DETAILED or score > ALERTING
+                weights = {column: tuple(hospital.weights[column][patients].tolist()) for column in habit.sensitive}
+                results.append(
+                    Scored(
+                        id="r",
+                        time=midnight + datetime.timedelta(seconds=int(rng.integers(8 * 3600, 18 * 3600))),
+                        user=employee.name,
+                        role=employee.role,
+                        score=score,
+                        x=X,
+                        rows=len(patients),
+                        columns=(*habit.quasi, *habit.sensitive),
+                        sensitivity=VERSION,
+                        statement=hashlib.sha256(f"{habit} {len(patients)}".encode()).hexdigest(),
+                        decision="alert" if score > ALERTING else "allow",
+                        entities=tuple(patients.tolist()) if detailed else None,
+                        weights=weights if detailed else None,
+                        alike=tuple(alike.tolist()) if detailed else None,
+                    )
+                )
+    results.sort(key=lambda result: result.time)
+    numbered = [replace(result, id=f"r{place:06}") for place, result in enumerate(results, 1)]
+    return Generated(numbered, {(name, dates[number]): kind for (name, number), kind in planned.items()})
 
 
 def _plan(
     rng: np.random.Generator, staff: list[Employee], days: int, misusers: int
 ) -> Iterator[tuple[tuple[str, int], str]]:
+    """Who misuses what they may see, on which days and how."""
     free = list(staff)
     for number in range(misusers):
         kind = MISUSES[number % len(MISUSES)]
-        fits = [one for one in free if _fits(one, kind)]
+        fits = [one for one in free if one.role in _ROLES[kind] and (kind == "newcomer") == (one.first > 0)]
         if not fits:
             continue
         employee = fits[int(rng.integers(len(fits)))]
@@ -148,71 +172,25 @@ def _plan(
             yield (employee.name, int(day)), kind
 
 
-def _fits(employee: Employee, kind: str) -> bool:
-    roles = {
-        "strangers": ("nurse",),
-        "harvest": ("nurse", "clerk"),
-        "too fine": ("analyst",),
-        "newcomer": ("nurse", "clerk"),
-    }
-    return employee.role in roles[kind] and (kind == "newcomer") == (employee.first > 0)
-
-
-def _day(rng: np.random.Generator, hospital: Hospital, employee: Employee, date: datetime.date) -> Iterator[Scored]:
+def _requests(
+    rng: np.random.Generator, hospital: Hospital, employee: Employee, misuse: str | None
+) -> Iterator[tuple[Habit, Ints]]:
+    """The patients whom an employee asks for in a day, by which habit; misuse comes last."""
     habit = HABITS[employee.role]
-    patients = np.flatnonzero(hospital.ward == employee.ward) if habit.own_ward else np.arange(PATIENTS)
+    own = np.flatnonzero(hospital.ward == employee.ward) if habit.own_ward else np.arange(PATIENTS)
     for _ in range(1 + rng.poisson(habit.results * employee.busy)):
-        rows = min(len(patients), 1 + int(rng.poisson(habit.rows * rng.lognormal(0, 0.5))))
-        yield _result(rng, hospital, employee, date, habit, rng.choice(patients, rows, replace=False))
-
-
-def _bad(
-    rng: np.random.Generator, hospital: Hospital, employee: Employee, date: datetime.date, kind: str
-) -> Iterator[Scored]:
-    habit = HABITS[employee.role]
-    if kind == "strangers":
+        rows = min(len(own), 1 + int(rng.poisson(habit.rows * rng.lognormal(0, 0.5))))
+        yield habit, rng.choice(own, rows, replace=False)
+    if misuse == "strangers":
         grave = np.flatnonzero((hospital.weights["diagnosis"] >= 0.6) & (hospital.ward != employee.ward))
         for _ in range(int(rng.integers(8, 20))):
-            yield _result(rng, hospital, employee, date, habit, rng.choice(grave, 1))
-        return
-    if kind == "too fine":
+            yield habit, rng.choice(grave, 1)
+    elif misuse == "too fine":
         rows = int(rng.integers(300, 900))
-        habit = replace(habit, quasi=FINE)
-    else:
+        yield replace(habit, quasi=FINE), rng.choice(PATIENTS, rows, replace=False)
+    elif misuse is not None:
         rows = int(rng.integers(60, 250))
-        habit = replace(habit, sensitive=("diagnosis",))
-    yield _result(rng, hospital, employee, date, habit, rng.choice(PATIENTS, rows, replace=False))
-
-
-def _result(
-    rng: np.random.Generator,
-    hospital: Hospital,
-    employee: Employee,
-    date: datetime.date,
-    habit: Habit,
-    patients: Ints,
-) -> Scored:
-    score, alike = hospital.score(patients, habit)
-    detailed = len(patients) <= DETAILED or score > ALERTING
-    seconds = int(rng.integers(8 * 3600, 18 * 3600))
-    return Scored(
-        id="r",
-        time=datetime.datetime.combine(date, datetime.time(), datetime.UTC) + datetime.timedelta(seconds=seconds),
-        user=employee.name,
-        role=employee.role,
-        score=score,
-        x=X,
-        rows=len(patients),
-        columns=(*habit.quasi, *habit.sensitive),
-        sensitivity=VERSION,
-        statement=hashlib.sha256(f"{habit} {len(patients)}".encode()).hexdigest(),
-        decision="alert" if score > ALERTING else "allow",
-        entities=tuple(patients.tolist()) if detailed else None,
-        weights={column: tuple(hospital.weights[column][patients].tolist()) for column in habit.sensitive}
-        if detailed
-        else None,
-        alike=tuple(alike.tolist()) if detailed else None,
-    )
+        yield replace(habit, sensitive=("diagnosis",)), rng.choice(PATIENTS, rows, replace=False)
 
 
 def sample(*, user: str = "ann", role: str = "nurse", day: int = 0, score: float = 1.0, rows: int = 1) -> Scored:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from discreet.errors import UsageError
 from discreet.kernel.serialise import json_of
-from discreet.misuse.exposure.ensembles import Ensembles
-from discreet.misuse.exposure.exposure import Exposure, seconds
-from discreet.misuse.exposure.knowledge import Knowledge
+from discreet.misuse.ensembles import Ensembles
+from discreet.misuse.exposure import Exposure
+from discreet.misuse.knowledge import Knowledge
 from discreet.misuse.log import Scored, one_exponent
 from discreet.misuse.sensitivity import Sensitivity
 
@@ -30,7 +30,7 @@ class HeavyRow:
     score: float
     """What is known of this person over the people who look alike."""
     columns: tuple[str, ...]
-    """Sensitive columns that the user knows of this person, from whichever result."""
+    """Sensitive columns that the user knows of this person, from any result."""
 
     to_dict = json_of("row score columns")
 
@@ -71,7 +71,7 @@ def triage(
 ) -> list[Incident]:
     """Incidents, the worst first. `leaked` names results; without it, whatever was let through with an alert.
 
-    `frame` is how long a user is taken to keep what she received; without it, for ever.
+    `frame` is how long a user is taken to have what was received; without it, for ever.
     """
     log = sorted(results, key=lambda one: one.time)
     wanted = {one.id for one in log if alerted(one)} if leaked is None else set(leaked)
@@ -84,12 +84,34 @@ def triage(
             f"{len(denied)} of the leaked results were denied, so nobody received them.",
             remedy="Name results that were delivered.",
         )
-    empty = Exposure(sensitivity=_weights_as_values(log), x=one_exponent(log), frame=frame)
+    # The log holds weights in place of values: the sensitivity function leaves them as they are.
+    seen: dict[str, set[float]] = {}
     users: dict[str, list[Scored]] = {}
     for one in log:
         users.setdefault(one.user, []).append(one)
-    found = [one for its in users.values() if wanted & {a.id for a in its} for one in _user(its, wanted, empty)]
-    return sorted(found, key=lambda one: (-one.score, one.result.time, one.result.id))
+        for column, weights in (one.weights or {}).items():
+            seen.setdefault(column, set()).update(weights)
+    tables = {column: {"values": {weight: weight for weight in weights}} for column, weights in seen.items()}
+    empty = Exposure(
+        sensitivity=Sensitivity.from_dict(tables or {"none": {"otherwise": 0.0}}), x=one_exponent(log), frame=frame
+    )
+    incidents = []
+    for results_of_user in users.values():
+        if not wanted & {one.id for one in results_of_user}:
+            continue
+        known, received = empty, list[Scored]()
+        for one in results_of_user:
+            if not one.delivered:
+                continue
+            received = [old for old in received if frame is None or one.time - old.time <= frame]
+            if one.entities is not None and one.weights is not None:
+                known = known.after(
+                    entities=one.entities, values=one.weights, at=one.time, distinguishing=one.alike or [1] * one.rows
+                )
+            if one.id in wanted:
+                incidents.append(_incident(one, known, received))
+            received.append(one)
+    return sorted(incidents, key=lambda incident: (-incident.score, incident.result.time, incident.result.id))
 
 
 def alerted(result: Scored) -> bool:
@@ -97,60 +119,25 @@ def alerted(result: Scored) -> bool:
     return result.decision == "alert" or (result.decision != "allow" and not result.enforced)
 
 
-def _weights_as_values(log: Sequence[Scored]) -> Sensitivity:
-    """The log holds weights in place of values: the function that leaves them as they are."""
-    seen: dict[str, set[float]] = {}
-    for one in log:
-        for column, weights in (one.weights or {}).items():
-            seen.setdefault(column, set()).update(weights)
-    tables = {column: {"values": {weight: weight for weight in weights}} for column, weights in seen.items()}
-    return Sensitivity.from_dict(tables or {"none": {"otherwise": 0.0}})
-
-
-def _user(results: Sequence[Scored], wanted: set[str], known: Exposure) -> Iterable[Incident]:
-    received: list[Scored] = []
-    for one in results:
-        if not one.delivered:
-            continue
-        received = [old for old in received if _held(old, one.time, known.frame)]
-        if one.entities is not None and one.weights is not None:
-            known = known.after(
-                entities=one.entities, values=one.weights, at=one.time, distinguishing=one.alike or [1] * one.rows
-            )
-        if one.id in wanted:
-            yield _incident(one, known, received)
-        received.append(one)
-
-
-def _held(result: Scored, now: datetime.datetime, frame: float | datetime.timedelta | None) -> bool:
-    return frame is None or (now - result.time).total_seconds() <= seconds(frame)
-
-
 def _incident(leaked: Scored, known: Exposure, received: Sequence[Scored]) -> Incident:
     vague = [one for one in (*received, leaked) if not one.detailed]
     score = max([known.value, leaked.score, *(one.score for one in vague)])
-    whole = known.value
-    found = [HeavyColumn(column, whole - _without(known, column)) for column in known.knowledge.weights]
-    columns = tuple(sorted(found, key=lambda one: (-one.weight, one.column)))
-    return Incident(leaked, score, len(received), len(vague), _rows(leaked, known), columns)
-
-
-def _rows(leaked: Scored, known: Exposure) -> tuple[HeavyRow, ...]:
-    if leaked.entities is None:
-        return ()
-    rows = []
-    for place, entity in enumerate(known.keys.numbers(list(leaked.entities)).tolist(), start=1):
-        cells = {column: known.knowledge.cell(column, entity) for column in known.knowledge.weights}
-        weights = {column: weight for column, weight in cells.items() if weight > 0}
-        rows.append(
-            HeavyRow(place, min(1.0, sum(weights.values())) / known.knowledge.crowd(entity), tuple(sorted(weights)))
+    knowledge = known.knowledge
+    columns = []
+    for column in knowledge.weights:
+        # What the score would be had nobody seen this column.
+        rest = {name: levels for name, levels in knowledge.weights.items() if name != column}
+        without = Knowledge(rest, knowledge.crowds)
+        columns.append(
+            HeavyColumn(column, known.value - Ensembles().learn(Knowledge(), without, without).value(known.x))
         )
-    heavy = sorted((row for row in rows if row.score > 0), key=lambda row: (-row.score, row.row))
-    return tuple(heavy[:SHOWN_ROWS])
-
-
-def _without(known: Exposure, column: str) -> float:
-    """The score had nobody seen this column."""
-    rest = {name: levels for name, levels in known.knowledge.weights.items() if name != column}
-    knowledge = Knowledge(rest, known.knowledge.crowds)
-    return Ensembles().learn(Knowledge(), knowledge, knowledge).value(known.x)
+    rows = []
+    for place, entity in enumerate(known.keys.numbers(list(leaked.entities or ())).tolist(), start=1):
+        cells = {column: knowledge.cell(column, entity) for column in knowledge.weights}
+        weights = {column: weight for column, weight in cells.items() if weight > 0}
+        if weights:
+            record_score = min(1.0, sum(weights.values())) / knowledge.crowd(entity)
+            rows.append(HeavyRow(place, record_score, tuple(sorted(weights))))
+    heavy_rows = sorted(rows, key=lambda row: (-row.score, row.row))[:SHOWN_ROWS]
+    heavy_columns = sorted(columns, key=lambda column: (-column.weight, column.column))
+    return Incident(leaked, score, len(received), len(vague), tuple(heavy_rows), tuple(heavy_columns))

@@ -2,7 +2,7 @@
 
 What a line holds is fixed (see docs/reference/misuse-log.md). Entities are keyed hashes or numbers, weights are f of the
 values and not the values, and a statement is known by its hash. The reader is strict: a line it cannot use is an
-error that names file, line and key, and never repeats what stood there.
+error that names file, line and key, and never repeats what was there.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import datetime
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from discreet.errors import EmptySource, SourceNotFound, SourceUnreadable, UsageError
+from discreet.kernel.serialise import plain
 
 FORMAT = 1
 Decision = Literal["allow", "deny", "reduce", "mask", "alert"]
@@ -61,30 +62,10 @@ class Scored:
         return self.entities is not None and self.weights is not None
 
     def to_dict(self) -> dict[str, Any]:
-        """The line as an object."""
-        content: dict[str, Any] = {
-            "v": FORMAT,
-            "id": self.id,
-            "time": self.time.isoformat(),
-            "user": self.user,
-            "role": self.role,
-            "score": self.score,
-            "x": "inf" if math.isinf(self.x) else self.x,
-            "rows": self.rows,
-            "columns": list(self.columns),
-            "sensitivity": self.sensitivity,
-            "statement": self.statement,
-            "decision": self.decision,
-            "enforced": self.enforced,
-            "context": self.context,
-        }
-        if self.entities is not None:
-            content["entities"] = list(self.entities)
-        if self.weights is not None:
-            content["weights"] = {column: list(weights) for column, weights in self.weights.items()}
-        if self.alike is not None:
-            content["alike"] = list(self.alike)
-        return content
+        """The line as an object, without the detail that a result does not have."""
+        content = {"v": FORMAT, **{field.name: getattr(self, field.name) for field in fields(self)}}
+        absent = {key for key in ("entities", "weights", "alike") if content[key] is None}
+        return {key: plain(value) for key, value in content.items() if key not in absent}
 
 
 def write_line(scored: Scored) -> str:
@@ -126,25 +107,42 @@ def parse(lines: Iterable[str], *, name: str = "the log") -> Iterator[Scored]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             place = f"{name}, line {number}"
-            scored = _result(_object(line, place), place)
+            scored = _scored(line, place)
             if scored.id in seen:
                 raise _unreadable(place, "its 'id' was there before")
             seen.add(scored.id)
             yield scored
 
 
-def _object(line: str, place: str) -> dict[str, Any]:
+def _scored(line: str, place: str) -> Scored:
+    """A line, strictly read."""
     try:
-        content = json.loads(line, parse_constant=_refuse)
+        content = json.loads(line, parse_constant=int)  # which refuses NaN and Infinity
     except (ValueError, RecursionError):
         raise _unreadable(place, "this is no JSON") from None
     if not isinstance(content, dict):
         raise _unreadable(place, "this is no JSON object")
-    return content
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(constant)
+    strange = [key for key in content if key not in CHECKS]
+    if strange:
+        raise _unreadable(place, f"there {'is a key' if len(strange) == 1 else 'are keys'} that no line may have")
+    values = {}
+    for key, kind in CHECKS.items():
+        if key not in content:
+            if key not in OPTIONAL:
+                raise _unreadable(place, f"'{key}' is missing")
+            continue
+        try:
+            values[key] = _checked(kind, content[key])
+        except (TypeError, ValueError, OverflowError):
+            raise _unreadable(place, f"'{key}' is not as it should be") from None
+    del values["v"]
+    scored = Scored(**values)
+    if any(one is not None and len(one) != scored.rows for one in (scored.entities, scored.alike)):
+        raise _unreadable(place, "'entities' and 'alike' need one entry per row")
+    for column, weights in (scored.weights or {}).items():
+        if len(weights) != scored.rows or column not in scored.columns:
+            raise _unreadable(place, "'weights' need one entry per row, and a column that is in 'columns'")
+    return scored
 
 
 def _unreadable(place: str, problem: str) -> SourceUnreadable:
@@ -153,140 +151,73 @@ def _unreadable(place: str, problem: str) -> SourceUnreadable:
     )
 
 
-def _result(content: dict[str, Any], place: str) -> Scored:
-    strange = [key for key in content if key not in CHECKS]
-    if strange:
-        raise _unreadable(place, f"there {'is a key' if len(strange) == 1 else 'are keys'} that no line may have")
-    values = {}
-    for key, check in CHECKS.items():
-        if key not in content and key in OPTIONAL:
-            continue
-        try:
-            values[key] = check(content[key])
-        except (KeyError, TypeError, ValueError, OverflowError):
-            raise _unreadable(
-                place, f"'{key}' {'is missing' if key not in content else 'is not as it should be'}"
-            ) from None
-    del values["v"]
-    scored = Scored(**values)
-    _check_lengths(scored, place)
-    return scored
-
-
-def _check_lengths(scored: Scored, place: str) -> None:
-    lists: dict[str, tuple[Any, ...] | None] = {"entities": scored.entities, "alike": scored.alike}
-    if any(one is not None and len(one) != scored.rows for one in lists.values()):
-        raise _unreadable(place, "'entities' and 'alike' need one entry per row")
-    for column, weights in (scored.weights or {}).items():
-        if len(weights) != scored.rows or column not in scored.columns:
-            raise _unreadable(place, "'weights' need one entry per row, and a column that is in 'columns'")
-
-
-def _require(holds: bool) -> None:
+def _checked(kind: str, value: Any) -> Any:
+    """A value of a line as `Scored` has it; ValueError or TypeError where it is not of its kind."""
+    holds = True
+    match kind:
+        case "version":
+            holds = type(value) is int and value == FORMAT
+        case "name":
+            holds = isinstance(value, str) and value != ""
+        case "optional name":
+            return None if value is None else _checked("name", value)
+        case "flag":
+            holds = isinstance(value, bool)
+        case "count":
+            holds = type(value) is int and value >= 0
+        case "number":
+            holds = type(value) in (int, float) and math.isfinite(value) and value >= 0
+            value = float(value) if holds else value
+        case "exponent":
+            value = math.inf if value == "inf" else _checked("number", value)
+            holds = value >= 1
+        case "decision":
+            holds = value in get_args(Decision)
+        case "time":
+            value = datetime.datetime.fromisoformat(value)
+            holds = value.tzinfo is not None
+        case "list":
+            holds = isinstance(value, list)
+        case "names":
+            value = tuple(_checked("name", one) for one in _checked("list", value))
+            holds = len(set(value)) == len(value)
+        case "entities":
+            value = tuple(_checked("list", value))
+            holds = all(type(one) in (int, str) for one in value)
+        case "weights" if isinstance(value, dict):
+            value = {
+                _checked("name", column): tuple(_checked("number", one) for one in _checked("list", weights))
+                for column, weights in value.items()
+            }
+            holds = all(one <= 1 for weights in value.values() for one in weights)
+        case "alike":
+            value = tuple(_checked("count", one) for one in _checked("list", value))
+            holds = all(value)
+        case _:
+            holds = False
     if not holds:
         raise ValueError
+    return value
 
 
-def _version(value: Any) -> int:
-    _require(type(value) is int and value == FORMAT)
-    return FORMAT
-
-
-def _name(value: Any) -> str:
-    _require(isinstance(value, str) and bool(value))
-    return str(value)
-
-
-def _optional_name(value: Any) -> str | None:
-    return None if value is None else _name(value)
-
-
-def _flag(value: Any) -> bool:
-    _require(isinstance(value, bool))
-    return bool(value)
-
-
-def _time(value: Any) -> datetime.datetime:
-    when = datetime.datetime.fromisoformat(_name(value))
-    _require(when.tzinfo is not None)
-    return when
-
-
-def _number(value: Any) -> float:
-    _require(isinstance(value, int | float) and not isinstance(value, bool))
-    number = float(value)
-    _require(math.isfinite(number) and number >= 0)
-    return number
-
-
-def _exponent(value: Any) -> float:
-    number = math.inf if value == "inf" else _number(value)
-    _require(number >= 1)
-    return number
-
-
-def _count(value: Any) -> int:
-    _require(type(value) is int and value >= 0)
-    return int(value)
-
-
-def _listed(value: Any) -> list[Any]:
-    _require(isinstance(value, list))
-    return list(value)
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    names = tuple(_name(one) for one in _listed(value))
-    _require(len(set(names)) == len(names))
-    return names
-
-
-def _decision(value: Any) -> Decision:
-    _require(value in get_args(Decision))
-    return cast(Decision, value)
-
-
-def _entities(value: Any) -> tuple[Entity, ...]:
-    found = tuple(_listed(value))
-    _require(all(type(one) in (int, str) for one in found))
-    return found
-
-
-def _weight(value: Any) -> float:
-    number = _number(value)
-    _require(number <= 1)
-    return number
-
-
-def _weights(value: Any) -> dict[str, tuple[float, ...]]:
-    _require(isinstance(value, dict))
-    return {_name(column): tuple(_weight(one) for one in _listed(weights)) for column, weights in value.items()}
-
-
-def _alike(value: Any) -> tuple[int, ...]:
-    found = tuple(_count(one) for one in _listed(value))
-    _require(all(found))
-    return found
-
-
-CHECKS: Mapping[str, Callable[[Any], Any]] = {
-    "v": _version,
-    "id": _name,
-    "time": _time,
-    "user": _name,
-    "role": _name,
-    "score": _number,
-    "x": _exponent,
-    "rows": _count,
-    "columns": _names,
-    "sensitivity": _name,
-    "statement": _name,
-    "decision": _decision,
-    "enforced": _flag,
-    "context": _optional_name,
-    "entities": _entities,
-    "weights": _weights,
-    "alike": _alike,
+CHECKS: Mapping[str, str] = {
+    "v": "version",
+    "id": "name",
+    "time": "time",
+    "user": "name",
+    "role": "name",
+    "score": "number",
+    "x": "exponent",
+    "rows": "count",
+    "columns": "names",
+    "sensitivity": "name",
+    "statement": "name",
+    "decision": "decision",
+    "enforced": "flag",
+    "context": "optional name",
+    "entities": "entities",
+    "weights": "weights",
+    "alike": "alike",
 }
-"""Every key a line may have, in order, with what reads it."""
+"""Every key a line may have, in order, with the kind of its value."""
 OPTIONAL = frozenset({"context", "entities", "weights", "alike"})

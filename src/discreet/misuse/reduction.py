@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import OutsideHierarchy, Refused, UsageError
-from discreet.kernel import Classes, Coded, Flat, Rule
+from discreet.kernel import Classes, Coded, Column, Flat, Rule
 from discreet.kernel.arrays import Floats, Ints, Label
 from discreet.kernel.hierarchy import Hierarchy
 from discreet.kernel.rules import bind
-from discreet.misuse.scorer import Scorer, added, power, scorer_for, within
-from discreet.misuse.sensitivity import Sensitivity
-from discreet.misuse.source import columns as source_columns
-from discreet.misuse.source.columns import Columns, coded
-from discreet.misuse.source.prepared import Crowds
-from discreet.misuse.source.reading import columns_of
+from discreet.misuse import columns as source_columns
+from discreet.misuse.columns import Columns, coded
+from discreet.misuse.prepared import Crowds
+from discreet.misuse.reading import columns_of
+from discreet.misuse.scorer import Scorer, power, scorer_for, within
+from discreet.misuse.sensitivity import Sensitivity, added
 from discreet.risk.assessment import Governed
 
 
@@ -136,13 +136,12 @@ def reduce_by_generalising(
     check_limit(limit)
     scorer = scorer_for(source, quasi, sensitivity, x)
     columns = columns_of(result)
-    coarsening = _coarsening(scorer, columns, rules)
+    coarsening = Coarsening.of(scorer, columns, rules)
     if columns.rows == 0 or not coarsening.hierarchies:
         if not within(scorer.columns(columns).value, limit):
             raise _refusal(limit)
         return source_columns.take(result, columns, np.arange(columns.rows))
-    node = coarsening.finest_within(limit)
-    return source_columns.exchange(result, columns, coarsening.written(node))
+    return source_columns.exchange(result, columns, coarsening.written(coarsening.finest_within(limit)))
 
 
 def _refusal(limit: float) -> Refused:
@@ -167,6 +166,39 @@ class Coarsening:
     """What each row weighs."""
     x: float
 
+    @classmethod
+    def of(cls, scorer: Scorer, columns: Columns, rules: Mapping[str, Rule] | None) -> Coarsening:
+        """A result by its source; the rules of the policy hold where none are given."""
+        plan = scorer.plan(columns.names)
+        if rules is None:
+            policy = scorer.source.source.policy if isinstance(scorer.source.source, Governed) else None
+            if policy is None:
+                raise UsageError(
+                    "Say how quasi-identifiers become coarser.",
+                    remedy='rules={"zip": Mask(5)}, or read the source with a policy.',
+                )
+            rules = policy.rules
+        source = scorer.source.counted.project(plan.quasi)
+        hierarchies: list[Hierarchy] = []
+        codes: list[Ints] = []
+        for column in source.columns:
+            cells = coded(columns.cells(column.name))
+            rule = rules.get(column.name, Flat())
+            # The values of the source come first, so its codes stay as they are.
+            hierarchy, strangers = bind(rule, tuple(dict.fromkeys([*column.labels, *cells.values])))
+            if hierarchy is None:
+                raise OutsideHierarchy(
+                    f"Column '{column.name}': {len(strangers)} values of the source or the result are outside its "
+                    f"hierarchy, which expects {rule.expects}.",
+                    remedy="Correct those values or add them to the hierarchy; nothing is generalised by guesswork.",
+                )
+            hierarchies.append(hierarchy)
+            codes.append(np.array([hierarchy.index[0][value] for value in cells.values], dtype=np.int64)[cells.codes])
+        bound = tuple(Column(name, hierarchy) for name, hierarchy in zip(plan.quasi, hierarchies, strict=True))
+        weights = np.minimum(added(scorer.columns(columns).weighed.weights, columns.rows), 1.0)
+        classes = Classes(bound, source.codes, source.sizes)
+        return cls(plan.quasi, tuple(hierarchies), tuple(codes), classes, weights, scorer.x)
+
     def finest_within(self, limit: float) -> Node:
         """The node that loses least among those within the limit.
 
@@ -181,8 +213,9 @@ class Coarsening:
             _, node = heapq.heappop(queue)
             if within(self.score(node), limit):
                 return node
-            for above in _successors(node, top):
-                if above not in met:
+            for place, level in enumerate(node):
+                above = (*node[:place], level + 1, *node[place + 1 :])
+                if level < top[place] and above not in met:
                     met.add(above)
                     heapq.heappush(queue, (self.loss(above), above))
 
@@ -208,56 +241,3 @@ class Coarsening:
     def _cells(self, node: Node) -> Iterator[tuple[tuple[Label, ...], Ints]]:
         for hierarchy, level, codes in zip(self.hierarchies, node, self.codes, strict=True):
             yield hierarchy.labels[level], hierarchy.map(0, level)[codes]
-
-
-def _successors(node: Node, top: Node) -> Iterator[Node]:
-    for place, level in enumerate(node):
-        if level < top[place]:
-            yield (*node[:place], level + 1, *node[place + 1 :])
-
-
-def _coarsening(scorer: Scorer, columns: Columns, rules: Mapping[str, Rule] | None) -> Coarsening:
-    plan = scorer.plan(columns.names)
-    if rules is not None:
-        chosen = rules
-    else:
-        policy = scorer.source.source.policy if isinstance(scorer.source.source, Governed) else None
-        if policy is None:
-            raise UsageError(
-                "Say how quasi-identifiers become coarser.",
-                remedy='rules={"zip": Mask(5)}, or read the source with a policy.',
-            )
-        chosen = policy.rules
-    cells = [coded(columns.cells(name)) for name in plan.quasi]
-    source = scorer.source.counted.project(plan.quasi)
-    bound = [
-        _bound(name, chosen.get(name, Flat()), tuple(dict.fromkeys([*column.labels, *its.values])))
-        for name, column, its in zip(plan.quasi, source.columns, cells, strict=True)
-    ]
-    codes = tuple(
-        np.array([hierarchy.index[0][value] for value in its.values], dtype=np.int64)[its.codes]
-        for hierarchy, its in zip(bound, cells, strict=True)
-    )
-    found = scorer.columns(columns)
-    weights = np.minimum(added(found.weighed.weights, columns.rows), 1.0)
-    return Coarsening(plan.quasi, tuple(bound), codes, _rebound(source, bound), weights, scorer.x)
-
-
-def _bound(name: str, rule: Rule, values: Sequence[Label]) -> Hierarchy:
-    hierarchy, strangers = bind(rule, values)
-    if hierarchy is None:
-        raise OutsideHierarchy(
-            f"Column '{name}': {len(strangers)} values of the source or the result are outside its hierarchy, which "
-            f"expects {rule.expects}.",
-            remedy="Correct those values or add them to the hierarchy; nothing is generalised by guesswork.",
-        )
-    return hierarchy
-
-
-def _rebound(source: Classes, hierarchies: Sequence[Hierarchy]) -> Classes:
-    """The classes of the source with hierarchies that also know the values of the result."""
-    columns = tuple(
-        type(column)(column.name, hierarchy) for column, hierarchy in zip(source.columns, hierarchies, strict=True)
-    )
-    # The values of the source come first in each hierarchy, so its codes stay as they are.
-    return Classes(columns, source.codes, source.sizes)

@@ -1,7 +1,8 @@
-"""Scorer: the M-score of rows or entities (Harel et al. 2012), and what contributes to it."""
+"""M-score of a query result (Harel et al. 2012), of its conditions, and what contributes to it."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -9,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import ColumnError, DataError, UsageError
+from discreet.errors import ColumnError, DataError, MissingExtra, RequestError, UsageError
 from discreet.kernel import Coded
-from discreet.kernel.arrays import Floats, Ints, Label, group
-from discreet.kernel.notebook import card
-from discreet.kernel.serialise import json_of
-from discreet.misuse.sensitivity import Sensitivity, weigh
-from discreet.misuse.source.columns import Columns, coded
-from discreet.misuse.source.prepared import KEPT, Prepared, ScoringPlan, make_room, prepare
+from discreet.kernel.arrays import Label, group
+from discreet.kernel.serialise import card, json_of
+from discreet.misuse.columns import Columns, coded
+from discreet.misuse.prepared import KEPT, Prepared, ScoringPlan, make_room, prepare
+from discreet.misuse.reading import columns_of
+from discreet.misuse.sensitivity import Sensitivity, record_scores, weigh
 from discreet.risk.assessment import Governed
+from discreet.sql.facts import EVERYTHING, Values
 from discreet.wording import percent
 
 
@@ -37,6 +39,8 @@ class KnownRows:
 
 
 NOTHING = KnownRows()
+FEW = 32
+"""Up to so many dictionaries are scored one by one: arrays would cost more than they save."""
 
 
 def scorer_for(
@@ -51,19 +55,19 @@ def scorer_for(
             raise UsageError(
                 f"x is a number from 1 to infinity, not {x}.", remedy="2 is usual; math.inf ignores the number of rows."
             )
-        scorer = Scorer(prepared, sensitivity or _from_policy(prepared), chosen, x)
+        given = sensitivity
+        if given is None:
+            policy = prepared.source.policy if isinstance(prepared.source, Governed) else None
+            if policy is None:
+                raise UsageError(
+                    "Say how sensitive values are.",
+                    remedy="sensitivity=Sensitivity.from_dict({...}), or read with a policy.",
+                )
+            given = Sensitivity.from_policy(policy)
+        scorer = Scorer(prepared, given, chosen, x)
         make_room(prepared.scorers, KEPT)
         prepared.scorers[chosen, sensitivity, x] = scorer
     return scorer
-
-
-def _from_policy(prepared: Prepared) -> Sensitivity:
-    policy = prepared.source.policy if isinstance(prepared.source, Governed) else None
-    if policy is None:
-        raise UsageError(
-            "Say how sensitive values are.", remedy="sensitivity=Sensitivity.from_dict({...}), or read with a policy."
-        )
-    return Sensitivity.from_policy(policy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +116,8 @@ class Scorer:
             np.full(columns.rows, known.weights[name]) if name in known.weights else weigh(columns.cells(name), its)
             for name, its in plan.weighing
         ]
-        sums = added(weights, columns.rows)
         crowds = crowds_of(plan, columns, known)
-        scores = np.minimum(sums, 1.0) / crowds
+        scores = record_scores(weights, crowds)
         record_score = float(scores.max(initial=0.0))
         return self.score(plan, Weighed(weights, crowds, scores), record_score, columns.rows, known)
 
@@ -125,14 +128,6 @@ class Scorer:
         value = power(rows, self.x) * record_score
         whole = partial(self.source.whole, plan, self.sensitivity)
         return Score(value, record_score, rows, self.x, weighed, plan, self.sensitivity, whole, known.names)
-
-
-def added(weights: Sequence[Floats], rows: int) -> Floats:
-    """The weights of each row, added up in the order of the columns, so that the same cells give the same sum."""
-    sums = np.zeros(rows)
-    for its in weights:
-        sums += its
-    return sums
 
 
 def crowds_of(plan: ScoringPlan, columns: Columns, known: KnownRows = NOTHING) -> Any:
@@ -150,27 +145,6 @@ def crowds_of(plan: ScoringPlan, columns: Columns, known: KnownRows = NOTHING) -
 def score_entities(scorer: Scorer, entity: str, columns: Columns, known: KnownRows = NOTHING) -> Score:
     """The score of a table in which an entity may have several rows."""
     plan = scorer.plan((*columns.names, *known.names))
-    owners, first = _entities(columns, entity)
-    weights = [
-        np.full(len(first), known.weights[name])
-        if name in known.weights
-        else _distinct(columns, name, its, owners, len(first))
-        for name, its in plan.weighing
-    ]
-    crowds = np.full(len(first), len(first), dtype=np.int64)
-    if plan.crowds is not None:
-        crowds[:] = np.iinfo(np.int64).max
-        np.minimum.at(crowds, owners, crowds_of(plan, columns, known))
-    scores = np.minimum(added(weights, len(first)), 1.0) / crowds
-    found = scorer.score(
-        plan, Weighed(weights, crowds, scores, first), float(scores.max(initial=0.0)), len(first), known
-    )
-    # The same score, normalised by the entities of the source where its rows are at hand.
-    return replace(found, whole=partial(_whole, found, scorer, entity))
-
-
-def _entities(columns: Columns, entity: str) -> tuple[Ints, Ints]:
-    """The entity of each row, numbered, and the first row of each."""
     if entity not in columns.names:
         raise ColumnError(f"The result has no column '{entity}'.", remedy="entity= names the column of the entities.")
     its = coded(columns.cells(entity))
@@ -180,22 +154,32 @@ def _entities(columns: Columns, entity: str) -> tuple[Ints, Ints]:
             f"{missing} rows do not say whom they are about: column '{entity}' is empty there.",
             remedy="Leave these rows out, or score rows instead of entities.",
         )
-    first, owners, _ = group(its.codes, max(len(its.values), 1))
-    return owners, first
+    # The entity of each row, numbered, and the first row of each.
+    first, owners, entities = group(its.codes, max(len(its.values), 1))
+    weights = []
+    for name, table in plan.weighing:
+        if name in known.weights:
+            weights.append(np.full(entities, known.weights[name]))
+            continue
+        # Per entity the weights of its distinct values, added up.
+        cells = coded(columns.cells(name))
+        size = max(len(cells.values), 1)
+        whose, which = np.divmod(np.unique(owners * size + cells.codes), size)
+        weight_of = np.array([table(value) for value in cells.values] or [0.0])
+        weights.append(np.bincount(whose, weights=weight_of[which], minlength=entities).astype(np.float64))
+    crowds = np.full(entities, entities, dtype=np.int64)
+    if plan.crowds is not None:
+        crowds[:] = np.iinfo(np.int64).max
+        np.minimum.at(crowds, owners, crowds_of(plan, columns, known))
+    scores = record_scores(weights, crowds)
+    weighed = Weighed(weights, crowds, scores, first)
+    score = scorer.score(plan, weighed, float(scores.max(initial=0.0)), entities, known)
+    # Normalised by the entities of the source where its rows are at hand.
+    return replace(score, whole=partial(_whole, scorer, entity, {entity, *plan.quasi, *plan.sensitive}))
 
 
-def _distinct(columns: Columns, name: str, weights: Any, owners: Ints, entities: int) -> Floats:
-    """Per entity the weights of its distinct values in a column, added up."""
-    its = coded(columns.cells(name))
-    pairs = np.unique(owners * max(len(its.values), 1) + its.codes)
-    table = np.array([weights(value) for value in its.values] or [0.0])
-    whose, which = np.divmod(pairs, max(len(its.values), 1))
-    return np.bincount(whose, weights=table[which], minlength=entities).astype(np.float64)
-
-
-def _whole(found: Score, scorer: Scorer, entity: str) -> tuple[int, float] | None:
+def _whole(scorer: Scorer, entity: str, wanted: set[str]) -> tuple[int, float] | None:
     source = scorer.source.source
-    wanted = {entity, *found.plan.quasi, *found.plan.sensitive}
     if not isinstance(source, Columns) or not wanted <= set(source.names):
         return None
     everything = Columns(tuple(name for name in source.names if name in wanted), source.rows, source.cells)
@@ -283,14 +267,18 @@ class Score:
     def top(self) -> tuple[Heavy, ...]:
         """The rows that weigh most, and in each the columns that weigh most: positions and names, never values."""
         scores = np.asarray(self.weighed.record_scores)
-        order = np.argsort(-scores, kind="stable")[:SHOWN].tolist()
-        return tuple(self._heavy(row) for row in order if scores[row] > 0)
-
-    def _heavy(self, row: int) -> Heavy:
-        weights = {name: float(its[row]) for name, its in zip(self.plan.sensitive, self.weighed.weights, strict=True)}
-        columns = tuple(sorted((name for name in weights if weights[name] > 0), key=lambda name: -weights[name]))
-        place = row if self.weighed.rows is None else int(self.weighed.rows[row])
-        return Heavy(place, columns, float(self.weighed.record_scores[row]), int(self.weighed.crowds[row]))
+        heavy = []
+        for row in np.argsort(-scores, kind="stable")[:SHOWN].tolist():
+            if scores[row] <= 0:
+                break
+            pairs = zip(self.plan.sensitive, self.weighed.weights, strict=True)
+            weights = {name: float(its[row]) for name, its in pairs if its[row] > 0}
+            place = row if self.weighed.rows is None else int(self.weighed.rows[row])
+            columns = sorted(weights.items(), key=lambda pair: -pair[1])
+            heavy.append(
+                Heavy(place, tuple(name for name, _ in columns), float(scores[row]), int(self.weighed.crowds[row]))
+            )
+        return tuple(heavy)
 
     to_dict = json_of(
         "value normalised record_score rows x quasi=plan.quasi sensitive=plan.sensitive added top "
@@ -314,3 +302,106 @@ class Score:
 def power(rows: int, x: float) -> float:
     """How much the number of rows counts: r^(1/x); 1 for x = infinity."""
     return float(rows ** (1 / x)) if rows else 0.0
+
+
+def score(
+    result: Any,
+    *,
+    source: Any,
+    quasi: Sequence[str] | None = None,
+    sensitivity: Sensitivity | None = None,
+    x: float = 2.0,
+    entity: str | None = None,
+    request: str | None = None,
+    dialect: str = "postgres",
+    parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+) -> Score:
+    """How much damage a result could do in the wrong hands.
+
+    `result` is a list of dictionaries, a frame, Arrow, decoded columns, a path or a table; `source` the table it was
+    taken from: any of these, or `prepare(source, quasi)`. `x` from 1 to infinity says how little the number of rows
+    matters. With `entity`, the column that says whom a row is about, the rows of one entity count as one. With
+    `request`, the SQL text that asked for the result, what its conditions give away counts as known.
+
+    >>> f = Sensitivity.from_dict({"account": {"values": {"Gold": 1.0}, "otherwise": 0.1}})
+    >>> people = [{"job": "Lawyer", "account": "Gold"}, {"job": "Lawyer", "account": "White"}]
+    >>> score(people[:1], source=people, quasi=["job"], sensitivity=f)
+    Score(0.5, 1 rows, record score 0.5, x=2)
+    """
+    scorer = scorer_for(source, quasi, sensitivity, x, entity=entity)
+    if (
+        entity is None
+        and request is None
+        and type(result) is list
+        and len(result) <= FEW
+        and all(type(row) is dict for row in result)
+    ):
+        return scorer.few(result)
+    columns = columns_of(result)
+    measure = scorer.columns if entity is None else partial(score_entities, scorer, entity)
+    plain = measure(columns)
+    if request is None:
+        return plain
+    # What a request says of every row beyond the columns of its result: a sensitive column that is fixed weighs as much as
+    # the worst value it may have; a quasi-identifier counts as known where its value is certain.
+    fixed = conditions(request, dialect=dialect, parameters=parameters)
+    weights: dict[str, float] = {}
+    for name, its in scorer.sensitivity.weights.items():
+        if name not in columns.names and (name.casefold() in fixed or EVERYTHING in fixed):
+            values = fixed.get(name.casefold())
+            weights[name] = its.worst if values is None else max(map(its, values), default=0.0)
+    certain = {
+        name: next(iter(values))
+        for name in (scorer.source.quasi if scorer.quasi is None else scorer.quasi)
+        if name not in columns.names and (values := fixed.get(name.casefold())) is not None and len(values) == 1
+    }
+    known = KnownRows(weights, certain)
+    return max(plain, measure(columns, known), key=lambda one: one.value) if known.names else plain
+
+
+# What a request gives away by its conditions: `select name ... where account = 'Gold'` reveals the account.
+DIALECTS = {"postgres": "postgres", "postgresql": "postgres", "duckdb": "duckdb"}
+
+
+def conditions(
+    request: str, *, dialect: str = "postgres", parameters: Sequence[Any] | Mapping[str, Any] | None = None
+) -> dict[str, Values]:
+    """The columns that a request fixes for every row it gives, with the values they may have.
+
+    None stands for one value that the request does not tell, such as that of a parameter which is not given, or where
+    a function of the column is compared. Names are in lower case, without their tables; "*" stands for all columns,
+    where a whole row is compared.
+
+    >>> conditions("select name from customers where account = 'Gold' and (job = 'Lawyer' or city = 'NY')")
+    {'account': frozenset({'Gold'})}
+    """
+    if dialect not in DIALECTS:
+        raise UsageError(f"The dialect '{dialect}' is not known.", remedy="Use postgres or duckdb.")
+    try:
+        import sqlglot
+    except ImportError:
+        raise MissingExtra("misuse", needed_for="Reading what a request gives away") from None
+    from discreet.sql.predicates import PredicateReader
+
+    kinds = sqlglot.exp
+    known = (kinds.Query, kinds.Values, kinds.Insert, kinds.Update, kinds.Delete, kinds.Create, kinds.Copy)
+    # The parser logs what it does not understand, with the values in it; its errors quote the request.
+    logger = logging.getLogger("sqlglot")
+    silenced, logger.disabled = logger.disabled, True
+    try:
+        statements = [one for one in sqlglot.parse(request, dialect=DIALECTS[dialect]) if one is not None]
+        if len(statements) != 1:
+            raise _unreadable(f"holds {len(statements)} statements instead of one")
+        if not isinstance(statements[0], known):
+            raise _unreadable("is a statement that cannot be looked into")
+        return dict(PredicateReader(parameters).of_query(statements[0], {}).fixed)
+    except sqlglot.errors.SqlglotError:
+        raise _unreadable(f"is not {dialect}") from None
+    except RecursionError:
+        raise _unreadable("is nested too deeply") from None
+    finally:
+        logger.disabled = silenced
+
+
+def _unreadable(why: str) -> RequestError:
+    return RequestError(f"The request {why}.", remedy="Send one plain statement; what is not understood is refused.")

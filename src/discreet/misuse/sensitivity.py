@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
@@ -14,12 +14,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats, Label
 from discreet.kernel.hierarchy import text
-from discreet.misuse.source.columns import Cells, numbered
+from discreet.misuse.columns import Cells, numbered
 from discreet.policy import Policy
 
 KEYS = ("values", "bins", "otherwise", "contexts")
@@ -39,7 +38,16 @@ class Weights:
     @classmethod
     def of(cls, table: Mapping[str, Any], *, column: str) -> Weights:
         """From `values`, `bins` and `otherwise`, checked."""
-        bins = _bins(table.get("bins") or (), column)
+        try:
+            bins = [(float(bound), _weight(weight, column)) for bound, weight in table.get("bins") or ()]
+        except (TypeError, ValueError):
+            raise UsageError(
+                f"The bins of column '{column}' are no pairs of a bound and a weight.",
+                remedy="[[100, 0.1], [250, 0.2]]",
+            ) from None
+        bounds = tuple(bound for bound, _ in bins)
+        if any(math.isnan(bound) for bound in bounds) or tuple(sorted(set(bounds))) != bounds:
+            raise UsageError(f"The bounds of column '{column}' do not grow.", remedy="[[100, 0.1], [250, 0.2]]")
         # Numbers beyond the last bound are not known to be harmless; values that nobody listed usually are.
         otherwise = table.get("otherwise", 1.0 if bins else 0.0)
         values = table.get("values") or {}
@@ -47,12 +55,8 @@ class Weights:
             raise UsageError(f"The values of column '{column}' need a mapping from value to weight.")
         if any(text(value) is None for value in values):
             raise UsageError(f"Column '{column}': a missing value always weighs 0.", remedy="Leave it out of `values`.")
-        return cls(
-            values=MappingProxyType({text(value): _weight(w, column) for value, w in list(values.items())}),
-            bounds=tuple(bound for bound, _ in bins),
-            weights=tuple(weight for _, weight in bins),
-            otherwise=_weight(otherwise, column),
-        )
+        listed = MappingProxyType({text(value): _weight(weight, column) for value, weight in list(values.items())})
+        return cls(listed, bounds, tuple(weight for _, weight in bins), _weight(otherwise, column))
 
     def __call__(self, label: Label) -> float:
         """What a value, spelt as the kernel spells it, weighs; a missing one weighs nothing."""
@@ -126,7 +130,21 @@ class Sensitivity:
         A context's table replaces that of its column; columns without one keep theirs. `otherwise` is 0 unless
         given, and 1 where there are bins.
         """
-        _check_shape(tables)
+        given: Any = tables  # a caller may hand over anything
+        if not isinstance(given, Mapping) or not given:
+            raise UsageError(
+                "A sensitivity function needs one table per sensitive column.",
+                remedy='For example: {"account": {"values": {"Gold": 1.0}, "otherwise": 0.1}}',
+            )
+        for name, table in tables.items():
+            inner = table.get("contexts") if isinstance(table, Mapping) else None
+            for one in (table, *(inner.values() if isinstance(inner, Mapping) else ())):
+                known = KEYS if one is table else KEYS[:-1]
+                if not isinstance(one, Mapping) or any(key not in known for key in one):
+                    raise UsageError(
+                        f"The sensitivity of column '{name}' is no table of {', '.join(known)}.",
+                        remedy='For example: {"values": {"Gold": 1.0}, "otherwise": 0.1} or {"bins": [[100, 0.1]], "otherwise": 1.0}',
+                    )
         plain = {name: Weights.of(table, column=name) for name, table in tables.items()}
         contexts: dict[str, dict[str, Weights]] = {}
         for name, table in tables.items():
@@ -191,46 +209,11 @@ class Sensitivity:
         return isinstance(other, Sensitivity) and self.version == other.version
 
     def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
         return hash(self.version)
 
     def __repr__(self) -> str:
         where = f" in context {self.context}" if self.context is not None else ""
         return f"Sensitivity({len(self.columns)} columns{where}, version {self.version})"
-
-
-def _check_shape(tables: Any) -> None:
-    if not isinstance(tables, Mapping) or not tables:
-        raise UsageError(
-            "A sensitivity function needs one table per sensitive column.",
-            remedy='For example: {"account": {"values": {"Gold": 1.0}, "otherwise": 0.1}}',
-        )
-    for name, table in tables.items():
-        inner = table.get("contexts") if isinstance(table, Mapping) else None
-        for one in (table, *(inner.values() if isinstance(inner, Mapping) else ())):
-            known = KEYS if one is table else KEYS[:-1]
-            strange = [key for key in one if key not in known] if isinstance(one, Mapping) else [None]
-            if strange:
-                raise UsageError(
-                    f"The sensitivity of column '{name}' is no table of {', '.join(known)}.",
-                    remedy='For example: {"values": {"Gold": 1.0}, "otherwise": 0.1} or {"bins": [[100, 0.1]], "otherwise": 1.0}',
-                )
-
-
-def _bins(bins: Any, column: str) -> list[tuple[float, float]]:
-    try:
-        pairs = [(float(bound), _weight(weight, column)) for bound, weight in bins]
-    except (TypeError, ValueError):
-        raise UsageError(
-            f"The bins of column '{column}' are no pairs of a bound and a weight.", remedy="[[100, 0.1], [250, 0.2]]"
-        ) from None
-    bounds = [bound for bound, _ in pairs]
-    if any(math.isnan(bound) for bound in bounds) or sorted(set(bounds)) != bounds:
-        raise UsageError(f"The bounds of column '{column}' do not grow.", remedy="[[100, 0.1], [250, 0.2]]")
-    return pairs
 
 
 def _weight(weight: Any, column: str) -> float:
@@ -250,27 +233,32 @@ def weigh(cells: Cells, weights: Weights) -> Floats:
     >>> weigh(np.array([7.0, 100.0, 101.0, np.nan]), f.weights["bill"]).tolist()
     [0.9, 0.1, 1.0, 0.0]
     """
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
-        return _weigh_numbers(cells, weights)
-    return numbered(cells, weights, np.float64)
-
-
-def _weigh_numbers(cells: NDArray[Any], weights: Weights) -> Floats:
+    if not isinstance(cells, np.ndarray) or cells.dtype.kind not in "iuf":
+        return numbered(cells, weights, np.float64)
     steps = np.array([*weights.weights, weights.otherwise])
     found = steps[np.searchsorted(weights.bounds, cells)] if weights.bounds else np.full(len(cells), steps[-1])
     for label, weight in weights.values.items():
-        number = _number(label or "")
-        if number is not None:
+        # A listed value that is spelt like a number, as numbers are spelt, is that number.
+        try:
+            number = int(label or "") if (label or "").removeprefix("-").isdigit() else float(label or "")
+        except ValueError:
+            continue
+        if text(number) == label:
             found[cells == number] = weight
     if cells.dtype.kind == "f":
         found[np.isnan(cells)] = 0.0
     return found
 
 
-def _number(label: str) -> float | int | None:
-    """The number that is spelt like this, if one is."""
-    try:
-        number = int(label) if label.removeprefix("-").isdigit() else float(label)
-    except ValueError:
-        return None
-    return number if text(number) == label else None
+def added(weights: Iterable[Floats], rows: int) -> Floats:
+    """Weights of each row, added up in the order of the columns: the same cells give the same sum."""
+    sums = np.zeros(rows)
+    for its in weights:
+        sums += its
+    return sums
+
+
+def record_scores(weights: Iterable[Floats], crowds: Any) -> Floats:
+    """RS of each row: its weights added up to at most 1, divided by D."""
+    scores: Floats = np.minimum(added(weights, len(crowds)), 1.0) / crowds
+    return scores

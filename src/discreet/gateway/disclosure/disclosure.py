@@ -21,7 +21,7 @@ from discreet.gateway.session.held_rows import HeldResult
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.hierarchy import text
-from discreet.misuse.exposure.knowledge import Knowledge, published
+from discreet.misuse.knowledge import Knowledge, published
 from discreet.sql.catalog import Leaf
 
 # What some rows tell: of whom, of what, and how recognisably.

@@ -17,8 +17,8 @@ from discreet.gateway.disclosure.disclosure import SEEN, Publication
 from discreet.gateway.enforcement.interface import Who
 from discreet.kernel.arrays import Flags
 from discreet.ledger.entry import timestamp
-from discreet.misuse.exposure.exposure import Exposure
-from discreet.misuse.exposure.knowledge import Knowledge, bitmap
+from discreet.misuse.exposure import Exposure
+from discreet.misuse.knowledge import Knowledge, bitmap
 from discreet.misuse.scorer import within
 from discreet.policy import Policy
 from discreet.policy.gateway_section import GatewayPolicy

@@ -24,7 +24,7 @@ from discreet.gateway.analysis.cache import Understood
 from discreet.gateway.disclosure.disclosure import SEEN, Publication
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.operations import Close, Hold, Note, Receipt, Request
-from discreet.misuse.exposure.exposure import Exposure
+from discreet.misuse.exposure import Exposure
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.sql.statement_kinds import Refuse, refused
 from discreet.store.exposures import Exposures, write

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import operator
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -205,17 +206,10 @@ def published_few(entities: Sequence[int], weights: Mapping[str, Sequence[float]
     return found
 
 
-def joined_all(parts: Sequence[Knowledge]) -> Knowledge:
-    """What all of them know together."""
-    whole = Knowledge()
-    for part in parts:
-        whole = whole.join(part)
-    return whole
-
-
 # Numbers for entities, as bitmaps need them.
 NAMED = 2**31
-"""Whole numbers below this stand for themselves; every other key gets a number from here up."""
+"""Whole numbers below this number themselves; every other key gets a number from here up."""
+NUMBER = re.compile("0|[1-9][0-9]{0,9}")
 
 
 class EntityNumbering:
@@ -239,9 +233,6 @@ class EntityNumbering:
         keys = list(entities)
         if set(map(type, keys)) == {int} and min(keys) >= 0 and max(keys) < NAMED:
             return np.array(keys, dtype=np.int64)
-        return np.array(self._named(keys), dtype=np.int64)
-
-    def _named(self, keys: Iterable[Any]) -> list[int]:
         spelt = [text(key) for key in keys]
         missing = spelt.count(None)
         if missing:
@@ -250,9 +241,11 @@ class EntityNumbering:
                 remedy="Give the key of the entity with every row, or leave these rows out.",
             )
         with self._lock:
-            return [self._number(key) for key in spelt if key is not None]
-
-    def _number(self, key: str) -> int:
-        if key.isascii() and key.isdigit() and len(key) <= 10 and int(key) < NAMED and (key[0] != "0" or key == "0"):
-            return int(key)
-        return self.names.setdefault(key, NAMED + len(self.names))
+            numbers = [
+                int(key)
+                if NUMBER.fullmatch(key) and int(key) < NAMED
+                else self.names.setdefault(key, NAMED + len(self.names))
+                for key in spelt
+                if key is not None
+            ]
+        return np.array(numbers, dtype=np.int64)

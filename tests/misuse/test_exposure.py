@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from discreet.errors import DataError, IntegrityError, MissingExtra, UsageError
 from discreet.kernel import Coded
 from discreet.misuse import Exposure, Sensitivity, score
-from discreet.misuse.exposure import ensembles as ensembles_module
-from discreet.misuse.exposure import exposure as exposure_module
+from discreet.misuse import ensembles as ensembles_module
+from discreet.misuse import exposure as exposure_module
 from tests.examples import examples
 from tests.misuse import brute
 from tests.misuse.paper import F

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import ColumnError, OutsideHierarchy, UsageError
 from discreet.kernel import Classes, Column, Countable
-from discreet.kernel.arrays import LIMIT, Floats, Ints, Label, group, pack, total
+from discreet.kernel.arrays import LIMIT, Ints, Label, group, pack, total
 from discreet.kernel.hierarchy import text
-from discreet.misuse.sensitivity import Sensitivity, Weights
-from discreet.misuse.source.columns import Cells, numbered, whole
+from discreet.misuse.columns import Cells, numbered, whole
+from discreet.misuse.reading import countable
+from discreet.misuse.sensitivity import Sensitivity, Weights, record_scores
 from discreet.risk.assessment import Governed
 
 # From keys to numbers, for many keys at once and for one: a plain table where keys are dense, else a hash table.
@@ -24,6 +26,8 @@ SPREAD = np.uint64(0x9E3779B97F4A7C15)
 WORD = 2**64
 ROOM = 65_536
 """A plain table may always have this many places more than there are keys."""
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+"""How a whole number is spelt that fits into 63 bits."""
 
 
 class Lookup(Protocol):
@@ -31,11 +35,9 @@ class Lookup(Protocol):
 
     def many(self, keys: Ints) -> Ints:
         """The number of each key."""
-        ...
 
     def one(self, key: int) -> int:
         """The number of one key, without the overhead of arrays."""
-        ...
 
 
 def lookup(keys: Ints, numbers: Ints, bound: int) -> Lookup:
@@ -150,23 +152,23 @@ class ValueIndex:
 
     def codes(self, cells: Cells) -> Ints:
         """The code of each cell."""
-        if isinstance(cells, np.ndarray) and (integers := whole(cells)) is not None:
-            return self._integer_codes(integers)
-        return numbered(cells, lambda label: self.codes_of.get(label, self.unknown), np.int64)
-
-    def _integer_codes(self, cells: Ints) -> Ints:
+        wanted = whole(cells) if isinstance(cells, np.ndarray) else None
+        if wanted is None:
+            return numbered(cells, lambda label: self.codes_of.get(label, self.unknown), np.int64)
         low, places, integers, codes = self._integers
         if places is None:
-            at = np.minimum(np.searchsorted(integers, cells), max(len(integers) - 1, 0))
-            return np.where(integers[at] == cells, codes[at], self.unknown)
+            at = np.minimum(np.searchsorted(integers, wanted), max(len(integers) - 1, 0))
+            return np.where(integers[at] == wanted, codes[at], self.unknown)
         # Subtraction may wrap around for far values, but then the place is outside as well.
-        shifted = (cells - low).view(np.uint64)
+        shifted = (wanted - low).view(np.uint64)
         return places[np.minimum(shifted, np.uint64(len(places) - 1)).view(np.int64)]
 
     @cached_property
     def _integers(self) -> tuple[int, Ints | None, Ints, Ints]:
-        """The values that are whole numbers, in order, with their codes; as a plain table where they lie close."""
-        known = sorted((int(label), code) for label, code in self.codes_of.items() if label and _is_integer(label))
+        """Values that are whole numbers of 63 bits, in order, with their codes; as a plain table where they are dense."""
+        known = sorted(
+            (int(label), code) for label, code in self.codes_of.items() if label and INTEGER.fullmatch(label)
+        )
         if not known:
             return 0, np.array([self.unknown]), np.array([], dtype=np.int64), np.array([], dtype=np.int64)
         integers, codes = (np.array(side, dtype=np.int64) for side in zip(*known, strict=True))
@@ -176,18 +178,6 @@ class ValueIndex:
         places = np.full(span + 1, self.unknown, dtype=np.int64)
         places[integers - low] = codes
         return low, places, integers, codes
-
-
-def _is_integer(label: str) -> bool:
-    """Whether this is how a whole number is spelt that fits into 63 bits."""
-    digits = label.removeprefix("-")
-    return (
-        label != "-0"
-        and digits.isascii()
-        and digits.isdigit()
-        and len(digits) < 19
-        and (digits == "0" or digits[0] != "0")
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,47 +307,36 @@ class Prepared:
     def whole(self, plan: ScoringPlan, sensitivity: Sensitivity) -> tuple[int, float] | None:
         """Rows and largest record score of the same columns of the whole source; None where they were not counted."""
         key = (plan.quasi, plan.sensitive, sensitivity)
-        if key not in self._whole:
-            largest = self._largest(plan)
-            make_room(self._whole, KEPT)
-            self._whole[key] = None if largest is None else (self.rows, largest)
+        if key in self._whole:
+            return self._whole[key]
+        make_room(self._whole, KEPT)
+        try:
+            joint = _counted(self.source, [*plan.quasi, *plan.sensitive])
+        except (ColumnError, OutsideHierarchy):
+            self._whole[key] = None
+            return None
+        crowds = np.full(len(joint), joint.records)
+        places = range(len(plan.quasi))
+        if plan.quasi:
+            sizes = [len(joint.columns[place].labels) for place in places]
+            _, member, groups = group(*pack([joint.codes[place] for place in places], sizes, len(joint)))
+            crowds = total(member, joint.sizes, groups)[member]
+        weights = [
+            np.array([its(label) for label in joint.columns[place].labels])[joint.codes[place]]
+            for place, (_, its) in enumerate(plan.weighing, start=len(plan.quasi))
+        ]
+        self._whole[key] = self.rows, float(record_scores(weights, crowds).max())
         return self._whole[key]
 
-    def _largest(self, plan: ScoringPlan) -> float | None:
-        by = [*plan.quasi, *plan.sensitive]
-        try:
-            joint = _counted(self.source, by)
-        except (ColumnError, OutsideHierarchy):
-            return None
-        heaviest = np.minimum(_added(joint, plan), 1.0)
-        if not plan.quasi:
-            return float(heaviest.max() / joint.records)
-        places = range(len(plan.quasi))
-        sizes = [len(joint.columns[place].labels) for place in places]
-        _, member, groups = group(*pack([joint.codes[place] for place in places], sizes, len(joint)))
-        return float((heaviest / total(member, joint.sizes, groups)[member]).max())
-
-    @cached_property
-    def _described(self) -> str:
-        return f"{self.rows} people in {len(self.counted)} classes by {', '.join(self.quasi) or 'nothing'}"
-
     def __repr__(self) -> str:
-        return f"Prepared({self._described})"
+        by = ", ".join(self.quasi) or "nothing"
+        return f"Prepared({self.rows} people in {len(self.counted)} classes by {by})"
 
 
 def make_room(kept: dict[Any, Any], most: int) -> None:
-    """Forget the oldest: whoever asks for ever new columns must not fill the memory."""
+    """Forget the oldest: ever new columns must not fill the memory."""
     while len(kept) >= most:
         del kept[next(iter(kept))]
-
-
-def _added(joint: Classes, plan: ScoringPlan) -> Floats:
-    """The weight of each distinct tuple, added up in the order of the plan."""
-    sums = np.zeros(len(joint))
-    for place, (_, weights) in enumerate(plan.weighing, start=len(plan.quasi)):
-        table = np.array([weights(label) for label in joint.columns[place].labels])
-        sums += table[joint.codes[place]]
-    return sums
 
 
 def prepare(source: Any, quasi: Sequence[str] | None = None, *, entity: str | None = None) -> Prepared:
@@ -368,8 +347,6 @@ def prepare(source: Any, quasi: Sequence[str] | None = None, *, entity: str | No
     >>> prepare([{"job": "Lawyer", "city": "NY"}, {"job": "Lawyer", "city": "LA"}], ["job"])
     Prepared(2 people in 1 classes by job)
     """
-    from discreet.misuse.source.reading import countable
-
     if isinstance(source, Prepared):
         return source
     table = countable(source)
@@ -381,7 +358,10 @@ def prepare(source: Any, quasi: Sequence[str] | None = None, *, entity: str | No
     names = tuple(dict.fromkeys(quasi))
     if entity is None or entity not in columns_of_source(table):
         return Prepared(names, _counted(table, names), table)
-    return Prepared(names, _heads(_counted(table, (*names, entity))).project(names), table, entity)
+    # With the entity among the columns each class counts once: people instead of rows.
+    rows = _counted(table, (*names, entity))
+    people = Classes(rows.columns, rows.codes, np.ones(len(rows), dtype=np.int64))
+    return Prepared(names, people.project(names), table, entity)
 
 
 def columns_of_source(table: Any) -> tuple[str, ...]:
@@ -391,8 +371,3 @@ def columns_of_source(table: Any) -> tuple[str, ...]:
 
 def _counted(table: Countable | Classes, names: Sequence[str]) -> Classes:
     return table.project(names) if isinstance(table, Classes) else table.classes(names)
-
-
-def _heads(classes: Classes) -> Classes:
-    """The same classes, each counted once: with the entity among the columns, people instead of rows."""
-    return Classes(classes.columns, classes.codes, np.ones(len(classes), dtype=np.int64))

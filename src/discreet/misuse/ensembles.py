@@ -8,14 +8,14 @@ of entities and the largest record score of each, and updated from what is learn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from discreet.kernel.arrays import Floats
-from discreet.misuse.exposure.knowledge import (
+from discreet.misuse.knowledge import (
     Bitmap,
     EntityPlaces,
     Knowledge,
@@ -25,6 +25,7 @@ from discreet.misuse.exposure.knowledge import (
     union,
 )
 from discreet.misuse.scorer import power
+from discreet.misuse.sensitivity import record_scores
 
 FEW = 16
 """Up to so many entities are looked at one by one."""
@@ -58,49 +59,34 @@ class Ensembles:
             return self
         entities = learned.entities()
         names = (*self.names, *(name for name in learned.weights if name not in self.names))
-        look = _few if len(entities) <= FEW else _All
-        seen: LearnedEntities = look(names, old, new, learned, entities)
-        family = _closed(self.found, seen.signatures)
-        found = {
-            attributes: seen.update(attributes, self.found[attributes])
-            if attributes in self.found
-            else _afresh(names, attributes, new, seen)
-            for attributes in family
-        }
+        seen: LearnedEntities = (FewEntities if len(entities) <= FEW else ManyEntities)(
+            names, old, new, learned, entities
+        )
+        # The least family that holds all these sets and, with any two of them, what they share.
+        family = set(self.found)
+        for signature in seen.signatures:
+            if signature not in family:
+                family |= {signature, *(signature & other for other in family)}
+        found: dict[Attributes, Ensemble] = {}
+        for attributes in family - {0}:
+            if attributes in self.found:
+                found[attributes] = seen.update(attributes, self.found[attributes])
+                continue
+            # Met for the first time: from everything that is known.
+            chosen = _chosen(names, attributes)
+            members, best = new.covering(chosen), seen.update(attributes, Ensemble(), before=False).record_score
+            if not members.issubset(seen.entities) and best < new.ceiling(chosen):
+                places = EntityPlaces(numbers_of(members))
+                weights = [_present(spread(new.weights[name], members, places)) for name in chosen]
+                scores = record_scores(weights, _present(spread(new.crowds, members, places)))
+                best = float(scores.max(initial=0.0))
+            found[attributes] = Ensemble(len(members), best)
         return Ensembles(names, found)
-
-
-def _closed(family: Iterable[Attributes], signatures: Iterable[Attributes]) -> set[Attributes]:
-    """The least family that holds all these sets and, with any two of them, what they share."""
-    closed = set(family)
-    for signature in signatures:
-        if signature not in closed:
-            closed |= {signature, *(signature & other for other in closed)}
-    return closed - {0}
-
-
-def _afresh(names: Sequence[str], attributes: Attributes, new: Knowledge, seen: LearnedEntities) -> Ensemble:
-    """An ensemble that is met for the first time, from everything that is known."""
-    members = new.covering(_chosen(names, attributes))
-    among_seen = seen.update(attributes, Ensemble(), before=False)
-    if members.issubset(seen.entities) or among_seen.record_score >= new.ceiling(_chosen(names, attributes)):
-        return Ensemble(len(members), among_seen.record_score)
-    places = EntityPlaces(numbers_of(members))
-    weights = {name: _present(spread(new.weights[name], members, places)) for name in _chosen(names, attributes)}
-    scores = _record_scores(weights, _present(spread(new.crowds, members, places)))
-    return Ensemble(len(members), float(scores.max(initial=0.0)))
 
 
 def _chosen(names: Sequence[str], attributes: Attributes) -> list[str]:
     """The attributes of a set in the order in which weights are added up: always the same, so that sums are, too."""
     return sorted(name for bit, name in enumerate(names) if attributes >> bit & 1)
-
-
-def _record_scores(weights: Mapping[str, Floats], crowds: Floats) -> Floats:
-    sums = np.zeros(len(crowds))
-    for its in weights.values():
-        sums += its
-    return np.minimum(sums, 1.0) / crowds
 
 
 class LearnedEntities(Protocol):
@@ -111,15 +97,27 @@ class LearnedEntities(Protocol):
 
     def update(self, attributes: Attributes, ensemble: Ensemble, *, before: bool = True) -> Ensemble:
         """An ensemble with these entities: who was not in it joins, and weights and crowds may have changed."""
-        ...
 
 
-class _One:
+class FewEntities:
     """A few entities, looked at one by one."""
 
-    def __init__(self, names: Sequence[str], entities: Bitmap, rows: list[tuple[int, int, dict[str, float], float]]):
-        self.names, self.entities, self.rows = names, entities, rows
-        self.signatures = [after for _, after, _, _ in rows]
+    def __init__(self, names: Sequence[str], old: Knowledge, new: Knowledge, learned: Knowledge, entities: Bitmap):
+        self.names, self.entities = names, entities
+        self.rows: list[tuple[Attributes, Attributes, dict[str, float], float]] = []
+        for entity in entities:
+            earlier = later = 0
+            weights = {}
+            for bit, name in enumerate(names):
+                weight = new.cell(name, entity)
+                if weight < 0:
+                    continue
+                weights[name] = weight
+                later |= 1 << bit
+                if name not in learned.weights or old.cell(name, entity) >= 0:
+                    earlier |= 1 << bit
+            self.rows.append((earlier, later, weights, new.crowd(entity)))
+        self.signatures = [later for _, later, _, _ in self.rows]
 
     def update(self, attributes: Attributes, ensemble: Ensemble, *, before: bool = True) -> Ensemble:
         number, best = ensemble.entities, ensemble.record_score
@@ -136,29 +134,18 @@ class _One:
         return Ensemble(number, best)
 
 
-def _few(names: Sequence[str], old: Knowledge, new: Knowledge, learned: Knowledge, entities: Bitmap) -> LearnedEntities:
-    rows = []
-    for entity in entities:
-        earlier = later = 0
-        weights = {}
-        for bit, name in enumerate(names):
-            weight = new.cell(name, entity)
-            if weight < 0:
-                continue
-            weights[name] = weight
-            later |= 1 << bit
-            if name not in learned.weights or old.cell(name, entity) >= 0:
-                earlier |= 1 << bit
-        rows.append((earlier, later, weights, new.crowd(entity)))
-    return _One(names, entities, rows)
-
-
-class _All:
+class ManyEntities:
     """Many entities: sorted by what was and is known of them as bitmaps, weighed as arrays."""
 
     def __init__(self, names: Sequence[str], old: Knowledge, new: Knowledge, learned: Knowledge, entities: Bitmap):
         self.names, self.entities, self.old, self.new, self.learned = names, entities, old, new, learned
-        self.kinds = _kinds(names, old, learned, entities)
+        self.kinds: Mapping[tuple[Attributes, Attributes], Bitmap] = {(0, 0): entities}
+        """The entities by what was known of them before, and what is known of them now."""
+        for bit, name in enumerate(names):
+            if name in old.weights:
+                self.kinds = _split(self.kinds, old.covering([name]), 1 << bit, 1 << bit)
+            if name in learned.weights:
+                self.kinds = _split(self.kinds, learned.covering([name]), 0, 1 << bit)
         self.signatures = list({later for _, later in self.kinds})
         self.places = EntityPlaces(numbers_of(entities))
         self.crowds = _present(spread(new.crowds, entities, self.places))
@@ -176,35 +163,19 @@ class _All:
         if ensemble.record_score >= self.new.ceiling(_chosen(self.names, attributes)):
             return Ensemble(ensemble.entities + fresh, ensemble.record_score)
         chosen = self.places.of(numbers_of(union(inside.values())))
-        weights = {name: self._weights(name)[chosen] for name in _chosen(self.names, attributes)}
-        best = float(_record_scores(weights, self.crowds[chosen]).max(initial=0.0))
+        weights = []
+        for name in _chosen(self.names, attributes):
+            if name not in self.weights:
+                # What is known of an attribute now: the most that it ever weighed.
+                before_now = spread(self.old.weights.get(name, {}), self.entities, self.places)
+                at_hand = self.learned.cells.get(name) if isinstance(self.learned, PublishedKnowledge) else None
+                if at_hand is None:
+                    at_hand = spread(self.learned.weights.get(name, {}), self.entities, self.places)
+                known = [its for its in (before_now, at_hand) if its is not None]
+                self.weights[name] = np.maximum(*known) if len(known) == 2 else _present(known[0] if known else None)
+            weights.append(self.weights[name][chosen])
+        best = float(record_scores(weights, self.crowds[chosen]).max(initial=0.0))
         return Ensemble(ensemble.entities + fresh, max(ensemble.record_score, best))
-
-    def _weights(self, name: str) -> Floats:
-        """What is known of an attribute now: the most that it ever weighed."""
-        if name not in self.weights:
-            before = spread(self.old.weights.get(name, {}), self.entities, self.places)
-            told = self._told(name)
-            both = told if before is None else before if told is None else np.maximum(before, told)
-            self.weights[name] = _present(both)
-        return self.weights[name]
-
-    def _told(self, name: str) -> Floats | None:
-        at_hand = self.learned.cells.get(name) if isinstance(self.learned, PublishedKnowledge) else None
-        return spread(self.learned.weights.get(name, {}), self.entities, self.places) if at_hand is None else at_hand
-
-
-def _kinds(
-    names: Sequence[str], old: Knowledge, learned: Knowledge, entities: Bitmap
-) -> dict[tuple[Attributes, Attributes], Bitmap]:
-    """The entities by what was known of them before, and what is known of them now."""
-    kinds = {(0, 0): entities}
-    for bit, name in enumerate(names):
-        if name in old.weights:
-            kinds = _split(kinds, old.covering([name]), 1 << bit, 1 << bit)
-        if name in learned.weights:
-            kinds = _split(kinds, learned.covering([name]), 0, 1 << bit)
-    return kinds
 
 
 def _split(

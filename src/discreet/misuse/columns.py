@@ -158,7 +158,7 @@ def take(result: Any, columns: Columns, places: Ints) -> Any:
         case "pandas":
             return result.iloc[places]
         case "polars":
-            return _collected(result)[places]
+            return collected(result)[places]
         case "pyarrow":
             return result.take(places)
     marked = np.zeros(columns.rows, dtype=bool)
@@ -175,24 +175,38 @@ def blank(result: Any, columns: Columns, masks: Masks) -> Any:
         case "columns":
             return {name: _emptied(cells, masks[name]) if name in masks else cells for name, cells in result.items()}
         case "pandas":
-            blanked = {label: _blank_pandas(result[label], masks[name]) for name, label in _labels(result, masks)}
-            return _replaced(result, blanked)
+            emptied = {}
+            for name, label in _labels(result, masks):
+                column = result[label]
+                if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
+                    # The kinds that know missing values, so that no digit is lost.
+                    plain = column.dtype.name.replace("i", "I").replace("u", "U")
+                    column = column.astype("boolean" if column.dtype.kind == "b" else plain)
+                emptied[label] = column.mask(masks[name])
+            return _replaced(result, emptied)
         case "polars":
-            frame = _collected(result)
             import polars
 
             blanks = [
                 polars.when(polars.Series(mask)).then(None).otherwise(polars.col(name)).alias(name)
                 for name, mask in masks.items()
             ]
-            return frame.with_columns(blanks)
+            return collected(result).with_columns(blanks)
         case "pyarrow":
-            return _blank_arrow(result, masks)
+            import pyarrow as arrow
+            import pyarrow.compute as compute
+
+            for name, mask in masks.items():
+                place = result.schema.get_field_index(name)
+                field = result.schema.field(place).with_nullable(True)
+                cells = compute.if_else(arrow.array(mask), arrow.nulls(len(mask), field.type), result.column(place))
+                result = result.set_column(place, field, cells)
+            return result
     return _blank_rows(as_rows(columns), masks)
 
 
 def exchange(result: Any, columns: Columns, written: Mapping[str, Sequence[Label]]) -> Any:
-    """The same rows with some columns written anew, as text."""
+    """The same rows with some columns written as other texts."""
     match kind_of(result):
         case "rows":
             return _exchange_rows(list(result), written)
@@ -201,10 +215,9 @@ def exchange(result: Any, columns: Columns, written: Mapping[str, Sequence[Label
         case "pandas":
             return _replaced(result, {label: list(written[name]) for name, label in _labels(result, written)})
         case "polars":
-            frame = _collected(result)
             import polars
 
-            return frame.with_columns(
+            return collected(result).with_columns(
                 [polars.Series(name, list(cells), dtype=polars.String) for name, cells in written.items()]
             )
         case "pyarrow":
@@ -260,26 +273,6 @@ def _replaced(frame: Any, columns: Mapping[Any, Any]) -> Any:
     return copy
 
 
-def _collected(frame: Any) -> Any:
-    return frame.collect() if hasattr(frame, "collect") else frame
-
-
-def _blank_pandas(column: Any, mask: NDArray[np.bool_]) -> Any:
-    """Whole numbers and truth values become the kinds that know missing values, so that no digit is lost."""
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
-        column = column.astype(
-            "boolean" if column.dtype.kind == "b" else column.dtype.name.replace("i", "I").replace("u", "U")
-        )
-    return column.mask(mask)
-
-
-def _blank_arrow(table: Any, masks: Masks) -> Any:
-    import pyarrow as arrow
-    import pyarrow.compute as compute
-
-    for name, mask in masks.items():
-        place = table.schema.get_field_index(name)
-        field = table.schema.field(place).with_nullable(True)
-        nothing = arrow.nulls(len(mask), field.type)
-        table = table.set_column(place, field, compute.if_else(arrow.array(mask), nothing, table.column(place)))
-    return table
+def collected(frame: Any) -> Any:
+    """A lazy frame of polars as a frame."""
+    return frame.collect() if type(frame).__name__ == "LazyFrame" else frame

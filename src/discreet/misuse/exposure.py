@@ -3,40 +3,42 @@
 from __future__ import annotations
 
 import datetime
+import io
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from discreet.errors import DataError, IntegrityError, MissingExtra, UsageError
+from discreet.errors import DataError, IntegrityError, UsageError
 from discreet.kernel import Coded
 from discreet.kernel.hierarchy import text
-from discreet.kernel.notebook import card
-from discreet.misuse.exposure.ensembles import Ensembles
-from discreet.misuse.exposure.knowledge import (
-    Bitmap,
+from discreet.kernel.serialise import card
+from discreet.misuse.columns import as_cells, labels
+from discreet.misuse.ensembles import Ensembles
+from discreet.misuse.knowledge import (
     EntityNumbering,
     Knowledge,
     Levels,
-    joined_all,
+    bitmap,
     published,
     published_few,
 )
 from discreet.misuse.sensitivity import Sensitivity, weigh
-from discreet.misuse.source.columns import as_cells, labels
 
 Time = float | datetime.datetime
 Span = float | datetime.timedelta
 FEW = 4
 """Up to so many rows are learned one by one."""
+FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """What one user knows of whom, from all she has received. Frozen: learning gives a new one.
+    """What one user knows of whom, from all that was received. Frozen: learning gives a new one.
 
     The score is the largest of any ensemble: of everybody of whom at least some attributes are known. Learning more
     never lowers it, and the order of learning does not matter. With a `frame`, what is older than the newest by more
@@ -89,15 +91,45 @@ class Exposure:
         `distinguishing` says for each entity how many people of the source look like it (D), 1 unless given; the
         least that was ever seen of an entity counts. Attributes without weights are left out.
         """
-        return self.learn(self._publication(entities, values, distinguishing), at=at)
+        tables = {name: self.sensitivity.weights[name] for name in values if name in self.sensitivity.weights}
+        numbers = self.keys.numbers(entities)
+        crowds = np.ones(len(numbers), dtype=np.int64)
+        if distinguishing is not None:
+            given = np.asarray(distinguishing)
+            if len(given) and (given.dtype.kind not in "iu" or int(given.min()) < 1):
+                raise DataError(
+                    "Each D is a whole number from 1 up.", remedy="distinguishing=[...] says how many look alike."
+                )
+            crowds = given.astype(np.int64)
+        few = len(numbers) <= FEW
+        weights: dict[str, Any] = {}
+        for name, table in tables.items():
+            cells: Any = values[name]
+            if few:
+                weights[name] = [table(text(cell)) for cell in (labels(cells) if isinstance(cells, Coded) else cells)]
+            else:
+                weights[name] = weigh(as_cells(cells), table)
+        for name, its in {**weights, "distinguishing": crowds}.items():
+            if len(its) != len(numbers):
+                raise DataError(
+                    f"There are {len(numbers)} entities and {len(its)} values of '{name}'.",
+                    remedy="Give one value for each entity.",
+                )
+        if not weights:
+            return self.learn(Knowledge(), at=at)
+        if few:
+            return self.learn(published_few(numbers.tolist(), weights, crowds.tolist()), at=at)
+        levels = {name: table.levels for name, table in tables.items()}
+        return self.learn(published(numbers, weights, crowds, levels), at=at)
 
     def learn(self, learned: Knowledge, *, at: Time) -> Exposure:
         """The same where it is already known what each cell weighs."""
         moment = instant(at)
         newest = max(self.newest, moment)
-        start = self._start(moment)
+        start = moment if self.bucket is None else math.floor(moment / seconds(self.bucket)) * seconds(self.bucket)
         kept = self if newest == self.newest else self._forget(newest)
-        if self._over(start, newest) or not learned.crowds:
+        outside = self.frame is not None and self._end(start) <= newest - seconds(self.frame)
+        if outside or not learned.crowds:
             return replace(kept, newest=newest)
         new = kept.knowledge.join(learned)
         part = kept.buckets.get(start, Knowledge())
@@ -127,48 +159,68 @@ class Exposure:
         return whole._forget(newest)
 
     def to_bytes(self) -> bytes:
-        """Everything, to be stored; `Exposure.from_bytes` reads it."""
+        """Everything, to be stored: a line of JSON that says what follows, then the bitmaps.
 
-        return pack_exposure(self)
+        Names of entities are stored only where a bitmap holds them.
+        """
+        parts: list[bytes] = []
+        buckets = [
+            {
+                "start": start,
+                "weights": {name: _pack(levels, parts) for name, levels in sorted(part.weights.items())},
+                "crowds": _pack(part.crowds, parts),
+            }
+            for start, part in sorted(self.buckets.items())
+        ]
+        everybody = self.knowledge.entities()
+        head = {
+            "format": FORMAT,
+            "sensitivity": self.sensitivity.to_dict(),
+            "context": self.sensitivity.context,
+            "x": self.x,
+            "frame": None if self.frame is None else seconds(self.frame),
+            "bucket": None if self.bucket is None else seconds(self.bucket),
+            "newest": self.newest,
+            "buckets": buckets,
+            "names": {name: number for name, number in self.keys.names.items() if number in everybody},
+        }
+        return b"\n".join([json.dumps(head, ensure_ascii=False).encode(), b"".join(parts)])
 
     @classmethod
     def from_bytes(cls, stored: bytes, *, sensitivity: Sensitivity | None = None) -> Exposure:
         """What `to_bytes` stored; with `sensitivity`, further learning is weighed by that."""
-
-        found = unpack_exposure(stored)
-        return found if sensitivity is None else replace(found, sensitivity=sensitivity)
+        kind, body = type(bitmap()), io.BytesIO(stored)
+        try:
+            head = json.loads(body.readline())
+            if head["format"] != FORMAT:
+                raise ValueError
+            buckets = {}
+            for part in head["buckets"]:
+                weights = {name: _unpack(listed, body, kind) for name, listed in part["weights"].items()}
+                buckets[float(part["start"])] = Knowledge(weights, _unpack(part["crowds"], body, kind))
+            empty = cls(
+                Sensitivity.from_dict(head["sensitivity"], head["context"]),
+                x=float(head["x"]),
+                frame=head["frame"],
+                bucket=head["bucket"],
+                newest=float(head["newest"]),
+                keys=EntityNumbering({str(name): int(number) for name, number in head["names"].items()}),
+            )
+            exposure = empty.holding(buckets)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise IntegrityError(
+                "These bytes hold no exposure of this version.", remedy="Restore them from a backup, or start again."
+            ) from None
+        return exposure if sensitivity is None else replace(exposure, sensitivity=sensitivity)
 
     def holding(self, buckets: Mapping[float, Knowledge]) -> Exposure:
         """The same user with these buckets only."""
-        whole = joined_all(list(buckets.values()))
+        whole = reduce(Knowledge.join, buckets.values(), Knowledge())
         ensembles = Ensembles().learn(Knowledge(), whole, whole)
         return replace(self, buckets=dict(buckets), knowledge=whole, ensembles=ensembles)
 
-    def _publication(self, entities: Any, values: Mapping[str, Any], distinguishing: Any) -> Knowledge:
-        tables = {name: self.sensitivity.weights[name] for name in values if name in self.sensitivity.weights}
-        numbers = self.keys.numbers(entities)
-        crowds = np.ones(len(numbers), dtype=np.int64) if distinguishing is None else _crowds(distinguishing)
-        if len(numbers) <= FEW:
-            few = {name: [table(text(value)) for value in _listed(values[name])] for name, table in tables.items()}
-            _refuse_other_lengths({**few, "distinguishing": crowds}, len(numbers))
-            return published_few(numbers.tolist(), few, crowds.tolist()) if few else Knowledge()
-        weights = {name: weigh(as_cells(values[name]), table) for name, table in tables.items()}
-        _refuse_other_lengths({**weights, "distinguishing": crowds}, len(numbers))
-        levels = {name: table.levels for name, table in tables.items()}
-        return published(numbers, weights, crowds, levels) if weights else Knowledge()
-
     def _forget(self, newest: float) -> Exposure:
         return self if self.frame is None else self.drop_before(newest - seconds(self.frame))
-
-    def _over(self, start: float, newest: float) -> bool:
-        """Whether a bucket is outside the frame already."""
-        return self.frame is not None and self._end(start) <= newest - seconds(self.frame)
-
-    def _start(self, moment: float) -> float:
-        if self.bucket is None:
-            return moment
-        width = seconds(self.bucket)
-        return math.floor(moment / width) * width
 
     def _end(self, start: float) -> float:
         """The first moment after a bucket; without buckets each moment is one of its own."""
@@ -180,27 +232,6 @@ class Exposure:
     def __repr__(self) -> str:
         entities, attributes = len(self.knowledge.entities()), len(self.knowledge.weights)
         return f"Exposure({self.value:.6g}, {entities} entities, {attributes} attributes)"
-
-
-def _listed(values: Any) -> Any:
-    """The values of a column one by one."""
-    return labels(values) if isinstance(values, Coded) else values
-
-
-def _refuse_other_lengths(columns: Mapping[str, Any], entities: int) -> None:
-    for name, its in columns.items():
-        if len(its) != entities:
-            raise DataError(
-                f"There are {entities} entities and {len(its)} values of '{name}'.",
-                remedy="Give one value for each entity.",
-            )
-
-
-def _crowds(distinguishing: Any) -> Any:
-    given = np.asarray(distinguishing)
-    if len(given) and (given.dtype.kind not in "iu" or int(given.min()) < 1):
-        raise DataError("Each D is a whole number from 1 up.", remedy="distinguishing=[...] says how many look alike.")
-    return given.astype(np.int64)
 
 
 def instant(time: Time) -> float:
@@ -218,99 +249,21 @@ def seconds(span: Span) -> float:
     return span.total_seconds() if isinstance(span, datetime.timedelta) else float(span)
 
 
-# An exposure as bytes: a line of JSON that says what follows, then the bitmaps.
-FORMAT = 1
-
-
-def pack_exposure(exposure: Exposure) -> bytes:
-    """Everything that `unpack_exposure` needs; names of entities only where a bitmap holds them."""
-    parts: list[bytes] = []
-    buckets = [
-        {"start": start, "weights": _pack_weights(part, parts), "crowds": _pack_levels(part.crowds, parts)}
-        for start, part in sorted(exposure.buckets.items())
-    ]
-    everybody = exposure.knowledge.entities()
-    head = {
-        "format": FORMAT,
-        "sensitivity": exposure.sensitivity.to_dict(),
-        "context": exposure.sensitivity.context,
-        "x": exposure.x,
-        "frame": _span(exposure.frame),
-        "bucket": _span(exposure.bucket),
-        "newest": exposure.newest,
-        "buckets": buckets,
-        "names": {name: number for name, number in exposure.keys.names.items() if number in everybody},
-    }
-    return b"\n".join([json.dumps(head, ensure_ascii=False).encode(), b"".join(parts)])
-
-
-def _span(span: Any) -> float | None:
-    return None if span is None else seconds(span)
-
-
-def _pack_weights(part: Knowledge, parts: list[bytes]) -> dict[str, Any]:
-    return {name: _pack_levels(levels, parts) for name, levels in sorted(part.weights.items())}
-
-
-def _pack_levels(levels: Levels, parts: list[bytes]) -> list[tuple[float, int]]:
+def _pack(levels: Levels, parts: list[bytes]) -> list[tuple[float, int]]:
     """Each level with the length of its bitmap, which is added to the parts."""
     listed = []
     for level, members in sorted(levels.items()):
-        written = members.serialize()
-        parts.append(written)
-        listed.append((level, len(written)))
+        parts.append(members.serialize())
+        listed.append((level, len(parts[-1])))
     return listed
 
 
-def unpack_exposure(stored: bytes) -> Exposure:
-    """What `pack_exposure` wrote."""
-    try:
-        from pyroaring import BitMap
-    except ImportError:
-        raise MissingExtra("misuse", needed_for="Keeping what a user knows (Exposure)") from None
-    try:
-        line, _, body = stored.partition(b"\n")
-        head = json.loads(line)
-        if head["format"] != FORMAT:
-            raise ValueError
-        return _build(head, _BitmapReader(body, BitMap))
-    except (ValueError, KeyError, TypeError, AttributeError, StopIteration):
-        raise IntegrityError(
-            "These bytes hold no exposure of this version.", remedy="Restore them from a backup, or start again."
-        ) from None
-
-
-class _BitmapReader:
-    """Takes one bitmap after the other from the body."""
-
-    def __init__(self, body: bytes, kind: Any) -> None:
-        self.body, self.kind, self.at = body, kind, 0
-
-    def __call__(self, length: int) -> Bitmap:
-        part = self.body[self.at : self.at + length]
-        if len(part) < length:
-            raise ValueError
-        self.at += length
-        return self.kind.deserialize(part)
-
-
-def _build(head: Mapping[str, Any], read: _BitmapReader) -> Exposure:
-    buckets = {}
-    for part in head["buckets"]:
-        weights = {name: dict(_levels(listed, read)) for name, listed in part["weights"].items()}
-        buckets[float(part["start"])] = Knowledge(weights, dict(_levels(part["crowds"], read)))
-    names = {str(name): int(number) for name, number in head["names"].items()}
-    empty = Exposure(
-        Sensitivity.from_dict(head["sensitivity"], head["context"]),
-        x=float(head["x"]),
-        frame=head["frame"],
-        bucket=head["bucket"],
-        newest=float(head["newest"]),
-        keys=EntityNumbering(names),
-    )
-    return empty.holding(buckets)
-
-
-def _levels(listed: list[list[float]], read: _BitmapReader) -> Iterator[tuple[float, Bitmap]]:
+def _unpack(listed: list[list[float]], body: io.BytesIO, kind: Any) -> Levels:
+    """Bitmaps by level, read one after the other."""
+    levels: Levels = {}
     for level, length in listed:
-        yield level, read(int(length))
+        part = body.read(max(int(length), 0))
+        if len(part) != length:
+            raise ValueError
+        levels[level] = kind.deserialize(part)
+    return levels

@@ -1,1 +1,0 @@
-"""Exposure: what a user knows after many results."""

@@ -1,1 +1,0 @@
-"""Source and result of a request: opened, counted, and put back into shape."""
