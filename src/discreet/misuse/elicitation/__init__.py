@@ -3,8 +3,7 @@
 Two instruments together: pairwise comparison keeps the order right, rating made-up records gives the size.
 """
 
-from discreet.misuse.elicitation.experts import Panel, SimulatedExpert, combine, kendall_tau
-from discreet.misuse.elicitation.interview import Answer, Interview
+from discreet.misuse.elicitation.interview import Answer, Interview, Panel, SimulatedExpert, combine, kendall_tau
 from discreet.misuse.elicitation.items import Item, categories, ranges, sections, toml
 from discreet.misuse.elicitation.joint_fit import Compare, Question, Rate
 

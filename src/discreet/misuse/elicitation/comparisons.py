@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.kernel.arrays import Floats
 
@@ -116,17 +115,12 @@ def consistency(pairs: Sequence[PairwiseJudgement], items: int) -> Consistency:
     asked = frozenset(frozenset((pair.first, pair.second)) for pair in pairs)
     if len(asked) <= items - len(set(parts(pairs, items))):
         return Consistency(None, None)
-    index = _index(harker(pairs, items))
+    leading = float(np.linalg.eigvals(harker(pairs, items)).real.max())
+    index = max(0.0, leading - items) / (items - 1)
     places = np.array(sorted(sorted(pair) for pair in asked))
     weights = log_least_squares(pairs, items)
     worst = max(pairs, key=lambda pair: abs(weights[pair.first] - weights[pair.second] - np.log(pair.ratio)))
     return Consistency(index / random_index(items, tuple(map(tuple, places.tolist()))), worst)
-
-
-def _index(matrix: Floats) -> float:
-    size = len(matrix)
-    leading = float(np.linalg.eigvals(matrix).real.max())
-    return max(0.0, leading - size) / (size - 1)
 
 
 @lru_cache(maxsize=256)
@@ -168,38 +162,30 @@ def nnls(matrix: Floats, wanted: Floats) -> Floats:
     passive = np.zeros(matrix.shape[1], dtype=bool)
     small = TOLERANCE * max(1.0, float(np.abs(matrix).max(initial=0.0) * np.abs(wanted).max(initial=0.0)))
     refused: set[int] = set()
-    while (entering := _steepest(matrix, wanted, solution, passive, refused, small)) is not None:
+    while len(solution):
+        gradient = matrix.T @ (wanted - matrix @ solution)
+        gradient[passive] = -np.inf
+        gradient[list(refused)] = -np.inf
+        if gradient.max() <= small:
+            break
+        entering = int(np.argmax(gradient))
         passive[entering] = True
-        moved = _settle(matrix, wanted, solution, passive)
+        moved = np.zeros_like(solution)
+        while passive.any():
+            # Least squares on the passive set, shrunk to what stays positive.
+            moved = np.zeros_like(solution)
+            moved[passive] = np.linalg.lstsq(matrix[:, passive], wanted, rcond=None)[0]
+            below = passive & (moved <= 0)
+            if not below.any():
+                break
+            steps = np.full(len(solution), np.inf)
+            steps[below] = solution[below] / (solution[below] - moved[below] + np.finfo(float).tiny)
+            solution = solution + steps.min() * (moved - solution)
+            # Only what blocks goes, and at least one does: a variable that has just come in is at 0, too.
+            passive &= steps > steps.min()
+            solution[~passive] = 0.0
+            moved = np.zeros_like(solution)
         # A variable that cannot grow is linearly dependent on those inside: it would come in for ever.
         refused = set() if moved[entering] > 0 else refused | {entering}
         solution = moved
     return solution
-
-
-def _steepest(
-    matrix: Floats, wanted: Floats, solution: Floats, passive: NDArray[np.bool_], refused: set[int], small: float
-) -> int | None:
-    gradient = matrix.T @ (wanted - matrix @ solution)
-    gradient[passive] = -np.inf
-    gradient[list(refused)] = -np.inf
-    if not len(gradient) or gradient.max() <= small:
-        return None
-    return int(np.argmax(gradient))
-
-
-def _settle(matrix: Floats, wanted: Floats, solution: Floats, passive: NDArray[np.bool_]) -> Floats:
-    """Least squares on the passive set, shrunk to what stays positive; `passive` loses what is met at the border."""
-    while passive.any():
-        free = np.zeros_like(solution)
-        free[passive] = np.linalg.lstsq(matrix[:, passive], wanted, rcond=None)[0]
-        below = passive & (free <= 0)
-        if not below.any():
-            return free
-        steps = np.full(len(solution), np.inf)
-        steps[below] = solution[below] / (solution[below] - free[below] + np.finfo(float).tiny)
-        solution = solution + steps.min() * (free - solution)
-        # Only what blocks goes, and at least one does: a variable that has just come in is at 0, too.
-        passive &= steps > steps.min()
-        solution[~passive] = 0.0
-    return np.zeros_like(solution)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,10 +13,11 @@ from discreet.errors import DataError, UsageError
 from discreet.kernel import Classes, Rule
 from discreet.kernel.arrays import Floats
 from discreet.kernel.serialise import json_of
+from discreet.policy.draft import key_of
 
 REST = "any other value"
 FEWEST = 5
-"""People who must share a value before experts see it: a rarer one could point at somebody."""
+"""People who must share a value before experts see it: a rarer one could point at a person."""
 MOST = 8
 """Values of a column that are asked about; the rest is one question."""
 
@@ -77,8 +77,21 @@ def ranges(column: str, counts: Mapping[str, int], *, most: int = 5) -> list[Ite
     >>> [item.label for item in ranges("bill", {str(amount): 1 for amount in range(1, 1001)}, most=4)]
     ['up to 250', 'over 250 up to 500', 'over 500 up to 750', 'over 750']
     """
-    numbers = sorted((_number(column, value), people) for value, people in counts.items())
-    edges = _edges(numbers, most)
+    try:
+        numbers = sorted((float(value), people) for value, people in counts.items())
+    except ValueError:
+        raise DataError(
+            f"Column '{column}' should hold numbers, and holds something else.",
+            remedy="Ask about it by value, or mend the column.",
+        ) from None
+    edges: list[float] = []
+    seen, whole = 0, sum(people for _, people in numbers)
+    for value, people in numbers:
+        seen += people
+        edge = 0.0 if value == 0 else round(value, 1 - math.floor(math.log10(abs(value))))
+        if len(edges) < most - 1 and seen * most >= whole * (len(edges) + 1) and (not edges or edge > edges[-1]):
+            edges.append(edge)
+    edges = [edge for edge in edges if edge < numbers[-1][0]]
     if not edges:
         return [Item(column, REST)]
     labels = [
@@ -98,28 +111,6 @@ def numeric(values: Iterable[str]) -> bool:
     return all(re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?", value) for value in values)
 
 
-def _number(column: str, value: str) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise DataError(
-            f"Column '{column}' should hold numbers, and holds something else.",
-            remedy="Ask about it by value, or mend the column.",
-        ) from None
-
-
-def _edges(numbers: Sequence[tuple[float, int]], most: int) -> list[float]:
-    whole = sum(people for _, people in numbers)
-    edges: list[float] = []
-    seen = 0
-    for value, people in numbers:
-        seen += people
-        edge = 0.0 if value == 0 else round(value, 1 - math.floor(math.log10(abs(value))))
-        if len(edges) < most - 1 and seen * most >= whole * (len(edges) + 1) and (not edges or edge > edges[-1]):
-            edges.append(edge)
-    return [edge for edge in edges if edge < numbers[-1][0]]
-
-
 def check(items: Sequence[Item]) -> None:
     """Refuse a list about which nothing can be asked."""
     if len(items) < 2:
@@ -137,7 +128,6 @@ class CountedTable(Protocol):
 
     def classes(self, by: Sequence[str] | None = None, *, sensitive: Sequence[str] = ()) -> Classes:
         """People per value."""
-        ...
 
 
 def items_of(
@@ -161,29 +151,22 @@ def items_of(
         counts = {value: int(size) for value, size in zip(values, classes.sizes, strict=True) if value is not None}
         level = (levels or {}).get(column, 0)
         if level:
-            found += _grouped(column, counts, (rules or {}).get(column), level, most, fewest)
+            rule = (rules or {}).get(column)
+            if rule is None or not 0 < level < rule.height:
+                known = "none" if rule is None else f"1 to {rule.height - 1}"
+                raise UsageError(
+                    f"Column '{column}' cannot be asked about at level {level}; its hierarchy has {known}.",
+                    remedy="Choose another level, or give the column a hierarchy in the policy.",
+                )
+            paths = {value: rule.path(value) for value in counts}
+            groups = {value: path[level] for value, path in paths.items() if path is not None}
+            found += categories(column, counts, most=most, fewest=fewest, group=groups.get)
         elif len(counts) > most and column not in by_value and numeric(counts):
             found += ranges(column, counts)
         else:
             found += categories(column, counts, most=most, fewest=fewest)
     check(found)
     return found
-
-
-def _grouped(column: str, counts: dict[str, int], rule: Rule | None, level: int, most: int, fewest: int) -> list[Item]:
-    if rule is None or not 0 < level < rule.height:
-        levels = "none" if rule is None else f"1 to {rule.height - 1}"
-        raise UsageError(
-            f"Column '{column}' cannot be asked about at level {level}; its hierarchy has {levels}.",
-            remedy="Choose another level, or give the column a hierarchy in the policy.",
-        )
-    known = rule
-
-    def group(value: str) -> str | None:
-        path = known.path(value)
-        return None if path is None else path[level]
-
-    return categories(column, counts, most=most, fewest=fewest, group=group)
 
 
 # The scores as the policy file has them: a section [sensitivity.COLUMN] for each column; see `Sensitivity.version`.
@@ -200,21 +183,17 @@ def sections(items: Sequence[Item], scores: Floats | Sequence[float]) -> dict[st
     """
     found: dict[str, dict[str, Any]] = {}
     for item, score in zip(items, scores, strict=True):
-        section = found.setdefault(item.column, {})
-        _add(section, item, round(float(score), DIGITS))
+        section, rounded = found.setdefault(item.column, {}), round(float(score), DIGITS)
+        if item.values:
+            section.setdefault("values", {}).update(dict.fromkeys(item.values, rounded))
+        elif item.upper is not None:
+            section.setdefault("bins", []).append([item.upper, rounded])
+        else:
+            section["otherwise"] = rounded
     for section in found.values():
         listed = [*section.get("values", {}).values(), *(score for _, score in section.get("bins", []))]
         section["otherwise"] = section.pop("otherwise", max(listed, default=1.0))
     return found
-
-
-def _add(section: dict[str, Any], item: Item, score: float) -> None:
-    if item.values:
-        section.setdefault("values", {}).update(dict.fromkeys(item.values, score))
-    elif item.upper is not None:
-        section.setdefault("bins", []).append([item.upper, score])
-    else:
-        section["otherwise"] = score
 
 
 def toml(content: dict[str, dict[str, Any]], *, notes: Sequence[str] = ()) -> str:
@@ -228,29 +207,16 @@ def toml(content: dict[str, dict[str, Any]], *, notes: Sequence[str] = ()) -> st
     [sensitivity.account.values]
     Gold = 1.0
     """
-    lines = [f"# {_comment(note)}" for note in notes]
-    parts = ["\n".join(lines) + "\n"] if lines else []
-    parts += [_section(column, section) for column, section in content.items()]
+    printable = ["".join(letter if letter.isprintable() else " " for letter in note) for note in notes]
+    parts = ["".join(f"# {note}\n" for note in printable)] if notes else []
+    for column, section in content.items():
+        lines = [f"[sensitivity.{key_of(column)}]"]
+        if "bins" in section:
+            bins = ", ".join(f"[{float(upper)}, {float(score)}]" for upper, score in section["bins"])
+            lines.append(f"bins = [{bins}]")
+        lines.append(f"otherwise = {float(section['otherwise'])}")
+        if "values" in section:
+            lines += ["", f"[sensitivity.{key_of(column)}.values]"]
+            lines += [f"{key_of(value)} = {float(score)}" for value, score in section["values"].items()]
+        parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
-
-
-def _section(column: str, section: dict[str, Any]) -> str:
-    lines = [f"[sensitivity.{_key(column)}]"]
-    if "bins" in section:
-        lines.append(f"bins = [{', '.join(f'[{float(upper)}, {float(score)}]' for upper, score in section['bins'])}]")
-    lines.append(f"otherwise = {float(section['otherwise'])}")
-    if "values" in section:
-        lines += ["", f"[sensitivity.{_key(column)}.values]"]
-        lines += [f"{_key(value)} = {float(score)}" for value, score in section["values"].items()]
-    return "\n".join(lines) + "\n"
-
-
-def _key(name: str) -> str:
-    """A bare or a quoted key; JSON escapes what TOML wants escaped, but for the delete character."""
-    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        return name
-    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-def _comment(note: str) -> str:
-    return "".join(letter if letter.isprintable() else " " for letter in note)

@@ -8,7 +8,7 @@ Each value has a harm h > 0 and the score f = min(1, h). With θ = log h, minimi
 
 The last sum is a wide prior that settles values of which little was asked. Levenberg-Marquardt steps are taken only if
 they lower the sum, which has a minimum because of the prior; the curvature there tells how well each value is known.
-The fit is done twice: with the errors that are typical, then with those this expert makes, as her residuals show them.
+The fit is done twice: with the errors that are typical, then with those of this expert, as the residuals show them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.kernel.arrays import Floats
 from discreet.misuse.elicitation.comparisons import MOST, PairwiseJudgement, laplacian, log_least_squares, nnls, parts
@@ -70,7 +69,7 @@ class ElicitedAnswers:
         return np.vstack([compared, rated, np.eye(self.items) / WIDTH])
 
     def judged_by(self, theta: Floats) -> ElicitedAnswers:
-        """The same with the errors this expert makes, as far as they show; typical ones count for some answers."""
+        """Answers with the errors of this expert, as far as they show; typical ones count for some answers."""
         answers = len(self.pairs) + len(self.ratings)
         share = max(0.0, 1 - self.items / answers) if answers else 0.0
         squares = self.residuals(theta) ** 2
@@ -224,35 +223,23 @@ def next_pair(pairs: Sequence[PairwiseJudgement], asked: set[frozenset[int]], or
     """The comparison to ask; `order` is the order in which values come up."""
     part = parts(pairs, len(order))
     theta = log_least_squares(pairs, len(order))
-    if len(set(part)) > 1 and (found := _connecting(part, theta, asked, order)) is not None:
-        return found
-    return _least_known(pairs, theta, asked, order)
-
-
-def _connecting(part: Sequence[int], theta: Floats, asked: set[frozenset[int]], order: Sequence[int]) -> Compare | None:
-    """The next value outside the largest connected part, against the middle of that part."""
-    home = max(order, key=lambda item: (part.count(part[item]), -order.index(item)))
-    inside = sorted((item for item in order if part[item] == part[home]), key=lambda item: (theta[item], item))
-    middle = (len(inside) - 1) / 2
-    nearest = sorted(range(len(inside)), key=lambda rank: abs(rank - middle))
-    for item in order:
-        if part[item] != part[home]:
-            for rank in nearest:
+    if len(set(part)) > 1:
+        # The next value outside the largest connected part, against the middle of that part.
+        home = max(order, key=lambda item: (part.count(part[item]), -order.index(item)))
+        inside = sorted((item for item in order if part[item] == part[home]), key=lambda item: (theta[item], item))
+        middle = (len(inside) - 1) / 2
+        nearest = sorted(range(len(inside)), key=lambda rank: abs(rank - middle))
+        for item in order:
+            for rank in nearest if part[item] != part[home] else ():
                 if frozenset((item, inside[rank])) not in asked:
                     return Compare(inside[rank], item)
-    return None
-
-
-def _least_known(
-    pairs: Sequence[PairwiseJudgement], theta: Floats, asked: set[frozenset[int]], order: Sequence[int]
-) -> Compare | None:
-    inverse = np.linalg.pinv(laplacian(pairs, len(order))[0], hermitian=True)
-    spread = np.add.outer(np.diag(inverse), np.diag(inverse)) - 2 * inverse
-    # Ratios beyond the scale are cut off and tell little.
-    spread = np.where(np.abs(np.subtract.outer(theta, theta)) <= math.log(MOST), spread, spread - len(order))
     open_pairs = [pair for pair in itertools.combinations(order, 2) if frozenset(pair) not in asked]
     if not open_pairs:
         return None
+    inverse = np.linalg.pinv(laplacian(pairs, len(order))[0], hermitian=True)
+    spread = np.add.outer(np.diag(inverse), np.diag(inverse)) - 2 * inverse
+    # Ratios beyond the scale are cut off and say little.
+    spread = np.where(np.abs(np.subtract.outer(theta, theta)) <= math.log(MOST), spread, spread - len(order))
     return Compare(*max(open_pairs, key=lambda pair: round(float(spread[pair]), 9)))
 
 
@@ -260,33 +247,24 @@ def next_record(
     fit: Fit, columns: Sequence[Sequence[int]], asked: set[frozenset[int]], rng: np.random.Generator
 ) -> Rate | None:
     """The record to rate: at most one value of each column."""
-    pool = [record for record in _pool(columns, rng) if frozenset(record) not in asked]
+    # All records where they are few, else some of every length.
+    records: list[tuple[int, ...]] = []
+    if math.prod(len(items) + 1 for items in columns) - 1 <= POOL:
+        choices = itertools.product(*([None, *items] for items in columns))
+        records = [tuple(item for item in choice if item is not None) for choice in choices]
+    else:
+        for _ in range(POOL):
+            length = int(rng.integers(1, len(columns) + 1))
+            chosen = np.sort(rng.permutation(len(columns))[:length])
+            records.append(tuple(int(rng.choice(columns[place])) for place in chosen))
+        records = sorted(set(records))
+    pool = [record for record in records if record and frozenset(record) not in asked]
     if not pool:
         return None
-    return Rate(pool[int(np.argmax(_worth(fit, incidence(pool, len(fit.theta)))))])
-
-
-def _worth(fit: Fit, matrix: Floats) -> Floats:
+    matrix = incidence(pool, len(fit.theta))
     slopes = matrix * fit.harm
     variance = np.einsum("ri,ij,rj->r", slopes, fit.covariance, slopes)
     noise = fit.evidence.rating**2
     room = (CLAMP - matrix @ fit.harm) / np.sqrt(variance + noise)
     unclamped = np.array([0.5 * math.erfc(-one / math.sqrt(2)) for one in room])
-    worth: Floats = unclamped * np.log1p(variance / noise)
-    return worth
-
-
-def _pool(columns: Sequence[Sequence[int]], rng: np.random.Generator) -> list[tuple[int, ...]]:
-    """All records where they are few, else some of every length."""
-    possible = math.prod(len(items) + 1 for items in columns) - 1
-    if possible <= POOL:
-        choices = itertools.product(*([None, *items] for items in columns))
-        every = [tuple(item for item in choice if item is not None) for choice in choices]
-        return [record for record in every if record]
-    return sorted({_draw(columns, rng) for _ in range(POOL)})
-
-
-def _draw(columns: Sequence[Sequence[int]], rng: np.random.Generator) -> tuple[int, ...]:
-    length = int(rng.integers(1, len(columns) + 1))
-    chosen: NDArray[np.int64] = np.sort(rng.permutation(len(columns))[:length])
-    return tuple(int(rng.choice(columns[place])) for place in chosen)
+    return Rate(pool[int(np.argmax(unclamped * np.log1p(variance / noise)))])
