@@ -52,17 +52,14 @@ class Rule(Protocol):
 
 def bind(rule: Rule, values: Sequence[Label]) -> tuple[Hierarchy | None, list[int]]:
     """The hierarchy over these values in this order, or the positions of the values that the rule does not know."""
-    paths = [None if value is None else rule.path(value) for value in values]
-    strangers = [
-        i for i, (value, path) in enumerate(zip(values, paths, strict=True)) if value is not None and path is None
-    ]
+    paths = [rule.missing if value is None else rule.path(value) for value in values]
+    strangers = [place for place, path in enumerate(paths) if path is None]
     if strangers:
         return None, strangers
-    known = list(rule.leaves or [path for path in paths if path is not None])
-    if None not in values:
-        return Hierarchy.of([path for path in paths if path is not None], every=known, height=rule.height), []
-    full = [rule.missing if path is None else path for path in paths]
-    return Hierarchy.of(full, every=[*known, rule.missing]), []
+    known = [path for path in paths if path is not None]
+    missing = [rule.missing] if None in values else []
+    every = known if rule.leaves is None else [*rule.leaves, *missing]
+    return Hierarchy.of(known, every=every, height=rule.height), []
 
 
 @dataclass(frozen=True)

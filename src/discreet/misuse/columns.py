@@ -138,52 +138,43 @@ def is_rows(table: Any) -> bool:
 Masks = Mapping[str, NDArray[np.bool_]]
 
 
-def kind_of(result: Any) -> str:
-    """What a result is: rows, columns, pandas, polars, pyarrow, or elsewhere."""
-    if is_rows(result):
-        return "rows"
-    if isinstance(result, Mapping):
-        return "columns"
-    module = type(result).__module__.partition(".")[0]
-    return module if module in ("pandas", "polars", "pyarrow") else "elsewhere"
-
-
 def take(result: Any, columns: Columns, places: Ints) -> Any:
     """The rows at these places, in order."""
-    match kind_of(result):
+    kind, table = _opened(result, columns)
+    match kind:
         case "rows":
-            return [result[place] for place in places.tolist()]
+            return [table[place] for place in places.tolist()]
         case "columns":
-            return {name: _taken(cells, places) for name, cells in result.items()}
+            return {name: _taken(cells, places) for name, cells in table.items()}
         case "pandas":
-            return result.iloc[places]
+            return table.iloc[places]
         case "polars":
-            return collected(result)[places]
-        case "pyarrow":
-            return result.take(places)
-    marked = np.zeros(columns.rows, dtype=bool)
-    marked[places] = True
-    return [row for row, kept in zip(as_rows(columns), marked.tolist(), strict=True) if kept]
+            return table[places]
+    return table.take(places)
 
 
 def blank(result: Any, columns: Columns, masks: Masks) -> Any:
     """The same rows with some cells emptied."""
+    kind, table = _opened(result, columns)
     masks = {name: mask for name, mask in masks.items() if mask.any()}
-    match kind_of(result):
+    match kind:
         case "rows":
-            return _blank_rows(list(result), masks)
+            for name, mask in masks.items():
+                for place in np.flatnonzero(mask).tolist():
+                    table[place] = {**table[place], name: None}
+            return table
         case "columns":
-            return {name: _emptied(cells, masks[name]) if name in masks else cells for name, cells in result.items()}
+            return {name: _emptied(cells, masks[name]) if name in masks else cells for name, cells in table.items()}
         case "pandas":
             emptied = {}
-            for name, label in _labels(result, masks):
-                column = result[label]
+            for name, label in _labels(table, masks):
+                column = table[label]
                 if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
                     # The kinds that know missing values, so that no digit is lost.
                     plain = column.dtype.name.replace("i", "I").replace("u", "U")
                     column = column.astype("boolean" if column.dtype.kind == "b" else plain)
                 emptied[label] = column.mask(masks[name])
-            return _replaced(result, emptied)
+            return _replaced(table, emptied)
         case "polars":
             import polars
 
@@ -191,46 +182,53 @@ def blank(result: Any, columns: Columns, masks: Masks) -> Any:
                 polars.when(polars.Series(mask)).then(None).otherwise(polars.col(name)).alias(name)
                 for name, mask in masks.items()
             ]
-            return collected(result).with_columns(blanks)
-        case "pyarrow":
-            import pyarrow as arrow
-            import pyarrow.compute as compute
+            return table.with_columns(blanks)
+    import pyarrow as arrow
+    import pyarrow.compute as compute
 
-            for name, mask in masks.items():
-                place = result.schema.get_field_index(name)
-                field = result.schema.field(place).with_nullable(True)
-                cells = compute.if_else(arrow.array(mask), arrow.nulls(len(mask), field.type), result.column(place))
-                result = result.set_column(place, field, cells)
-            return result
-    return _blank_rows(as_rows(columns), masks)
+    for name, mask in masks.items():
+        place = table.schema.get_field_index(name)
+        field = table.schema.field(place).with_nullable(True)
+        cells = compute.if_else(arrow.array(mask), arrow.nulls(len(mask), field.type), table.column(place))
+        table = table.set_column(place, field, cells)
+    return table
 
 
 def exchange(result: Any, columns: Columns, written: Mapping[str, Sequence[Label]]) -> Any:
     """The same rows with some columns written as other texts."""
-    match kind_of(result):
+    kind, table = _opened(result, columns)
+    texts = {name: list(cells) for name, cells in written.items()}
+    match kind:
         case "rows":
-            return _exchange_rows(list(result), written)
+            for name, cells in texts.items():
+                table = [{**row, name: cell} for row, cell in zip(table, cells, strict=True)]
+            return table
         case "columns":
-            return {name: list(written[name]) if name in written else cells for name, cells in result.items()}
+            return {name: texts.get(name, cells) for name, cells in table.items()}
         case "pandas":
-            return _replaced(result, {label: list(written[name]) for name, label in _labels(result, written)})
+            return _replaced(table, {label: texts[name] for name, label in _labels(table, texts)})
         case "polars":
             import polars
 
-            return collected(result).with_columns(
-                [polars.Series(name, list(cells), dtype=polars.String) for name, cells in written.items()]
+            return table.with_columns(
+                [polars.Series(name, cells, dtype=polars.String) for name, cells in texts.items()]
             )
-        case "pyarrow":
-            for name, cells in written.items():
-                result = result.set_column(result.schema.get_field_index(name), name, [list(cells)])
-            return result
-    return _exchange_rows(as_rows(columns), written)
+    for name, cells in texts.items():
+        table = table.set_column(table.schema.get_field_index(name), name, [cells])
+    return table
 
 
-def as_rows(columns: Columns) -> list[dict[str, Any]]:
-    """A table from elsewhere as a list of dictionaries of texts."""
+def _opened(result: Any, columns: Columns) -> tuple[str, Any]:
+    """What a result is (rows, columns, pandas, polars or pyarrow), and the result; one from elsewhere as rows."""
+    if is_rows(result):
+        return "rows", list(result)
+    if isinstance(result, Mapping):
+        return "columns", result
+    library = type(result).__module__.partition(".")[0]
+    if library in ("pandas", "polars", "pyarrow"):
+        return library, collected(result)
     cells = [labels(columns.cells(name)) for name in columns.names]
-    return [dict(zip(columns.names, row, strict=True)) for row in zip(*cells, strict=True)]
+    return "rows", [dict(zip(columns.names, row, strict=True)) for row in zip(*cells, strict=True)]
 
 
 def _taken(cells: Any, places: Ints) -> Any:
@@ -245,19 +243,6 @@ def _emptied(cells: Any, mask: NDArray[np.bool_]) -> Any:
     if isinstance(cells, np.ndarray):
         return np.ma.masked_array(cells, mask=np.ma.getmaskarray(cells) | mask)
     return [None if empty else cell for cell, empty in zip(cells, mask.tolist(), strict=True)]
-
-
-def _blank_rows(rows: list[Any], masks: Masks) -> list[Any]:
-    for name, mask in masks.items():
-        for place in np.flatnonzero(mask).tolist():
-            rows[place] = {**rows[place], name: None}
-    return rows
-
-
-def _exchange_rows(rows: list[Any], written: Mapping[str, Sequence[Label]]) -> list[Any]:
-    for name, cells in written.items():
-        rows = [{**row, name: cell} for row, cell in zip(rows, cells, strict=True)]
-    return rows
 
 
 def _labels(frame: Any, names: Iterable[str]) -> list[tuple[str, Any]]:

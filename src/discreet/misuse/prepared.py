@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ColumnError, OutsideHierarchy, UsageError
-from discreet.kernel import Classes, Column, Countable
+from discreet.kernel import Classes, Countable
 from discreet.kernel.arrays import LIMIT, Ints, Label, group, pack, total
 from discreet.kernel.hierarchy import text
 from discreet.misuse.columns import Cells, numbered, whole
@@ -62,11 +62,9 @@ class Dense:
     view: memoryview
 
     def many(self, keys: Ints) -> Ints:
-        """The number of each key."""
         return self.places[keys]
 
     def one(self, key: int) -> int:
-        """The number of one key."""
         return self.view[key]
 
 
@@ -110,7 +108,6 @@ class Hashed:
         return numbers
 
     def one(self, key: int) -> int:
-        """The number of one key."""
         starts, keys, numbers = self.views
         at = (key * int(SPREAD) % WORD) >> self.shift
         for place in range(starts[at], starts[at + 1]):
@@ -132,23 +129,12 @@ def _view(array: Any) -> memoryview:
 class ValueIndex:
     """The code of each value of a column; values that the source does not have share one code behind the others."""
 
-    name: str
     codes_of: Mapping[Label, int]
-
-    @classmethod
-    def of(cls, column: Column) -> ValueIndex:
-        """The index of a column at its level."""
-        return cls(column.name, column.hierarchy.index[column.level])
 
     @property
     def unknown(self) -> int:
         """The code of all values that the source does not have."""
         return len(self.codes_of)
-
-    @property
-    def size(self) -> int:
-        """How many codes there are."""
-        return len(self.codes_of) + 1
 
     def codes(self, cells: Cells) -> Ints:
         """The code of each cell."""
@@ -192,16 +178,16 @@ class Crowds:
     @classmethod
     def of(cls, classes: Classes) -> Crowds:
         """From the classes of the source by these quasi-identifiers."""
-        indexes = tuple(ValueIndex.of(column) for column in classes.columns)
+        indexes = tuple(ValueIndex(column.hierarchy.index[column.level]) for column in classes.columns)
         keys, bound = np.zeros(len(classes), dtype=np.int64), 1
         steps: list[tuple[Lookup | None, int]] = []
         for index, codes in zip(indexes, classes.codes, strict=True):
-            smaller = None
-            if bound * index.size >= LIMIT:
+            smaller, size = None, index.unknown + 1
+            if bound * size >= LIMIT:
                 met, keys = np.unique(keys, return_inverse=True)
                 smaller, keys, bound = lookup(met, np.arange(1, len(met) + 1), bound), keys + 1, len(met) + 1
-            steps.append((smaller, index.size))
-            keys, bound = keys * index.size + codes, bound * index.size
+            steps.append((smaller, size))
+            keys, bound = keys * size + codes, bound * size
         return cls(indexes, tuple(steps), lookup(keys, classes.sizes, bound))
 
     def many(self, columns: Sequence[Cells], rows: int) -> Ints:

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.errors import ColumnError, DataError, MissingExtra, RequestError, UsageError
 from discreet.kernel import Coded
-from discreet.kernel.arrays import Label, group
+from discreet.kernel.arrays import Ints, Label, group
 from discreet.kernel.serialise import card, json_of
 from discreet.misuse.columns import Columns, coded
 from discreet.misuse.prepared import KEPT, Prepared, ScoringPlan, make_room, prepare
@@ -83,12 +83,12 @@ class Scorer:
 
     def plan(self, names: tuple[str, ...]) -> ScoringPlan:
         """How to score a result with these columns."""
-        found = self._plans.get(names)
-        if found is None:
-            found = self.source.plan(names, self.sensitivity, self.source.quasi if self.quasi is None else self.quasi)
+        plan = self._plans.get(names)
+        if plan is None:
+            plan = self.source.plan(names, self.sensitivity, self.source.quasi if self.quasi is None else self.quasi)
             make_room(self._plans, KEPT)
-            self._plans[names] = found
-        return found
+            self._plans[names] = plan
+        return plan
 
     def few(self, rows: list[dict[str, Any]]) -> Score:
         """Score a few dictionaries, row by row."""
@@ -109,17 +109,50 @@ class Scorer:
         by_column = tuple(zip(*weights, strict=True))
         return self.score(plan, Weighed(by_column, crowds, scores), max(scores, default=0.0), number)
 
-    def columns(self, columns: Columns, known: KnownRows = NOTHING) -> Score:
-        """Score decoded columns, all rows at once."""
+    def columns(self, columns: Columns, known: KnownRows = NOTHING, *, entity: str | None = None) -> Score:
+        """Score decoded columns, all rows at once; with `entity`, the rows of one entity count as one."""
         plan = self.plan((*columns.names, *known.names))
-        weights = [
-            np.full(columns.rows, known.weights[name]) if name in known.weights else weigh(columns.cells(name), its)
-            for name, its in plan.weighing
-        ]
-        crowds = crowds_of(plan, columns, known)
+        rows, first, owners = columns.rows, None, None
+        if entity is not None:
+            first, owners, rows = _entities(columns, entity)
+        weights = []
+        for name, table in plan.weighing:
+            if name in known.weights:
+                weights.append(np.full(rows, known.weights[name]))
+            elif owners is None:
+                weights.append(weigh(columns.cells(name), table))
+            else:
+                # Per entity the weights of its distinct values, added up.
+                cells = coded(columns.cells(name))
+                size = max(len(cells.values), 1)
+                whose, which = np.divmod(np.unique(owners * size + cells.codes), size)
+                weight_of = np.array([table(value) for value in cells.values] or [0.0])
+                weights.append(np.bincount(whose, weights=weight_of[which], minlength=rows).astype(np.float64))
+        # D comes from the source; without quasi-identifiers it is the size of the result.
+        source, crowds = plan.crowds, np.full(rows, rows, dtype=np.int64)
+        if source is not None:
+            constant = np.zeros(columns.rows, dtype=np.int64)
+            tuples = [
+                Coded((known.values[name],), constant) if name in known.values else columns.cells(name)
+                for name in plan.quasi
+            ]
+            crowds = source.many(tuples, columns.rows)
+            if owners is not None:
+                of_rows, crowds = crowds, np.full(rows, np.iinfo(np.int64).max)
+                np.minimum.at(crowds, owners, of_rows)
         scores = record_scores(weights, crowds)
         record_score = float(scores.max(initial=0.0))
-        return self.score(plan, Weighed(weights, crowds, scores), record_score, columns.rows, known)
+        score = self.score(plan, Weighed(weights, crowds, scores, first), record_score, rows, known)
+        return score if entity is None else replace(score, whole=partial(self.whole, entity, plan))
+
+    def whole(self, entity: str, plan: ScoringPlan) -> tuple[int, float] | None:
+        """Entities and largest record score of the whole source, where its rows are at hand."""
+        source, wanted = self.source.source, {entity, *plan.quasi, *plan.sensitive}
+        if not isinstance(source, Columns) or not wanted <= set(source.names):
+            return None
+        everything = Columns(tuple(name for name in source.names if name in wanted), source.rows, source.cells)
+        score = self.columns(everything, entity=entity)
+        return score.rows, score.record_score
 
     def score(
         self, plan: ScoringPlan, weighed: Weighed, record_score: float, rows: int, known: KnownRows = NOTHING
@@ -130,21 +163,8 @@ class Scorer:
         return Score(value, record_score, rows, self.x, weighed, plan, self.sensitivity, whole, known.names)
 
 
-def crowds_of(plan: ScoringPlan, columns: Columns, known: KnownRows = NOTHING) -> Any:
-    """D of each row: from the source, or the size of the result where it has no quasi-identifier."""
-    source = plan.crowds
-    if source is None:
-        return np.full(columns.rows, columns.rows, dtype=np.int64)
-    constant = np.zeros(columns.rows, dtype=np.int64)
-    cells = [
-        Coded((known.values[name],), constant) if name in known.values else columns.cells(name) for name in plan.quasi
-    ]
-    return source.many(cells, columns.rows)
-
-
-def score_entities(scorer: Scorer, entity: str, columns: Columns, known: KnownRows = NOTHING) -> Score:
-    """The score of a table in which an entity may have several rows."""
-    plan = scorer.plan((*columns.names, *known.names))
+def _entities(columns: Columns, entity: str) -> tuple[Ints, Ints, int]:
+    """The first row of each entity, the entity of each row, numbered, and the number of entities."""
     if entity not in columns.names:
         raise ColumnError(f"The result has no column '{entity}'.", remedy="entity= names the column of the entities.")
     its = coded(columns.cells(entity))
@@ -154,37 +174,7 @@ def score_entities(scorer: Scorer, entity: str, columns: Columns, known: KnownRo
             f"{missing} rows do not say whom they are about: column '{entity}' is empty there.",
             remedy="Leave these rows out, or score rows instead of entities.",
         )
-    # The entity of each row, numbered, and the first row of each.
-    first, owners, entities = group(its.codes, max(len(its.values), 1))
-    weights = []
-    for name, table in plan.weighing:
-        if name in known.weights:
-            weights.append(np.full(entities, known.weights[name]))
-            continue
-        # Per entity the weights of its distinct values, added up.
-        cells = coded(columns.cells(name))
-        size = max(len(cells.values), 1)
-        whose, which = np.divmod(np.unique(owners * size + cells.codes), size)
-        weight_of = np.array([table(value) for value in cells.values] or [0.0])
-        weights.append(np.bincount(whose, weights=weight_of[which], minlength=entities).astype(np.float64))
-    crowds = np.full(entities, entities, dtype=np.int64)
-    if plan.crowds is not None:
-        crowds[:] = np.iinfo(np.int64).max
-        np.minimum.at(crowds, owners, crowds_of(plan, columns, known))
-    scores = record_scores(weights, crowds)
-    weighed = Weighed(weights, crowds, scores, first)
-    score = scorer.score(plan, weighed, float(scores.max(initial=0.0)), entities, known)
-    # Normalised by the entities of the source where its rows are at hand.
-    return replace(score, whole=partial(_whole, scorer, entity, {entity, *plan.quasi, *plan.sensitive}))
-
-
-def _whole(scorer: Scorer, entity: str, wanted: set[str]) -> tuple[int, float] | None:
-    source = scorer.source.source
-    if not isinstance(source, Columns) or not wanted <= set(source.names):
-        return None
-    everything = Columns(tuple(name for name in source.names if name in wanted), source.rows, source.cells)
-    whole = score_entities(scorer, entity, everything, NOTHING)
-    return whole.rows, whole.record_score
+    return group(its.codes, max(len(its.values), 1))
 
 
 # `Score`: what a result could do in the wrong hands, and what makes it so.
@@ -338,8 +328,7 @@ def score(
     ):
         return scorer.few(result)
     columns = columns_of(result)
-    measure = scorer.columns if entity is None else partial(score_entities, scorer, entity)
-    plain = measure(columns)
+    plain = scorer.columns(columns, entity=entity)
     if request is None:
         return plain
     # What a request says of every row beyond the columns of its result: a sensitive column that is fixed weighs as much as
@@ -356,7 +345,9 @@ def score(
         if name not in columns.names and (values := fixed.get(name.casefold())) is not None and len(values) == 1
     }
     known = KnownRows(weights, certain)
-    return max(plain, measure(columns, known), key=lambda one: one.value) if known.names else plain
+    if not known.names:
+        return plain
+    return max(plain, scorer.columns(columns, known, entity=entity), key=lambda score: score.value)
 
 
 # What a request gives away by its conditions: `select name ... where account = 'Gold'` reveals the account.

@@ -7,23 +7,13 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from discreet.errors import PolicyError
-from discreet.policy import schema
-
-SECTIONS: dict[str, type[BaseModel]] = {
-    "data": schema.DataSection,
-    "limits": schema.LimitsSection,
-    "columns": schema.ColumnSection,
-    "population": schema.PopulationSection,
-    "economics": schema.EconomicsSection,
-    "sensitivity": schema.SensitivitySection,
-    "misuse": schema.MisuseSection,
-    "gateway": schema.GatewaySection,
-}
-INNER: dict[str, type[BaseModel]] = {"tables": schema.GatewayTableSection, "limits": schema.GatewayLimitSection}
+from discreet.policy.schema import RULE_KEYS, PolicyFile
 
 
 def syntax_error(error: tomllib.TOMLDecodeError, file: str) -> PolicyError:
@@ -50,7 +40,7 @@ def shape_error(
     # A misspelt key is reported before the key that it leaves missing.
     first = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
     key, kind, message = [str(part) for part in first["loc"]], first["type"], first["msg"]
-    if len(key) > 3 and key[2] == "hierarchy" and key[3] in (*schema.RULE_KEYS, "file"):
+    if len(key) > 3 and key[2] == "hierarchy" and key[3] in (*RULE_KEYS, "file"):
         del key[3]  # the tag that pydantic adds for the kind of a hierarchy
     name, given = ".".join(key), first.get("input")
     if kind == "extra_forbidden":
@@ -76,15 +66,15 @@ def shape_error(
 
 
 def _known_keys(place: Sequence[str]) -> list[str]:
-    if not place:
-        return list(schema.PolicyFile.model_fields)
-    if place[0] == "sensitivity" and len(place) > 2:
-        return list(schema.WeightsSection.model_fields)
-    if place[0] == "gateway" and len(place) > 2:
-        return list(INNER[place[1]].model_fields)
-    if len(place) > 2:
-        return [*schema.RULE_KEYS, "format"]
-    return list(SECTIONS[place[0]].model_fields)
+    """Keys of the section at a place, by the types of the policy file."""
+    kind: Any = PolicyFile
+    for part in place:
+        fields = getattr(kind, "model_fields", {})
+        kind = (
+            fields[part].annotation if part in fields else get_args(kind)[-1]
+        )  # of a mapping or a list, what it holds
+        kind = get_args(kind)[0] if get_origin(kind) in (Union, UnionType) else kind
+    return list(getattr(kind, "model_fields", (*RULE_KEYS, "format")))
 
 
 # Which line of a TOML file holds a key.
