@@ -50,7 +50,7 @@ def written(value: Amount) -> str:
 
 
 def parts_up(value: Amount, parts: int) -> int:
-    """How many parts, one being divided into `parts`, are enough for this quantity: a cost is never charged too low.
+    """Parts that are enough for a quantity: a cost is never charged too low.
 
     >>> parts_up(Fraction(1, 3), 1000), parts_up(2, 1000)
     (334, 2000)
@@ -59,7 +59,7 @@ def parts_up(value: Amount, parts: int) -> int:
 
 
 def parts_down(value: Amount, parts: int) -> int:
-    """How many whole parts fit into this quantity: a limit is never set too high.
+    """Whole parts that fit into a quantity: a limit is never set too high.
 
     >>> parts_down(Fraction(1, 3), 1000)
     333

@@ -17,7 +17,7 @@ LIMIT = 2**62
 
 
 def pack(codes: Sequence[Ints], sizes: Sequence[int], rows: int) -> tuple[Ints, int]:
-    """One integer key per row, equal exactly where all codes are equal, and the number of possible keys.
+    """Integer key per row, equal where all codes are, and the number of keys.
 
     >>> keys, bound = pack([np.array([0, 1, 1]), np.array([2, 0, 2])], [2, 3], 3)
     >>> keys.tolist(), bound
@@ -34,7 +34,7 @@ def pack(codes: Sequence[Ints], sizes: Sequence[int], rows: int) -> tuple[Ints, 
 
 
 def group(keys: Ints, bound: int) -> tuple[Ints, Ints, int]:
-    """The first row of each group, the group of each row, and the number of groups, in order of the keys."""
+    """First row of each group, group of each row, and number of groups."""
     if bound <= 4 * len(keys) + 1024:
         # Grouping by a table over all possible keys: no sorting.
         first_of = np.full(bound, -1, dtype=np.int64)

@@ -25,7 +25,7 @@ from discreet.kernel.serialise import card
 # How the values of a sensitive column spread over the classes.
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Counts of each sensitive value in each class: triples (class, value, people), one per pair that occurs."""
+    """Counts of sensitive values in classes: a triple (class, value, people) per occurring pair."""
 
     name: str
     hierarchy: Hierarchy
@@ -48,7 +48,7 @@ class Spread:
         return total(self.codes, self.counts, len(self.values))
 
     def over(self, member: Ints) -> Spread:
-        """The same people in coarser classes; `member` is the new class of each old one."""
+        """Spread over coarser classes; `member` is the new class of each old one."""
         owners = member[self.owners]
         keys = owners * len(self.values) + self.codes
         bound = (int(owners.max(initial=0)) + 1) * len(self.values)
@@ -160,7 +160,7 @@ class Classes:
         return tuple(column.hierarchy.height for column in self.columns)
 
     def at(self, levels: Levels) -> Classes:
-        """The same people at coarser levels; columns that are not named stay where they are.
+        """Classes at coarser levels; columns that are not named stay as they are.
 
         Starts from these classes, not from the rows: a coarse node comes cheaply from any finer one.
         """
@@ -196,7 +196,7 @@ class Classes:
         return Classes(self.columns, tuple(codes[kept] for codes in self.codes), self.sizes[kept], spreads)
 
     def suppress(self, *, below: int) -> tuple[Classes, int]:
-        """Only the classes of at least `below` people, and how many people were left out.
+        """Classes of at least `below` people, and the number of people left out.
 
         >>> Classes.of(["sex"], [("F",), ("M",)], [5, 1]).suppress(below=2)
         (Classes(5 people in 1 classes by sex), 1)
@@ -217,7 +217,7 @@ class Classes:
         return self._sizes_of(codes, len(tuples))
 
     def link(self, other: Classes) -> Ints:
-        """For each class here, the people of `other` in the same class: the link counts of a sample in a population."""
+        """Link counts of a sample in a population: people of `other` per class."""
         theirs = other.project(self.names).at(self.levels)
         codes = [
             _codes(their, mine.labels)[codes]
@@ -238,7 +238,7 @@ class Classes:
             yield tuple(column.labels[code] for column, code in zip(self.columns, row, strict=True))
 
     def with_spread(self, histogram: Histogram, name: str, *, rule: Rule | None = None) -> Classes:
-        """The same classes with the spread of a sensitive column, counted by these columns and that one."""
+        """Classes with the spread of a sensitive column, from its joint histogram."""
         histogram = histogram.occupied()
         sensitive = histogram.columns[name].ordered()
         hierarchy = _bound(name, sensitive, histogram.counts, rule or Flat())
@@ -266,7 +266,7 @@ class Classes:
         return card(f"People who look alike on {', '.join(self.names) or 'nothing'}, counted.", rows)
 
     def regrouped(self) -> Classes:
-        """The same people with equal tuples counted as one class, in the order of their values."""
+        """Classes with equal tuples counted as one, in the order of their values."""
         keys, bound = pack(self.codes, [len(column.labels) for column in self.columns], len(self))
         first, member, groups = group(keys, bound)
         spreads = {name: spread.over(member) for name, spread in self.spreads.items()}
@@ -284,7 +284,7 @@ class Classes:
         return np.where(positions >= 0, self.sizes[positions], 0) if len(self) else np.zeros(rows, dtype=np.int64)
 
     def _find(self, codes: Sequence[Ints], rows: int) -> Ints:
-        """The class of each tuple of codes, or -1; codes below 0 are in no class."""
+        """Class of each tuple of codes, or -1, also for codes below 0."""
         sizes = [len(column.labels) for column in self.columns]
         both = [np.concatenate([mine, np.maximum(asked, 0)]) for mine, asked in zip(self.codes, codes, strict=True)]
         keys, _ = pack(both, sizes, len(self) + rows)
@@ -339,7 +339,7 @@ def count(table: Countable | Classes, by: Sequence[str] | None = None) -> Classe
 # What each class of people is published as: the result of every way of anonymising, and all that an engine applies.
 @dataclass(frozen=True, eq=False)
 class Recoding:
-    """The published value of each class on each column, and whether its people are published at all.
+    """Published value of each class on each column, and which classes are published.
 
     >>> people = Classes.of(["sex"], [("F",), ("M",)], [5, 1])
     >>> Recoding.of_levels(people, {"sex": 0}, kept=np.array([True, False]))
@@ -379,7 +379,7 @@ class Recoding:
 
     @cached_property
     def published(self) -> Classes:
-        """The people as they look in the published table, with the spreads of sensitive columns."""
+        """Classes of the published table, with the spreads of sensitive columns."""
         columns = tuple(
             Column(name, Hierarchy.of([(label,) for label in labels]))
             for name, labels in zip(self.names, self.labels, strict=True)

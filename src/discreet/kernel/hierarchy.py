@@ -18,7 +18,7 @@ from discreet.kernel.arrays import Ints, Label
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """How the values of one column generalise, as integer maps from each level to the next.
+    """Generalisation of the values of a column: integer maps between levels.
 
     >>> sexes = Hierarchy.of([["F", "Person"], ["M", "Person"]])
     >>> sexes.height, sexes.labels[1], sexes.map(0, 1).tolist()
@@ -38,7 +38,7 @@ class Hierarchy:
     def of(
         cls, paths: Sequence[Sequence[Label]], *, every: Sequence[Sequence[Label]] | None = None, height: int = 1
     ) -> Hierarchy:
-        """Build from one path (value, level 1, level 2, ...) per value; `every` holds all leaves if there are more.
+        """Build from a path (value, level 1, ...) per value; `every` holds all leaves.
 
         `height` is the number of levels where there is no path to tell it.
         """
@@ -66,7 +66,7 @@ class Hierarchy:
 
     @property
     def rooted(self) -> bool:
-        """Whether the whole hierarchy, not only what occurs of it, ends in one value for all."""
+        """Whether the whole hierarchy ends in one value for all."""
         return self.height > 1 and len(self.labels[-1]) == 1 and int(self.leaves[-1][0]) == self.size
 
     def map(self, start: int, stop: int) -> Ints:
@@ -115,7 +115,7 @@ class Coded:
         return f"Coded({len(self.codes)} cells, {len(self.values)} values)"
 
     def ordered(self) -> Coded:
-        """The same column with the values that occur in order, missing ones last, so that no engine's order shows."""
+        """Column with its occurring values in order, missing ones last."""
         met = np.flatnonzero(np.bincount(self.codes, minlength=len(self.values))).tolist()
         order = sorted(met, key=lambda code: (self.values[code] is None, self.values[code] or ""))
         rank = np.zeros(len(self.values), dtype=np.int64)
@@ -131,7 +131,7 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Distinct tuples with the number of people in each; `columns` in the order asked for."""
+    """Distinct tuples with the number of people in each."""
 
     columns: dict[str, Coded]
     counts: Ints
@@ -177,7 +177,7 @@ def whole(count: Any) -> int:
 
 
 def text(value: Any) -> Label:
-    """One spelling of a value whatever the engine it comes from; missing values are None.
+    """Spelling of a value, the same from every engine; None if missing.
 
     >>> text(39), text(39.0), text(True), text(float("nan")), text(datetime.date(1964, 8, 9))
     ('39', '39', 'true', None, '1964-08-09')

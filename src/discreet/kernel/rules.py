@@ -39,7 +39,7 @@ class Rule(Protocol):
         """What a value must look like, in words."""
 
     def path(self, value: str) -> Path | None:
-        """The value and what it becomes at each level; None if the rule does not know it."""
+        """The value at each level; None if the rule does not know it."""
 
     @property
     def missing(self) -> Path:
@@ -47,11 +47,11 @@ class Rule(Protocol):
 
     @property
     def leaves(self) -> Sequence[Path] | None:
-        """Every path the rule knows by name, or None if it knows none by name."""
+        """Every path that the rule lists, or None without a list."""
 
 
 def bind(rule: Rule, values: Sequence[Label]) -> tuple[Hierarchy | None, list[int]]:
-    """The hierarchy over these values in this order, or the positions of the values that the rule does not know."""
+    """Hierarchy over these values, or the positions of those outside the rule."""
     paths = [rule.missing if value is None else rule.path(value) for value in values]
     strangers = [place for place, path in enumerate(paths) if path is None]
     if strangers:
@@ -225,7 +225,7 @@ class Dates:
 
 @dataclass(frozen=True)
 class Tree:
-    """Every value written down with what it becomes: one row per value, from fine to coarse.
+    """Hierarchy written down: one row per value, from fine to coarse.
 
     >>> Tree((("Bachelors", "Higher", "*"), ("11th", "Secondary", "*"))).path("11th")
     ('11th', 'Secondary', '*')

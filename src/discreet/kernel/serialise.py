@@ -41,7 +41,7 @@ def plain(value: Any) -> Any:
 
 
 def json_of(members: str = "", /, **computed: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
-    """The method `to_dict` of a class: the named members under their names, then what is computed.
+    """Method `to_dict` of a class: named members, then what is computed.
 
     A member may be renamed, and may be a member of a member: `json_of("records type=looks version=policy.version")`.
     Without names all fields of a dataclass count.
@@ -74,7 +74,7 @@ def escape(text: str) -> str:
 
 
 def card(words: str, rows: Iterable[Sequence[object]], *, head: Sequence[str] = ()) -> str:
-    """A result for `_repr_html_`: words above a table whose rows begin with a name; columns of numbers to the right.
+    """Card of a result for `_repr_html_`: words above a table with named rows.
 
     >>> card("Two people.", [("k", 1)])
     "<table style='min-width:32em'><caption style='text-align:left'>Two people.</caption><tr><th scope='row' style='text-align:left'>k</th><td style='text-align:right'>1</td></tr></table>"

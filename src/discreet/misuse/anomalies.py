@@ -107,7 +107,7 @@ class Anomalies:
 
 
 def find_anomalies(results: Iterable[Scored], *, threshold: float = THRESHOLD) -> Anomalies:
-    """Judge every day of a log. What was denied counts too: it was asked for."""
+    """Anomalies of a log, day by day; what was denied counts, too."""
     log = list(results)
     x = one_exponent(log)
     users: dict[Who, dict[datetime.date, list[Scored]]] = {}
@@ -145,7 +145,7 @@ def find_anomalies(results: Iterable[Scored], *, threshold: float = THRESHOLD) -
 
 
 def day_score(results: Sequence[Scored], x: float) -> float:
-    """(Σ M^x)^(1/x): what the results weigh as one table, if they are about different people.
+    """(Σ M^x)^(1/x): the score of results as one table, about different people.
 
     >>> from discreet.misuse.generated import sample
     >>> round(day_score([sample(score=3.0), sample(score=4.0)], 2.0), 6)
@@ -172,7 +172,7 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Users who may be peers of each other; what is usual for each is worked out once."""
+    """Users who may be peers of each other, with what is usual for each."""
 
     users: NDArray[np.int64]
     """A number per user, one for each role of the user."""
@@ -193,7 +193,7 @@ class Pool:
         return cls(users, days, medians, np.concatenate(residuals), np.repeat(users, days))
 
     def without(self, user: int) -> Group | None:
-        """What is usual for all but one of them; None if there is nobody else."""
+        """What is usual for all but one; None if there is no other user."""
         others = self.users != user
         if not others.any():
             return None

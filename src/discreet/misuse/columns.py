@@ -51,7 +51,7 @@ def labels(cells: Cells) -> list[Label]:
 
 
 def numbered(cells: Cells, number: Callable[[Label], float], dtype: type) -> Numbers:
-    """A number per cell, where equal cells have equal numbers; each distinct cell is asked for once."""
+    """A number per cell; `number` is called once for each distinct cell."""
     if isinstance(cells, np.ndarray):
         cells = coded(cells)
     if isinstance(cells, Coded):
@@ -99,7 +99,7 @@ class Columns:
 
     @classmethod
     def of_rows(cls, rows: Rows) -> Columns:
-        """From a list of dictionaries; a key that a row does not have is a missing value."""
+        """From a list of dictionaries; an absent key is a missing value."""
         names = dict.fromkeys(name for row in rows for name in row)
         return cls(tuple(names), len(rows), lambda name: [row.get(name) for row in rows])
 
@@ -118,7 +118,7 @@ class Columns:
         return self._decoded[name]
 
     def classes(self, by: Sequence[str] | None = None, *, sensitive: Sequence[str] = ()) -> Classes:
-        """The classes of these rows, one person each: columns can be counted as tables are."""
+        """Equivalence classes of these rows, one person each."""
         if by is None or sensitive:
             raise UsageError("Say which columns to count by.", remedy="by=[...]")
         if not self.rows:
@@ -219,7 +219,7 @@ def exchange(result: Any, columns: Columns, written: Mapping[str, Sequence[Label
 
 
 def _opened(result: Any, columns: Columns) -> tuple[str, Any]:
-    """What a result is (rows, columns, pandas, polars or pyarrow), and the result; one from elsewhere as rows."""
+    """Kind of a result, and the result; one from elsewhere becomes rows of texts."""
     if is_rows(result):
         return "rows", list(result)
     if isinstance(result, Mapping):

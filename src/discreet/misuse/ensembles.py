@@ -85,18 +85,18 @@ class Ensembles:
 
 
 def _chosen(names: Sequence[str], attributes: Attributes) -> list[str]:
-    """The attributes of a set in the order in which weights are added up: always the same, so that sums are, too."""
+    """Attributes of a set in one fixed order, so that sums are the same."""
     return sorted(name for bit, name in enumerate(names) if attributes >> bit & 1)
 
 
 class LearnedEntities(Protocol):
-    """The entities of whom something was learned: what was known of them before, and what is now."""
+    """Entities of whom something was learned, with what was known and is known."""
 
     entities: Bitmap
     signatures: list[Attributes]
 
     def update(self, attributes: Attributes, ensemble: Ensemble, *, before: bool = True) -> Ensemble:
-        """An ensemble with these entities: who was not in it joins, and weights and crowds may have changed."""
+        """Ensemble with these entities, whose weights and crowds may have changed."""
 
 
 class FewEntities:
@@ -135,7 +135,7 @@ class FewEntities:
 
 
 class ManyEntities:
-    """Many entities: sorted by what was and is known of them as bitmaps, weighed as arrays."""
+    """Many entities: sorted as bitmaps by what is known, weighed as arrays."""
 
     def __init__(self, names: Sequence[str], old: Knowledge, new: Knowledge, learned: Knowledge, entities: Bitmap):
         self.names, self.entities, self.old, self.new, self.learned = names, entities, old, new, learned

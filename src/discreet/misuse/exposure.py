@@ -38,7 +38,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """What one user knows of whom, from all that was received. Frozen: learning gives a new one.
+    """Knowledge of one user from all results received; learning gives a new one.
 
     The score is the largest of any ensemble: of everybody of whom at least some attributes are known. Learning more
     never lowers it, and the order of learning does not matter. With a `frame`, what is older than the newest by more
@@ -86,7 +86,7 @@ class Exposure:
         at: Time,
         distinguishing: Sequence[int] | None = None,
     ) -> Exposure:
-        """What is known after one more result: per attribute one value for each of the entities.
+        """Exposure after one more result: per attribute one value for each entity.
 
         `distinguishing` says for each entity how many people of the source look like it (D), 1 unless given; the
         least that was ever seen of an entity counts. Attributes without weights are left out.
@@ -143,13 +143,13 @@ class Exposure:
         )
 
     def drop_before(self, time: Time) -> Exposure:
-        """What is known without what was learned before a time; a bucket goes when all of it was."""
+        """Exposure without the buckets that ended before a time."""
         limit = instant(time)
         kept = {start: part for start, part in self.buckets.items() if self._end(start) > limit}
         return self if len(kept) == len(self.buckets) else self.holding(kept)
 
     def join(self, other: Exposure) -> Exposure:
-        """What is known after both, where both number their entities alike (one descends from the other)."""
+        """Exposure after both, which must number their entities alike."""
         if self.keys is not other.keys and (self.keys.names or other.keys.names):
             raise UsageError("These exposures number their entities differently.", remedy="Join numbers, not names.")
         starts = dict.fromkeys([*self.buckets, *other.buckets])
@@ -159,7 +159,7 @@ class Exposure:
         return whole._forget(newest)
 
     def to_bytes(self) -> bytes:
-        """Everything, to be stored: a line of JSON that says what follows, then the bitmaps.
+        """Bytes to be stored: a line of JSON about what follows, then the bitmaps.
 
         Names of entities are stored only where a bitmap holds them.
         """
@@ -223,7 +223,7 @@ class Exposure:
         return self if self.frame is None else self.drop_before(newest - seconds(self.frame))
 
     def _end(self, start: float) -> float:
-        """The first moment after a bucket; without buckets each moment is one of its own."""
+        """First moment after a bucket; without a width each moment is a bucket."""
         return math.nextafter(start, math.inf) if self.bucket is None else start + seconds(self.bucket)
 
     def _repr_html_(self) -> str:

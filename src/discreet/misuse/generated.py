@@ -99,7 +99,7 @@ class Employee:
 
 @dataclass(frozen=True)
 class Generated:
-    """A log, and which days in it are misuse, which a real log does not tell."""
+    """A log, and the days of it that are misuse."""
 
     results: list[Scored]
     misuse: dict[tuple[str, datetime.date], str] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Generated:
 def generate_log(
     rng: np.random.Generator, *, days: int = 60, begin: datetime.date = datetime.date(2025, 3, 3), misusers: int = 12
 ) -> Generated:
-    """Working days from `begin` on; each misuser has one to three bad days, newcomers their first ones."""
+    """Log of working days; each misuser has one to three bad days."""
     hospital, staff = Hospital.of(rng), list[Employee]()
     for role, people in STAFF.items():
         for number in range(1, people + 1):
@@ -175,7 +175,7 @@ def _plan(
 def _requests(
     rng: np.random.Generator, hospital: Hospital, employee: Employee, misuse: str | None
 ) -> Iterator[tuple[Habit, Ints]]:
-    """The patients whom an employee asks for in a day, by which habit; misuse comes last."""
+    """Requests of an employee in a day: habit and patients; misuse comes last."""
     habit = HABITS[employee.role]
     own = np.flatnonzero(hospital.ward == employee.ward) if habit.own_ward else np.arange(PATIENTS)
     for _ in range(1 + rng.poisson(habit.results * employee.busy)):

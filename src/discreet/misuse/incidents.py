@@ -69,7 +69,7 @@ class Incident:
 def triage(
     results: Iterable[Scored], *, leaked: Collection[str] | None = None, frame: datetime.timedelta | None = None
 ) -> list[Incident]:
-    """Incidents, the worst first. `leaked` names results; without it, whatever was let through with an alert.
+    """Incidents, the worst first, of the `leaked` results or of all with an alert.
 
     `frame` is how long a user is taken to have what was received; without it, for ever.
     """

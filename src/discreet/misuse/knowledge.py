@@ -73,7 +73,7 @@ def joined(mine: Levels, theirs: Levels, better: Better) -> Levels:
 
 
 def sorted_by(levels: NDArray[Any], entities: Numbers, possible: Sequence[float] | None = None) -> Levels:
-    """Entities, given in order, by their level; `possible` saves looking for the levels that occur."""
+    """Entities, given in order, by level; `possible` lists all levels."""
     if len(levels) and (levels == levels[0]).all():
         return {levels[0].item(): bitmap(entities)}
     known = np.unique(levels).tolist() if possible is None else list(possible)
@@ -87,7 +87,7 @@ def sorted_by(levels: NDArray[Any], entities: Numbers, possible: Sequence[float]
 
 
 def spread(levels: Levels, entities: Bitmap, places: EntityPlaces) -> NDArray[np.float64] | None:
-    """The level of each of some entities, -1 where it has none; None where no one has one."""
+    """Level of each entity, -1 where it has none; None without any."""
     found: NDArray[np.float64] | None = None
     for level, members in levels.items():
         common = members & entities
@@ -122,7 +122,7 @@ class EntityPlaces:
 # What is known of whom: cells (entity, attribute), each with the most that it was ever seen to weigh.
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Per attribute the entities by the weight of what is known of them, and the entities by their least D.
+    """Entities by the weight of each known attribute, and by their least D.
 
     Joining is commutative, associative and idempotent: what is known does not depend on the order of learning.
     """
@@ -152,7 +152,7 @@ class Knowledge:
         return bitmap() if covered is None else covered
 
     def ceiling(self, names: Iterable[str]) -> float:
-        """No record score by these attributes can be larger: the heaviest weights of all and the smallest crowd."""
+        """Upper bound of record scores by these attributes: heaviest weights over smallest crowd."""
         total = 0.0
         for name in names:
             total += max(self.weights[name])
@@ -169,7 +169,7 @@ class Knowledge:
 
 @dataclass(frozen=True, eq=False)
 class PublishedKnowledge(Knowledge):
-    """What one publication tells, also as arrays in the order of its entities, where they are many."""
+    """Knowledge from one publication, also as arrays in the order of its entities."""
 
     cells: Mapping[str, Floats] = field(default_factory=dict)
 
@@ -184,7 +184,7 @@ def _level(levels: Levels, entity: int, absent: float) -> float:
 def published(
     entities: Ints, weights: Mapping[str, Floats], crowds: Ints, levels: Mapping[str, Sequence[float]]
 ) -> PublishedKnowledge:
-    """What one publication tells: entities in any order and repeated as often as they have rows."""
+    """Knowledge from one publication; an entity may have several rows."""
     if len(entities) > 1 and not (entities[1:] > entities[:-1]).all():
         order = np.argsort(entities, kind="stable")
         entities, first = np.unique(entities[order], return_index=True)
@@ -213,7 +213,7 @@ NUMBER = re.compile("0|[1-9][0-9]{0,9}")
 
 
 class EntityNumbering:
-    """A number for each entity, the same whenever it is met; only ever added to, so that it can be shared.
+    """Number of each entity, always the same; numbers are only added.
 
     >>> keys = EntityNumbering()
     >>> (keys.numbers([7, "7", "x-1", "x-1"]) - np.array([0, 0, NAMED, NAMED])).tolist()

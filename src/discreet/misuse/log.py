@@ -91,7 +91,7 @@ def read_log(path: str | Path) -> list[Scored]:
 
 
 def one_exponent(results: Iterable[Scored]) -> float:
-    """The x that all results were scored with; scores of different x do not compare."""
+    """The x of all results; scores of different x do not compare."""
     found = {one.x for one in results}
     if len(found) != 1:
         raise UsageError(
@@ -152,7 +152,7 @@ def _unreadable(place: str, problem: str) -> SourceUnreadable:
 
 
 def _checked(kind: str, value: Any) -> Any:
-    """A value of a line as `Scored` has it; ValueError or TypeError where it is not of its kind."""
+    """Value of a line as `Scored` has it; ValueError where its kind is wrong."""
     holds = True
     match kind:
         case "version":

@@ -70,7 +70,7 @@ class Dense:
 
 @dataclass(frozen=True, eq=False)
 class Hashed:
-    """Keys in the order of their hashes, with the place where each hash begins; buckets hold one key on average."""
+    """Keys in the order of their hashes, one per bucket on average."""
 
     shift: int
     starts: NDArray[np.int32]
@@ -91,7 +91,7 @@ class Hashed:
         return cls(64 - bits, starts, ordered, values, (_view(starts), _view(ordered), _view(values)))
 
     def many(self, keys: Ints) -> Ints:
-        """The number of each key: all look at the first key of their bucket, the few that missed at the next."""
+        """The number of each key, searched bucket by bucket for all at once."""
         hashes = _hash(keys, self.shift)
         places = self.starts[hashes]
         hit = self.keys[places] == keys
@@ -127,7 +127,7 @@ def _view(array: Any) -> memoryview:
 # How many people of the source share a tuple of quasi-identifier values: D of the measure.
 @dataclass(frozen=True, eq=False)
 class ValueIndex:
-    """The code of each value of a column; values that the source does not have share one code behind the others."""
+    """Code of each value of a column; all unknown values share the last code."""
 
     codes_of: Mapping[Label, int]
 
@@ -151,7 +151,7 @@ class ValueIndex:
 
     @cached_property
     def _integers(self) -> tuple[int, Ints | None, Ints, Ints]:
-        """Values that are whole numbers of 63 bits, in order, with their codes; as a plain table where they are dense."""
+        """Whole numbers among the values with their codes; a plain table where dense."""
         known = sorted(
             (int(label), code) for label, code in self.codes_of.items() if label and INTEGER.fullmatch(label)
         )
@@ -168,7 +168,7 @@ class ValueIndex:
 
 @dataclass(frozen=True, eq=False)
 class Crowds:
-    """The look-up of D by some quasi-identifiers; a tuple that the source does not have is a crowd of one."""
+    """Look-up of D by some quasi-identifiers; an unknown tuple is a crowd of one."""
 
     indexes: tuple[ValueIndex, ...]
     steps: tuple[tuple[Lookup | None, int], ...]
@@ -234,7 +234,7 @@ class ScoringPlan:
 
     @property
     def crowds(self) -> Crowds | None:
-        """Where to look up D; None without quasi-identifiers, when D is the size of the result."""
+        """Look-up of D; None without quasi-identifiers, when D is the result's size."""
         return self.source.crowds(self.quasi) if self.quasi else None
 
     @property
@@ -264,7 +264,7 @@ class Prepared:
         return self.counted.records
 
     def crowds(self, quasi: tuple[str, ...]) -> Crowds:
-        """The look-up of D by some of the quasi-identifiers; the oldest goes when there are too many."""
+        """Look-up of D by some of the quasi-identifiers."""
         found = self._crowds.get(quasi)
         if found is None:
             found = Crowds.of(self.counted.project(quasi))
@@ -291,7 +291,7 @@ class Prepared:
         return ScoringPlan(names, present, weighing, self)
 
     def whole(self, plan: ScoringPlan, sensitivity: Sensitivity) -> tuple[int, float] | None:
-        """Rows and largest record score of the same columns of the whole source; None where they were not counted."""
+        """Rows and largest record score of the whole source; None if not countable."""
         key = (plan.quasi, plan.sensitive, sensitivity)
         if key in self._whole:
             return self._whole[key]
@@ -326,9 +326,10 @@ def make_room(kept: dict[Any, Any], most: int) -> None:
 
 
 def prepare(source: Any, quasi: Sequence[str] | None = None, *, entity: str | None = None) -> Prepared:
-    """Count a source by its quasi-identifiers (the policy's unless given), to score many results against it.
+    """Count a source by its quasi-identifiers, to score many results against it.
 
-    With `entity`, the column that says whom a row is about, people are counted rather than rows.
+    Without `quasi` those of the policy are taken. With `entity`, the column that says whom a row is about, people are
+    counted rather than rows.
 
     >>> prepare([{"job": "Lawyer", "city": "NY"}, {"job": "Lawyer", "city": "LA"}], ["job"])
     Prepared(2 people in 1 classes by job)

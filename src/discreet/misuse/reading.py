@@ -48,7 +48,7 @@ def columns_of(table: Any) -> Columns:
 
 
 def countable(source: Any) -> Countable | Classes:
-    """A source that can be counted: what already can, rows and columns in memory, else what `discreet.read` reads."""
+    """Source that can be counted: in memory, or opened by `discreet.read`."""
     columns = _in_memory(source)
     if columns is not None:
         return columns
@@ -68,7 +68,7 @@ def _in_memory(table: Any) -> Columns | None:
 
 
 def _cells(frame: Any, library: str, place: int) -> Cells:
-    """A column of a frame: as a plain array where it has numbers only, else coded or as a list."""
+    """Column of a frame: an array of numbers, codes, or a list."""
     if library == "pandas":
         column = frame.iloc[:, place]
         if hasattr(column, "cat"):
@@ -93,7 +93,7 @@ def _cells(frame: Any, library: str, place: int) -> Cells:
 # Several tables about the same entities: JT = PT join T1 .. Tn, scored entity by entity. Per entity the weights of its
 # *distinct* sensitive values over all its rows are added up; its D is the least D of its rows; r is the number of entities.
 def join(tables: Mapping[str, Any], on: Sequence[str]) -> Columns:
-    """Join tables over declared keys; all rows of the first table are in the result.
+    """Join tables over declared keys; all rows of the first table stay.
 
     `on` holds conditions such as "customers.id = bills.customer"; each table but the first is reached by one of them,
     from a table before it. Columns keep their names; a name that several tables have is written "table.column".
@@ -139,7 +139,7 @@ def join(tables: Mapping[str, Any], on: Sequence[str]) -> Columns:
 
 
 def _places(tables: Mapping[str, Columns], conditions: Sequence[tuple[Side, Side]]) -> dict[str, Ints]:
-    """Per table, its row in each row of the join; -1 where there is none."""
+    """Row of each table in each row of the join, or -1."""
     first, *rest = tables
     places = {first: np.arange(tables[first].rows)}
     for name in rest:

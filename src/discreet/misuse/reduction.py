@@ -34,7 +34,7 @@ def reduce_rows(
     sensitivity: Sensitivity | None = None,
     x: float = 2.0,
 ) -> Any:
-    """The largest part of a result whose score is within the limit, in the shape the result was given in.
+    """Largest part of a result, in its own shape, whose score is within the limit.
 
     >>> f = Sensitivity.from_dict({"account": {"values": {"Gold": 1.0}, "otherwise": 0.1}})
     >>> people = [{"job": "Lawyer", "account": "Gold"}, {"job": "Teacher", "account": "White"}]
@@ -75,7 +75,7 @@ def reduce_cells(
     sensitivity: Sensitivity | None = None,
     x: float = 2.0,
 ) -> Any:
-    """The whole result with the fewest sensitive cells emptied that bring its score within the limit.
+    """Whole result with the fewest sensitive cells emptied to meet the limit.
 
     Rows do not disturb each other: each loses its heaviest cells until what is left weighs little enough.
 
@@ -120,7 +120,7 @@ def reduce_by_generalising(
     x: float = 2.0,
     rules: Mapping[str, Rule] | None = None,
 ) -> Any:
-    """The result with its quasi-identifiers as fine as the limit allows; `rules` (or the policy) say how they coarsen.
+    """Result with its quasi-identifiers as fine as the limit allows, by `rules` or policy.
 
     Of all combinations of one level per column whose score is within the limit the one that loses least is taken,
     where a value loses the share of all values that it no longer tells apart. Refused if even the coarsest is above
@@ -168,7 +168,7 @@ class Coarsening:
 
     @classmethod
     def of(cls, scorer: Scorer, columns: Columns, rules: Mapping[str, Rule] | None) -> Coarsening:
-        """A result by its source; the rules of the policy hold where none are given."""
+        """Coarsening of a result, by these rules or those of the policy."""
         plan = scorer.plan(columns.names)
         if rules is None:
             policy = scorer.source.source.policy if isinstance(scorer.source.source, Governed) else None
@@ -226,7 +226,7 @@ class Coarsening:
         return power(len(self.weights), self.x) * float((self.weights / sizes).max())
 
     def loss(self, node: Node) -> float:
-        """The mean over cells of the share of values that each no longer tells apart from its own."""
+        """Mean share of values that a cell is no longer told apart from."""
         lost = [
             float(((hierarchy.leaves[level] - 1) / max(hierarchy.size - 1, 1))[hierarchy.map(0, level)[codes]].mean())
             for hierarchy, level, codes in zip(self.hierarchies, node, self.codes, strict=True)
@@ -234,7 +234,7 @@ class Coarsening:
         return sum(lost) / len(lost)
 
     def written(self, node: Node) -> dict[str, list[Label]]:
-        """The columns at these levels; a column that stays as it is is left out."""
+        """Columns at these levels, without those that stay as they are."""
         cells = zip(self.names, node, self._cells(node), strict=True)
         return {name: [labels[code] for code in codes.tolist()] for name, level, (labels, codes) in cells if level}
 

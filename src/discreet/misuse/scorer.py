@@ -25,7 +25,7 @@ from discreet.wording import percent
 
 @dataclass(frozen=True)
 class KnownRows:
-    """What is known of every row besides the result: by the conditions of the request that asked for it."""
+    """Knowledge about every row from the conditions of the request."""
 
     weights: Mapping[str, float] = field(default_factory=dict)
     """Per sensitive column what its value weighs, at worst."""
@@ -46,7 +46,7 @@ FEW = 32
 def scorer_for(
     source: Any, quasi: Sequence[str] | None, sensitivity: Sensitivity | None, x: float, *, entity: str | None = None
 ) -> Scorer:
-    """The scorer of a call: a source is prepared, what is not given comes from its policy, and all is checked."""
+    """Scorer of a call; what is not given comes from the policy."""
     prepared = source if type(source) is Prepared else prepare(source, quasi, entity=entity)
     chosen = None if quasi is None else tuple(quasi)
     scorer: Scorer | None = prepared.scorers.get((chosen, sensitivity, x))
@@ -110,7 +110,7 @@ class Scorer:
         return self.score(plan, Weighed(by_column, crowds, scores), max(scores, default=0.0), number)
 
     def columns(self, columns: Columns, known: KnownRows = NOTHING, *, entity: str | None = None) -> Score:
-        """Score decoded columns, all rows at once; with `entity`, the rows of one entity count as one."""
+        """Score of decoded columns; with `entity`, rows of one entity count as one."""
         plan = self.plan((*columns.names, *known.names))
         rows, first, owners = columns.rows, None, None
         if entity is not None:
@@ -146,7 +146,7 @@ class Scorer:
         return score if entity is None else replace(score, whole=partial(self.whole, entity, plan))
 
     def whole(self, entity: str, plan: ScoringPlan) -> tuple[int, float] | None:
-        """Entities and largest record score of the whole source, where its rows are at hand."""
+        """Entities and largest record score of the whole source, if in memory."""
         source, wanted = self.source.source, {entity, *plan.quasi, *plan.sensitive}
         if not isinstance(source, Columns) or not wanted <= set(source.names):
             return None
@@ -164,7 +164,7 @@ class Scorer:
 
 
 def _entities(columns: Columns, entity: str) -> tuple[Ints, Ints, int]:
-    """The first row of each entity, the entity of each row, numbered, and the number of entities."""
+    """First row of each entity, entity of each row, and number of entities."""
     if entity not in columns.names:
         raise ColumnError(f"The result has no column '{entity}'.", remedy="entity= names the column of the entities.")
     its = coded(columns.cells(entity))
@@ -186,7 +186,7 @@ SHOWN = 10
 
 
 def within(score: Any, limit: float) -> Any:
-    """Whether a score, or each of an array of scores, is at most the limit. One that is exactly there is within it.
+    """Whether a score, or each of several, is at most the limit.
 
     >>> within(0.1 + 0.2, 0.3), within(0.300001, 0.3), within(1e-12, 0.0)
     (True, False, False)
@@ -224,7 +224,7 @@ class Weighed:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Score:
-    """The misuse score M of a result: how much damage it could do in the wrong hands."""
+    """Misuse score M of a result: the damage it could do in wrong hands."""
 
     value: float
     """M = rows ** (1 / x) * record_score."""
@@ -243,7 +243,7 @@ class Score:
 
     @cached_property
     def normalised(self) -> float | None:
-        """M in relation to that of the whole source with the same columns, at most 1; None where that is not known."""
+        """M in relation to the whole source, at most 1; None where unknown."""
         found = self.whole()
         if found is None:
             return None
@@ -255,7 +255,7 @@ class Score:
 
     @cached_property
     def top(self) -> tuple[Heavy, ...]:
-        """The rows that weigh most, and in each the columns that weigh most: positions and names, never values."""
+        """Heaviest rows and their heaviest columns: positions and names, never values."""
         scores = np.asarray(self.weighed.record_scores)
         heavy = []
         for row in np.argsort(-scores, kind="stable")[:SHOWN].tolist():
@@ -357,7 +357,7 @@ DIALECTS = {"postgres": "postgres", "postgresql": "postgres", "duckdb": "duckdb"
 def conditions(
     request: str, *, dialect: str = "postgres", parameters: Sequence[Any] | Mapping[str, Any] | None = None
 ) -> dict[str, Values]:
-    """The columns that a request fixes for every row it gives, with the values they may have.
+    """Columns that a request fixes for every row, with their possible values.
 
     None stands for one value that the request does not tell, such as that of a parameter which is not given, or where
     a function of the column is compared. Names are in lower case, without their tables; "*" stands for all columns,

@@ -26,7 +26,7 @@ KEYS = ("values", "bins", "otherwise", "contexts")
 
 @dataclass(frozen=True)
 class Weights:
-    """What each value of one column weighs: listed values first, then numbers up to a bound, then all others."""
+    """Weights of the values of one column: listed ones, numbers by bounds, all others."""
 
     values: Mapping[Label, float]
     bounds: tuple[float, ...]
@@ -59,7 +59,7 @@ class Weights:
         return cls(listed, bounds, tuple(weight for _, weight in bins), _weight(otherwise, column))
 
     def __call__(self, label: Label) -> float:
-        """What a value, spelt as the kernel spells it, weighs; a missing one weighs nothing."""
+        """Weight of a value, spelt as the kernel spells it; 0 if missing."""
         if label is None:
             return 0.0
         listed = self.values.get(label)
@@ -125,7 +125,7 @@ class Sensitivity:
 
     @classmethod
     def from_dict(cls, tables: Mapping[str, Any], context: str | None = None) -> Sensitivity:
-        """From one table per column: `values`, `bins` (inclusive bounds), `otherwise`, and `contexts` with more tables.
+        """From one table per column: `values`, `bins` (inclusive bounds), `otherwise` and `contexts`.
 
         A context's table replaces that of its column; columns without one keep theirs. `otherwise` is 0 unless
         given, and 1 where there are bins.
@@ -178,7 +178,7 @@ class Sensitivity:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The sensitive columns, in the order of the tables: scores are always added up in this order."""
+        """Sensitive columns, in the order in which scores are added up."""
         return tuple(self.weights)
 
     def __call__(self, column: str, value: Any) -> float:
@@ -251,7 +251,7 @@ def weigh(cells: Cells, weights: Weights) -> Floats:
 
 
 def added(weights: Iterable[Floats], rows: int) -> Floats:
-    """Weights of each row, added up in the order of the columns: the same cells give the same sum."""
+    """Sum of weights of each row, always in the order of the columns."""
     sums = np.zeros(rows)
     for its in weights:
         sums += its
@@ -259,6 +259,6 @@ def added(weights: Iterable[Floats], rows: int) -> Floats:
 
 
 def record_scores(weights: Iterable[Floats], crowds: Any) -> Floats:
-    """RS of each row: its weights added up to at most 1, divided by D."""
+    """RS of each row: its sum of weights, at most 1, over D."""
     scores: Floats = np.minimum(added(weights, len(crowds)), 1.0) / crowds
     return scores

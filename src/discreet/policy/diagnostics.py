@@ -36,7 +36,7 @@ def shape_error(
     known_keys: Callable[[Sequence[str]], list[str]] | None = None,
     described: str = "discreet policy schema describes every key.",
 ) -> PolicyError:
-    """The first thing that is wrong, where it is, and what was probably meant; for other files, by their keys."""
+    """First mistake in a file, where it is, and what was probably meant."""
     # A misspelt key is reported before the key that it leaves missing.
     first = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
     key, kind, message = [str(part) for part in first["loc"]], first["type"], first["msg"]
@@ -87,7 +87,7 @@ Key = tuple[str, ...]
 
 
 def line_of(source: str, key: Sequence[str]) -> int | None:
-    """The line of the longest part of the key that is written in the file.
+    """Line of the longest part of a key that the file has.
 
     >>> line_of("[columns.zip]\\nrole = 'quasi'", ["columns", "zip", "role"])
     2

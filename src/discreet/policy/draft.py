@@ -72,7 +72,7 @@ class Change:
 
 
 def edited(source: str, changes: Mapping[str, Change]) -> str:
-    """The text of a policy with other roles and hierarchies; comments stay, unless the text is laid out too oddly.
+    """Text of a policy with other roles and hierarchies; comments stay if possible.
 
     >>> print(edited('[columns.zip]\\nrole = "other"  # sure?', {"zip": Change("quasi", {"mask": 5})}))
     [columns.zip]
@@ -113,14 +113,14 @@ def _means(text: str) -> dict[str, Any] | None:
 
 
 def _line(lines: list[list[str]], places: Mapping[Key, int], name: str, key: str) -> list[str] | None:
-    """The line on which a key of a column is written, if it is written on a line of its own."""
+    """Line of a column's key, if it has a line of its own."""
     place = places.get(("columns", name, key))
     found = None if place is None else lines[place - 1]
     return found if found is not None and re.match(rf"\s*{key}\s*=", found[0]) else None
 
 
 def value(content: Any) -> str:
-    """A value as TOML writes it on one line; JSON escapes what TOML wants escaped, but for the delete character.
+    """Value in TOML, on one line; escapes are those of JSON, and delete.
 
     >>> value({"widths": [5, 10]})
     '{ widths = [5, 10] }'

@@ -14,7 +14,7 @@ from discreet.policy.schema import Action, GatewaySection, PolicyFile
 
 @dataclass(frozen=True)
 class GovernedTable:
-    """A table whose results are scored. Roles that come from [columns] may name columns that it does not have."""
+    """A table whose results are scored; roles from [columns] may name other columns."""
 
     name: str
     key: tuple[str, ...]
@@ -81,7 +81,7 @@ class GatewayPolicy:
 
 
 def gateway_policy(parsed: PolicyFile) -> GatewayPolicy | None:
-    """The section of a policy file, with what [columns] says where a table does not say it itself."""
+    """Gateway section of a policy file; [columns] holds where a table names no roles."""
     section = parsed.gateway
     if section is None:
         return None

@@ -199,7 +199,7 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
 
 
 def _refuse_two_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
-    """Roles are disjoint: what identifies a person is not also weighed as what an attacker would learn."""
+    """Stop if a column has two roles: what identifies a person has no weight."""
     for name in parsed.sensitivity:
         column = parsed.columns.get(name)
         if column is not None and column.role != "sensitive":

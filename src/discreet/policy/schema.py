@@ -262,6 +262,6 @@ class PolicyFile(_Section):
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of the policy file, for editors and for checks in other languages."""
+    """JSON Schema of the policy file, for editors and other languages."""
     schema = PolicyFile.model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Discreet policy"}

@@ -26,7 +26,7 @@ DRAWN, FEWEST_DRAWS = 24_000, 400
 
 @dataclass(frozen=True)
 class PairwiseJudgement:
-    """`first` is `ratio` times as harmful as `second`; both are places in the list of items."""
+    """Judgement that item `first` is `ratio` times as harmful as item `second`."""
 
     first: int
     second: int
@@ -61,7 +61,7 @@ def laplacian(pairs: Sequence[PairwiseJudgement], items: int) -> tuple[Floats, F
 
 
 def log_least_squares(pairs: Sequence[PairwiseJudgement], items: int) -> Floats:
-    """Logarithms of the weights that fit all ratios best, with mean 0 in each connected part (Crawford & Williams 1985).
+    """Logarithms of the best-fitting weights, centred in each connected part (Crawford & Williams 1985).
 
     >>> np.exp(log_least_squares([PairwiseJudgement(0, 1, 2.0), PairwiseJudgement(1, 2, 3.0)], 3)[0] - log_least_squares([PairwiseJudgement(0, 1, 2.0), PairwiseJudgement(1, 2, 3.0)], 3)[2]).round(6).item()
     6.0
@@ -85,7 +85,7 @@ def parts(pairs: Sequence[PairwiseJudgement], items: int) -> list[int]:
 
 
 def harker(pairs: Sequence[PairwiseJudgement], items: int) -> Floats:
-    """The matrix of comparisons with Harker's diagonal; a pair answered twice counts by its latest answer.
+    """Matrix of comparisons with Harker's diagonal; of a repeated pair the latest answer counts.
 
     >>> harker([PairwiseJudgement(0, 1, 2.0)], 3).tolist()
     [[2.0, 2.0, 0.0], [0.5, 2.0, 0.0], [0.0, 0.0, 3.0]]
@@ -111,7 +111,7 @@ def eigenvector(pairs: Sequence[PairwiseJudgement], items: int) -> Floats:
 
 
 def consistency(pairs: Sequence[PairwiseJudgement], items: int) -> Consistency:
-    """The consistency ratio: (λ − n)/(n − 1) over what random answers to the same pairs give on average."""
+    """Consistency ratio: (λ − n)/(n − 1) over the mean of random answers."""
     asked = frozenset(frozenset((pair.first, pair.second)) for pair in pairs)
     if len(asked) <= items - len(set(parts(pairs, items))):
         return Consistency(None, None)
@@ -125,7 +125,7 @@ def consistency(pairs: Sequence[PairwiseJudgement], items: int) -> Consistency:
 
 @lru_cache(maxsize=256)
 def random_index(items: int, asked: tuple[tuple[int, int], ...] | None = None) -> float:
-    """The mean consistency index of random answers from Saaty's scale to these pairs; without pairs, to all.
+    """Mean consistency index of random answers to these pairs, or to all.
 
     >>> 0.5 < random_index(3) < 0.6
     True

@@ -58,6 +58,7 @@ class Answer:
 
     question: Question
     value: float | None
+    """A ratio from 1/9 to 9 (first over second), or a rating from 0 to 1."""
 
     @property
     def subject(self) -> tuple[str, frozenset[int]]:
@@ -90,7 +91,7 @@ class Interview:
         ratings: int = RATINGS,
         seed: int = 0,
     ) -> Interview:
-        """A new interview; unless told otherwise with twice as many comparisons as connect all values."""
+        """A new interview, by default with twice the comparisons that connect all values."""
         check(items)
         pairs = len(items) * (len(items) - 1) // 2
         wanted = min(pairs, 2 * (len(items) - 1) if comparisons is None else comparisons)
@@ -137,7 +138,7 @@ class Interview:
 
     @cached_property
     def known(self) -> tuple[bool, ...]:
-        """Which values something was said about: rated, or compared, directly or through others, with one that was.
+        """Values that were rated, or compared, directly or through others, with a rated one.
 
         Without any rating, all that is known are ratios: then those in the largest connected part are known.
         """
@@ -181,7 +182,7 @@ class Interview:
         return found
 
     def answer(self, question: Question, value: float | None) -> Interview:
-        """With one answer more: a ratio from 1/9 to 9 (first over second), a rating from 0 to 1, or None to pass."""
+        """Interview with one more answer: a ratio, a rating, or None to pass."""
         places = (question.first, question.second) if isinstance(question, Compare) else question.items
         if not places or len(set(places)) < len(places) or not all(0 <= place < len(self.items) for place in places):
             raise UsageError("This question is about no items of this interview.", remedy="Ask next_question().")
@@ -201,7 +202,7 @@ class Interview:
         return replace(self, answers=self.answers[:-1], again=(self.answers[-1].question, *self.again))
 
     def ask_again(self, items: Sequence[int], *, most: int) -> Interview:
-        """With the last questions about these items to be put once more, the items in order of need."""
+        """Interview that repeats the last questions about these items, in this order."""
         wanted: list[Question] = []
         for item in items:
             about = [one.question for one in self.latest if item in one.subject[1] and one.question not in wanted]
@@ -209,7 +210,7 @@ class Interview:
         return replace(self, again=tuple(wanted[:most]))
 
     def recheck(self) -> Interview:
-        """With the comparison that contradicts the others most to be put once more, if they contradict too much."""
+        """Interview that repeats the most contradictory comparison, if the ratio is not tolerable."""
         found = self.consistency
         if found.tolerable or found.worst is None:
             return self
@@ -313,7 +314,7 @@ class Panel:
 
     @property
     def disagreement(self) -> Floats:
-        """Per item the spread of the experts' scores, as the standard deviation of their logarithms."""
+        """Standard deviation of the logarithms of the experts' scores, per item."""
         logs = np.log(np.maximum(self.single, LEAST))
         known = ~np.isnan(logs)
         mean = np.where(known, logs, 0).sum(axis=0) / known.sum(axis=0)
@@ -373,7 +374,7 @@ def combine(interviews: Sequence[Interview]) -> Panel:
 
 
 def kendall_tau(first: Floats, second: Floats) -> float | None:
-    """Tau-b: agreement of two orders, from −1 to 1, with ties; None where one of them orders nothing.
+    """Tau-b: agreement of two orders, with ties; None where one orders nothing.
 
     >>> kendall_tau(np.array([0.1, 0.5, 0.9]), np.array([0.2, 0.3, 1.0]))
     1.0

@@ -24,7 +24,7 @@ MOST = 8
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that could become known of a person: some values of a column, or a range."""
+    """What could become known of a person: values of a column, or a range."""
 
     column: str
     label: str
@@ -52,7 +52,7 @@ def categories(
     fewest: int = FEWEST,
     group: Callable[[str], str | None] | None = None,
 ) -> list[Item]:
-    """The most frequent values, or groups of values, of a column, and one item for all others.
+    """Items of the most frequent values or groups, and one for all others.
 
     >>> [item.label for item in categories("illness", {"flu": 40, "angina": 9, "gout": 1})]
     ['flu', 'angina', 'any other value']
@@ -140,7 +140,7 @@ def items_of(
     most: int = MOST,
     fewest: int = FEWEST,
 ) -> list[Item]:
-    """The items of each column: groups at a level of its hierarchy, ranges of numbers, or values.
+    """Items of each column: groups at a level of its hierarchy, ranges, or values.
 
     Numbers in the columns `by_value` are taken as codes.
     """

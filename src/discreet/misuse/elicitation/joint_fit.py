@@ -69,7 +69,7 @@ class ElicitedAnswers:
         return np.vstack([compared, rated, np.eye(self.items) / WIDTH])
 
     def judged_by(self, theta: Floats) -> ElicitedAnswers:
-        """Answers with the errors of this expert, as far as they show; typical ones count for some answers."""
+        """Answers with the errors of this expert; typical errors count for some answers."""
         answers = len(self.pairs) + len(self.ratings)
         share = max(0.0, 1 - self.items / answers) if answers else 0.0
         squares = self.residuals(theta) ** 2
@@ -106,7 +106,7 @@ class Fit:
 
 
 def _scale(squares: Floats, share: float) -> float:
-    """How much larger errors are than assumed; `share` of the answers were not used up by the fit."""
+    """Factor by which errors exceed the assumed ones, by the unused `share` of answers."""
     return float(np.sqrt((TYPICAL + squares.sum()) / (TYPICAL + share * len(squares))))
 
 

@@ -213,7 +213,7 @@ class DuckDBEngine(LocalOutput):
         refuse_bad_weights(self.view.run(sql).fetchall()[0][0], weight)
 
     def _count(self, by: Sequence[str], weight: str | None, *, relation: str = RELATION) -> Histogram:
-        """Counted into a temporary table: of a text only its place among the values of its column comes over."""
+        """Histogram by way of a temporary table; texts come over as places among values."""
         kinds = {f"c{place}": self._types[name] for place, name in enumerate(by)}
         texts = [column for column, kind in kinds.items() if kind not in PLAIN_TYPES]
         sql = count_sql(by, weight=weight, relation=relation, quote=quote)

@@ -41,7 +41,7 @@ class Desk(Protocol):
         """Make a temporary table of arrays: objects are text, others whole numbers."""
 
     def labels(self, table: str, column: str) -> Sequence[Label]:
-        """The values of a temporary table by `id`, as the classes spell those of `column`."""
+        """Values of a temporary table by `id`, spelt as in the classes."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Outline:
 
 
 def prepare(desk: Desk, recoding: Recoding, *, table: Tables, quote: Quote, spell: Spell) -> None:
-    """Make the temporary tables that the statement joins: a map per column, and the published classes."""
+    """Make the temporary tables to join: a map per column, and the published classes."""
     for place, column in enumerate(recoding.classes.columns):
         values, codes, mapped = (table(f"{kind}{place}") for kind in "vcm")
         distinct = f"SELECT DISTINCT {quote(column.name)} AS value FROM {desk.relation}"

@@ -104,7 +104,7 @@ def check(target: Target, recoding: Recoding, *, columns: Sequence[str], count: 
 
 
 def agree(target: Target, published: Classes, *, columns: Sequence[str], count: str | None) -> Classes:
-    """Classes as they were read back; all must be as published, in whatever way that was decided."""
+    """Classes as they were read back; all must be as published."""
     # Of the policy only the names are used.
     roles: dict[str, Role] = dict.fromkeys(map(target.spell, columns), "other")
     weight = None if count is None else target.spell(count)
