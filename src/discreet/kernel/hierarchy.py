@@ -150,7 +150,7 @@ class Histogram:
         return cls({name: Coded.of(cells) for name, cells in zip(names, columns[:-1], strict=True)}, counts)
 
     def occupied(self) -> Histogram:
-        """Only the tuples that stand for somebody; a negative count is refused."""
+        """Only the tuples of at least one person; a negative count is refused."""
         if len(self.counts) and self.counts.min() < 0:
             raise CountError("Some counts are negative.", remedy="A count says how many people a row stands for.")
         if self.counts.sum(dtype=np.float64) >= 2**63:

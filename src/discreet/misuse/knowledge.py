@@ -24,7 +24,7 @@ Levels = dict[float, Bitmap]
 """Disjoint sets of entities by a number: by how much is known of them, or by how few people look like them."""
 Better = Callable[[float, float], bool]
 BYTES = 32
-"""Up to so many levels are told apart by comparing with each."""
+"""Up to so many levels are found by comparing with each."""
 DENSE = 16
 """Numbers that fill at least one in so many places are looked up in a plain table."""
 
@@ -98,7 +98,7 @@ def spread(levels: Levels, entities: Bitmap, places: EntityPlaces) -> NDArray[np
 
 
 class EntityPlaces:
-    """Where each of some entities stands among them."""
+    """Place of each entity among some entities."""
 
     def __init__(self, numbers: Numbers) -> None:
         self.size = len(numbers)
@@ -201,8 +201,8 @@ def published_few(entities: Sequence[int], weights: Mapping[str, Sequence[float]
     for row, entity in enumerate(entities):
         one = bitmap([entity])
         cells = {name: {its[row]: one} for name, its in weights.items()}
-        told = Knowledge(cells, {crowds[row]: one})
-        found = told if not row else found.join(told)
+        learned = Knowledge(cells, {crowds[row]: one})
+        found = found.join(learned) if row else learned
     return found
 
 

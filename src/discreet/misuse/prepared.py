@@ -86,7 +86,7 @@ class Hashed:
         hashes = _hash(keys, 64 - bits)
         order = np.argsort(hashes, kind="stable")
         starts = np.searchsorted(hashes[order], np.arange(2**bits + 1)).astype(np.int32)
-        # One more key, which no query equals, stands behind the last bucket.
+        # One more key, which no query equals, is behind the last bucket.
         ordered, values = np.append(keys[order], -1), np.append(numbers[order], 0)
         return cls(64 - bits, starts, ordered, values, (_view(starts), _view(ordered), _view(values)))
 

@@ -44,26 +44,18 @@ def reduce_rows(
     check_limit(limit)
     scorer = scorer_for(source, quasi, sensitivity, x)
     columns = columns_of(result)
-    plan = scorer.plan(columns.names)
     found = scorer.columns(columns)
-    if plan.crowds is not None:
-        # The k rows of least record score, for the largest k within the limit.
-        scores = np.asarray(found.weighed.record_scores)
-        order = np.argsort(scores, kind="stable")
-        powers = np.array([power(rows, scorer.x) for rows in range(1, len(scores) + 1)])
-        kept = np.sort(order[: int(within(powers * scores[order], limit).sum())])
-    else:
-        # Without quasi-identifiers D is the number of rows kept, so more rows hide each other: M = k^(1/x) * t / k.
-        weights = np.minimum(added(found.weighed.weights, columns.rows), 1.0)
-        order = np.argsort(weights, kind="stable")
-        ordered = weights[order]
-        last = np.append(ordered[1:] != ordered[:-1], True) if len(ordered) else np.zeros(0, dtype=bool)
-        sizes = np.flatnonzero(last) + 1
-        allowed = [
-            size for size in sizes.tolist() if within(power(size, scorer.x) * float(ordered[size - 1] / size), limit)
-        ]
-        kept = np.sort(order[: max(allowed, default=0)])
-    return source_columns.take(result, columns, kept)
+    # The k rows of least score, for the largest k within the limit. Without quasi-identifiers D is the number of rows that
+    # stay, so more rows hide each other: M = k^(1/x) * t / k.
+    sizes = np.arange(1, columns.rows + 1)
+    powers = np.array([power(size, scorer.x) for size in sizes.tolist()])
+    scores, crowds = np.asarray(found.weighed.record_scores), np.ones_like(sizes)
+    if found.plan.crowds is None:
+        scores, crowds = np.minimum(added(found.weighed.weights, columns.rows), 1.0), sizes
+    order = np.argsort(scores, kind="stable")
+    allowed = np.flatnonzero(within(powers * (scores[order] / crowds), limit))
+    largest = int(allowed[-1]) + 1 if len(allowed) else 0
+    return source_columns.take(result, columns, np.sort(order[:largest]))
 
 
 def reduce_cells(
@@ -226,7 +218,7 @@ class Coarsening:
         return power(len(self.weights), self.x) * float((self.weights / sizes).max())
 
     def loss(self, node: Node) -> float:
-        """Mean share of values that a cell is no longer told apart from."""
+        """Mean share of values that a cell no longer differs from."""
         lost = [
             float(((hierarchy.leaves[level] - 1) / max(hierarchy.size - 1, 1))[hierarchy.map(0, level)[codes]].mean())
             for hierarchy, level, codes in zip(self.hierarchies, node, self.codes, strict=True)

@@ -359,8 +359,8 @@ def conditions(
 ) -> dict[str, Values]:
     """Columns that a request fixes for every row, with their possible values.
 
-    None stands for one value that the request does not tell, such as that of a parameter which is not given, or where
-    a function of the column is compared. Names are in lower case, without their tables; "*" stands for all columns,
+    None means one value that the request does not say, such as that of a parameter which is not given, or where
+    a function of the column is compared. Names are in lower case, without their tables; "*" means all columns,
     where a whole row is compared.
 
     >>> conditions("select name from customers where account = 'Gold' and (job = 'Lawyer' or city = 'NY')")

@@ -101,7 +101,7 @@ class LimitsSection(_Section):
 
 
 class PopulationSection(_Section):
-    """The people among whom an adversary looks for his target."""
+    """The people among whom an adversary looks for a target."""
 
     size: int | None = Field(default=None, ge=1, description="How many people there are, where no table lists them.")
     delimiter: str | None = Field(

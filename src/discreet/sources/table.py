@@ -236,20 +236,13 @@ def read(
 
 # Rows of a table, for results small enough to be looked at row by row; whole tables are counted or exported instead.
 def fetch(table: Table, names: Sequence[str]) -> dict[str, Coded]:
-    """The cells of some columns, row by row, coded as `Table.classes` codes them.
-
-    Files keep the order of their rows. PostgreSQL and Spark promise none.
-    """
+    """The cells of some columns, row by row: see `Engine.fetch`."""
     table.require(names)
     return table.engine.fetch(names) if names else {}
 
 
 def rows_of(table: Table, recoding: Recoding, *, drop: Sequence[str] = ()) -> Cells:
-    """The rows that a recoding publishes, column by column.
-
-    Recoded columns are as published, others as they are. Rows come in no particular order, and columns in the order
-    of the table.
-    """
+    """The rows that a recoding publishes, column by column: see `Engine.chosen`."""
     table.require([*recoding.names, *drop])
     return table.engine.chosen(recoding, drop=drop)
 
