@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.measure import best_of
 from discreet.kernel import Coded
 from discreet.linkage import Index, Meter, Pair, load_index, save_index
-from discreet.linkage.masking.comparison import State
+from discreet.linkage.masking.record_pair import State
 from discreet.people import State as Place
 from discreet.people import generate
 

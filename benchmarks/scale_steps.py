@@ -200,8 +200,8 @@ def _release(way: Way, table: discreet.Table, crowd: discreet.Table) -> Any:
 def _link(way: Way, meter: Meter) -> None:
     """Splink scores the pairs of a trained model; the records come from where the tables are."""
     from discreet.linkage import LinkageSpec, SparkBackend, score_pairs, start_project
+    from discreet.linkage.folder import ProjectFolder
     from discreet.linkage.matching.splink_model import Model
-    from discreet.linkage.records.folder import ProjectFolder
 
     home = way.folder / "to-link"
     if not home.is_dir():

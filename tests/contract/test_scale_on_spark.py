@@ -15,8 +15,8 @@ import discreet
 from discreet.errors import DataError, SourceUnreadable
 from discreet.kernel import Classes
 from discreet.linkage import LinkageSpec, SparkBackend, find_pairs, score_pairs, start_project, train
+from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.matching.backends import quietly
-from discreet.linkage.records.folder import ProjectFolder
 from discreet.people import State, generate, write_extracts
 from tests.releases.world import GATES, POLICY, known_keys, town
 from tests.servers import shipped

@@ -15,7 +15,7 @@ import pytest
 import discreet
 from discreet import errors, linkage, misuse
 from discreet.cli.main import cli
-from discreet.linkage.records.spec import link_schema
+from discreet.linkage.spec import link_schema
 from discreet.misuse import Sensitivity
 from discreet.policy import json_schema
 from discreet.report import project

@@ -14,7 +14,7 @@ from discreet.attacker.extensions import several_tables
 from discreet.attacker.parameters import Parameters
 from discreet.gateway.session.state import MEBIBYTE, MemoryLimits
 from discreet.ledger import ledger
-from discreet.linkage.masking import compare
+from discreet.linkage.masking import comparison
 from discreet.linkage.matching import thresholds
 from discreet.misuse import anomalies
 from discreet.misuse.elicitation import comparisons, joint_fit
@@ -88,7 +88,7 @@ def stated() -> Iterator[tuple[str, str]]:
         "explain/scale.md",
         f"{MOST_ZIPS:,} × {len(state.years)} × 2 × {len(state.races)} = {tuples / 1e6:.0f} million tuples",
     )
-    yield "explain/seeing-almost-nothing.md", f"a distance of at most {compare.MOST_EDITS}"
+    yield "explain/seeing-almost-nothing.md", f"a distance of at most {comparison.MOST_EDITS}"
     yield "explain/threat-model.md", f"a file up to {inspection.COUNTED // MEBIBYTE} MB"
     yield "how-to/find-unusual-users.md", f"unusual from z = {anomalies.THRESHOLD}"
     yield "how-to/find-unusual-users.md", f"less than {anomalies.SMALLEST}"

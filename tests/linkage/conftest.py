@@ -12,8 +12,8 @@ import pytest
 
 from discreet.ledger import Ledger
 from discreet.linkage import Candidates, Labels, LinkageSpec, Pairs, ProjectFolder, find_pairs, start_project
+from discreet.linkage.matching.pairs import read_labels
 from discreet.linkage.project import Project
-from discreet.linkage.records.pair_files import read_labels
 from discreet.linkage.review.assignments import Limits, assign
 from discreet.people import LinkFiles, write_extracts
 from tests.linkage.worlds import folder_of, registered

@@ -43,9 +43,9 @@ def test_a_write_that_fails_leaves_nothing_behind(
     ledger: Ledger, project: Project, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """The process is as good as dead at every write of a reveal in turn: before it, and after it."""
-    from discreet.linkage.review import assignment, reveal
+    from discreet.linkage.review import held_pair, reveal
 
-    place = reveal if name == "apply_change" else assignment
+    place = reveal if name == "apply_change" else held_pair
     real = getattr(place, name)
     for late in (False, True):
 

@@ -14,7 +14,7 @@ from sqlalchemy import Column, Integer, MetaData, Table, Text, insert, select
 
 from discreet.errors import Outdated
 from discreet.linkage.project import PROJECTS
-from discreet.linkage.review.assignment import ASSIGNMENTS
+from discreet.linkage.review.held_pair import ASSIGNMENTS
 from discreet.releases.delivery.repository import COPIES
 from discreet.store import Store
 from discreet.store.gateway_limits import LIMITS, WITHDRAWALS

@@ -5,10 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import secrets
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,17 +13,17 @@ from typing import Any, Literal
 import numpy as np
 from sqlalchemy import select
 
-from discreet.errors import Refused, UsageError
+from discreet.errors import Refused
+from discreet.kernel.serialise import json_of
 from discreet.ledger import Ledger
-from discreet.linkage.matching.candidate_pairs import load_candidates
-from discreet.linkage.matching.clusters import Clusters, Edges, cluster
+from discreet.linkage.folder import ProjectFolder, staged
+from discreet.linkage.matching.candidate_pairs import Clusters, Edges, cluster, load_candidates
 from discreet.linkage.project import Project
-from discreet.linkage.records.folder import ProjectFolder
 from discreet.linkage.review.decisions import Answered, answers_of
 from discreet.linkage.review.views import CHOICES
 from discreet.sources.desk import connect, copy, literal, quote, translated
 from discreet.sources.export.recode import file_cell
-from discreet.sources.export.targets import FileTarget, guarded, unwritable
+from discreet.sources.export.targets import FileTarget, guarded
 from discreet.store import Store
 from discreet.store.tables.linkage import ASSIGNMENT, CELL
 
@@ -61,8 +58,12 @@ def write_linked(
         own.register(
             "discreet_clusters", {"record": np.arange(len(clusters.of), dtype=np.int64), "cluster": clusters.of}
         )
-        own.execute(f"CREATE TEMP TABLE people AS SELECT record, {_hashed(hidden, 'cluster')} AS {PERSON}, "
-                    f"{_hashed(hidden, 'record')} AS {SEAT} FROM discreet_clusters")  # fmt: skip
+        person, seat = (
+            f"sha256({literal(f'{hidden}:{column}:')} || {column})[:32]" for column in ("cluster", "record")
+        )
+        own.execute(
+            f"CREATE TEMP TABLE people AS SELECT record, {person} AS {PERSON}, {seat} AS {SEAT} FROM discreet_clusters"
+        )
         own.execute(f"CREATE TEMP TABLE linked AS {_joined(folder, everybody)}")
         kinds = {name: str(kind) for name, kind, *_ in own.execute("DESCRIBE linked").fetchall() if name != SEAT}
         spelt = file_cell(target)
@@ -72,45 +73,25 @@ def write_linked(
     return LinkedTable(rows, int(people), tuple(kinds))
 
 
-def _hashed(key: str, column: str) -> str:
-    return f"sha256({literal(f'{key}:{column}:')} || {column})[:32]"
-
-
 def _joined(folder: ProjectFolder, everybody: bool) -> str:
-    names = _names(folder)
+    """The rows of the linked table; a column whose name is taken twice is followed by the table."""
+    sensitive: list[list[str]] = [table["sensitive"] for table in folder.about["tables"]]
+    taken = [PERSON, SEAT, *(name for names in sensitive for name in names)]
+    parts, columns = [], []
+    for table, names in zip(folder.tables, sensitive, strict=True):
+        titles = [quote(f"{name}_{table}" if taken.count(name) > 1 else name) for name in names]
+        cells = "".join(f", s.{quote(name)} AS {title}" for name, title in zip(names, titles, strict=True))
+        columns += [f", {title}" for title in titles]
+        parts.append(
+            f"SELECT p.{PERSON}, p.{SEAT}{cells} FROM people p "
+            f"JOIN {folder.scan('bridge', table)} b ON b.record = p.record "
+            f"JOIN {folder.scan('sensitive', table)} s ON s.pseudonym = b.pseudonym"
+        )
     if not folder.two:
-        return _part(folder, 0, names[0])
-    first, second = (_part(folder, place, names[place]) for place in (0, 1))
-    listed = ", ".join(quote(name) for called in names for name in called.values())
+        return parts[0]
     kind = "FULL" if everybody else "INNER"
     seat = f"coalesce(a.{SEAT}, '') || coalesce(b.{SEAT}, '') AS {SEAT}"
-    also = f", {listed}" if listed else ""
-    return f"SELECT {PERSON}{also}, {seat} FROM ({first}) a {kind} JOIN ({second}) b USING ({PERSON})"
-
-
-def _part(folder: ProjectFolder, place: int, names: dict[str, str]) -> str:
-    table = folder.tables[place]
-    cells = "".join(f", s.{quote(name)} AS {quote(called)}" for name, called in names.items())
-    return (
-        f"SELECT p.{PERSON}, p.{SEAT}{cells} FROM people p "
-        f"JOIN {folder.scan('bridge', table)} b ON b.record = p.record "
-        f"JOIN {folder.scan('sensitive', table)} s ON s.pseudonym = b.pseudonym"
-    )
-
-
-def _sensitive(folder: ProjectFolder, place: int) -> list[str]:
-    found: list[str] = folder.about["tables"][place]["sensitive"]
-    return found
-
-
-def _names(folder: ProjectFolder) -> list[dict[str, str]]:
-    """What the columns of each table are called: a name that is taken twice is followed by the table."""
-    listed = [_sensitive(folder, place) for place in range(len(folder.tables))]
-    met = [PERSON, SEAT, *(name for names in listed for name in names)]
-    return [
-        {name: f"{name}_{folder.tables[place]}" if met.count(name) > 1 else name for name in names}
-        for place, names in enumerate(listed)
-    ]
+    return f"SELECT {PERSON}{''.join(columns)}, {seat} FROM ({parts[0]}) a {kind} JOIN ({parts[1]}) b USING ({PERSON})"
 
 
 Format = Literal["parquet", "csv"]
@@ -134,12 +115,7 @@ class Exported:
     """People with two records in a table that has everybody once at most."""
     entry: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        plain = ("digest", "pairs", "undecided", "clusters", "contradictions", "crowded", "entry")
-        found = {name: getattr(self, name) for name in plain}
-        linked = {"rows": self.linked.rows, "people": self.linked.people, "columns": list(self.linked.columns)}
-        return {"folder": str(self.folder), "linked": linked, **found}
+    to_dict = json_of("folder linked digest pairs undecided clusters contradictions crowded entry")
 
 
 def export(
@@ -159,20 +135,24 @@ def export(
     """
     home = ProjectFolder.open(project.folder)
     answers = answers_of(ledger.store, project)
-    undecided = sum(one.verdict not in ("same", "different") for one in answers)
+    undecided = sum(answered.verdict not in ("same", "different") for answered in answers)
     if undecided and not unfinished:
         raise Refused(
             f"{undecided:,} of {len(answers):,} pairs are not decided.",
             remedy="Decide or adjudicate them, or export with --unfinished, which takes them as different.",
         )
     clusters = clusters_of(home, answers)
-    with _staged(Path(out)) as stage:
+    with staged(Path(out)) as stage:
         linked = write_linked(home, clusters, FileTarget(str(stage / f"linked.{form}")), everybody=everybody)
         _write_rows(stage / "decisions.csv", DECISIONS, _decisions(answers))
-        _write_rows(stage / "clusters.csv", ("record", "table", "cluster"), _clusters(home, clusters))
+        # Clusters are numbered from 0; the numbers have nothing to do with the pseudonyms of the linked table.
+        numbers = np.unique(clusters.of, return_inverse=True)[1].tolist()
+        rows = ((record, home.tables[int(record >= home.sizes[0])], number) for record, number in enumerate(numbers))
+        _write_rows(stage / "clusters.csv", ("record", "table", "cluster"), rows)
         _write_rows(stage / "contradictions.csv", ("first", "second"), clusters.contradictions.tolist())
         _write_rows(stage / "disclosures.csv", DISCLOSURES, disclosures(ledger.store, project))
-        digest = _digest(stage / f"linked.{form}")
+        with (stage / f"linked.{form}").open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
         receipt = ledger.record(
             actor=actor,
             event="linkage.exported",
@@ -187,17 +167,17 @@ def export(
 
 
 def clusters_of(home: ProjectFolder, answers: Sequence[Answered]) -> Clusters:
-    """Who is who by the decisions of the machine and of people; pairs that nobody could decide count as nothing."""
+    """Clusters by the decisions of the machine and of people; pairs that nobody could decide count as nothing."""
     candidates = load_candidates(home)
-    taken = _edges(one.records for one in answers)
-    said = {}
+    taken = _edges(answered.records for answered in answers)
+    decided = {}
     for verdict in ("same", "different"):
         machine = candidates.decided(verdict)
         alone = ~np.isin(machine.keys(home.records), taken[:, 0] * home.records + taken[:, 1])
-        people = _edges(one.records for one in answers if one.verdict == verdict)
-        said[verdict] = np.concatenate([people, np.stack([machine.first, machine.second], axis=1)[alone]])
+        people = _edges(answered.records for answered in answers if answered.verdict == verdict)
+        decided[verdict] = np.concatenate([people, np.stack([machine.first, machine.second], axis=1)[alone]])
     once = home.sizes[0] if candidates.once else None
-    return cluster(home.records, said["same"], said["different"], once_per_table=once)
+    return cluster(home.records, decided["same"], decided["different"], once_per_table=once)
 
 
 DISCLOSURES = ("at", "worker", "role", "pair", "attribute", "mode", "reason")
@@ -221,19 +201,12 @@ DECISIONS = ("pair", "first", "second", "probability", "verdict", "worker", "rol
 
 def _decisions(answers: Iterable[Answered]) -> Iterator[Sequence[Any]]:
     """One row per person and pair; a pair that nobody has is one row without a person."""
-    for one in answers:
-        told = [(worker, "review", choice) for worker, choice in one.reviews.items()]
-        told += [(worker, "adjudication", choice) for worker, choice in one.adjudications.items()]
-        for worker, role, choice in told or [("", "", None)]:
-            answer, sure = ("", "") if choice is None else CHOICES[choice]
-            yield one.pair, *one.records, one.probability, one.verdict, worker, role, answer, sure
-
-
-def _clusters(home: ProjectFolder, clusters: Clusters) -> Iterator[Sequence[Any]]:
-    """Clusters are numbered anew; the numbers have nothing to do with the pseudonyms of the linked table."""
-    numbers = np.unique(clusters.of, return_inverse=True)[1]
-    for record, number in enumerate(numbers.tolist()):
-        yield record, home.tables[int(record >= home.sizes[0])], number
+    for answered in answers:
+        choices = [(worker, "review", choice) for worker, choice in answered.reviews.items()]
+        choices += [(worker, "adjudication", choice) for worker, choice in answered.adjudications.items()]
+        for worker, role, choice in choices or [("", "", None)]:
+            pair = answered.pair, *answered.records, answered.probability, answered.verdict
+            yield *pair, worker, role, *(("", "") if choice is None else CHOICES[choice])
 
 
 def _edges(pairs: Iterable[tuple[int, int]]) -> Edges:
@@ -246,26 +219,3 @@ def _write_rows(path: Path, titles: Sequence[str], rows: Iterable[Sequence[Any]]
         writer.writerow(titles)
         for row in rows:
             writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in row])
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextmanager
-def _staged(out: Path) -> Iterator[Path]:
-    """A folder beside the one that is wanted, which takes its place when all is written down."""
-    if out.exists():
-        raise UsageError(f"{out} exists already.", remedy="Give the name of a new folder.")
-    try:
-        stage = Path(tempfile.mkdtemp(prefix=".discreet-", dir=out.parent))
-    except OSError as error:
-        raise unwritable(out, error) from None
-    try:
-        yield stage
-        stage.rename(out)
-    except OSError as error:
-        raise unwritable(out, error) from None
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)

@@ -17,20 +17,20 @@ from discreet.kernel.serialise import json_of
 from discreet.ledger import Ledger
 from discreet.linkage.masking.kapr import PARTS
 from discreet.linkage.project import Project
-from discreet.linkage.review.assignment import WITHDRAWN, not_there
-from discreet.linkage.review.decisions import Answered, read_answers
-from discreet.linkage.review.views import CHOICES, Gauge
+from discreet.linkage.review.decisions import read_answers
+from discreet.linkage.review.held_pair import WITHDRAWN, not_there
+from discreet.linkage.review.views import CHOICES, Gauge, gauge
 from discreet.store import Store
 from discreet.store.tables.ledger import BUDGET
 from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION, PROJECT, WORKER
 
 LONGEST_PAUSE = 300
-"""Seconds; whoever does nothing for longer is taken to be away."""
+"""Seconds; a reviewer who does nothing for longer is taken to be away."""
 
 
 @dataclass(frozen=True)
 class WorkerProgress:
-    """How far one person is, and what she has seen."""
+    """How far one reviewer is, and what they have seen."""
 
     worker: str
     pairs: int
@@ -68,24 +68,13 @@ class Progress:
     between: tuple[tuple[str, str, int, Fraction | None], ...]
     """Cohen's kappa of every two reviewers, with the number of pairs that both have decided."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        kappa = None if self.agreement is None else str(self.agreement)
-        return {
-            "project": self.project.to_dict(),
-            "pairs": self.pairs,
-            "verdicts": dict(self.verdicts),
-            "unassigned": self.unassigned,
-            "to_adjudicate": self.to_adjudicate,
-            "characters": self.characters.to_dict(),
-            "risk": self.risk.to_dict(),
-            "workers": [worker.to_dict() for worker in self.workers],
-            "agreement": {"fleiss": kappa, "pairs": self.compared},
-            "between": [
-                {"workers": [one, other], "pairs": count, "cohen": None if found is None else str(found)}
-                for one, other, count, found in self.between
-            ],
-        }
+    to_dict = json_of(
+        "project pairs verdicts unassigned to_adjudicate characters risk workers",
+        agreement=lambda self: {"fleiss": self.agreement, "pairs": self.compared},
+        between=lambda self: [
+            {"workers": [first, second], "pairs": pairs, "cohen": kappa} for first, second, pairs, kappa in self.between
+        ],
+    )
 
 
 def progress(ledger: Ledger, project: Project) -> Progress:
@@ -94,70 +83,59 @@ def progress(ledger: Ledger, project: Project) -> Progress:
 
 
 def progress_in(store: Store, project: Project) -> Progress:
-    """The same from the store alone, which needs no keys."""
+    """How far a project is, from the store alone, which needs no keys."""
     with store.reading() as connection:
         answers = read_answers(connection, project)
         row = connection.execute(select(PROJECT).where(PROJECT.c.id == project.id)).one()
         workers = tuple(_workers(connection, project))
-    rated = [one.answers for one in answers if one.complete and len(one.answers) > 1]
-    most = max((len(row) for row in rated), default=0)
-    comparable = [one for one in rated if len(one) == most]
+    rated = [answered.answers for answered in answers if answered.complete and len(answered.answers) > 1]
+    most = max(map(len, rated), default=0)
+    comparable = [ratings for ratings in rated if len(ratings) == most]
+    # For every two reviewers the answers to the pairs that both have decided.
+    both: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for answered in answers:
+        made = {worker: CHOICES[choice][0] for worker, choice in answered.reviews.items() if choice is not None}
+        for first, second in combinations(sorted(made), 2):
+            both[first, second].append((made[first], made[second]))
     return Progress(
         project=project,
         pairs=len(answers),
         verdicts={
-            name: sum(one.verdict == name for one in answers)
+            name: sum(answered.verdict == name for answered in answers)
             for name in ("same", "different", "can't tell", "disputed", "open")
         },
-        unassigned=sum(not one.reviews for one in answers),
-        to_adjudicate=sum(one.disputed and not one.adjudications for one in answers),
+        unassigned=sum(not answered.reviews for answered in answers),
+        to_adjudicate=sum(answered.disputed and not answered.adjudications for answered in answers),
         characters=_characters(row),
-        risk=_risk(project, row.displays, row.risk_spent, row.risk_limit),
+        risk=_risk(project, row, row.risk_spent),
         workers=workers,
         agreement=agreement_of_many(comparable) if comparable else None,
         compared=len(comparable),
-        between=tuple(_between(answers)),
+        between=tuple(
+            (first, second, len(ratings), agreement_of_two(*zip(*ratings, strict=True)))
+            for (first, second), ratings in sorted(both.items())
+        ),
     )
 
 
 def summary(ledger: Ledger, project: Project, worker: str) -> WorkerProgress:
-    """How far one person is: what she is told after her last pair."""
+    """How far one reviewer is: what is said after their last pair."""
     with ledger.store.reading() as connection:
-        found = [one for one in _workers(connection, project) if one.worker == worker]
-    if not found:
-        raise not_there()
-    return found[0]
+        for reviewer in _workers(connection, project):
+            if reviewer.worker == worker:
+                return reviewer
+    raise not_there()
 
 
 def _workers(connection: Connection, project: Project) -> Iterable[WorkerProgress]:
-    given = connection.execute(
-        select(ASSIGNMENT.c.id, ASSIGNMENT.c.worker, ASSIGNMENT.c.state).where(ASSIGNMENT.c.project == project.id)
+    of_project = ASSIGNMENT.c.project == project.id
+    assignments = connection.execute(
+        select(ASSIGNMENT.c.id, ASSIGNMENT.c.worker, ASSIGNMENT.c.state).where(of_project)
     ).all()
-    owner = {row.id: row.worker for row in given}
-    choices, moments = _acts(connection, project, owner)
-    standing = select(WORKER).where(WORKER.c.project == project.id).order_by(WORKER.c.worker)
-    for row in connection.execute(standing).all():
-        mine = [one for one in given if one.worker == row.worker and one.state != WITHDRAWN]
-        spent = connection.execute(select(BUDGET.c.spent).where(BUDGET.c.name == project.budget(row.worker))).scalar()
-        said = [choices[one.id] for one in mine if choices.get(one.id) is not None]
-        yield WorkerProgress(
-            worker=row.worker,
-            pairs=len(mine),
-            decided=len(said),
-            choices={choice: said.count(choice) for choice in CHOICES},
-            characters=_characters(row),
-            risk=_risk(project, row.displays, spent or 0, row.risk_limit),
-            seconds=_at_work(moments[row.worker]),
-        )
-
-
-def _acts(
-    connection: Connection, project: Project, owner: Mapping[int, str]
-) -> tuple[dict[int, int | None], dict[str, list[str]]]:
-    """The answer that counts for each assignment, and the moments at which everybody did something."""
+    owner = {row.id: row.worker for row in assignments}
+    # The answer that counts for each assignment, and the moments at which each reviewer did something.
     choices: dict[int, int | None] = {}
     moments: dict[str, list[str]] = defaultdict(list)
-    of_project = ASSIGNMENT.c.project == project.id
     decisions = select(DECISION).join(ASSIGNMENT, ASSIGNMENT.c.id == DECISION.c.assignment).where(of_project)
     for row in connection.execute(decisions.order_by(DECISION.c.id)):
         choices[row.assignment] = row.choice
@@ -165,7 +143,21 @@ def _acts(
     cells = select(CELL).join(ASSIGNMENT, ASSIGNMENT.c.id == CELL.c.assignment).where(of_project)
     for row in connection.execute(cells.where(CELL.c.reason == "asked")):
         moments[owner[row.assignment]].append(row.at)
-    return choices, moments
+    reviewers = select(WORKER).where(WORKER.c.project == project.id).order_by(WORKER.c.worker)
+    for row in connection.execute(reviewers).all():
+        held = [assignment.id for assignment in assignments
+                if assignment.worker == row.worker and assignment.state != WITHDRAWN]  # fmt: skip
+        spent = connection.execute(select(BUDGET.c.spent).where(BUDGET.c.name == project.budget(row.worker))).scalar()
+        decided = [choices[assignment] for assignment in held if choices.get(assignment) is not None]
+        yield WorkerProgress(
+            worker=row.worker,
+            pairs=len(held),
+            decided=len(decided),
+            choices={choice: decided.count(choice) for choice in CHOICES},
+            characters=_characters(row),
+            risk=_risk(project, row, spent or 0),
+            seconds=_at_work(moments[row.worker]),
+        )
 
 
 def _at_work(moments: Sequence[str]) -> int:
@@ -180,23 +172,11 @@ def _at_work(moments: Sequence[str]) -> int:
 
 
 def _characters(row: Any) -> Gauge:
-    limit = None if row.characters_limit is None else Fraction(row.characters_limit)
-    return Gauge(Fraction(row.characters_shown, row.characters or 1), limit)
+    return gauge(Fraction(row.characters_shown, row.characters or 1), row.characters_limit)
 
 
-def _risk(project: Project, displays: int, parts: int, limit: str | None) -> Gauge:
-    return Gauge(project.meter(displays).spent(Fraction(parts, PARTS)), None if limit is None else Fraction(limit))
-
-
-def _between(answers: Sequence[Answered]) -> Iterable[tuple[str, str, int, Fraction | None]]:
-    said: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for one in answers:
-        made = {worker: CHOICES[choice][0] for worker, choice in one.reviews.items() if choice is not None}
-        for first, second in combinations(sorted(made), 2):
-            said[first, second].append((made[first], made[second]))
-    for (first, second), both in sorted(said.items()):
-        left, right = [one for one, _ in both], [other for _, other in both]
-        yield first, second, len(both), agreement_of_two(left, right)
+def _risk(project: Project, row: Any, parts: int) -> Gauge:
+    return gauge(project.meter(row.displays).spent(Fraction(parts, PARTS)), row.risk_limit)
 
 
 # How far people agree beyond chance: Cohen's kappa for two, Fleiss' kappa for any number. Exact.
@@ -220,7 +200,7 @@ def agreement_of_two(first: Sequence[Hashable], second: Sequence[Hashable]) -> F
 
 
 def agreement_of_many(answers: Sequence[Sequence[Hashable]]) -> Fraction | None:
-    """Fleiss' kappa (Fleiss 1971): one row of answers per pair, equally many each, by whoever saw it.
+    """Fleiss' kappa (Fleiss 1971): one row of answers per pair, equally many each.
 
     >>> agreement_of_many(["yyy", "yyn", "nnn", "ynn"])
     Fraction(1, 3)

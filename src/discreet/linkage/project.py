@@ -1,4 +1,4 @@
-"""A linkage project as the store knows it: what is linked, how pairs are shown at first, and what may be disclosed."""
+"""Linkage project in the store: what is linked, shown at first, and limited."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from discreet.kernel import Amount, exact, written
 from discreet.ledger import Ledger
 from discreet.ledger.entry import timestamp
 from discreet.ledger.ledger import utc_now
+from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.masking.comparison import Kind
 from discreet.linkage.masking.kapr import Meter
-from discreet.linkage.records.folder import ProjectFolder
 from discreet.store import Store
 from discreet.store.tables.linkage import PROJECT
 from discreet.store.transitions import StateMachine
@@ -49,7 +49,7 @@ class Project:
     kappa: int
     strict: bool
     risk_limit: str | None
-    """What all reviewers together may learn, as a share of the privacy risk of all that is before their eyes."""
+    """What all reviewers together may learn, as a share of the privacy risk of all their pairs."""
     characters_limit: str | None
     actor: str
     made: str
@@ -167,8 +167,8 @@ def close_project(ledger: Ledger, project: Project, *, actor: str) -> Project:
 
 def project_of(row: Row[Any]) -> Project:
     """A project from its row."""
-    found = {name: getattr(row, name) for name in Project.__dataclass_fields__ if name != "kinds"}
-    return Project(**found, kinds=json.loads(row.attributes))
+    columns = {name: getattr(row, name) for name in Project.__dataclass_fields__ if name != "kinds"}
+    return Project(**columns, kinds=json.loads(row.attributes))
 
 
 def share(limit: Amount | None) -> str | None:

@@ -22,8 +22,8 @@ import pytest
 from discreet.errors import ColumnError, IntegrityError, SourceNotFound, UsageError
 from discreet.kernel import Coded
 from discreet.linkage import Index, Pair, Quote, load_index, save_index
-from discreet.linkage.masking.column_index import Pattern
-from discreet.linkage.masking.index import columns_of
+from discreet.linkage.masking.columns import columns_of
+from discreet.linkage.masking.compatibility import Pattern
 from tests.linkage.brute import Brute
 from tests.linkage.people import KINDS, people, with_errors
 
@@ -97,7 +97,7 @@ def test_patterns_by_place_and_among_records_agree() -> None:
         ]
         assert pattern.mask().tolist() == expected
         some = INDEX.columns[4].codes.nonzero()[0]
-        assert pattern.among(some).tolist() == [expected[record] for record in some]
+        assert pattern.mask(some).tolist() == [expected[record] for record in some]
         assert pattern.size() == sum(expected)
 
 

@@ -8,6 +8,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+from discreet.linkage.review import reveal
+
 ROOT = Path(__file__).parents[3]
 LINKAGE = ROOT / "src" / "discreet" / "linkage"
 
@@ -22,28 +24,57 @@ def imported(path: Path) -> set[str]:
     return found
 
 
+def named_members(path: Path) -> set[str]:
+    tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return {node.attr for node in tree if isinstance(node, ast.Attribute)}
+
+
 def calls(path: Path) -> set[str]:
     tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     return {node.func.attr for node in tree if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)}
 
 
-def test_only_the_door_opens_the_vault() -> None:
-    guarded = {"discreet.linkage.review.vault", "discreet.linkage.review.rendering"}
-    everything = sorted((ROOT / "src" / "discreet").rglob("*.py"))
-    assert [path.name for path in everything if imported(path) & guarded] == ["reveal.py"]
+def modules() -> dict[str, Path]:
+    root = ROOT / "src"
+    return {".".join(path.relative_to(root).with_suffix("").parts): path for path in root.rglob("*.py")}
 
 
-def test_only_the_vault_reads_the_identifying_values_of_a_project() -> None:
-    everything = sorted((ROOT / "src" / "discreet").rglob("*.py"))
-    assert [path.name for path in everything if "identifying" in calls(path)] == ["vault.py"]
+def test_only_the_door_looks_records_up_in_an_index() -> None:
+    known = {name for name, path in modules().items() if "discreet.linkage.masking.index" in imported(path)}
+    public = {
+        "discreet.linkage.__init__",
+        "discreet.linkage.masking.kapr",
+    }  # for the records that users bring themselves
+    assert known == {"discreet.linkage.review.reveal", *public}
+
+
+def test_only_public_names_of_the_door_are_used_elsewhere() -> None:
+    door, public = "discreet.linkage.review.reveal", set(reveal.__all__)
+    for name, path in modules().items():
+        taken = {one.removeprefix(f"{door}.") for one in imported(path) if one.startswith(f"{door}.")}
+        assert taken <= public, name
+        if {door, "discreet.linkage.review"} & imported(path) and name != door:
+            private = {one for one in named_members(path) if one.startswith("_") and not one.startswith("__")}
+            assert not private & set(vars(reveal)), name
+
+
+def test_only_the_door_reads_the_identifying_values_of_a_project() -> None:
+    assert [name for name, path in modules().items() if "identifying" in calls(path)] == [
+        "discreet.linkage.review.reveal"
+    ]
 
 
 def test_the_linter_holds_the_same_rule() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
-    rule = next(one for one in contracts if one["type"] == "protected")
-    assert rule["protected_modules"] == ["discreet.linkage.review.vault", "discreet.linkage.review.rendering"]
-    assert rule["allowed_importers"] == ["discreet.linkage.review.reveal"]
+    rule = next(one for one in contracts if "review/reveal.py" in one["name"])
+    assert rule["forbidden_modules"] == ["discreet.linkage.masking.index"]
+    rooms = {f"discreet.linkage.{path.stem}" for path in LINKAGE.glob("*.py")} - {"discreet.linkage.__init__"}
+    review = {f"discreet.linkage.review.{path.stem}" for path in (LINKAGE / "review").glob("*.py")}
+    others = {"discreet.linkage.matching", *rooms, *review} - {
+        f"discreet.linkage.review.{name}" for name in ("__init__", "reveal")
+    }
+    assert {one for one in others if one not in rule["source_modules"]} == set()
 
 
 def test_the_store_has_no_column_for_a_value() -> None:

@@ -13,8 +13,8 @@ import pytest
 from fastapi import FastAPI
 
 from discreet.linkage import load_candidates
+from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.project import Project, find_project
-from discreet.linkage.records.folder import ProjectFolder
 from discreet.linkage.review.assignments import Limits
 from discreet.linkage.review.decisions import answers_of, decide, next_pair
 from discreet.people import LinkFiles, write_extracts

@@ -1,16 +1,45 @@
-"""Comparison of values in its three modes, and pairs of records made of them."""
+"""Comparison of two values of an attribute in three modes: masked, partial, full."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
 from discreet.errors import UsageError
-from discreet.linkage.masking.icons import Icon
-from discreet.linkage.masking.text import ALONE, CROSSED, DIFFERENT, FIRST, REPLACED, SAME, SECOND, SWAPPED, Layout
+from discreet.linkage.masking.text import (
+    ALONE,
+    CROSSED,
+    DAY,
+    DIFFERENT,
+    FIRST,
+    FORMATS,
+    ICONS,
+    LONGEST,
+    MONTH,
+    REPLACED,
+    SAME,
+    SECOND,
+    SWAPPED,
+    YEAR,
+    Icon,
+    Layout,
+    align,
+    characters,
+    check_formats,
+    check_normalisations,
+    distance,
+    read_date,
+    value_of,
+)
+
+Kind = Literal["string", "fixed", "date", "category"]
+KINDS: tuple[Kind, ...] = ("string", "fixed", "date", "category")
+DateSwap = Literal["digits", "whole"]
+MOST_EDITS = 4
+"""Identifiers further apart are different."""
 
 Mode = Literal["masked", "partial", "full"]
 MODES: tuple[Mode, ...] = ("masked", "partial", "full")
@@ -40,7 +69,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ValueView:
-    """One record's half. Its repr says nothing about the value."""
+    """One record's value beside that of the other. The repr does not say it."""
 
     value: str | None
     units: Sequence[str]
@@ -80,14 +109,11 @@ class ValueView:
             return self.value
         if self.at_once:
             return self._masked(self.signs[0])
-        signs = [
-            self.units[place] if mode == "partial" and sign != SAME else self._masked(sign)
-            for place, sign in enumerate(self.signs)
-        ]
-        return "".join(signs) if self.layout is None else self.layout.written("".join(signs))
+        signs = "".join(self._sign(place, mode) for place in range(self.total))
+        return signs if self.layout is None else self.layout.written(signs)
 
     def pieces(self, mode: Mode) -> tuple[Piece, ...]:
-        """The same as runs of characters of one kind."""
+        """What is seen in a mode, as runs of characters of one kind."""
         if self.value is None:
             return (Piece("missing", NO_VALUE),)
         if self.at_once:
@@ -98,7 +124,7 @@ class ValueView:
             for place in places
         ]
         return tuple(
-            Piece(kind, "".join(sign for _, sign in run)) for kind, run in groupby(drawn, key=lambda one: one[0])
+            Piece(kind, "".join(sign for _, sign in run)) for kind, run in groupby(drawn, key=lambda piece: piece[0])
         )
 
     def _sign(self, place: int, mode: Mode) -> str:
@@ -112,11 +138,6 @@ class ValueView:
 
     def __repr__(self) -> str:
         return f"ValueView({self.text('masked')})"
-
-
-# A pair of values in its three modes.
-Kind = Literal["string", "fixed", "date", "category"]
-KINDS: tuple[Kind, ...] = ("string", "fixed", "date", "category")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,100 +206,166 @@ class Comparison:
         return f"Comparison({self.kind}, {', '.join(mark.name for mark in self.markup)})"
 
 
-# Two records side by side: their cells, the state in which each cell is, and what can be opened next.
-State = tuple[Mode, ...]
-"""The mode of each cell, in the order of the attributes."""
+_ICONS = {SWAPPED: "date-swap", FIRST: "transpose", ALONE: "indel", REPLACED: "replace", DIFFERENT: "different"}
 
 
-@dataclass(frozen=True)
-class Pair:
-    """The cells of two base records. The repr holds no value."""
+def compare(
+    kind: Kind,
+    a: Any,
+    b: Any,
+    *,
+    formats: str | Iterable[str] = FORMATS,
+    date_swap: DateSwap = "digits",
+    normalise: Iterable[str] = (),
+) -> Comparison:
+    """Compare two values of an attribute. Nothing is normalised unless it is declared.
 
-    records: tuple[int, int]
-    attributes: tuple[str, ...]
-    cells: tuple[Comparison, ...]
-    along: tuple[int | None, ...]
-    """For each cell the place of the one that opens along with it: names that changed places."""
-    frequencies: tuple[tuple[Icon, Icon] | None, ...]
-    """For each cell how common the values of both records are, where that is shown and they are there."""
-
-    @property
-    def masked(self) -> State:
-        """The state in which nothing is open."""
-        return tuple(MODES[0] for _ in self.cells)
-
-    def place(self, attribute: str) -> int:
-        """The place of an attribute."""
-        if attribute not in self.attributes:
-            raise UsageError(
-                f"No attribute '{attribute}' is shown.", remedy=f"There are: {', '.join(self.attributes)}."
-            )
-        return self.attributes.index(attribute)
-
-    def cell(self, attribute: str) -> Comparison:
-        """The cell of an attribute."""
-        return self.cells[self.place(attribute)]
-
-    def next_mode(self, state: State, attribute: str) -> Mode | None:
-        """What the next step opens: partial, full or nothing more."""
-        place = self.place(attribute)
-        return self.cells[place].next_mode(state[place])
-
-    def opened(self, state: State, attribute: str, mode: Mode) -> State:
-        """The state after opening a cell so. What was seen stays seen: opening less than is open changes nothing."""
-        place = self.place(attribute)
-        check_mode(mode)
-        if not self.cells[place].takes(mode):
-            raise UsageError(
-                f"Attribute '{attribute}' has no partial mode in this pair.", remedy="Open it in full, or not at all."
-            )
-        return self._with(state, place, mode)
-
-    def all_opened(self, state: State, mode: Mode) -> State:
-        """The state after opening every cell so; cells without a partial mode stay as they are."""
-        check_mode(mode)
-        for place, cell in enumerate(self.cells):
-            if mode != "partial" or cell.has_partial:
-                state = self._with(state, place, mode)
-        return state
-
-    def check(self, state: State) -> None:
-        """Stop if this is no state of these cells."""
-        for place, mode in enumerate(state):
-            check_mode(mode)
-            along = self.along[place]
-            if not self.cells[place].takes(mode) or (along is not None and state[along] != mode):
-                raise UsageError("A cell cannot be in that mode.", remedy="Make states with `opened`.")
-        if len(state) != len(self.cells):
-            raise UsageError("A state has one mode per attribute.", remedy="Make states with `opened`.")
-
-    def disclosed(self, state: State) -> int:
-        """How many characters of both records are shown."""
-        return sum(side.disclosed(mode) for cell, mode in zip(self.cells, state, strict=True) for side in cell.sides)
-
-    @property
-    def characters(self) -> int:
-        """How many characters both records have."""
-        return sum(side.total for cell in self.cells for side in cell.sides)
-
-    def shares(self, state: State) -> tuple[Fraction, Fraction]:
-        """For each record the sum over its attributes of the share of characters shown."""
-        first, second = Fraction(0), Fraction(0)
-        for cell, mode in zip(self.cells, state, strict=True):
-            if mode != "masked":
-                first += cell.left.share(mode)
-                second += cell.right.share(mode)
-        return first, second
-
-    def _with(self, state: State, place: int, mode: Mode) -> State:
-        changed = list(state)
-        for one in (place, self.along[place]):
-            if one is not None and MODES.index(mode) > MODES.index(changed[one]):
-                changed[one] = mode
-        return tuple(changed)
+    >>> pair = compare("fixed", "1742682819", "1742668281")
+    >>> pair.masked, pair.partial
+    (('*********@', '****&*****'), ('*********9', '****6*****'))
+    >>> compare("date", "08/09/1964", "09/08/1964").partial
+    ('*8/*9/****', '*9/*8/****')
+    >>> compare("string", "Smith", "Jones")
+    Comparison(string, different)
+    """
+    check_kind(kind)
+    check_date_swap(date_swap)
+    steps, declared = check_normalisations(normalise), check_formats(formats)
+    return compare_values(kind, value_of(a, steps), value_of(b, steps), declared, date_swap)
 
 
-def check_mode(mode: str) -> None:
-    """Stop with advice if there is no such mode."""
-    if mode not in MODES:
-        raise UsageError(f"No mode is called '{mode}'.", remedy=f"There are: {', '.join(MODES)}.")
+def compare_values(
+    kind: Kind, a: str | None, b: str | None, formats: tuple[str, ...] = FORMATS, date_swap: DateSwap = "digits"
+) -> Comparison:
+    """Compare texts that are ready, with settings that were checked."""
+    (left, layout), (right, other_layout) = units_of(kind, a or "", formats), units_of(kind, b or "", formats)
+    missing = a is None or b is None
+    equal = not missing and left == right
+    signs: tuple[str, str] | None = None  # different as a whole
+    if missing or equal:
+        signs = SAME * len(left), SAME * len(right)
+    elif kind == "date" and layout and other_layout:
+        signs = _date_signs("".join(left), "".join(right), layout, date_swap)
+    elif kind == "fixed" and len(left) == len(right) <= LONGEST and distance(left, right) <= MOST_EDITS:
+        signs = align(left, right, per_edit=1)
+    elif kind == "string" and max(len(left), len(right)) <= LONGEST:
+        signs = _string_signs(left, right)
+    if missing or equal or signs is None:
+        icons = [ICONS["missing" if missing else "equal" if equal else "different"]]
+    else:
+        icons = [ICONS[name] for sign, name in _ICONS.items() if sign in signs[0] + signs[1]]
+    has_partial = signs is not None and not missing and kind != "category"
+    left_signs, right_signs = signs or (DIFFERENT * len(left), DIFFERENT * len(right))
+    at_once = kind == "category"
+    return Comparison(
+        kind,
+        ValueView(a, left, left_signs, ROW_1, layout, at_once),
+        ValueView(b, right, right_signs, ROW_2, other_layout, at_once),
+        equal,
+        tuple(icons),
+        has_partial,
+    )
+
+
+def compare_names(
+    first: tuple[Any, Any], second: tuple[Any, Any], *, kind: Kind = "string", normalise: Iterable[str] = ()
+) -> tuple[Comparison, Comparison]:
+    """Two columns that may have been exchanged, as given name and surname are: (both of row 1), (both of row 2).
+
+    If they were, both cells are one: shown crosswise, without partial mode, and to be opened together.
+
+    >>> [cell.masked for cell in compare_names(("Ann", "Miller"), ("Miller", "Ann"))]
+    [('@@@', '&&&&&&'), ('&&&&&&', '@@@')]
+    """
+    check_kind(kind)
+    steps = check_normalisations(normalise)
+    a, b = value_of(first[0], steps), value_of(first[1], steps)
+    c, d = value_of(second[0], steps), value_of(second[1], steps)
+    if are_swapped(a, b, c, d):
+        return swapped(kind, a, c, ROW_1), swapped(kind, b, d, ROW_2)
+    return compare_values(kind, a, c), compare_values(kind, b, d)
+
+
+def are_swapped(a: str | None, b: str | None, c: str | None, d: str | None) -> bool:
+    """Whether row 2 (c, d) has the two values of row 1 (a, b) exchanged."""
+    return a is not None and b is not None and a == d and b == c and a != b
+
+
+def swapped(kind: Kind, a: str | None, b: str | None, symbol: str) -> Comparison:
+    """One of the two cells of exchanged names; `symbol` is that of the first row."""
+    left, right = characters(a or ""), characters(b or "")
+    other = ROW_2 if symbol == ROW_1 else ROW_1
+    sides = (ValueView(a, left, SWAPPED * len(left), symbol), ValueView(b, right, SWAPPED * len(right), other))
+    return Comparison(kind, *sides, equal=False, markup=(ICONS["name-swap"],), has_partial=False)
+
+
+def check_kind(kind: str) -> None:
+    """Stop with advice if there is no such kind."""
+    if kind not in KINDS:
+        raise UsageError(f"No kind of attribute is called '{kind}'.", remedy=f"There are: {', '.join(KINDS)}.")
+
+
+def check_date_swap(rule: str) -> None:
+    """Stop with advice if there is no such rule."""
+    if rule not in ("digits", "whole"):
+        raise UsageError(
+            f"No rule for exchanged days and months is called '{rule}'.",
+            remedy="digits: only differing digits are shown; whole: both parts are.",
+        )
+
+
+def units_of(kind: Kind, value: str, formats: tuple[str, ...]) -> tuple[Sequence[str], Layout | None]:
+    """The characters of a value that count, and how a date is written."""
+    found = read_date(value, formats) if kind == "date" else None
+    return (characters(value), None) if found is None else found
+
+
+def _string_signs(left: Sequence[str], right: Sequence[str]) -> tuple[str, str] | None:
+    """What becomes of the characters of two different strings; None where they are different as a whole."""
+    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
+    gap = len(longer) - len(shorter)
+    begins, ends = longer[: len(shorter)] == shorter, longer[gap:] == shorter
+    if gap and (begins or ends):
+        # One value is the beginning or the end of the other. With too little in common to speak of an alignment the
+        # partial view shows both whole.
+        found, rest = (DIFFERENT, DIFFERENT) if 2 * gap > len(longer) else (SAME, ALONE)
+        signs = (
+            found * len(shorter),
+            (found * len(shorter) + rest * gap if begins else rest * gap + found * len(shorter)),
+        )
+        return signs if len(left) < len(right) else signs[::-1]
+    if 2 * distance(left, right) > len(longer):
+        return None
+    return align(left, right)
+
+
+def _date_signs(left: str, right: str, layout: Layout, date_swap: DateSwap) -> tuple[str, str] | None:
+    """What becomes of the digits of two different dates; None where year, month and day all differ."""
+    if left[MONTH] == right[DAY] and left[DAY] == right[MONTH] and left[MONTH] != left[DAY]:
+        # Month and day changed places: the digits that differ, or all four, crosswise as the first row writes them.
+        both = zip(left[MONTH] + left[DAY], right[MONTH] + right[DAY], strict=True)
+        month_first = layout.places.index(MONTH.start) < layout.places.index(DAY.start)
+        crossed = (SWAPPED, SWAPPED, CROSSED, CROSSED) if month_first else (CROSSED, CROSSED, SWAPPED, SWAPPED)
+        swap_signs = "".join(
+            SAME if x == y and date_swap == "digits" else sign for (x, y), sign in zip(both, crossed, strict=True)
+        )
+        signs = _digit_signs(left[YEAR], right[YEAR]) + swap_signs
+    elif all(left[part] != right[part] for part in (YEAR, MONTH, DAY)):
+        return None
+    else:
+        signs = "".join(_digit_signs(left[part], right[part]) for part in (YEAR, MONTH, DAY))
+    return signs, signs
+
+
+def _digit_signs(left: str, right: str) -> str:
+    """Digit by digit; two neighbours that changed places are a transposition."""
+    signs, place = "", 0
+    while place < len(left):
+        if left[place] == right[place]:
+            signs += SAME
+        elif left[place : place + 2] == right[place : place + 2][::-1] and place + 1 < len(left):
+            signs += FIRST + SECOND
+        else:
+            signs += REPLACED
+        place = len(signs)
+    return signs

@@ -1,9 +1,9 @@
-"""Index of the base records: every price of a pair within a millisecond."""
+"""Index of the base records: the price of every next step of a pair, in a millisecond."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -11,25 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import ColumnError, EmptySource, IntegrityError, SourceNotFound, UsageError
-from discreet.kernel import Coded
-from discreet.linkage.masking.column_index import (
-    ARRAYS,
-    Array,
-    AttributeIndex,
-    CompatibleRecords,
-    Constraint,
-    Equal,
-    Pattern,
-    SharedPart,
-    arrays,
-    build,
-)
-from discreet.linkage.masking.compare import DateSwap, Declared, Rules
-from discreet.linkage.masking.comparison import Comparison, Kind, Mode, Pair, State
-from discreet.linkage.masking.icons import Icon, frequency
-from discreet.linkage.masking.mask_leakage import Strictness
-from discreet.linkage.masking.text import FORMATS
+from discreet.errors import EmptySource, IntegrityError, SourceNotFound, UsageError
+from discreet.linkage.masking.columns import ARRAYS, Array, AttributeIndex, arrays, build, columns_of
+from discreet.linkage.masking.comparison import DateSwap, Kind, Mode
+from discreet.linkage.masking.compatibility import CompatibleRecords, Constraint, Strictness, plain_constraint
+from discreet.linkage.masking.record_pair import Declared, Pair, Rules, State
+from discreet.linkage.masking.text import FORMATS, frequency
 
 
 @dataclass(frozen=True)
@@ -50,7 +37,7 @@ Step = RevealStep
 
 @dataclass(frozen=True)
 class Quote:
-    """How a pair stands, and what each next step leads to."""
+    """What a pair discloses, and what each next step leads to."""
 
     anonymity: tuple[int, int]
     contribution: Fraction
@@ -130,8 +117,13 @@ class Index:
         if first == second:
             raise UsageError("A pair is two different base records.", remedy="Check the numbers of the pair.")
         cells, along = self.rules.compare(self.values(first), self.values(second))
-        shown = tuple(self._frequencies(j, first, second, cell) for j, cell in enumerate(cells))
-        return Pair((first, second), self.rules.attributes, cells, along, shown)
+        frequencies = tuple(
+            (frequency(int(column.counts[column.codes[first]])), frequency(int(column.counts[column.codes[second]])))
+            if is_name and cell.left.value is not None and cell.right.value is not None
+            else None
+            for is_name, column, cell in zip(self.rules.names, self.columns, cells, strict=True)
+        )
+        return Pair((first, second), self.rules.attributes, cells, along, frequencies)
 
     def quote(self, pair: Pair, state: State, *, strict: bool = False) -> Quote:
         """How many base records are compatible with each row, now and after every next step, and what that costs.
@@ -167,22 +159,11 @@ class Index:
 
     def _constraints(self, pair: Pair, row: int, state: State, since: State | None, strict: bool) -> list[Constraint]:
         """What the cells of a row say, or those of them that are open further than before."""
-        changed = (j for j, mode in enumerate(state) if since is None or mode != since[j])
-        find = self.strictness.constraint if strict else self._constraint
-        found = (find(pair, row, j, state[j]) for j in changed)
-        return [one for one in found if one is not None]
-
-    def _constraint(self, pair: Pair, row: int, j: int, mode: Mode) -> Constraint | None:
-        """The rule of compatibility (spec of the score): what one cell says about the record behind it."""
-        if mode == "masked":
-            return None
-        column, cell = self.columns[j], pair.cells[j]
-        if mode == "full":
-            return Equal(column, int(column.codes[pair.records[row]]))
-        if cell.equal:
-            return SharedPart(column)
-        side = cell.sides[row]
-        return Pattern(column, side.total, [(place, column.unit_codes[unit]) for place, unit in side.shown])
+        changed = [j for j, mode in enumerate(state) if since is None or mode != since[j]]
+        if strict:
+            return [self.strictness.constraint(pair, row, j, state[j]) for j in changed]
+        constraints = (plain_constraint(self.columns, pair, row, j, state[j]) for j in changed)
+        return [constraint for constraint in constraints if constraint is not None]
 
     @property
     def strictness(self) -> Strictness:
@@ -190,15 +171,6 @@ class Index:
         if not self._strictness:
             self._strictness.append(Strictness(self.rules, self.columns))
         return self._strictness[0]
-
-    def _frequencies(self, j: int, first: int, second: int, cell: Comparison) -> tuple[Icon, Icon] | None:
-        column = self.columns[j]
-        if not self.rules.names[j] or cell.left.value is None or cell.right.value is None:
-            return None
-        return (
-            frequency(int(column.counts[column.codes[first]])),
-            frequency(int(column.counts[column.codes[second]])),
-        )
 
 
 def contribution(pair: Pair, state: State, anonymity: tuple[int, int]) -> Fraction:
@@ -235,105 +207,29 @@ def save_index(index: Index, folder: str | Path) -> Path:
 def load_index(folder: str | Path, *, mapped: bool = True) -> Index:
     """Open the index of a folder; unless `mapped`, read it into the memory of this process."""
     source = Path(folder)
+    columns: list[AttributeIndex] = []
     try:
         head = json.loads((source / HEAD).read_text(encoding="utf-8"))
         if head["version"] != VERSION:
             raise UsageError("The index was written by another version of Discreet.", remedy="Build it again.")
-        columns = tuple(_column(source, place, one, mapped) for place, one in enumerate(head["columns"]))
-        index = Index(Rules.from_dict(head["rules"]), columns)
+        for place, about in enumerate(head["columns"]):
+            stored: dict[str, Array] = {}
+            for name in ARRAYS:
+                if name != "spelt" or not about["one_spelling"]:
+                    array = np.load(_file(source, place, name), mmap_mode="r" if mapped else None, allow_pickle=False)
+                    stored[name] = np.asarray(array)  # takes the wrapper off, which would slow every step down
+            stored.setdefault("spelt", stored["codes"])
+            alphabet = tuple(map(str, about["alphabet"]))
+            columns.append(AttributeIndex(**stored, alphabet=alphabet, missing=int(about["missing"])))
+        index = Index(Rules.from_dict(head["rules"]), tuple(columns))
     except FileNotFoundError:
         raise SourceNotFound(f"There is no whole index in {source}.", remedy="Build it, and save it there.") from None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, EOFError, ValueError, KeyError, TypeError):
         raise IntegrityError(f"The index in {source} is not as it was written.", remedy="Build it again.") from None
     if any(len(column.codes) != head["records"] for column in columns):
         raise IntegrityError(f"The index in {source} is not as it was written.", remedy="Build it again.")
     return index
 
 
-def _column(source: Path, place: int, head: dict[str, object], mapped: bool) -> AttributeIndex:
-    found: dict[str, Array] = {}
-    for name in ARRAYS:
-        if name == "spelt" and head["one_spelling"]:
-            continue
-        # An empty file cannot be mapped; asarray takes the wrapper off, which would slow every step down.
-        path = _file(source, place, name)
-        with path.open("rb") as file:
-            version = np.lib.format.read_magic(file)
-            shape, _, _ = np.lib.format.read_array_header_1_0(file) if version == (1, 0) else ((1,), False, None)
-        read = np.load(path, allow_pickle=False)[:0] if (0 in shape) else _read(path, mapped)
-        found[name] = np.asarray(read)
-    found.setdefault("spelt", found["codes"])
-    alphabet, missing = head["alphabet"], head["missing"]
-    return AttributeIndex(**found, alphabet=tuple(map(str, alphabet)), missing=int(str(missing)))  # type: ignore[call-overload]
-
-
-def _read(path: Path, mapped: bool) -> Array:
-    return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)  # type: ignore[no-any-return]
-
-
 def _file(folder: Path, place: int, name: str) -> Path:
     return folder / f"{place}-{name}.npy"
-
-
-# The one file of the comparison that opens tables: everything else is handed coded columns.
-def columns_of(records: Any, names: Sequence[str]) -> dict[str, Coded]:
-    """Some columns of records: dictionaries, columns, a frame, Arrow, a path, or a table that was read.
-
-    A key that a dictionary does not have is a missing value; a column that no record has is an error.
-    """
-    if isinstance(records, Mapping):
-        return {name: _coded(_required(records, name)) for name in names}
-    if isinstance(records, Sequence) and not isinstance(records, str | bytes):
-        return {name: _of_rows(records, name) for name in names}
-    match type(records).__module__.partition(".")[0]:
-        case "pandas":
-            return {name: _pandas(_required(records, name)) for name in names}
-        case "polars":
-            frame = records.collect() if type(records).__name__ == "LazyFrame" else records
-            return {name: Coded.of(_required(frame, name, frame.columns).to_list()) for name in names}
-        case "pyarrow":
-            return {name: _arrow(records, name) for name in names}
-    from discreet.sources import Table, read
-    from discreet.sources.table import fetch
-
-    return fetch(records if isinstance(records, Table) else read(records), names)
-
-
-def _required(table: Any, name: str, names: Any = None) -> Any:
-    if name not in (table if names is None else names):
-        raise _no_column(name)
-    return table[name]
-
-
-def _of_rows(rows: Sequence[Any], name: str) -> Coded:
-    if not all(isinstance(row, Mapping) for row in rows):
-        raise ColumnError("A list of records holds something that is no dictionary.", remedy="Give one per record.")
-    if rows and not any(name in row for row in rows):
-        raise _no_column(name)
-    return Coded.of([row.get(name) for row in rows])
-
-
-def _coded(cells: Any) -> Coded:
-    if isinstance(cells, Coded):
-        return cells
-    return Coded.of(cells.tolist() if isinstance(cells, np.ndarray) and cells.dtype.kind != "M" else list(cells))
-
-
-def _pandas(column: Any) -> Coded:
-    if hasattr(column, "cat"):
-        values = [*column.cat.categories, None]
-        codes = column.cat.codes.to_numpy().astype(np.int64)
-        return Coded.merged(values, np.where(codes < 0, len(values) - 1, codes))
-    return Coded.of(column.tolist())
-
-
-def _arrow(table: Any, name: str) -> Coded:
-    from discreet.sources.files import coded
-
-    if name not in table.schema.names:
-        raise _no_column(name)
-    return coded(table.column(name))
-
-
-def _no_column(name: str) -> ColumnError:
-    return ColumnError(f"The records have no column '{name}'.", remedy="Check the names in kinds.")

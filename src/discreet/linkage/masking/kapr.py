@@ -1,14 +1,22 @@
-"""KAPR: from contributions of pairs to the score of a display and ledger amounts."""
+"""KAPR (k-anonymised privacy risk): contributions of pairs, ledger amounts, and a display with its score."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from typing import Any, NoReturn
 
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Amount, exact
 from discreet.kernel.amounts import parts_down, parts_up
+from discreet.kernel.notebook import card
+from discreet.linkage.masking.comparison import Comparison, DateSwap, Kind, Mode
+from discreet.linkage.masking.index import Index, Quote, contribution
+from discreet.linkage.masking.record_pair import Declared, Pair, State, check_mode
+from discreet.linkage.masking.text import FORMATS
+from discreet.wording import brief_percent, fine_percent
 
 PARTS = 10**9
 """Into so many parts the ledger divides one: a pair is charged less than one part too much."""
@@ -18,9 +26,9 @@ PARTS = 10**9
 class Meter:
     """The score K = kappa / (2 n D) * sum over rows of (1/k) * (sum of p), for n pairs and D attributes.
 
-    A budget is kept in *contributions*, which do not depend on n: 1 is one attribute of one record, disclosed in full
-    and belonging to nobody else. Each pair stands in it with its contribution rounded up to a whole number of parts.
-    What is spent is therefore always the sum over the pairs as they stand, whatever was opened in which order, and it
+    A budget is in *contributions*, which do not depend on n: 1 is one attribute of one record, disclosed in full and
+    belonging to nobody else. Each pair counts with its contribution rounded up to a whole number of parts. What is
+    spent is therefore always the sum over the pairs as they are now, whatever was opened in which order, and it
     exceeds the exact score by less than `slack`, however many steps there were.
 
     >>> meter = Meter(pairs=6, attributes=3)
@@ -65,7 +73,7 @@ class Meter:
     # -- for the ledger -------------------------------------------------------------------------------------------
 
     def amount(self, contribution: Fraction) -> Fraction:
-        """A contribution rounded up to whole parts: how a pair stands in the budget."""
+        """A contribution rounded up to whole parts: what a pair takes of the budget."""
         return Fraction(parts_up(contribution, self.parts), self.parts)
 
     def cost(self, before: Fraction, after: Fraction) -> Fraction:
@@ -79,10 +87,206 @@ class Meter:
         return Fraction(parts_down(exact(limit) / self.scale, self.parts), self.parts)
 
     def spent(self, amount: Fraction) -> Fraction:
-        """The score that an amount spent stands for; at most `slack` above the exact one."""
+        """The score of an amount spent; at most `slack` above the exact one."""
         return self.scale * amount
 
     @property
     def slack(self) -> Fraction:
         """By how much what is spent may exceed the exact score, at most: kappa / (2 D parts)."""
         return self.scale * self.pairs / self.parts
+
+
+Anonymity = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class DisplayedPair:
+    """One pair of a display in its state."""
+
+    pair: Pair
+    state: State
+
+
+class Display:
+    """Pairs of base records on show. Immutable: opening a cell gives another display.
+
+    The score (k-anonymised privacy risk) is K = kappa / (2 n D) * sum over rows of (1/k) * (sum of p), where p is the
+    share of an attribute's characters that is disclosed and k the number of base records compatible with the row.
+
+    >>> people = [{"name": "Mary"}, {"name": "Mark"}, {"name": "Mary"}]
+    >>> display = Display(people, kinds={"name": "string"}, pairs=[(0, 1)])
+    >>> display.next_mode(0, "name"), display.price(0, "name")
+    ('partial', Fraction(3, 16))
+    >>> display.open(0, "name", "partial")
+    Display(1 pair, 3 base records, 1 attribute, score 3/16)
+    """
+
+    index: Index
+    meter: Meter
+    """Turns contributions of pairs into the score, and into amounts for a ledger."""
+    strict: bool
+    _shown: tuple[DisplayedPair, ...]
+    _known: dict[tuple[int, State, bool], Anonymity]
+
+    def __init__(
+        self,
+        records: Any,
+        kinds: Mapping[str, Kind] | None = None,
+        pairs: Iterable[tuple[int, int]] = (),
+        kappa: int = 1,
+        *,
+        swaps: Iterable[tuple[str, str]] = (),
+        formats: Declared = FORMATS,
+        normalise: Declared = (),
+        names: Iterable[str] = (),
+        date_swap: DateSwap = "digits",
+        strict: bool = False,
+    ) -> None:
+        """Show pairs of `records`, all masked; `records` may also be an `Index`, which holds the other settings.
+
+        `swaps` names columns that may have been exchanged, `formats` how dates are written, `normalise` what is done to
+        values first, `names` the attributes beside which it is shown how common a value is, `date_swap` whether an
+        exchange of day and month shows their differing digits or both whole. With `strict`, prices and `kappa` count
+        what the masked display itself gives away.
+        """
+        if isinstance(records, Index):
+            index = records
+        else:
+            settings: dict[str, Any] = {"swaps": swaps, "formats": formats, "normalise": normalise}
+            index = Index.build(records, kinds or {}, **settings, names=names, date_swap=date_swap)
+        shown = [index.pair(int(first), int(second)) for first, second in pairs]
+        self.__dict__.update(
+            index=index,
+            meter=Meter(len(shown), len(index.columns), kappa),
+            strict=strict,
+            _shown=tuple(DisplayedPair(pair, pair.masked) for pair in shown),
+            _known={},
+        )
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("A display does not change; opening a cell gives another one.")
+
+    @property
+    def kappa(self) -> int:
+        """How many compatible base records must remain."""
+        return self.meter.kappa
+
+    # -- what is shown --------------------------------------------------------------------------------------------
+
+    def cell(self, pair: int, attribute: str) -> Comparison:
+        """The pair of values of an attribute."""
+        return self._at(pair).pair.cell(attribute)
+
+    def mode(self, pair: int, attribute: str) -> Mode:
+        """The mode in which a cell is."""
+        shown = self._at(pair)
+        return shown.state[shown.pair.place(attribute)]
+
+    def text(self, pair: int, attribute: str) -> tuple[str, str]:
+        """What is seen of both values."""
+        return self.cell(pair, attribute).text(self.mode(pair, attribute))
+
+    def next_mode(self, pair: int, attribute: str) -> Mode | None:
+        """What the next step opens: partial, full, or None where all is open."""
+        shown = self._at(pair)
+        return shown.pair.next_mode(shown.state, attribute)
+
+    # -- opening --------------------------------------------------------------------------------------------------
+
+    def open(self, pair: int, attribute: str, mode: Mode) -> Display:
+        """The display with both values of a cell open in a mode; refused where k would fall below kappa."""
+        shown = self._at(pair)
+        return self._with({pair: shown.pair.opened(shown.state, attribute, mode)})
+
+    def open_all(self, mode: Mode) -> Display:
+        """The display with every cell open in a mode; cells without a partial mode stay as they are."""
+        check_mode(mode)
+        return self._with({place: shown.pair.all_opened(shown.state, mode) for place, shown in enumerate(self._shown)})
+
+    def price(self, pair: int, attribute: str) -> Fraction:
+        """By how much the next step raises the score; 0 where there is none. Prices of several steps do not add up."""
+        self._at(pair).pair.place(attribute)
+        return self.meter.scale * self.quote(pair).increase(attribute)
+
+    def quote(self, pair: int) -> Quote:
+        """What a pair discloses, and what each next step leads to."""
+        shown = self._at(pair)
+        return self.index.quote(shown.pair, shown.state, strict=self.strict)
+
+    # -- what it discloses ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def anonymity(self) -> tuple[int, ...]:
+        """For each row how many base records are compatible with it: row 1 and row 2 of each pair, in their order."""
+        return self._anonymity(strict=False)
+
+    @cached_property
+    def score(self) -> Fraction:
+        """The k-anonymised privacy risk of what is shown, from 0 to 1."""
+        return self._score(self.anonymity)
+
+    @cached_property
+    def strict_anonymity(self) -> tuple[int, ...]:
+        """Compatible records where lengths, icons, agreement and frequency of names count as disclosed."""
+        return self._anonymity(strict=True)
+
+    @cached_property
+    def strict_score(self) -> Fraction:
+        """The score by the strict anonymity."""
+        return self._score(self.strict_anonymity)
+
+    @cached_property
+    def characters(self) -> Fraction:
+        """The share of all characters that is disclosed."""
+        total = sum(shown.pair.characters for shown in self._shown)
+        return Fraction(sum(shown.pair.disclosed(shown.state) for shown in self._shown), total or 1)
+
+    def __len__(self) -> int:
+        return len(self._shown)
+
+    def _repr_html_(self) -> str:
+        rows = [("Pairs", len(self)), ("Base records", f"{len(self.index):,}"), ("Privacy risk (KAPR)", fine_percent(float(self.score))),
+                ("Characters shown", brief_percent(float(self.characters))), ("Least compatible records", min(self.anonymity, default=0))]  # fmt: skip
+        return card("What the display of these pairs discloses; values are shown by opening cells, not here.", rows)
+
+    def __repr__(self) -> str:
+        pairs, attributes = len(self), len(self.index.columns)
+        return (
+            f"Display({pairs} pair{'s' * (pairs != 1)}, {len(self.index)} base records, "
+            f"{attributes} attribute{'s' * (attributes != 1)}, score {self.score})"
+        )
+
+    # -- how --------------------------------------------------------------------------------------------------------
+
+    def _at(self, pair: int) -> DisplayedPair:
+        if not 0 <= pair < len(self._shown):
+            raise UsageError(f"There is no pair {pair}.", remedy=f"There are {len(self._shown)}, counted from 0.")
+        return self._shown[pair]
+
+    def _with(self, states: Mapping[int, State]) -> Display:
+        changed = {place: state for place, state in states.items() if state != self._shown[place].state}
+        shown = list(self._shown)
+        for place, state in changed.items():
+            shown[place] = replace(shown[place], state=state)
+        other = object.__new__(Display)
+        settings = {name: self.__dict__[name] for name in ("index", "meter", "strict", "_known")}
+        other.__dict__.update(settings, _shown=tuple(shown))
+        for place in changed if self.kappa > 1 else ():
+            self.meter.check(other._anonymity_of(place, strict=self.strict))
+        return other
+
+    def _anonymity_of(self, pair: int, *, strict: bool) -> Anonymity:
+        shown = self._shown[pair]
+        key = (pair, shown.state, strict)
+        if key not in self._known:
+            self._known[key] = self.index.anonymity(shown.pair, shown.state, strict=strict)
+        return self._known[key]
+
+    def _anonymity(self, *, strict: bool) -> tuple[int, ...]:
+        return tuple(k for pair in range(len(self)) for k in self._anonymity_of(pair, strict=strict))
+
+    def _score(self, anonymity: Sequence[int]) -> Fraction:
+        return self.meter.score(
+            contribution(shown.pair, shown.state, (anonymity[2 * place], anonymity[2 * place + 1]))
+            for place, shown in enumerate(self._shown)
+        )

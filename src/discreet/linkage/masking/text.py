@@ -1,4 +1,4 @@
-"""Text of a value: characters, dates as written, and alignment of two.
+"""Text of a value: characters, dates as written, alignment of two, icons for what differs.
 
 The alignment is a dynamic programme over prefixes. Equal characters take the diagonal at no cost; otherwise the cheapest
 of, in this order where they tie: transposition, gap in b, gap in a, substitution. Ties therefore go to the same edit on
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import takewhile
 from typing import Any
 
 from discreet.errors import UsageError
@@ -22,6 +24,14 @@ SAME, REPLACED, ALONE, FIRST, SECOND, SWAPPED, CROSSED, DIFFERENT = "=", "r", "a
 neighbours that changed places; in the first or the second of two parts that did; in a value that is different as a whole."""
 
 _TRANSPOSED, _GAP_IN_B, _GAP_IN_A, _SUBSTITUTED, _EQUAL = range(5)
+_DRAWN = {
+    _TRANSPOSED: (SECOND + FIRST, SECOND + FIRST),
+    _GAP_IN_B: (ALONE, ""),
+    _GAP_IN_A: ("", ALONE),
+    _SUBSTITUTED: (REPLACED, REPLACED),
+    _EQUAL: (SAME, SAME),
+}
+"""What a step makes of the characters of both values, the last one first."""
 _NEVER = 1 << 30
 
 
@@ -31,7 +41,10 @@ def distance(a: Sequence[str], b: Sequence[str]) -> int:
     >>> distance("Mary", "Mark"), distance("ca", "abc"), distance("1742682819", "1742668281")
     (1, 3, 2)
     """
-    a, b = _without_common_ends(a, b)
+    tail = _common_start(a[::-1], b[::-1])
+    a, b = a[: len(a) - tail], b[: len(b) - tail]
+    start = _common_start(a, b)
+    a, b = a[start:], b[start:]
     if not a or not b:
         return len(a) + len(b)
     before: list[int] = []
@@ -58,15 +71,9 @@ def align(a: Sequence[str], b: Sequence[str], *, per_edit: int = 0) -> tuple[str
     >>> align("1742682819", "1742668281", per_edit=1)
     ('=========a', '====a=====')
     """
-    tail = _common_tail(a, b)  # equal characters take the diagonal, so a common end is aligned as it stands
-    head, other = a[: len(a) - tail], b[: len(b) - tail]
-    moves = _moves(head, other, per_edit)
-    signs_a, signs_b = _trace(moves, len(head), len(other))
-    return signs_a + SAME * tail, signs_b + SAME * tail
-
-
-def _moves(a: Sequence[str], b: Sequence[str], per_edit: int) -> list[list[int]]:
-    """For each pair of prefixes the last step of the alignment."""
+    tail = _common_start(a[::-1], b[::-1])  # equal characters take the diagonal, so a common end is aligned as it is
+    a, b = a[: len(a) - tail], b[: len(b) - tail]
+    # For each pair of prefixes the cost of the alignment, and its last step.
     costs = [list(range(len(b) + 1))]
     moves = [[_GAP_IN_A] * (len(b) + 1)]
     for i, sign in enumerate(a, start=1):
@@ -83,54 +90,25 @@ def _moves(a: Sequence[str], b: Sequence[str], per_edit: int) -> list[list[int]]
             steps.append(choices.index(least))
         costs.append(row)
         moves.append(steps)
-    return moves
-
-
-def _trace(moves: list[list[int]], i: int, j: int) -> tuple[str, str]:
-    """Read the steps from the end to the beginning."""
-    signs_a: list[str] = []
-    signs_b: list[str] = []
+    # The steps are read from the end to the beginning.
+    signs_a, signs_b = [SAME] * tail, [SAME] * tail
+    i, j = len(a), len(b)
     while i or j:
         move = moves[i][j] if i and j else (_GAP_IN_B if i else _GAP_IN_A)
-        if move == _GAP_IN_B:
-            signs_a.append(ALONE)
-            i -= 1
-        elif move == _GAP_IN_A:
-            signs_b.append(ALONE)
-            j -= 1
-        elif move == _TRANSPOSED:
-            signs_a += (SECOND, FIRST)
-            signs_b += (SECOND, FIRST)
-            i, j = i - 2, j - 2
-        else:
-            sign = SAME if move == _EQUAL else REPLACED
-            signs_a.append(sign)
-            signs_b.append(sign)
-            i, j = i - 1, j - 1
+        drawn_a, drawn_b = _DRAWN[move]
+        signs_a += drawn_a
+        signs_b += drawn_b
+        i, j = i - len(drawn_a), j - len(drawn_b)
     return "".join(reversed(signs_a)), "".join(reversed(signs_b))
 
 
-def _common_tail(a: Sequence[str], b: Sequence[str]) -> int:
-    tail = 0
-    for sign, other in zip(reversed(a), reversed(b), strict=False):
-        if sign != other:
-            break
-        tail += 1
-    return tail
-
-
-def _without_common_ends(a: Sequence[str], b: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    tail = _common_tail(a, b)
-    a, b = a[: len(a) - tail], b[: len(b) - tail]
-    start = 0
-    while start < min(len(a), len(b)) and a[start] == b[start]:
-        start += 1
-    return a[start:], b[start:]
+def _common_start(a: Sequence[str], b: Sequence[str]) -> int:
+    return sum(1 for _ in takewhile(lambda signs: signs[0] == signs[1], zip(a, b, strict=False)))
 
 
 # A value as the characters a person sees, and what may be done to it before: only what was declared.
 MISSING = ("", "?")
-"""Texts that stand for a missing value, besides None and what is not a number."""
+"""Texts that mean a missing value, besides None and what is not a number."""
 
 LONGEST = 128
 """Values of more characters are not aligned: they are equal or different."""
@@ -179,15 +157,12 @@ def characters(value: str) -> tuple[str, ...]:
         return tuple(value)
     found: list[str] = []
     for sign in value:
-        if found and (_attaches(sign) or found[-1][-1] == "\u200d"):
+        attaches = sign in _JOINERS or unicodedata.category(sign) in ("Mn", "Me", "Mc")
+        if found and (attaches or found[-1][-1] == "\u200d"):
             found[-1] += sign
         else:
             found.append(sign)
     return tuple(found)
-
-
-def _attaches(sign: str) -> bool:
-    return sign in _JOINERS or unicodedata.category(sign) in ("Mn", "Me", "Mc")
 
 
 # Dates as written: declared formats, eight digits, and the separators that are always shown.
@@ -196,7 +171,7 @@ FORMATS = ("YYYY-MM-DD", "MM/DD/YYYY")
 
 DIGITS = 8
 YEAR, MONTH, DAY = slice(0, 4), slice(4, 6), slice(6, 8)
-"""Where the parts stand in YYYYMMDD, the order in which digits are counted and compared."""
+"""Places of the parts in YYYYMMDD, the order in which digits are counted and compared."""
 
 _PLACES = {"YYYY": range(4), "MM": range(4, 6), "DD": range(6, 8)}
 _FIELD = re.compile("YYYY|MM|DD")
@@ -222,7 +197,7 @@ class Layout:
 
     @cached_property
     def places(self) -> tuple[int | str, ...]:
-        """What stands where: the place of a digit in YYYYMMDD, or a separator."""
+        """Per character the place of its digit in YYYYMMDD, or the separator."""
         found: list[int | str] = []
         for piece in re.split("(YYYY|MM|DD)", self.pattern):
             found += _PLACES.get(piece, piece)
@@ -280,3 +255,42 @@ def read_date(value: str, formats: tuple[str, ...]) -> tuple[str, Layout] | None
         if digits is not None:
             return digits, layout
     return None
+
+
+# Icons beside a pair of values, each with the words for it.
+@dataclass(frozen=True)
+class Icon:
+    """An icon: its name, and what it means in words."""
+
+    name: str
+    words: str
+
+
+Mark = Icon
+"""The public name, from when icons were called marks."""
+
+MARKS = (
+    Icon("equal", "the same in both records"),
+    Icon("different", "different as a whole"),
+    Icon("indel", "characters inserted or left out"),
+    Icon("replace", "characters replaced"),
+    Icon("transpose", "two neighbouring characters exchanged"),
+    Icon("name-swap", "the two names exchanged"),
+    Icon("date-swap", "day and month exchanged"),
+    Icon("missing", "missing"),
+    Icon("unique", "nobody else has this name"),
+    Icon("rare", "2 to 5 records have this name"),
+    Icon("common", "6 to 100 records have this name"),
+    Icon("very-common", "more than 100 records have this name"),
+)
+"""All of them, for a legend."""
+ICONS = {icon.name: icon for icon in MARKS}
+
+
+def frequency(records: int) -> Icon:
+    """How common a name is that so many base records have.
+
+    >>> [frequency(records).name for records in (1, 2, 5, 6, 100, 101)]
+    ['unique', 'rare', 'rare', 'common', 'common', 'very-common']
+    """
+    return ICONS[("unique", "rare", "common", "very-common")[bisect_left((1, 5, 100), records)]]

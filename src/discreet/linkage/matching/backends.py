@@ -18,7 +18,7 @@ import duckdb
 import numpy as np
 
 from discreet.errors import DataError, MissingExtra
-from discreet.linkage.records.folder import ProjectFolder
+from discreet.linkage.folder import ProjectFolder
 from discreet.sources.desk import connect, quote, translated
 
 OUTCOME = "unique_id_l AS l, unique_id_r AS r, match_weight AS weight"
@@ -97,9 +97,9 @@ class DuckDBBackend:
 
     def fetch(self, scored: Any) -> dict[str, Any]:
         """The arrays of what Splink has scored."""
-        found: dict[str, Any] = self.connection.execute(f"SELECT {OUTCOME} FROM {scored.physical_name}").fetchnumpy()
+        arrays: dict[str, Any] = self.connection.execute(f"SELECT {OUTCOME} FROM {scored.physical_name}").fetchnumpy()
         scored.drop_table_from_database_and_remove_from_cache()
-        return found
+        return arrays
 
     def register(self, columns: dict[str, list[Any]]) -> Any:
         """A small table, as Splink takes it."""
@@ -126,14 +126,14 @@ class SparkBackend:
     @cached_property
     def frames(self) -> list[Any]:
         """The tables, as Splink takes them; they go to the cluster as Arrow, so it need not see the folder."""
-        return [self._frame(table) for table in self.folder.tables]
-
-    def _frame(self, table: str) -> Any:
-        with connect() as own, translated("the project"):
-            scan = self.folder.scan("identifying", table)
-            rows = own.sql(f"SELECT {columns_of(self.folder)} FROM {scan}").to_arrow_table()
-        frame = self.session.createDataFrame(rows)
-        return self._api.register(frame, table_name=f"discreet_{uuid4().hex}_{table}", dataset_display_name=table)
+        frames = []
+        for table in self.folder.tables:
+            with connect() as own, translated("the project"):
+                scan = self.folder.scan("identifying", table)
+                rows = own.sql(f"SELECT {columns_of(self.folder)} FROM {scan}").to_arrow_table()
+            frame, name = self.session.createDataFrame(rows), f"discreet_{uuid4().hex}_{table}"
+            frames.append(self._api.register(frame, table_name=name, dataset_display_name=table))
+        return frames
 
     def fetch(self, scored: Any) -> dict[str, Any]:
         """The arrays of what Splink has scored."""
@@ -164,25 +164,20 @@ def quietly(task: str) -> Iterator[None]:
     try:
         yield
     except _failures() as error:
-        if _overfull(error):
-            raise DataError(
-                f"Splink could not {task}: more pairs would come to the driver than it takes (spark.driver.maxResultSize).",
-                remedy="Choose stricter rules or fewer pairs (most_pairs), or give the driver more memory and raise that limit.",
-            ) from None
+        if type(error).__module__.startswith(("pyspark", "py4j")):
+            from discreet.sources.cluster import too_much
+
+            if too_much(error):
+                raise DataError(
+                    f"Splink could not {task}: more pairs would come to the driver than it takes (spark.driver.maxResultSize).",
+                    remedy="Choose stricter rules or fewer pairs (most_pairs), or give the driver more memory and raise that limit.",
+                ) from None
         raise DataError(
             f"Splink could not {task} ({type(error).__name__}).",
             remedy="Declare more attributes, or attributes with fewer missing values; see how many are missing in project.json.",
         ) from None
     finally:
         log.setLevel(before)
-
-
-def _overfull(error: Exception) -> bool:
-    if not type(error).__module__.startswith(("pyspark", "py4j")):
-        return False
-    from discreet.sources.cluster import too_much
-
-    return too_much(error)
 
 
 def _failures() -> tuple[type[Exception], ...]:

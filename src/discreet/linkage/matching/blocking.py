@@ -9,13 +9,14 @@ chance is taken off. Attributes are taken to err independently of each other.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from discreet.errors import UsageError
 from discreet.kernel.serialise import json_of
+from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.matching.backends import DuckDBBackend
-from discreet.linkage.records.folder import ProjectFolder
 from discreet.wording import percent
 
 PER_RECORD = 20
@@ -92,15 +93,18 @@ def suggest_rules(
             remedy="Allow more pairs, or declare an attribute with more different values.",
         )
     chosen = _chosen(candidates, agreement, most)
-    swapped = _crossed(folder, counting, most - sum(rule.pairs for rule in chosen))
-    rules = tuple(replace(rule, recall=recall_of([rule], agreement)) for rule in chosen)
-    return Blocking((*rules, *swapped), recall_of(chosen, agreement), agreement, most)
+    rules = [replace(rule, recall=recall_of([rule], agreement)) for rule in chosen]
+    if folder.spec.swap is not None:
+        pairs = counting.crossed(*folder.spec.swap)
+        if pairs <= most - sum(rule.pairs for rule in chosen):
+            rules.append(Rule(folder.spec.swap, crossed=True, pairs=pairs))
+    return Blocking(tuple(rules), recall_of(chosen, agreement), agreement, most)
 
 
 def blocking_of(
     folder: ProjectFolder, rules: Iterable[Sequence[str]], *, backend: DuckDBBackend | None = None
 ) -> Blocking:
-    """The same for rules given as lists of attributes."""
+    """Rules that are given as lists of attributes, and what they find together."""
     counting = _Counting(folder, backend or DuckDBBackend(folder))
     given = [tuple(rule) for rule in rules]
     unknown = [name for rule in given for name in rule if name not in folder.spec.names]
@@ -110,9 +114,9 @@ def blocking_of(
             remedy=f"Attributes are: {', '.join(folder.spec.names)}.",
         )
     agreement = _agreement(folder, counting)
-    found = [Rule(rule, pairs=counting(rule)) for rule in given]
-    named = tuple(replace(rule, recall=recall_of([rule], agreement)) for rule in found)
-    return Blocking(named, recall_of(found, agreement), agreement, sum(rule.pairs for rule in found))
+    counted = [Rule(rule, pairs=counting(rule)) for rule in given]
+    named = tuple(replace(rule, recall=recall_of([rule], agreement)) for rule in counted)
+    return Blocking(named, recall_of(counted, agreement), agreement, sum(rule.pairs for rule in counted))
 
 
 def recall_of(rules: Sequence[Rule], agreement: dict[str, float]) -> float:
@@ -126,12 +130,8 @@ def recall_of(rules: Sequence[Rule], agreement: dict[str, float]) -> float:
     total = 0.0
     for pattern in itertools.product((True, False), repeat=len(names)):
         agreed = {name for name, yes in zip(names, pattern, strict=True) if yes}
-        if any(one <= agreed for one in sets):
-            shares = (agreement[name] if yes else 1 - agreement[name] for name, yes in zip(names, pattern, strict=True))
-            chance = 1.0
-            for share in shares:
-                chance *= share
-            total += chance
+        if any(attributes <= agreed for attributes in sets):
+            total += math.prod(agreement[name] if name in agreed else 1 - agreement[name] for name in names)
     return total
 
 
@@ -144,8 +144,20 @@ class _Counting:
 
     def __call__(self, names: Sequence[str], *, present: str | None = None) -> int:
         key = (*sorted(names), f"has {present}" if present else "")
-        if key not in self._known:
-            self._known[key] = self._count([self._short(name) for name in names], present)
+        if key in self._known:
+            return self._known[key]
+        columns = [self._short(name) for name in names]
+        by = ", ".join(columns)
+        there = " AND ".join(
+            f"{column} IS NOT NULL" for column in [*columns, *([self._short(present)] if present else [])]
+        )
+        grouped = f"(SELECT {by}, count(*) AS n FROM {{}}_table WHERE {there} GROUP BY ALL)"
+        left, right = grouped.format("first"), grouped.format("second")
+        self._known[key] = self._ask(
+            f"SELECT coalesce(sum(l.n * r.n), 0) FROM {left} l JOIN {right} r USING ({by})"
+            if self.folder.two
+            else f"SELECT coalesce(sum(n * (n - 1) // 2), 0) FROM {left}"
+        )
         return self._known[key]
 
     def crossed(self, one: str, other: str) -> int:
@@ -169,57 +181,39 @@ class _Counting:
     def _short(self, name: str) -> str:
         return f"a{self.folder.spec.names.index(name)}"
 
-    def _count(self, columns: Sequence[str], present: str | None) -> int:
-        there = [*columns, *([self._short(present)] if present else [])]
-        by = ", ".join(columns)
-        grouped = f"(SELECT {by}, count(*) AS n FROM {{}}_table WHERE {' AND '.join(f'{one} IS NOT NULL' for one in there)} GROUP BY ALL)"
-        if not self.folder.two:
-            return self._ask(f"SELECT coalesce(sum(n * (n - 1) // 2), 0) FROM {grouped.format('first')}")
-        left, right = grouped.format("first"), grouped.format("second")
-        return self._ask(f"SELECT coalesce(sum(l.n * r.n), 0) FROM {left} l JOIN {right} r USING ({by})")
-
     def _ask(self, sql: str) -> int:
         return int(self.connection.execute(sql).fetchall()[0][0])
 
 
 def _agreement(folder: ProjectFolder, counting: _Counting) -> dict[str, float]:
-    names = folder.spec.names
+    """Per attribute, how many of the true pairs have it in both records and agree on it."""
+    names, swap = folder.spec.names, folder.spec.swap or ()
     chances = {name: counting.chance(name) for name in names}
-    return {name: counting.present(name) * _agreeing(name, names, chances, counting) for name in names}
+    agreement = {}
+    for name in names:
+        others = [other for other in names if other != name]
+        if name in swap and len(others) > 2:  # swapped names disagree together
+            others = [other for other in others if other not in swap]
+        by_chance = math.prod((chances[other] for other in others), start=float(folder.possible_pairs))
+        there = counting(others, present=name) - by_chance * counting.present(name)
+        agreed = counting([*others, name]) - by_chance * chances[name]
+        unknown = there < ENOUGH or by_chance > there
+        agreement[name] = counting.present(name) * (USUAL if unknown else min(0.99, max(0.5, agreed / there)))
+    return agreement
 
 
-def _agreeing(name: str, names: Sequence[str], chances: dict[str, float], counting: _Counting) -> float:
-    """Of the true pairs that have an attribute, how many agree on it."""
-    others = [other for other in names if other != name]
-    swap = counting.folder.spec.swap or ()
-    if name in swap and len(others) > 2:  # swapped names disagree together
-        others = [other for other in others if other not in swap]
-    by_chance = float(counting.folder.possible_pairs)
-    for other in others:
-        by_chance *= chances[other]
-    there = counting(others, present=name) - by_chance * counting.present(name)
-    agreed = counting([*others, name]) - by_chance * chances[name]
-    if there < ENOUGH or by_chance > there:
-        return USUAL
-    return min(0.99, max(0.5, agreed / there))
-
-
-def _affordable(names: Sequence[str], counting: Callable[[Sequence[str]], int], most: int) -> list[Rule]:
+def _affordable(names: Sequence[str], counting: _Counting, most: int) -> list[Rule]:
     """All shortest sets of attributes that make few enough pairs; a longer one finds less and is not needed."""
-    found: list[Rule] = []
+    rules: list[Rule] = []
     for length in range(1, min(LONGEST, len(names)) + 1):
         for chosen in itertools.combinations(names, length):
-            if any(set(rule.attributes) <= set(chosen) for rule in found):
+            if any(set(rule.attributes) <= set(chosen) for rule in rules):
                 continue
             pairs = counting(chosen)
             if pairs <= most // 2:
-                found.append(Rule(chosen, pairs=pairs))
-    return found or _whole(names, counting, most)
-
-
-def _whole(names: Sequence[str], counting: Callable[[Sequence[str]], int], most: int) -> list[Rule]:
-    pairs = counting(names)
-    return [Rule(tuple(names), pairs=pairs)] if pairs <= most else []
+                rules.append(Rule(chosen, pairs=pairs))
+    whole = Rule(tuple(names), pairs=0 if rules else counting(names))
+    return rules or ([whole] if whole.pairs <= most else [])
 
 
 def _chosen(candidates: Sequence[Rule], agreement: dict[str, float], most: int) -> list[Rule]:
@@ -235,20 +229,10 @@ def _chosen(candidates: Sequence[Rule], agreement: dict[str, float], most: int) 
         best = max(worthy, key=lambda rule: gains[rule] / (rule.pairs + 1))
         chosen.append(best)
         left.remove(best)
-    return _needed(chosen or list(candidates[:1]), agreement)
-
-
-def _needed(chosen: list[Rule], agreement: dict[str, float]) -> list[Rule]:
-    """Without rules that add nothing to the others, the most expensive first."""
-    for rule in sorted(chosen, key=lambda one: -one.pairs):
+    chosen = chosen or list(candidates[:1])
+    # Rules that add nothing to the others go, the most expensive first.
+    for rule in sorted(chosen, key=lambda rule: -rule.pairs):
         rest = [other for other in chosen if other is not rule]
         if rest and recall_of(chosen, agreement) - recall_of(rest, agreement) < WORTH / 10:
             chosen = rest
     return chosen
-
-
-def _crossed(folder: ProjectFolder, counting: _Counting, left: int) -> tuple[Rule, ...]:
-    if folder.spec.swap is None:
-        return ()
-    pairs = counting.crossed(*folder.spec.swap)
-    return (Rule(folder.spec.swap, crossed=True, pairs=pairs),) if pairs <= left else ()

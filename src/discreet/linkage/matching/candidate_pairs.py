@@ -1,19 +1,21 @@
-"""Candidate pairs of a project: found step by step, or by a quick rule."""
+"""Candidate pairs of a project: found, adopted, divided; and the clusters that decisions make."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import UsageError
+from discreet.kernel.arrays import Flags, Floats
+from discreet.linkage.folder import ProjectFolder, Records
 from discreet.linkage.matching.backends import Backend, DuckDBBackend
 from discreet.linkage.matching.blocking import blocking_of, suggest_rules
-from discreet.linkage.matching.clusters import one_to_one
 from discreet.linkage.matching.pairs import Labels, Pairs
 from discreet.linkage.matching.splink_model import Model, retrain, score_pairs, train
 from discreet.linkage.matching.thresholds import (
@@ -28,9 +30,9 @@ from discreet.linkage.matching.thresholds import (
     zones_by_capacity,
     zones_by_errors,
 )
-from discreet.linkage.records.folder import ProjectFolder
 from discreet.sources.desk import connect, literal, quote, translated
 
+Edges = npt.NDArray[np.int64]
 DECISIONS = (DIFFERENT, PEOPLE, SAME)
 UNCALIBRATED = "Probabilities are the model's own: no labels have shown yet whether they are of the right size."
 
@@ -52,8 +54,7 @@ class Candidates:
     @property
     def counts(self) -> dict[str, int]:
         """Pairs per decision."""
-        found = np.bincount(self.decisions, minlength=3)
-        return {name: int(count) for name, count in zip(DECISIONS, found, strict=True)}
+        return dict(zip(DECISIONS, np.bincount(self.decisions, minlength=3).tolist(), strict=True))
 
     def decided(self, decision: str) -> Pairs:
         """The pairs of one decision: `different`, `people` or `same`."""
@@ -138,9 +139,9 @@ def adopt_pairs(
     if not pairs.scored:
         return Candidates(pairs, np.ones(len(pairs), dtype=np.int8), None)
     calibration = None if labels is None else calibrate(folder, pairs, labels)
-    known = pairs if calibration is None else calibration.applied(pairs)
-    zones = cut(known, review=review, false_same=false_same, missed=missed)
-    return _candidates(folder, known, zones, calibration=calibration, once=once)
+    pairs = pairs if calibration is None else calibration.applied(pairs)
+    zones = cut(pairs, review=review, false_same=false_same, missed=missed)
+    return _candidates(folder, pairs, zones, calibration=calibration, once=once)
 
 
 def cut(pairs: Pairs, *, review: int | None, false_same: float = FALSE_SAME, missed: float = MISSED) -> Zones:
@@ -151,28 +152,24 @@ def cut(pairs: Pairs, *, review: int | None, false_same: float = FALSE_SAME, mis
 
 
 def load_candidates(folder: ProjectFolder) -> Candidates:
-    """What `save` wrote."""
+    """The candidates of a project that `save` wrote."""
     home = folder.pairs_folder
     if not (home / "zones.json").is_file():
         raise UsageError("There are no candidate pairs yet.", remedy="Find them with: discreet link pairs PROJECT")
     about = json.loads((home / "zones.json").read_text(encoding="utf-8"))
     pairs = Pairs.read(home / "pairs.parquet")
     with connect() as own, translated("the pairs"):
-        found = own.execute(
+        rows = own.execute(
             f"SELECT decision FROM read_parquet({literal(str(home / 'pairs.parquet'))}) ORDER BY first, second"
         ).fetchall()
-    decisions = np.array([DECISIONS.index(one) for (one,) in found], dtype=np.int8)
+    decisions = np.array([DECISIONS.index(decision) for (decision,) in rows], dtype=np.int8)
+    zones = None
+    if about["zones"] is not None:
+        stored: dict[str, Any] = {field.name: about["zones"][field.name] for field in fields(Zones)}
+        zones = Zones(**{name: float("inf") if number is None else number for name, number in stored.items()})
     model = Model.load(home / "model.json") if (home / "model.json").is_file() and about["rules"] else None
     calibration = Calibration.from_dict(about["calibration"]) if about["calibration"] else None
-    return Candidates(pairs, decisions, _zones(about["zones"]), model, calibration, about["one_to_one"])
-
-
-def _zones(about: dict[str, Any] | None) -> Zones | None:
-    if about is None:
-        return None
-    names = ("lower", "upper", "different", "people", "same", "false_same", "missed", "expected")
-    kept: dict[str, Any] = {name: float("inf") if about[name] is None else about[name] for name in names}
-    return Zones(**kept)
+    return Candidates(pairs, decisions, zones, model, calibration, about["one_to_one"])
 
 
 def _candidates(folder: ProjectFolder, pairs: Pairs, zones: Zones, **more: Any) -> Candidates:
@@ -197,7 +194,7 @@ def _once(pairs: Pairs, decisions: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]
 
 
 def divided(folder: ProjectFolder, found: Candidates, zones: Zones) -> Candidates:
-    """The same candidates, divided between the machine and people by other zones."""
+    """Candidates divided between the machine and people by other zones."""
     about = {"model": found.model, "calibration": found.calibration, "once": found.once}
     return _candidates(folder, found.pairs, zones, **about)
 
@@ -218,12 +215,6 @@ def likely_pairs(folder: ProjectFolder, *, review: int) -> Candidates:
 
     Compares every record with every other, so it is for small tables; `find_pairs` is for all others.
     """
-    found = _scored(folder)
-    weight = BITS * (np.asarray(found["likeness"], dtype=np.float64) - EVEN)
-    return adopt_pairs(folder, Pairs.of(found["first"], found["second"], weight), review=review)
-
-
-def _scored(folder: ProjectFolder) -> dict[str, Any]:
     names = [quote(name) for name in folder.spec.names]
     equal = " + ".join(f"coalesce((a.{name} = b.{name})::INT, 0)" for name in names)
     alike = " + ".join(f"coalesce(jaro_winkler_similarity(a.{name}, b.{name}), {UNKNOWN})" for name in names)
@@ -233,9 +224,118 @@ def _scored(folder: ProjectFolder) -> dict[str, Any]:
         crossed = f"coalesce((a.{one} = b.{other} AND a.{other} = b.{one})::INT, 0)"
     first, second = (folder.scan("identifying", table) for table in (folder.tables[0], folder.tables[-1]))
     with connect() as own, translated("the project"):
-        found: dict[str, Any] = own.execute(
+        rows = own.execute(
             f"SELECT a.record AS first, b.record AS second, ({alike} + {crossed}) / {len(names)} AS likeness "
             f"FROM {first} a JOIN {second} b ON a.record < b.record "
             f"AND {equal} + 2 * {crossed} >= {LEAST * len(names)} ORDER BY ALL"
         ).fetchnumpy()
-    return found
+    weight = BITS * (np.asarray(rows["likeness"], dtype=np.float64) - EVEN)
+    return adopt_pairs(folder, Pairs.of(rows["first"], rows["second"], weight), review=review)
+
+
+# Clusters: records that decisions join to one person, and contradictions.
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Per record the smallest number of a record in its cluster, and the pairs that speak against a cluster."""
+
+    of: Records
+    contradictions: Edges
+    """Pairs that were decided different, but whose records are one person by other decisions; one row each."""
+    crowded: Records
+    """Clusters with two records of one table where each table has every person once at most."""
+
+    def __len__(self) -> int:
+        return len(np.unique(self.of))
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing contradicts."""
+        return not len(self.contradictions) and not len(self.crowded)
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Records per cluster, in the order of their smallest record."""
+        return np.unique(self.of, return_counts=True)[1]
+
+    def __repr__(self) -> str:
+        wrong = len(self.contradictions) + len(self.crowded)
+        return f"Clusters({len(self):,} of {len(self.of):,} records, {wrong:,} contradictions)"
+
+
+def cluster(
+    records: int, same: Edges, different: Edges | None = None, *, once_per_table: int | None = None
+) -> Clusters:
+    """Connected components of the pairs decided same, checked against the pairs decided different.
+
+    `same` and `different` have one row of two record numbers per pair. Where each table has every person once at most,
+    `once_per_table` is the number of records of the first table.
+
+    >>> import numpy as np
+    >>> found = cluster(4, np.array([[0, 1], [1, 2]]), np.array([[0, 2]]))
+    >>> found.of.tolist(), found.contradictions.tolist()
+    ([0, 0, 0, 3], [[0, 2]])
+    """
+    edges, apart = _edges(same, records), _edges(different, records)
+    of = components(records, edges)
+    against = apart[of[apart[:, 0]] == of[apart[:, 1]]]
+    crowded = np.zeros(0, dtype=np.int64)
+    if once_per_table is not None:
+        counted = [np.unique(part, return_counts=True) for part in (of[:once_per_table], of[once_per_table:])]
+        crowded = np.unique(np.concatenate([labels[counts > 1] for labels, counts in counted]))
+    return Clusters(of, against, crowded)
+
+
+def components(records: int, edges: Edges) -> Records:
+    """Per record the smallest number it is connected with: labels fall along edges and to the label of their label.
+
+    Every round at least halves the distance to the smallest number, so a chain of a million takes about twenty.
+    """
+    label = np.arange(records, dtype=np.int64)
+    while True:
+        before = label.copy()
+        least = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
+        for side in (0, 1):
+            np.minimum.at(label, label[edges[:, side]], least)
+            np.minimum.at(label, edges[:, side], least)
+        label = label[label]
+        if np.array_equal(label, before):
+            return label
+
+
+def one_to_one(first: Records, second: Records, weight: Floats) -> tuple[Flags, Flags]:
+    """Which pairs win, and which are tied, where no record may have two partners.
+
+    Pairs are taken by falling weight while both records are free. Pairs of one weight that compete for a record are
+    tied: none of them wins, and no lighter pair of those records does.
+
+    >>> import numpy as np
+    >>> won, tied = one_to_one(np.array([0, 0, 1]), np.array([5, 6, 6]), np.array([3.0, 2.0, 1.0]))
+    >>> won.tolist(), tied.tolist()
+    ([True, False, True], [False, False, False])
+    """
+    won, tied = np.zeros(len(weight), dtype=np.bool_), np.zeros(len(weight), dtype=np.bool_)
+    order = np.argsort(-weight, kind="stable")
+    sides = list(zip(first[order].tolist(), second[order].tolist(), strict=True))
+    ends = np.append(np.flatnonzero(np.diff(weight[order])) + 1, len(order)).tolist() if len(order) else []
+    taken: tuple[set[int], set[int]] = set(), set()
+    for begin, end in zip([0, *ends], ends, strict=False):
+        free = [
+            place for place in range(begin, end) if sides[place][0] not in taken[0] and sides[place][1] not in taken[1]
+        ]
+        wanted = [Counter(sides[place][side] for place in free) for side in (0, 1)] if len(free) > 1 else None
+        for place in free:
+            here, there = sides[place]
+            alone = wanted is None or wanted[0][here] == wanted[1][there] == 1
+            won[order[place]], tied[order[place]] = alone, not alone
+        for side in (0, 1):
+            taken[side].update(sides[place][side] for place in free)
+    return won, tied
+
+
+def _edges(pairs: Edges | None, records: int) -> Edges:
+    edges = np.zeros((0, 2), dtype=np.int64) if pairs is None else np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+    if len(edges) and (edges.min() < 0 or edges.max() >= records):
+        raise UsageError(
+            f"A pair names a record outside of the {records:,} there are.", remedy="Give numbers from 0 up."
+        )
+    return edges

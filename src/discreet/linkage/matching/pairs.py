@@ -1,4 +1,4 @@
-"""Pairs with their scores, and samples of them to label; no personal values."""
+"""Pairs with their scores: read from files, labelled, sampled; no personal values."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import UsageError
+from discreet.errors import ColumnError, DataError, UsageError
 from discreet.kernel.arrays import Floats
-from discreet.linkage.records.folder import ProjectFolder, Records
-from discreet.sources.desk import connect, literal, translated
+from discreet.linkage.folder import ProjectFolder, Records
+from discreet.sources import Table, read
+from discreet.sources.desk import connect, literal, quote, translated
+from discreet.sources.rows import local_desk
 
 COLUMNS = ("first", "second", "weight", "probability")
 
@@ -66,13 +68,7 @@ class Pairs:
 
     def where(self, chosen: Any) -> Pairs:
         """Some of the pairs."""
-        return replace(
-            self,
-            first=self.first[chosen],
-            second=self.second[chosen],
-            weight=self.weight[chosen],
-            probability=self.probability[chosen],
-        )
+        return replace(self, **{name: getattr(self, name)[chosen] for name in COLUMNS})
 
     def keys(self, records: int) -> Records:
         """One number for each pair, for look-ups."""
@@ -116,7 +112,7 @@ def probability_of(weight: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What is known about some pairs: whether they are one person, and how many pairs each label stands for."""
+    """Labels of some pairs: whether they are one person, and how many pairs each label counts for."""
 
     pairs: Pairs
     same: npt.NDArray[np.bool_]
@@ -148,17 +144,15 @@ class Labels:
         return order[place[hit]], hit
 
 
-# Which pairs to label, so that labels tell about all pairs and not only about the unsure ones.
-#
-# Pairs are drawn from layers of probability, half of them evenly and half from where it is open; each label stands for as many pairs as its layer
-# has per label drawn. Without that, pairs that were never in doubt would be calibrated by those that were.
+# Pairs to label are drawn from layers of probability, half of them evenly and half from where it is open; each label counts for as many pairs as its
+# layer has per label drawn. Without that, pairs that were never in doubt would be calibrated by those that were.
 LAYERS = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1.0)
 EVENLY = 0.5
 """Share of the sample that is spread evenly over the layers: the model may be sure and wrong."""
 
 
 def sample_to_label(pairs: Pairs, size: int, *, seed: int) -> tuple[Records, Floats]:
-    """Places of pairs to label, and how many pairs each label stands for."""
+    """Places of pairs to label, and how many pairs each label counts for."""
     if size < 1 or not pairs.scored:
         raise UsageError(
             "A sample to label has at least one pair, and its pairs have scores.", remedy="Score the pairs first."
@@ -166,19 +160,118 @@ def sample_to_label(pairs: Pairs, size: int, *, seed: int) -> tuple[Records, Flo
     rng = np.random.default_rng(seed)
     layer = np.digitize(pairs.probability, LAYERS[1:-1])
     counts = np.bincount(layer, minlength=len(LAYERS) - 1)
-    doubt = np.bincount(layer, weights=_deviation(pairs.probability), minlength=len(counts))
+    # The best allocation over layers is in proportion to how uncertain an answer is (Neyman 1934).
+    deviation = np.sqrt(pairs.probability * (1 - pairs.probability))
+    doubt = np.bincount(layer, weights=deviation, minlength=len(counts))
     there = counts > 0
     shares = EVENLY * there / there.sum() + (1 - EVENLY) * doubt / max(doubt.sum(), 1e-12)
     wanted = np.minimum(counts, np.ceil(size * shares).astype(np.int64))
-    chosen, stands = [], []
-    for place in np.flatnonzero(wanted):
-        drawn = rng.choice(np.flatnonzero(layer == place), wanted[place], replace=False)
-        chosen.append(drawn)
-        stands.append(np.full(len(drawn), counts[place] / wanted[place]))
-    order = np.argsort(np.concatenate(chosen), kind="stable")
-    return np.concatenate(chosen)[order], np.concatenate(stands)[order]
+    drawn = [
+        rng.choice(np.flatnonzero(layer == place), wanted[place], replace=False) for place in np.flatnonzero(wanted)
+    ]
+    chosen = np.sort(np.concatenate(drawn))
+    return chosen, (counts / np.maximum(wanted, 1))[layer[chosen]]
 
 
-def _deviation(probability: Floats) -> Floats:
-    """How uncertain an answer is; the best allocation over layers is in proportion to it (Neyman 1934)."""
-    return np.asarray(np.sqrt(probability * (1 - probability)))
+SAME = ("1", "TRUE", "T", "YES", "Y", "SAME", "MATCH")
+DIFFERENT = ("0", "FALSE", "F", "NO", "N", "DIFFERENT", "NONMATCH")
+
+
+def read_pairs(
+    folder: ProjectFolder, source: Any, *, ids: tuple[str, str] | None = None, score: str | None = None
+) -> Pairs:
+    """Ready candidate pairs: two columns of ids (the first two unless said), and a score if a column of it is named.
+
+    A score is a probability if all of them are from 0 to 1, else a weight in bits.
+    """
+    rows = _joined(folder, source, ids, {"score": score})
+    pairs = Pairs.of(rows["first"], rows["second"], np.full(len(rows["first"]), np.nan))
+    if score is None:
+        return pairs
+    scores = np.ma.filled(rows["score"].astype(np.float64), np.nan)
+    if bool(np.isnan(scores).any()):
+        raise DataError(
+            f"Column '{score}' holds {int(np.isnan(scores).sum()):,} scores that are no numbers.",
+            remedy="Correct them, or import the pairs without a score.",
+        )
+    if len(scores) and scores.min() >= 0 and scores.max() <= 1:
+        inner = np.clip(scores, 1e-12, 1 - 1e-12)
+        return replace(pairs, weight=np.log2(inner / (1 - inner)), probability=scores)
+    return replace(pairs, weight=scores, probability=probability_of(scores))
+
+
+def read_labels(
+    folder: ProjectFolder,
+    source: Any,
+    *,
+    ids: tuple[str, str] | None = None,
+    same: str | None = None,
+    weight: str | None = None,
+) -> Labels:
+    """Labels of pairs: two columns of ids, and what is known about each pair.
+
+    The column `same` says yes or no (all yes without one), `weight` how many pairs each label counts for.
+    """
+    rows = _joined(folder, source, ids, {"same": same, "weight": weight})
+    count = len(rows["first"])
+    answers: list[bool | None] = [True] * count
+    if same is not None:
+        meanings = {**dict.fromkeys(SAME, True), **dict.fromkeys(DIFFERENT, False)}
+        answers = [meanings.get(str(cell).strip().upper()) for cell in np.ma.filled(rows["same"], "").tolist()]
+    unknown = answers.count(None)
+    if unknown:
+        raise DataError(
+            f"Column '{same}' holds {unknown:,} answers that are neither yes nor no.",
+            remedy="Write 1 or 0, yes or no, same or different.",
+        )
+    weights = np.ones(count) if weight is None else np.ma.filled(rows["weight"].astype(np.float64), np.nan)
+    if not bool((weights > 0).all()):
+        raise DataError(f"Column '{weight}' must hold positive numbers.", remedy="Correct or remove it.")
+    return Labels(Pairs.of(rows["first"], rows["second"], np.zeros(count)), np.array(answers, dtype=np.bool_), weights)
+
+
+def _joined(
+    folder: ProjectFolder, source: Any, ids: tuple[str, str] | None, columns: dict[str, str | None]
+) -> dict[str, Any]:
+    """The pairs with record numbers instead of ids, joined on DuckDB; each pair once, the smaller number first."""
+    if any(table["id"] is None for table in folder.about["tables"]):
+        raise ColumnError(
+            "The project was imported without an id, so that nothing says which records a pair means.",
+            remedy="Name the `id` column in the link file and import again.",
+        )
+    table = source if isinstance(source, Table) else read(Path(source) if isinstance(source, str) else source)
+    if ids is None and len(table.columns) < 2:
+        raise ColumnError(f"{table.name} has no two columns of ids.", remedy="Give a file of pairs.")
+    named = ids or table.columns[:2]
+    more = {role: name for role, name in columns.items() if name}
+    with local_desk(table, [*named, *more.values()]) as desk, translated(desk.name):
+        # Ids of pairs in one table may be in any order.
+        left, right = (
+            f"(SELECT id, record FROM {folder.scan('bridge', name)})" for name in (folder.tables[0], folder.tables[-1])
+        )
+        kinds = {
+            "score": "TRY_CAST(p.{} AS DOUBLE)",
+            "weight": "TRY_CAST(p.{} AS DOUBLE)",
+            "same": "CAST(p.{} AS VARCHAR)",
+        }
+        extra = "".join(f", {kinds[role].format(quote(name))} AS {role}" for role, name in more.items())
+        one, other = (f"trim(CAST(p.{quote(name)} AS VARCHAR))" for name in named)
+        rows: dict[str, Any] = desk.run(
+            f"SELECT coalesce(least(l.record, r.record), -1) AS first, coalesce(greatest(l.record, r.record), -1) AS second, "
+            f"l.record IS NULL OR r.record IS NULL AS lost{extra} "
+            f"FROM source p LEFT JOIN {left} l ON l.id = {one} LEFT JOIN {right} r ON r.id = {other} "
+            f"ORDER BY ALL"
+        ).fetchnumpy()
+    first, second = (np.ma.getdata(rows[name]).astype(np.int64) for name in ("first", "second"))
+    lost = int(np.ma.getdata(rows["lost"]).sum())
+    if lost:
+        raise DataError(
+            f"{lost:,} of {len(first):,} pairs in {table.name} name an id that the project does not have.",
+            remedy="Are the first ids those of the first table, and the second those of the second?",
+        )
+    keys = first * np.int64(folder.records) + second
+    if len(np.unique(keys)) < len(keys) or bool((first == second).any()):
+        raise DataError(
+            f"{table.name} lists a pair twice, or a record with itself.", remedy="List every pair of two records once."
+        )
+    return {**rows, "first": first, "second": second}

@@ -19,11 +19,12 @@ import numpy as np
 from discreet.errors import DataError, UsageError
 from discreet.kernel.arrays import Floats
 from discreet.kernel.serialise import json_of
+from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.matching.backends import Backend, DuckDBBackend, linker, ordered, quietly
 from discreet.linkage.matching.blocking import Blocking, Rule, suggest_rules
 from discreet.linkage.matching.pairs import Labels, Pairs, probability_of
-from discreet.linkage.records.folder import ProjectFolder
-from discreet.linkage.records.spec import Attribute, LinkageSpec
+from discreet.linkage.matching.thresholds import pooled
+from discreet.linkage.spec import Attribute, LinkageSpec
 
 RANDOM_PAIRS = 1_000_000
 TRAINING_PAIRS = 5_000_000
@@ -57,9 +58,9 @@ class Model:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Model:
-        """The same back."""
+        """A model from what `to_dict` gave."""
         rules, trained = (
-            tuple(Rule(tuple(one["attributes"]), one["crossed"], one["pairs"], one["recall"]) for one in content[key])
+            tuple(Rule(**{**rule, "attributes": tuple(rule["attributes"])}) for rule in content[key])
             for key in ("rules", "trained_on")
         )
         blocking = Blocking(rules, content["recall"], content["agreement"], content["most_pairs"])
@@ -89,8 +90,7 @@ def train(
     counting = desk if isinstance(desk, DuckDBBackend) else DuckDBBackend(folder)
     rules = blocking or suggest_rules(folder, backend=counting)
     sessions = training_rules(folder, rules.rules)
-    # A first guess of the number of true pairs: those of the most selective rule, by what it is estimated to
-    # find.
+    # A first guess of the number of true pairs: those of the most selective rule, by what it is estimated to find.
     known = [rule for rule in rules.rules if rule.recall]
     likely = min((rule.pairs / (rule.recall or 1) for rule in known), default=float(folder.records) / 2)
     start = min(0.5, max(len(sessions), likely) / max(folder.possible_pairs, 1))
@@ -104,9 +104,8 @@ def train(
                 blocking_rule(rule, folder.spec), max_pairs=TRAINING_PAIRS if rule.pairs > TRAINING_PAIRS else None
             )
         raw = model.misc.save_model_to_json()
-    return _consistent(
-        folder, Model(settled(raw, prior=start, possible=folder.possible_pairs), rules, seed, sessions), raw, desk
-    )
+    settings = settled(raw, prior=start, possible=folder.possible_pairs)
+    return _consistent(folder, Model(settings, rules, seed, sessions), raw, desk)
 
 
 def score_pairs(folder: ProjectFolder, model: Model, *, backend: Backend | None = None) -> Pairs:
@@ -169,39 +168,23 @@ def training_rules(folder: ProjectFolder, rules: Sequence[Rule]) -> tuple[Rule, 
     Rules with few pairs have the larger share of true ones among them, which trains better.
     """
     names, swap = set(folder.spec.names), set(folder.spec.swap or ())
-    given = [_Session(rule, names - _touched(rule, swap)) for rule in rules if not rule.crossed and rule.pairs]
-    single = [_Session(Rule((name,)), names - _touched(Rule((name,)), swap)) for name in folder.spec.names]
-    chosen, missing = _covering(given, names)
-    more, missing = _covering(single, missing)
+    given = [rule for rule in rules if not rule.crossed and rule.pairs]
+    chosen: list[Rule] = []
+    missing = names
+    for candidates in (given, [Rule((name,)) for name in folder.spec.names]):
+        # Comparisons of swapped names look at both.
+        trains = {rule: names - {*rule.attributes, *(swap if swap & {*rule.attributes} else ())} for rule in candidates}
+        while missing and candidates:
+            best = max(candidates, key=lambda rule: (len(trains[rule] & missing), -rule.pairs))
+            if not trains[best] & missing:
+                break
+            chosen.append(best)
+            missing = missing - trains[best]
     if missing:
         raise UsageError(
             "Two attributes that may be swapped are too few to learn from.", remedy="Declare a third, or remove `swap`."
         )
-    return (*chosen, *more)
-
-
-def _covering(sessions: Sequence[_Session], missing: set[str]) -> tuple[list[Rule], set[str]]:
-    """Sessions that train what is missing, the most useful first, and what none of them trains."""
-    chosen: list[Rule] = []
-    while missing and sessions:
-        best = max(sessions, key=lambda session: (len(session.trains & missing), -session.rule.pairs))
-        if not best.trains & missing:
-            break
-        chosen.append(best.rule)
-        missing = missing - best.trains
-    return chosen, missing
-
-
-@dataclass(frozen=True)
-class _Session:
-    rule: Rule
-    trains: set[str]
-
-
-def _touched(rule: Rule, swap: set[str]) -> set[str]:
-    """Comparisons of swapped names look at both."""
-    used = set(rule.attributes)
-    return used | swap if used & swap else used
+    return tuple(chosen)
 
 
 def _consistent(folder: ProjectFolder, model: Model, raw: dict[str, Any] | None, desk: Backend) -> Model:
@@ -252,7 +235,7 @@ def _with_m(settings: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
 # Three things are mended. The random pairs behind u hold true pairs too, which matters where true pairs are as frequent
 # as chance agreement: their share is taken off. A level that was never seen among true or random pairs has no weight of
 # its own. And being less alike never speaks more for a pair: neighbouring levels for which it would are pooled, which
-# keeps the sums of m and u (pool adjacent violators, on the ratio).
+# leaves the sums of m and u as they are (pool adjacent violators, on the ratio).
 LEAST = 1e-6
 """No level is impossible among strangers."""
 HALF, RARE = 0.5, 0.01
@@ -274,44 +257,26 @@ def settled(
     mended["probability_two_random_records_match"] = prior
     for comparison in mended["comparisons"]:
         levels = [level for level in comparison["comparison_levels"] if not level.get("is_null_level")]
-        ms, us = _filled(levels, share, unseen)
-        for level, m, u in zip(levels, *_falling(levels, ms, us), strict=True):
+        ms = [max(_number(level.get("m_probability")), unseen) for level in levels]
+        us = [max(_number(level.get("u_probability")), LEAST) for level in levels]
+        ms, us = [m / sum(ms) for m in ms], [u / sum(us) for u in us]
+        off = [max((u - share * m) / (1 - share), u * MOST_OFF) for m, u in zip(ms, us, strict=True)]
+        us = [u / sum(off) for u in off]
+        # The ratio m/u falls from level to level; swaps are no steps of likeness and stay as they are.
+        labels = [level.get("label_for_charts") for level in levels]
+        rising = [place for place, label in enumerate(labels) if label not in (SWAPPED_NAMES, SWAPPED_DAY)][::-1]
+        ratios = pooled(
+            np.array([ms[place] / us[place] for place in rising]), np.array([us[place] for place in rising])
+        )
+        for place, ratio in zip(rising, ratios.tolist(), strict=True):
+            ms[place] = ratio * us[place]
+        for level, m, u in zip(levels, ms, us, strict=True):
             level["m_probability"], level["u_probability"] = m, u
     return mended
 
 
-def _filled(levels: Sequence[dict[str, Any]], share: float, unseen: float) -> tuple[list[float], list[float]]:
-    ms = [max(_number(level.get("m_probability")), unseen) for level in levels]
-    us = [max(_number(level.get("u_probability")), LEAST) for level in levels]
-    ms = [m / sum(ms) for m in ms]
-    us = [u / sum(us) for u in us]
-    off = [max((u - share * m) / (1 - share), u * MOST_OFF) for m, u in zip(ms, us, strict=True)]
-    return ms, [u / sum(off) for u in off]
-
-
 def _number(value: Any) -> float:
     return float(value) if isinstance(value, (int, float)) else 0.0
-
-
-def _falling(
-    levels: Sequence[dict[str, Any]], ms: Sequence[float], us: Sequence[float]
-) -> tuple[list[float], list[float]]:
-    """The ratio m/u falls from level to level; swaps are no steps of likeness and stay as they are."""
-    steps = [
-        place for place, level in enumerate(levels) if level.get("label_for_charts") not in (SWAPPED_NAMES, SWAPPED_DAY)
-    ]
-    blocks: list[tuple[float, float, list[int]]] = []
-    for place in steps:
-        m, u, held = ms[place], us[place], [place]
-        while blocks and blocks[-1][0] * u <= m * blocks[-1][1]:
-            before = blocks.pop()
-            m, u, held = before[0] + m, before[1] + u, [*before[2], *held]
-        blocks.append((m, u, held))
-    found = list(ms)
-    for m, u, held in blocks:
-        for place in held:
-            found[place] = m / u * us[place]
-    return found, list(us)
 
 
 # How two values of each kind are compared: Splink's comparison levels, from most to least alike.
@@ -361,42 +326,29 @@ def _comparison(place: int, attribute: Attribute, spec: LinkageSpec) -> Any:
     import splink.comparison_library as library
 
     column = f"a{place}"
-    steps = [levels.NullLevel(column), _exact(column, attribute), *_near(column, attribute), levels.ElseLevel()]
-    if spec.swap is not None and attribute.name in spec.swap:
-        crossed = levels.CustomLevel(_crossed(spec), SWAPPED_NAMES)
-        counts = attribute.name == spec.swap[0]
-        steps.insert(1, crossed if counts else crossed.configure(is_null_level=True))
-    return library.CustomComparison(steps, output_column_name=column)
-
-
-def _crossed(spec: LinkageSpec) -> str:
-    a, b = (f"a{spec.names.index(name)}" for name in spec.swap or ())
-    return f"{a}_l = {b}_r AND {b}_l = {a}_r AND {a}_l <> {a}_r"
-
-
-def _exact(column: str, attribute: Attribute) -> Any:
-    """Agreeing on a rare value says more. A birthday is as rare as any other."""
-    import splink.comparison_level_library as levels
-
+    # Agreeing on a rare value says more. A birthday is as rare as any other.
     exact = levels.ExactMatchLevel(column)
-    return exact if attribute.kind == "date" else exact.configure(tf_adjustment_column=column)
-
-
-def _near(column: str, attribute: Attribute) -> list[Any]:
-    import splink.comparison_level_library as levels
-
+    steps = [
+        levels.NullLevel(column),
+        exact if attribute.kind == "date" else exact.configure(tf_adjustment_column=column),
+    ]
     if attribute.kind == "string":
         longer = f"greatest(length({column}_l), length({column}_r))"
         distance = f"damerau_levenshtein({column}_l, {column}_r)"
-        return [
-            levels.CustomLevel(f"100 * {distance} <= {share} * {longer}", f"{share} % of the letters differ")
-            for share in ALIKE
-        ]
-    if attribute.kind == "category":
-        return []
-    edits = [levels.DamerauLevenshteinLevel(column, edit) for edit in EDITS]
-    swapped = (
-        f"substr({column}_l, 1, 4) = substr({column}_r, 1, 4) AND substr({column}_l, 6, 2) = substr({column}_r, 9, 2) "
-        f"AND substr({column}_l, 9, 2) = substr({column}_r, 6, 2) AND {column}_l <> {column}_r"
-    )
-    return [levels.CustomLevel(swapped, SWAPPED_DAY), *edits] if attribute.kind == "date" else edits
+        for share in ALIKE:
+            near = f"100 * {distance} <= {share} * {longer}"
+            steps.append(levels.CustomLevel(near, f"{share} % of the letters differ"))
+    elif attribute.kind == "date":
+        swapped = (
+            f"substr({column}_l, 1, 4) = substr({column}_r, 1, 4) AND substr({column}_l, 6, 2) = substr({column}_r, 9, 2) "
+            f"AND substr({column}_l, 9, 2) = substr({column}_r, 6, 2) AND {column}_l <> {column}_r"
+        )
+        steps.append(levels.CustomLevel(swapped, SWAPPED_DAY))
+    if attribute.kind in ("fixed", "date"):
+        steps += [levels.DamerauLevenshteinLevel(column, edit) for edit in EDITS]
+    if spec.swap is not None and attribute.name in spec.swap:
+        a, b = (f"a{spec.names.index(name)}" for name in spec.swap)
+        crossed = levels.CustomLevel(f"{a}_l = {b}_r AND {b}_l = {a}_r AND {a}_l <> {a}_r", SWAPPED_NAMES)
+        counts = attribute.name == spec.swap[0]
+        steps.insert(1, crossed if counts else crossed.configure(is_null_level=True))
+    return library.CustomComparison([*steps, levels.ElseLevel()], output_column_name=column)

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from discreet.errors import DataError, UsageError
 from discreet.kernel.arrays import Floats
 from discreet.kernel.serialise import json_of
+from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.matching.pairs import Labels, Pairs, probability_of
-from discreet.linkage.records.folder import ProjectFolder
 
 FALSE_SAME = 0.005
 MISSED = 0.01
@@ -211,7 +211,7 @@ def distribution(pairs: Pairs, zones: Zones, *, bins: int = 40) -> Distribution:
 
 
 def zones_at(pairs: Pairs, *, lower: float, upper: float) -> Zones:
-    """Zones between two weights that somebody has chosen, from a chart for example.
+    """Zones between two weights that were chosen, from a chart for example.
 
     >>> zones_at(Pairs.of([0, 1, 2], [3, 4, 5], [-4.0, 1.0, 9.0]), lower=0.0, upper=5.0).people
     1
@@ -259,7 +259,7 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Calibration:
-        """The same back."""
+        """A calibration from what `to_dict` gave."""
         return cls(np.array(content["weights"]), np.array(content["probabilities"]), content["labels"])
 
     def __repr__(self) -> str:

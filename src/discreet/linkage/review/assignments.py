@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
@@ -17,13 +17,12 @@ from discreet.errors import BudgetExhausted, Outdated, UsageError
 from discreet.kernel import Amount, parts_down, parts_up
 from discreet.ledger import Ledger, Request
 from discreet.ledger.operations import Note, Operation, Spend
-from discreet.linkage.masking.comparison import Mode
+from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.masking.kapr import PARTS
 from discreet.linkage.matching.candidate_pairs import load_candidates
 from discreet.linkage.project import Project, now, share
-from discreet.linkage.records.folder import ProjectFolder
 from discreet.linkage.review import reveal
-from discreet.linkage.review.assignment import (
+from discreet.linkage.review.held_pair import (
     ASSIGNMENTS,
     WITHDRAWN,
     LimitPassed,
@@ -35,13 +34,12 @@ from discreet.linkage.review.views import REFUSALS
 from discreet.store.tables.linkage import ASSIGNMENT, PAIR, PROJECT, WORKER
 
 
-# Giving pairs to reviewers and taking them back; what is open from the start is charged as they are given.
 @dataclass(frozen=True)
 class Assigned:
     """What was given out."""
 
     pairs: Mapping[str, int]
-    """New pairs per worker."""
+    """New pairs per reviewer."""
     left_over: int
     """Looks at pairs that nobody had room for."""
 
@@ -52,12 +50,12 @@ def bring_pairs(ledger: Ledger, project: Project) -> int:
     people = candidates.decided("people")
     listed = zip(people.first.tolist(), people.second.tolist(), people.probability.tolist(), strict=True)
     with ledger.store.writing() as connection:
-        known = set(records_of(connection, project).values())
-        new = [one for one in listed if one[:2] not in known]
+        stored = set(records_of(connection, project).values())
+        new = [pair for pair in listed if pair[:2] not in stored]
         rows = [
             {"project": project.id, "number": number, "first": first, "second": second,
              "probability": None if math.isnan(probability) else probability}
-            for number, (first, second, probability) in enumerate(new, start=len(known) + 1)
+            for number, (first, second, probability) in enumerate(new, start=len(stored) + 1)
         ]  # fmt: skip
         if rows:
             connection.execute(insert(PAIR), rows)
@@ -75,10 +73,10 @@ def assign(
     most: int | None = None,
     rng: random.Random | None = None,
 ) -> Assigned:
-    """Give the project's pairs to workers until `overlap` people have each, in an order of her own for everybody.
+    """Give the project's pairs to reviewers until `overlap` of them have each, in an order of their own.
 
-    Pairs that were withdrawn before anybody decided are given out again, to others. `limits` hold for each worker;
-    without them she keeps those she has.
+    Pairs that were withdrawn before anybody decided are given out again, to others. `limits` hold for each reviewer;
+    without them the present ones stay.
     """
     with ledger.store.reading() as connection:
         records = records_of(connection, project)
@@ -87,13 +85,12 @@ def assign(
         list(records), workers, overlap=overlap, most=most, had=had, seen_by=seen_by, loads=loads,
         rng=rng or random.Random(secrets.randbits(128)),  # noqa: S311 - seeded by the machine's randomness
     )  # fmt: skip
-    wanted = sorted({pair for mine in dealt.pairs.values() for pair in mine})
-    measured = dict(
-        zip(wanted, reveal.measure(project, [records[pair] for pair in wanted], initial=project.initial), strict=True)
-    )
-    for worker, mine in dealt.pairs.items():
-        give(ledger, project, worker, [(pair, measured[pair]) for pair in mine], actor=actor, limits=limits)
-    return Assigned({worker: len(mine) for worker, mine in dealt.pairs.items()}, dealt.left_over)
+    wanted = sorted({pair for pairs in dealt.pairs.values() for pair in pairs})
+    disclosures = reveal.measure(project, [records[pair] for pair in wanted], initial=project.initial)
+    disclosure = dict(zip(wanted, disclosures, strict=True))
+    for worker, pairs in dealt.pairs.items():
+        give(ledger, project, worker, [(pair, disclosure[pair]) for pair in pairs], actor=actor, limits=limits)
+    return Assigned({worker: len(pairs) for worker, pairs in dealt.pairs.items()}, dealt.left_over)
 
 
 def give(
@@ -106,10 +103,10 @@ def give(
     limits: Limits | None = None,
     role: str = "review",
 ) -> None:
-    """Give pairs to one worker: all of them, or none if what is open from the start passes a limit."""
+    """Give pairs to one reviewer: all, or none if what is open from the start exceeds a limit."""
     if not pairs and limits is None:
         return
-    parts = sum(parts_up(one.contribution, PARTS) for _, one in pairs)
+    parts = sum(parts_up(disclosure.contribution, PARTS) for _, disclosure in pairs)
     with ledger.store.reading() as connection:
         before = worker_of(connection, project, worker)
     chosen = limits or Limits(before["risk_limit"], before["characters_limit"])
@@ -131,45 +128,45 @@ def give(
     )
     try:
         ledger.submit(request).result().require()
-    except LimitPassed as passed:
-        _refuse(ledger, project, worker, actor, passed.reason)
+    except LimitPassed as exceeded:
+        _refuse(ledger, project, worker, actor, exceeded.reason)
 
 
 def withdraw(ledger: Ledger, project: Project, worker: str, *, actor: str, pairs: Iterable[int] | None = None) -> int:
-    """Take back what a worker has not decided: all of it, or these pairs. What she saw stays charged to her.
+    """Take back what a reviewer has not decided: all of it, or these pairs. What they saw stays charged.
 
-    Pairs of which she saw nothing no longer count as hers, so that her limit, which is a share, is that of the others.
+    Pairs of which they saw nothing no longer count, so that the limit, which is a share, is that of the others.
     """
     asked = None if pairs is None else set(pairs)
     with ledger.store.reading() as connection:
         undecided = open_pairs(connection, project, worker)
         before = worker_of(connection, project, worker)
-    mine = [row for row in undecided if asked is None or row.pair in asked]
-    if not mine:
+    taken = [row for row in undecided if asked is None or row.pair in asked]
+    if not taken:
         return 0
-    unseen = [row for row in mine if not row.characters_shown]
+    unseen = [row for row in taken if not row.characters_shown]
     ledger.record(
         actor=actor,
         event="linkage.withdrawn",
         subject=f"{project.subject}/worker:{worker}",
-        details={"pairs": len(mine), "unseen": len(unseen)},
-        along=lambda connection: take_back(connection, project, worker, mine, unseen),
+        details={"pairs": len(taken), "unseen": len(unseen)},
+        along=lambda connection: take_back(connection, project, worker, taken, unseen),
     )
     allowance = project.meter(before["displays"] - len(unseen)).allowance(before["risk_limit"] or 1)
     spent = _spent(ledger, project, worker)
     ledger.set_budget(project.budget(worker), limit=max(allowance, spent), actor=actor, subject=project.subject)
-    return len(mine)
+    return len(taken)
 
 
 def rebalance(
     ledger: Ledger, project: Project, workers: Sequence[str], *, actor: str, overlap: int = 1,
     most: int | None = None, rng: random.Random | None = None,
 ) -> Assigned:  # fmt: skip
-    """Take back all that nobody has looked into, and give it out anew among these workers."""
+    """Take back all that nobody has looked into, and give it out again among these reviewers."""
     with ledger.store.reading() as connection:
-        held = open_pairs(connection, project)
+        undecided = open_pairs(connection, project)
     by_worker: dict[str, list[int]] = defaultdict(list)
-    for row in held:
+    for row in undecided:
         if not row.version:
             by_worker[row.worker].append(row.pair)
     for worker, pairs in by_worker.items():
@@ -178,39 +175,22 @@ def rebalance(
 
 
 def _spent(ledger: Ledger, project: Project, worker: str) -> Fraction:
-    known = [budget for budget in ledger.budgets() if budget.name == project.budget(worker)]
-    return known[0].spent if known else Fraction(0)
+    name = project.budget(worker)
+    return next((budget.spent for budget in ledger.budgets() if budget.name == name), Fraction(0))
 
 
 def _refuse(ledger: Ledger, project: Project, worker: str, actor: str, reason: str) -> None:
-    receipt = ledger.refuse(
-        actor=actor,
-        event="linkage.assigned",
-        subject=f"{project.subject}/worker:{worker}",
-        details={"reason": reason},
-    )
+    subject, details = f"{project.subject}/worker:{worker}", {"reason": reason}
+    receipt = ledger.refuse(actor=actor, event="linkage.assigned", subject=subject, details=details)
     raise BudgetExhausted(
         f"Refused: what is open from the start does not fit; {REFUSALS[reason]}.",
         remedy=f"Give fewer pairs or a higher limit, or show less at first (entry {receipt.sequence} of the ledger).",
     )
 
 
-class DisclosureMeasure(Protocol):
-    """What a pair discloses in a state, as `reveal.measure` says it."""
-
-    @property
-    def opened(self) -> Mapping[str, Mode]: ...
-    @property
-    def contribution(self) -> Fraction: ...
-    @property
-    def characters(self) -> int: ...
-    @property
-    def characters_shown(self) -> int: ...
-
-
 @dataclass(frozen=True)
 class Limits:
-    """What one reviewer may be shown, as shares of all that she is given; None where nothing limits."""
+    """What one reviewer may be shown, as shares of all they are given; None for no limit."""
 
     risk: str | None = None
     characters: str | None = None
@@ -251,7 +231,7 @@ def holders(
 
 
 def open_pairs(connection: Connection, project: Project, worker: str | None = None) -> Sequence[Row[Any]]:
-    """What was given out and is not decided, to one worker or to all."""
+    """What one reviewer, or all of them, were given and have not decided."""
     wanted = select(ASSIGNMENT).where(ASSIGNMENT.c.project == project.id, ASSIGNMENT.c.state == "open")
     return connection.execute(wanted if worker is None else wanted.where(ASSIGNMENT.c.worker == worker)).all()
 
@@ -260,16 +240,16 @@ def insert_pairs(
     connection: Connection,
     project: Project,
     worker: str,
-    pairs: Sequence[tuple[int, DisclosureMeasure]],
+    pairs: Sequence[tuple[int, reveal.PairDisclosure]],
     limits: Limits,
     *,
     parts: int,
     role: str,
 ) -> None:
-    """Put pairs before a worker's eyes, within every limit; `parts` is what is open from the start."""
+    """Show pairs to a reviewer, within every limit; `parts` is what is open from the start."""
     before = worker_of(connection, project, worker)
-    added = sum(one.characters for _, one in pairs)
-    shown = sum(one.characters_shown for _, one in pairs)
+    added = sum(disclosure.characters for _, disclosure in pairs)
+    shown = sum(disclosure.characters_shown for _, disclosure in pairs)
     _grow(connection, project, displays=len(pairs), characters=added)
     row = {
         "risk_limit": limits.risk,
@@ -278,19 +258,12 @@ def insert_pairs(
         "characters": before["characters"] + added,
         "characters_allowed": _allowed(limits.characters, before["characters"] + added, before["characters_shown"]),
     }
-    mine = (WORKER.c.project == project.id, WORKER.c.worker == worker)
     if before["known"]:
-        connection.execute(update(WORKER).where(*mine).values(row))
+        connection.execute(update(WORKER).where(WORKER.c.project == project.id, WORKER.c.worker == worker).values(row))
     else:
         connection.execute(insert(WORKER).values(project=project.id, worker=worker, characters_shown=0, **row))
     count_worker(connection, project, worker, characters=shown)
     count_project(connection, project, parts=parts, characters=shown)
-    _insert_assignments(connection, project, worker, pairs, role)
-
-
-def _insert_assignments(
-    connection: Connection, project: Project, worker: str, pairs: Sequence[tuple[int, DisclosureMeasure]], role: str
-) -> None:
     if not pairs:
         return
     last = connection.execute(_LAST, {"p": project.id, "w": worker}).scalar() or 0
@@ -299,18 +272,18 @@ def _insert_assignments(
         insert(ASSIGNMENT),
         [
             {"project": project.id, "pair": pair, "worker": worker, "role": role, "place": place, "state": "open",
-             "version": 0, "contribution": str(one.contribution), "characters": one.characters,
-             "characters_shown": one.characters_shown, "made": moment}
-            for place, (pair, one) in enumerate(pairs, start=last + 1)
+             "version": 0, "contribution": str(disclosure.contribution), "characters": disclosure.characters,
+             "characters_shown": disclosure.characters_shown, "made": moment}
+            for place, (pair, disclosure) in enumerate(pairs, start=last + 1)
         ],
     )  # fmt: skip
     ids = {row.pair: row.id for row in connection.execute(_IDS, {"p": project.id, "w": worker})}
-    cells = [(ids[pair], name, mode) for pair, one in pairs for name, mode in one.opened.items()]
+    cells = [(ids[pair], name, mode) for pair, disclosure in pairs for name, mode in disclosure.opened.items()]
     write_cells(connection, cells, reason="initial" if role == "review" else "seen by others")
 
 
 def _grow(connection: Connection, project: Project, *, displays: int, characters: int) -> None:
-    """More, or less, before people's eyes: what a share of it is, in parts and characters, follows."""
+    """Count pairs that reviewers get or lose; the limits, which are shares, follow in parts and characters."""
     row = connection.execute(select(PROJECT).where(PROJECT.c.id == project.id)).one()
     meter = project.meter(row.displays + displays)
     allowed = None if row.risk_limit is None else int(meter.allowance(row.risk_limit) * meter.parts)
@@ -327,10 +300,10 @@ def _grow(connection: Connection, project: Project, *, displays: int, characters
 
 
 def take_back(
-    connection: Connection, project: Project, worker: str, mine: Sequence[Any], unseen: Sequence[Any]
+    connection: Connection, project: Project, worker: str, taken: Sequence[Any], unseen: Sequence[Any]
 ) -> None:
-    """Take pairs back that nobody has touched since they were read; those of which nothing was seen no longer count."""
-    for row in mine:
+    """Take pairs back that nobody has touched since they were read; unseen ones no longer count."""
+    for row in taken:
         unchanged = (ASSIGNMENT.c.id == row.id, ASSIGNMENT.c.version == row.version)
         if not ASSIGNMENTS.attempt(connection, *unchanged, to=WITHDRAWN, version=ASSIGNMENT.c.version + 1):
             raise Outdated("A pair was opened or decided meanwhile; nothing was taken.", remedy="Do it again.")
@@ -355,7 +328,7 @@ def _allowed(limit: str | None, characters: int, shown: int) -> int | None:
 
 
 def worker_of(connection: Connection, project: Project, worker: str) -> dict[str, Any]:
-    """Limits and counts of a worker; zeros for one who is new."""
+    """Limits and counts of a reviewer; zeros for one who is new."""
     row = connection.execute(_WORKER, {"p": project.id, "w": worker}).mappings().one_or_none()
     if row is not None:
         return {**row, "known": True}
@@ -369,10 +342,10 @@ _IDS = select(ASSIGNMENT.c.pair, ASSIGNMENT.c.id).where(*_OF_WORKER)
 _WORKER = select(WORKER).where(WORKER.c.project == bindparam("p"), WORKER.c.worker == bindparam("w"))
 
 
-# Who gets which pairs: each pair to several people, everybody about as many, in an order of her own. Pure.
+# Who gets which pairs: each pair to several reviewers, each about as many, in an order of their own. Pure.
 @dataclass(frozen=True)
 class Deal:
-    """The pairs of each worker in her order, and how many looks at pairs found nobody."""
+    """The pairs of each reviewer in order, and how many looks at pairs found nobody."""
 
     pairs: Mapping[str, tuple[int, ...]]
     left_over: int
@@ -389,13 +362,13 @@ def deal(
     loads: Mapping[str, int] | None = None,
     rng: random.Random,
 ) -> Deal:
-    """Give every pair to the least busy workers until `overlap` people have it, and nobody more than `most` pairs.
+    """Give every pair to the `overlap` least busy reviewers, and nobody more than `most` pairs.
 
     `had` says who has a pair already, which counts for the overlap; `seen_by` who must not get it again; `loads` how
-    many pairs each worker has already.
+    many pairs each reviewer has already.
 
     >>> dealt = deal(range(6), ["ann", "ben", "eve"], overlap=2, rng=random.Random(1))
-    >>> [len(mine) for mine in dealt.pairs.values()], dealt.left_over
+    >>> [len(pairs) for pairs in dealt.pairs.values()], dealt.left_over
     ([4, 4, 4], 0)
     """
     if not workers or len(set(workers)) < len(workers):
@@ -406,15 +379,16 @@ def deal(
             remedy="The overlap is at least 1 and at most the number of workers.",
         )
     busy = {worker: (loads or {}).get(worker, 0) for worker in workers}
-    mine: dict[str, list[int]] = {worker: [] for worker in workers}
+    given: dict[str, list[int]] = {worker: [] for worker in workers}
     left_over = 0
     for pair in rng.sample(list(pairs), len(pairs)):
         holders = (had or {}).get(pair, ())
         barred = {*holders, *(seen_by or {}).get(pair, ())}
         free = [worker for worker in workers if worker not in barred and (most is None or busy[worker] < most)]
-        chosen = sorted(free, key=lambda worker: (busy[worker], rng.random()))[: max(0, overlap - len(holders))]
-        left_over += max(0, overlap - len(holders)) - len(chosen)
+        missing = max(0, overlap - len(holders))
+        chosen = sorted(free, key=lambda worker: (busy[worker], rng.random()))[:missing]
+        left_over += missing - len(chosen)
         for worker in chosen:
             busy[worker] += 1
-            mine[worker].append(pair)
-    return Deal({worker: tuple(rng.sample(given, len(given))) for worker, given in mine.items()}, left_over)
+            given[worker].append(pair)
+    return Deal({worker: tuple(rng.sample(order, len(order))) for worker, order in given.items()}, left_over)

@@ -16,11 +16,11 @@ from discreet.linkage.masking.comparison import MODES, Mode
 from discreet.linkage.matching.pairs import Labels, Pairs
 from discreet.linkage.project import Project, now
 from discreet.linkage.review import reveal
-from discreet.linkage.review.assignment import ASSIGNMENTS, WITHDRAWN, not_there, read_held
 from discreet.linkage.review.assignments import Limits, give
+from discreet.linkage.review.held_pair import ASSIGNMENTS, WITHDRAWN, not_there, read_held
 from discreet.linkage.review.views import CHOICES
 from discreet.store import Store
-from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION, PAIR, PROJECT
+from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION, PAIR
 
 
 # Answers to pairs: saved at once, taken back at will, never overwritten.
@@ -42,7 +42,7 @@ def undo(store: Store, project: Project, worker: str, number: int) -> None:
 
 
 def next_pair(store: Store, project: Project, worker: str) -> int | None:
-    """The first pair in a reviewer's order that she has not decided; None if there is none."""
+    """The first undecided pair in a reviewer's order; None if there is none."""
     with store.reading() as connection:
         return connection.execute(
             select(ASSIGNMENT.c.pair)
@@ -53,7 +53,7 @@ def next_pair(store: Store, project: Project, worker: str) -> int | None:
 
 
 def last_decided(store: Store, project: Project, worker: str) -> int | None:
-    """The pair that a reviewer has answered last and not taken back: what "undo" means on the pair after it."""
+    """The pair that a reviewer answered last and did not take back: the one that "undo" means."""
     with store.reading() as connection:
         return connection.execute(
             select(ASSIGNMENT.c.pair)
@@ -66,19 +66,17 @@ def last_decided(store: Store, project: Project, worker: str) -> int | None:
 
 def _write(connection: Connection, project: Project, worker: str, number: int, choice: int | None) -> None:
     held = read_held(connection, project, worker, number)
-    state = connection.execute(select(PROJECT.c.state).where(PROJECT.c.id == project.id)).scalar()
-    if state != "open":
+    if held.closed:
         raise Refused("The project is closed: nothing is decided any more.", remedy="Ask its manager.")
     if choice is None and held.choice is None:
         return
-    mine, decided = ASSIGNMENT.c.id == held.assignment, "open" if choice is None else "decided"
-    if not ASSIGNMENTS.attempt(connection, mine, to=decided):
+    state = "open" if choice is None else "decided"
+    if not ASSIGNMENTS.attempt(connection, ASSIGNMENT.c.id == held.assignment, to=state):
         raise not_there()
     connection.execute(insert(DECISION).values(assignment=held.assignment, choice=choice, at=now()))
 
 
 Verdict = Literal["same", "different", "can't tell", "disputed", "open"]
-SAME, DIFFERENT, CANNOT_TELL, DISPUTED, OPEN = "same", "different", "can't tell", "disputed", "open"
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class Answered:
     records: tuple[int, int]
     probability: float | None
     reviews: Mapping[str, int | None] = field(default_factory=dict)
-    """The choice of each reviewer who has it; None where she has not decided."""
+    """The choice of each reviewer who has it; None where it is not decided yet."""
     adjudications: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
@@ -99,13 +97,13 @@ class Answered:
 
     @property
     def complete(self) -> bool:
-        """Whether everybody who reviews it has decided, and somebody does."""
+        """Whether it has reviewers, and all of them have decided."""
         return bool(self.reviews) and None not in self.reviews.values()
 
     @property
     def disputed(self) -> bool:
         """Whether the reviewers differ, or cannot tell."""
-        return self.complete and (len(set(self.answers)) > 1 or CANNOT_TELL in self.answers)
+        return self.complete and (len(set(self.answers)) > 1 or "can't tell" in self.answers)
 
     @property
     def verdict(self) -> Verdict:
@@ -127,7 +125,7 @@ def answers_of(store: Store, project: Project) -> list[Answered]:
 
 
 def read_answers(connection: Connection, project: Project) -> list[Answered]:
-    """The same within somebody's transaction."""
+    """All pairs of a project, within a transaction."""
     given: dict[int, dict[str, dict[str, int | None]]] = defaultdict(lambda: {"review": {}, "adjudication": {}})
     for row in connection.execute(_GIVEN.where(ASSIGNMENT.c.project == project.id)):
         if row.state != WITHDRAWN:
@@ -147,10 +145,10 @@ def read_answers(connection: Connection, project: Project) -> list[Answered]:
 
 def labels_of(answers: Sequence[Answered]) -> Labels:
     """What people have decided, for a model to learn from: pairs that are the same or different in the end."""
-    known = [one for one in answers if one.verdict in (SAME, DIFFERENT)]
-    first, second = ([one.records[side] for one in known] for side in (0, 1))
-    pairs = Pairs.of(first, second, np.zeros(len(known)))
-    return Labels(pairs, np.array([one.verdict == SAME for one in known], dtype=np.bool_))
+    decided = [answered for answered in answers if answered.verdict in ("same", "different")]
+    first, second = ([answered.records[side] for answered in decided] for side in (0, 1))
+    pairs = Pairs.of(first, second, np.zeros(len(decided)))
+    return Labels(pairs, np.array([answered.verdict == "same" for answered in decided], dtype=np.bool_))
 
 
 _LATEST = select(DECISION.c.assignment, func.max(DECISION.c.id).label("latest")).group_by(DECISION.c.assignment)
@@ -166,7 +164,8 @@ _GIVEN = (
 # Pairs on which reviewers differ go to an adjudicator, who begins with all that they have opened.
 def disputes(store: Store, project: Project) -> list[Answered]:
     """Pairs that all their reviewers have decided, differently or not at all, and that no adjudicator has yet."""
-    return [one for one in answers_of(store, project) if one.disputed and not one.adjudications]
+    answers = answers_of(store, project)
+    return [answered for answered in answers if answered.disputed and not answered.adjudications]
 
 
 def adjudicate(
@@ -180,35 +179,28 @@ def adjudicate(
 ) -> int:
     """Give disputed pairs to an adjudicator: all of them, or these. Gives how many.
 
-    She is shown the union of what the reviewers have opened, and it is charged to a budget of her own. Nobody
-    adjudicates a pair that she has reviewed.
+    They are shown the union of what the reviewers have opened, and it is charged to a budget of their own. Nobody
+    adjudicates a pair that they have reviewed.
     """
-    open_ones = {one.pair: one for one in disputes(ledger.store, project)}
-    wanted = list(open_ones) if pairs is None else list(pairs)
-    if any(number not in open_ones for number in wanted):
+    disputed = {answered.pair: answered for answered in disputes(ledger.store, project)}
+    wanted = list(disputed) if pairs is None else list(pairs)
+    if any(number not in disputed for number in wanted):
         raise UsageError("A pair is not disputed, or is adjudicated already.", remedy="See: discreet link status")
-    chosen = [open_ones[number] for number in wanted if adjudicator not in open_ones[number].reviews]
+    chosen = [disputed[number] for number in wanted if adjudicator not in disputed[number].reviews]
     if wanted and not chosen:
         raise UsageError(
             f"All of these pairs were reviewed by '{adjudicator}'.",
             remedy="Choose an adjudicator who has not seen them.",
         )
+    # By pair the furthest mode in which anybody has opened each cell.
+    union: dict[int, dict[str, Mode]] = defaultdict(dict)
+    cells = select(ASSIGNMENT.c.pair, CELL.c.attribute, CELL.c.mode).join(CELL, CELL.c.assignment == ASSIGNMENT.c.id)
     with ledger.store.reading() as connection:
-        union = _union(connection, project)
-    measured = [(one.pair, reveal.measure_opened(project, one.records, union.get(one.pair, {}))) for one in chosen]
+        for row in connection.execute(cells.where(ASSIGNMENT.c.project == project.id)):
+            if MODES.index(row.mode) > MODES.index(union[row.pair].get(row.attribute, "masked")):
+                union[row.pair][row.attribute] = row.mode
+    measured = [
+        (answered.pair, reveal.measure_opened(project, answered.records, union[answered.pair])) for answered in chosen
+    ]
     give(ledger, project, adjudicator, measured, actor=actor, limits=limits, role="adjudication")
     return len(chosen)
-
-
-def _union(connection: Connection, project: Project) -> Mapping[int, Mapping[str, Mode]]:
-    """By pair the furthest mode in which anybody has opened each cell."""
-    rows = connection.execute(
-        select(ASSIGNMENT.c.pair, CELL.c.attribute, CELL.c.mode)
-        .join(ASSIGNMENT, ASSIGNMENT.c.id == CELL.c.assignment)
-        .where(ASSIGNMENT.c.project == project.id)
-    )
-    found: dict[int, dict[str, Mode]] = defaultdict(dict)
-    for row in rows:
-        if MODES.index(row.mode) > MODES.index(found[row.pair].get(row.attribute, "masked")):
-            found[row.pair][row.attribute] = row.mode
-    return found

@@ -1,15 +1,20 @@
-"""The one door through which masked cells become characters.
+"""The one door through which masked cells of a project become characters.
 
-Nothing about the mode or the price of a step is taken from whoever asks: both follow from what the store holds. The
-step is spent in the ledger and written into the store in one transaction, and only then is anything shown. Whatever a
-reviewer is told comes from here; managers and programs get numbers.
+Nothing about the mode or the price of a step is taken from the reviewer who asks: both follow from what the store holds.
+The step is spent in the ledger and written into the store in one transaction, and only then is anything shown. All that
+a reviewer sees comes from here; managers and programs get numbers. Other modules use the names in `__all__` only.
 """
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
 
 from sqlalchemy import Connection
 
@@ -17,12 +22,13 @@ from discreet.errors import BudgetExhausted, DiscreetError, KeyReused, Refused
 from discreet.ledger import Ledger, Receipt, Request
 from discreet.ledger.operations import Spend
 from discreet.ledger.queries import by_key
-from discreet.linkage.masking.comparison import Mode, Pair, State
-from discreet.linkage.masking.index import Index, RevealStep, contribution
+from discreet.linkage.folder import ProjectFolder
+from discreet.linkage.masking.comparison import Comparison, Mode
+from discreet.linkage.masking.index import Index, RevealStep, contribution, load_index, save_index
 from discreet.linkage.masking.kapr import Meter
+from discreet.linkage.masking.record_pair import Pair, State
 from discreet.linkage.project import Initial, Project
-from discreet.linkage.review import rendering
-from discreet.linkage.review.assignment import (
+from discreet.linkage.review.held_pair import (
     HeldPair,
     LimitPassed,
     PairChange,
@@ -30,20 +36,27 @@ from discreet.linkage.review.assignment import (
     apply_change,
     outdated,
     read_held,
-    read_standing,
+    read_position,
 )
-from discreet.linkage.review.vault import index_of, pair_of
-from discreet.linkage.review.views import REFUSALS, Gauge, PairView, Price
+from discreet.linkage.review.views import REFUSALS, CellView, PairView, Price, RowView, gauge
+
+__all__ = ["PairDisclosure", "measure", "measure_opened", "prepare", "refusal", "reveal", "view"]
 
 EVENT = "linkage.revealed"
+OPEN_INDEXES = 8
+"""Projects whose index stays open in a process."""
+COMPARED_PAIRS = 4096
+"""Pairs that stay compared: a reviewer who opens a cell looks at the same pair again."""
+
+_opening = threading.Lock()
 
 
 def view(ledger: Ledger, project: Project, worker: str, number: int) -> PairView:
-    """A pair as far as this reviewer has opened it; an error if it was not given to her."""
+    """A pair as far as this reviewer has opened it; an error if it was not given to them."""
     with ledger.store.reading() as connection:
-        shown = _Shown.read(connection, project, worker, number)
-        where = read_standing(connection, project, worker, shown.held.place)
-    return shown.view(where)
+        shown = _ShownPair.read(connection, project, worker, number)
+        position = read_position(connection, project, worker, shown.held.place)
+    return shown.view(position)
 
 
 def reveal(
@@ -56,86 +69,48 @@ def reveal(
     an error, and an entry of the ledger.
     """
     with ledger.store.reading() as connection:
-        shown = _Shown.read(connection, project, worker, number)
+        shown = _ShownPair.read(connection, project, worker, number)
         shown.pair.place(attribute)
-        first = by_key(connection, worker, key)
+        receipt = by_key(connection, worker, key)
     subject = f"{project.subject}/pair:{number}/{attribute}"
-    if first is None:
-        _open(ledger, shown, attribute, key=key, seen=seen, subject=subject)
-    else:
-        _repeat(first, subject)
-    return view(ledger, project, worker, number)
-
-
-@dataclass(frozen=True)
-class PairDisclosure:
-    """What a pair discloses in a state: numbers only, for whoever gives pairs out."""
-
-    opened: Mapping[str, Mode]
-    contribution: Fraction
-    characters: int
-    characters_shown: int
-
-
-def measure(
-    project: Project, records: Iterable[tuple[int, int]], *, initial: Initial = "masked"
-) -> list[PairDisclosure]:
-    """What each pair of records discloses if it is shown so at first. Cells that would break `kappa` stay shut."""
-    index = index_of(project.folder)
-    found = []
-    for first, second in records:
-        pair = index.pair(first, second)
-        found.append(_measured(index, project, pair, rendering.wanted_at_first(pair, initial)))
-    return found
-
-
-def measure_opened(project: Project, records: tuple[int, int], opened: Mapping[str, Mode]) -> PairDisclosure:
-    """What a pair discloses with these cells open, except those that would break `kappa`."""
-    index = index_of(project.folder)
-    return _measured(index, project, index.pair(*records), opened)
-
-
-# -- opening ----------------------------------------------------------------------------------------------------------
-
-
-def _open(ledger: Ledger, shown: _Shown, attribute: str, *, key: str, seen: int | None, subject: str) -> None:
-    if seen is not None and seen != shown.held.version:
+    if receipt is not None:
+        _check_outcome(receipt, subject)
+        return view(ledger, project, worker, number)
+    held = shown.held
+    if seen is not None and seen != held.version:
         raise outdated()
     step = shown.step(attribute)
-    if step is None:
-        return  # all is open
-    project, worker, held = shown.project, shown.worker, shown.held
-    change = shown.change(step)
-    reason = shown.forbidden(step)
-    if reason is not None:
-        _refuse(ledger, worker, key=key, subject=subject, reason=reason)
-    cost = shown.meter.cost(held.contribution, step.contribution)
-    request = Request.of(
-        actor=worker,
-        event=EVENT,
-        key=key,
-        subject=subject,
-        risk_before=held.contribution,
-        risk_after=step.contribution,
-        details={"mode": step.mode, "role": held.role},
-        step=Spend(project.budget(worker), cost),
-        along=lambda connection: apply_change(connection, project, worker, held, change),
-    )
-    try:
-        receipt = ledger.submit(request).result()
-    except LimitPassed as passed:
-        _refuse(ledger, worker, key=key, subject=subject, reason=passed.reason)
-    else:
-        _repeat(receipt, subject)
+    if step is not None:  # otherwise all is open
+        change, reason = shown.change(step), shown.forbidden(step)
+        if reason is not None:
+            _refuse(ledger, worker, key=key, subject=subject, reason=reason)
+        request = Request.of(
+            actor=worker,
+            event=EVENT,
+            key=key,
+            subject=subject,
+            risk_before=held.contribution,
+            risk_after=step.contribution,
+            details={"mode": step.mode, "role": held.role},
+            step=Spend(project.budget(worker), shown.meter.cost(held.contribution, step.contribution)),
+            along=lambda connection: apply_change(connection, project, worker, held, change),
+        )
+        try:
+            receipt = ledger.submit(request).result()
+        except LimitPassed as exceeded:
+            _refuse(ledger, worker, key=key, subject=subject, reason=exceeded.reason)
+        else:
+            _check_outcome(receipt, subject)
+    return view(ledger, project, worker, number)
 
 
 def _refuse(ledger: Ledger, worker: str, *, key: str, subject: str, reason: str) -> None:
     receipt = ledger.refuse(actor=worker, event=EVENT, key=key, subject=subject, details={"reason": reason})
-    _repeat(receipt, subject)
+    _check_outcome(receipt, subject)
 
 
-def _repeat(receipt: Receipt, subject: str) -> None:
-    """The outcome that a key has led to, once more."""
+def _check_outcome(receipt: Receipt, subject: str) -> None:
+    """Raise what the request of a key has led to: a refusal, or nothing if it was granted."""
     entry = receipt.entry
     if (entry.event, entry.subject) != (EVENT, subject):
         raise KeyReused(
@@ -155,11 +130,33 @@ def refusal(reason: str, entry: int) -> DiscreetError:
     )
 
 
-# -- looking ----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class PairDisclosure:
+    """What a pair discloses in a state: numbers only, for those who give pairs out."""
+
+    opened: Mapping[str, Mode]
+    contribution: Fraction
+    characters: int
+    characters_shown: int
+
+
+def measure(
+    project: Project, records: Iterable[tuple[int, int]], *, initial: Initial = "masked"
+) -> list[PairDisclosure]:
+    """What each pair of records discloses with this initial display. Cells that would break `kappa` stay shut."""
+    index = _index_of(project.folder)
+    pairs = (index.pair(first, second) for first, second in records)
+    return [_measured(index, project, pair, _opened_at_first(pair, initial)) for pair in pairs]
+
+
+def measure_opened(project: Project, records: tuple[int, int], opened: Mapping[str, Mode]) -> PairDisclosure:
+    """What a pair discloses with these cells open, except those that would break `kappa`."""
+    index = _index_of(project.folder)
+    return _measured(index, project, index.pair(*records), opened)
 
 
 @dataclass(frozen=True, eq=False)
-class _Shown:
+class _ShownPair:
     """One reviewer's pair with its values: never leaves this file."""
 
     project: Project
@@ -171,14 +168,14 @@ class _Shown:
     meter: Meter
 
     @classmethod
-    def read(cls, connection: Connection, project: Project, worker: str, number: int) -> _Shown:
+    def read(cls, connection: Connection, project: Project, worker: str, number: int) -> _ShownPair:
         held = read_held(connection, project, worker, number)
-        index = index_of(project.folder)
-        pair = pair_of(index, *held.records)
+        index = _index_of(project.folder)
+        pair = _pair_of(index, *held.records)
         return cls(project, worker, held, index, pair, held.state(pair.attributes), project.meter(held.displays))
 
     def step(self, attribute: str) -> RevealStep | None:
-        """What the next step opens; None where all is open, or nothing is there."""
+        """What the next step opens; None where all is open, or both values are missing."""
         mode = self.pair.next_mode(self.state, attribute)
         if mode is None or not self.pair.cell(attribute).hides:
             return None
@@ -192,67 +189,145 @@ class _Shown:
             opened=[(name, after) for name, before, after in moved if before != after],
             contribution=step.contribution,
             parts=int(self.meter.cost(self.held.contribution, step.contribution) * self.meter.parts),
-            characters=rendering.characters_shown(self.pair, step.state)
-            - rendering.characters_shown(self.pair, self.state),
+            characters=_characters_shown(self.pair, step.state) - _characters_shown(self.pair, self.state),
         )
 
     def forbidden(self, step: RevealStep) -> str | None:
-        """What no budget can allow."""
+        """Why a step is refused whatever the budget: the project is closed, or kappa would be broken."""
         if self.held.closed:
             return "closed"
         return "kappa" if min(step.anonymity) < self.project.kappa else None
 
-    def view(self, where: PairPosition) -> PairView:
-        held = self.held
-        quote = self.index.quote(self.pair, self.state, strict=self.project.strict)
+    def view(self, position: PairPosition) -> PairView:
+        """The pair as far as it is open, with the price of every next step."""
+        held, pair, total = self.held, self.pair, self.held.characters or 1
+        quote = self.index.quote(pair, self.state, strict=self.project.strict)
+        cells = []
+        for name, cell, mode, frequencies, along in zip(
+            pair.attributes, pair.cells, self.state, pair.frequencies, pair.along, strict=True
+        ):
+            texts, pieces, icons = cell.text(mode), cell.pieces(mode), frequencies or (None, None)
+            first, second = (RowView(texts[row], pieces[row], _words(cell, row, mode), icons[row]) for row in (0, 1))
+            step, price = quote.steps.get(name), None
+            if step is not None and cell.hides:
+                change = self.change(step)
+                price = Price(
+                    mode=step.mode,
+                    risk=self.meter.spent(Fraction(change.parts, self.meter.parts)),
+                    characters=Fraction(change.characters, total),
+                    refused=self.forbidden(step) or held.refusal(parts=change.parts, characters=change.characters),
+                )
+            together = None if along is None else pair.attributes[along]
+            cells.append(CellView(name, cell.kind, mode, cell.markup, (first, second), together, price))
+        spent = self.meter.spent(Fraction(held.parts_spent, self.meter.parts))
         return PairView(
             project=self.project.name,
             pair=held.number,
             role=held.role,
             version=held.version,
-            place=where.place,
-            pairs=where.pairs,
-            decided=where.decided,
+            place=position.place,
+            pairs=position.pairs,
+            decided=position.decided,
             choice=held.choice,
-            previous=where.previous,
-            following=where.following,
-            cells=rendering.cells_of(self.pair, self.state, quote, self._price),
-            characters=Gauge(rendering.share(held.characters_shown, held.characters), _limit(held.characters_limit)),
-            risk=Gauge(self.meter.spent(Fraction(held.parts_spent, self.meter.parts)), _limit(held.risk_limit)),
-        )
-
-    def _price(self, step: RevealStep) -> Price:
-        change = self.change(step)
-        return Price(
-            mode=step.mode,
-            risk=self.meter.spent(Fraction(change.parts, self.meter.parts)),
-            characters=rendering.share(change.characters, self.held.characters),
-            refused=self.forbidden(step) or self.held.refusal(parts=change.parts, characters=change.characters),
+            previous=position.previous,
+            following=position.following,
+            cells=tuple(cells),
+            characters=gauge(Fraction(held.characters_shown, total), held.characters_limit),
+            risk=gauge(spent, held.risk_limit),
         )
 
 
-def _limit(text: str | None) -> Fraction | None:
-    return None if text is None else Fraction(text)
+def _words(cell: Comparison, row: int, mode: Mode) -> str:
+    """The value for people who do not see the signs. Holds no character that the signs do not hold."""
+    side = cell.sides[row]
+    if side.value is None:
+        return "missing"
+    if mode == "full":
+        return side.text(mode)
+    if side.at_once:
+        return "hidden"
+    differing = side.disclosed("partial")
+    length = f"{side.total} character{'s' * (side.total != 1)}"
+    if mode == "partial" and cell.has_partial and not cell.equal:
+        signs = (sign for piece in side.pieces("partial") for sign in piece.text)
+        return f"{length}: {' '.join('hidden' if sign == '*' else sign for sign in signs)}"
+    if not differing:
+        return f"{length}, hidden"
+    return f"{length}, {'all' if differing == side.total else differing} different"
 
 
 def _measured(index: Index, project: Project, pair: Pair, wanted: Mapping[str, Mode]) -> PairDisclosure:
     state, anonymity = pair.masked, index.anonymity(pair, pair.masked, strict=project.strict)
     for name, mode in wanted.items():
         further = pair.opened(state, name, mode)
-        found = index.anonymity(pair, further, strict=project.strict)
-        if min(found) >= project.kappa:
-            state, anonymity = further, found
+        left = index.anonymity(pair, further, strict=project.strict)
+        if min(left) >= project.kappa:
+            state, anonymity = further, left
     return PairDisclosure(
         opened={name: mode for name, mode in zip(pair.attributes, state, strict=True) if mode != "masked"},
         contribution=contribution(pair, state, anonymity),
-        characters=rendering.characters_of(pair),
-        characters_shown=rendering.characters_shown(pair, state),
+        characters=_characters_shown(pair, pair.all_opened(pair.masked, "full")),
+        characters_shown=_characters_shown(pair, state),
     )
+
+
+def _characters_shown(pair: Pair, state: State) -> int:
+    """How many characters are open. A category counts as one: its length would give it away, and is not shown."""
+    return sum(
+        (min(side.total, 1) if side.at_once else side.total) if mode == "full" else side.disclosed(mode)
+        for cell, mode in zip(pair.cells, state, strict=True)
+        for side in cell.sides
+    )
+
+
+def _opened_at_first(pair: Pair, initial: Initial) -> dict[str, Mode]:
+    """What an initial display opens of a pair. Values that agree stay masked unless everything is open."""
+    opened: dict[str, Mode] = {}
+    for name, cell in zip(pair.attributes, pair.cells, strict=True):
+        if initial == "masked" or not cell.hides:
+            continue
+        if initial == "full":
+            opened[name] = "full"
+        elif not cell.equal and cell.has_partial:
+            opened[name] = "partial"
+        elif not cell.equal and initial == "moderate":
+            opened[name] = "full"
+    return opened
 
 
 def prepare(project: Project) -> int:
     """Lay the index of a project out, so that nobody waits for it later; gives its number of records."""
-    return len(index_of(project.folder))
+    return len(_index_of(project.folder))
 
 
-__all__ = ["PairDisclosure", "measure", "measure_opened", "prepare", "refusal", "reveal", "view"]
+@lru_cache(maxsize=COMPARED_PAIRS)
+def _pair_of(index: Index, first: int, second: int) -> Pair:
+    return index.pair(first, second)
+
+
+def _index_of(folder: str) -> Index:
+    """The index of a project's records; opened once per process, however many ask at once."""
+    with _opening:
+        return _opened_index(folder, (Path(folder) / "project.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=OPEN_INDEXES)
+def _opened_index(folder: str, _changed: int) -> Index:
+    home = ProjectFolder.open(folder)
+    stored = home.path / "index"
+    if not stored.is_dir():
+        spec = home.spec
+        swaps = [spec.swap] if spec.swap else []
+        index = Index.build(home.identifying(), spec.kinds, swaps=swaps, names=spec.swap or ())
+        # Written beside and renamed: of two processes that do so at once, one is first, and both wrote the same.
+        stage = Path(tempfile.mkdtemp(prefix=".index-", dir=home.path))
+        try:
+            save_index(index, stage)
+            if not stored.is_dir():
+                stage.rename(stored)
+        except OSError:
+            if not stored.is_dir():
+                raise
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+    return load_index(stored)

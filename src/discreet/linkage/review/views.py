@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from discreet.kernel.serialise import json_of
 from discreet.linkage.masking.comparison import Kind, Mode, Piece
-from discreet.linkage.masking.icons import Icon
+from discreet.linkage.masking.text import Icon
 
 CHOICES: Mapping[int, tuple[str, str]] = {
     0: ("can't tell", ""),
@@ -49,15 +48,17 @@ class Gauge:
     used: Fraction
     limit: Fraction | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON: exact as text, and in per cent."""
-        limit = None if self.limit is None else str(self.limit)
-        return {
-            "used": str(self.used),
-            "percent": percent(self.used),
-            "limit": limit,
-            "limit_percent": None if self.limit is None else percent(self.limit),
-        }
+    to_dict = json_of(
+        "used",
+        percent=lambda self: percent(self.used),
+        limit=lambda self: self.limit,
+        limit_percent=lambda self: None if self.limit is None else percent(self.limit),
+    )
+
+
+def gauge(used: Fraction, limit: str | None) -> Gauge:
+    """A gauge whose limit is written as exact text."""
+    return Gauge(used, None if limit is None else Fraction(limit))
 
 
 @dataclass(frozen=True)
@@ -70,16 +71,13 @@ class Price:
     refused: str | None = None
     """A key of REFUSALS."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "mode": self.mode,
-            "risk": str(self.risk),
-            "risk_percent": percent(self.risk),
-            "characters": str(self.characters),
-            "characters_percent": percent(self.characters),
-            "refused": self.refused,
-        }
+    to_dict = json_of(
+        "mode risk",
+        risk_percent=lambda self: percent(self.risk),
+        characters=lambda self: self.characters,
+        characters_percent=lambda self: percent(self.characters),
+        refused=lambda self: self.refused,
+    )
 
 
 @dataclass(frozen=True)
@@ -89,13 +87,11 @@ class RowView:
     text: str
     pieces: tuple[Piece, ...]
     words: str
-    """The same for whoever cannot see it."""
+    """The value for people who cannot see it."""
     frequency: Icon | None
 
     to_dict = json_of(
-        "text words",
-        pieces=lambda self: [{"kind": piece.kind, "text": piece.text} for piece in self.pieces],
-        frequency=lambda self: None if self.frequency is None else self.frequency.name,
+        "text words pieces", frequency=lambda self: None if self.frequency is None else self.frequency.name
     )
 
 
@@ -118,7 +114,7 @@ class CellView:
 
 @dataclass(frozen=True)
 class PairView:
-    """A pair before one reviewer's eyes."""
+    """A pair as one reviewer sees it."""
 
     project: str
     pair: int
@@ -142,14 +138,10 @@ class PairView:
         """The cell of an attribute."""
         return next(cell for cell in self.cells if cell.attribute == attribute)
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        plain = ("project", "pair", "role", "version", "place", "pairs", "decided", "choice", "previous", "following")
-        return {
-            **{name: getattr(self, name) for name in plain},
-            "cells": [cell.to_dict() for cell in self.cells],
-            "meters": {"characters": self.characters.to_dict(), "risk": self.risk.to_dict()},
-        }
+    to_dict = json_of(
+        "project pair role version place pairs decided choice previous following cells",
+        meters=lambda self: {"characters": self.characters, "risk": self.risk},
+    )
 
     def __repr__(self) -> str:
         return f"PairView({self.project}, pair {self.pair}, version {self.version})"

@@ -15,11 +15,11 @@ from starlette.responses import FileResponse, Response
 
 from discreet.errors import DiscreetError, UsageError
 from discreet.linkage.export import export
+from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.matching.candidate_pairs import Candidates, cut, divided, load_candidates
 from discreet.linkage.matching.thresholds import Zones, distribution, zones_at
 from discreet.linkage.progress import Progress, progress
 from discreet.linkage.project import INITIAL, Project, close_project
-from discreet.linkage.records.folder import ProjectFolder
 from discreet.linkage.review import assignments
 from discreet.linkage.review.assignments import Limits
 from discreet.linkage.review.decisions import adjudicate, answers_of, disputes, labels_of

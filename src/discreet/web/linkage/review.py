@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, Response
 
 from discreet.errors import DiscreetError
 from discreet.linkage import MARKS
-from discreet.linkage.masking.icons import Icon
+from discreet.linkage.masking.text import Icon
 from discreet.linkage.progress import summary
 from discreet.linkage.project import Project
 from discreet.linkage.review import decisions, reveal

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, and_, case, func, select
 
 from discreet.linkage.project import Project, project_of
-from discreet.linkage.review.assignment import WITHDRAWN
+from discreet.linkage.review.held_pair import WITHDRAWN
 from discreet.store.tables.linkage import ASSIGNMENT, LOAN, PROJECT, WORKER
 from discreet.store.tables.web import DATASET
 from discreet.web.datasets.store import Dataset

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import UsageError
 from discreet.linkage import Comparison, compare, compare_names
-from discreet.linkage.masking.icons import MARKS
-from discreet.linkage.masking.text import LONGEST, characters
+from discreet.linkage.masking.text import LONGEST, MARKS, characters
 from tests.linkage import brute
 from tests.linkage.strategies import CELLS, DATES, IDS, KINDS, NAMES, words
 

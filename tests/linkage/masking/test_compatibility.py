@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import Refused
 from discreet.linkage import Display, compare, compare_names
-from discreet.linkage.masking.icons import frequency
+from discreet.linkage.masking.text import frequency
 from tests.linkage.brute import is_missing
 from tests.linkage.strategies import KINDS, shown
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import discreet
 from discreet.errors import ColumnError, DataError, EmptySource, UsageError
 from discreet.linkage import Attribute, LinkageSpec, ProjectFolder, start_project
-from discreet.linkage.records.spec import Case
-from discreet.linkage.records.table_import import cleaned, plain
+from discreet.linkage.folder import cleaned, plain
+from discreet.linkage.spec import Case
 from tests.linkage.conftest import Sample
 
 SPEC = LinkageSpec.from_dict(

@@ -1,4 +1,4 @@
-"""One reviewer's assignment of a pair: consistent read, guarded update."""
+"""Pair held by one reviewer: read with what is left of every limit, opened within the limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from fractions import Fraction
 from sqlalchemy import Connection, and_, bindparam, case, func, insert, select
 
 from discreet.errors import BudgetExhausted, NotThere, Outdated
-from discreet.linkage.masking.comparison import MODES, Mode, State
+from discreet.linkage.masking.comparison import MODES, Mode
+from discreet.linkage.masking.record_pair import State
 from discreet.linkage.project import PROJECTS, Project, now
 from discreet.store.tables.ledger import BUDGET
 from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION, PAIR, PROJECT, WORKER
@@ -17,12 +18,12 @@ from discreet.store.transitions import StateMachine, update_one
 
 WITHDRAWN = "withdrawn"
 ASSIGNED = ("open", "decided")
-"""States in which a pair is before its reviewer's eyes."""
+"""States in which a reviewer sees the pair."""
 Opened = Sequence[tuple[str, Mode]]
 
 
 def outdated() -> Outdated:
-    """The answer to a step that was chosen on a display that has changed since."""
+    """The refusal of a step that was chosen on a display that has changed since."""
     return Outdated(
         "This pair has changed since it was shown, perhaps in another window; nothing was opened or charged.",
         remedy="Look at it again, then repeat your choice.",
@@ -35,7 +36,7 @@ ASSIGNMENTS = StateMachine(
 
 
 class LimitPassed(BudgetExhausted):
-    """A limit that the database itself keeps would be passed."""
+    """A step would exceed a limit that the database itself guards."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("A limit would be passed.")
@@ -44,7 +45,7 @@ class LimitPassed(BudgetExhausted):
 
 @dataclass(frozen=True)
 class HeldPair:
-    """One reviewer's pair, with what is left of every limit."""
+    """A pair of one reviewer, with what is left of every limit."""
 
     assignment: int
     number: int
@@ -56,7 +57,7 @@ class HeldPair:
     opened: dict[str, Mode]
     choice: int | None
     displays: int
-    """Pairs before this reviewer's eyes, over which her risk is measured."""
+    """Pairs that this reviewer holds, over which their risk is measured."""
     characters: int
     characters_shown: int
     risk_limit: str | None
@@ -64,19 +65,19 @@ class HeldPair:
     closed: bool
     parts_spent: int
     left: dict[str, int | None]
-    """By the limits of REFUSALS: what is left, in parts or characters; None where nothing limits."""
+    """Per limit of REFUSALS, the parts or characters left; None where there is no limit."""
 
     def state(self, attributes: Sequence[str]) -> State:
         """The mode of every cell."""
         return tuple(self.opened.get(name, "masked") for name in attributes)
 
     def refusal(self, *, parts: int, characters: int) -> str | None:
-        """Which limit a step would pass."""
+        """The limit that a step would exceed."""
         if self.closed:
             return "closed"
         wanted = {"risk": parts, "characters": characters, "project risk": parts, "project characters": characters}
-        passed = (name for name, left in self.left.items() if left is not None and wanted[name] > left)
-        return next(passed, None)
+        exceeded = (name for name, left in self.left.items() if left is not None and wanted[name] > left)
+        return next(exceeded, None)
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class PairChange:
 
 
 def read_held(connection: Connection, project: Project, worker: str, number: int) -> HeldPair:
-    """A pair that was given to somebody; the same error whether there is no such pair, or it is another one's."""
+    """A reviewer's pair; the error is the same for one that does not exist and for one of another reviewer."""
     row = connection.execute(_HELD, {"p": project.id, "w": worker, "n": number, "b": project.budget(worker)}).first()
     if row is None:
         raise not_there()
@@ -109,7 +110,6 @@ def read_held(connection: Connection, project: Project, worker: str, number: int
     for attribute, mode in connection.execute(_CELLS, {"a": row.id}):
         if MODES.index(mode) > MODES.index(opened.get(attribute, "masked")):
             opened[attribute] = mode
-    choice = connection.execute(_CHOICE, {"a": row.id}).scalar()
     return HeldPair(
         assignment=row.id,
         number=number,
@@ -119,7 +119,7 @@ def read_held(connection: Connection, project: Project, worker: str, number: int
         records=(row.first, row.second),
         contribution=Fraction(row.contribution),
         opened=opened,
-        choice=choice,
+        choice=connection.execute(_CHOICE, {"a": row.id}).scalar(),
         displays=row.displays,
         characters=row.characters,
         characters_shown=row.characters_shown,
@@ -136,9 +136,9 @@ def read_held(connection: Connection, project: Project, worker: str, number: int
     )
 
 
-def read_standing(connection: Connection, project: Project, worker: str, place: int) -> PairPosition:
+def read_position(connection: Connection, project: Project, worker: str, place: int) -> PairPosition:
     """Where a pair is among those of its reviewer."""
-    row = connection.execute(_STANDING, {"p": project.id, "w": worker, "at": place}).one()
+    row = connection.execute(_POSITION, {"p": project.id, "w": worker, "at": place}).one()
     return PairPosition(int(row.earlier) + 1, row.pairs, int(row.decided), row.previous, row.following)
 
 
@@ -159,11 +159,11 @@ def apply_change(connection: Connection, project: Project, worker: str, held: He
 
 
 def count_worker(connection: Connection, project: Project, worker: str, *, characters: int) -> None:
-    """Count what a reviewer is shown, if her limit allows it."""
+    """Count what a reviewer is shown, if their limit allows it."""
     shown = WORKER.c.characters_shown + characters
-    mine = (WORKER.c.project == project.id, WORKER.c.worker == worker)
+    reviewer = (WORKER.c.project == project.id, WORKER.c.worker == worker)
     within = func.coalesce(WORKER.c.characters_allowed, shown) >= shown
-    if not update_one(connection, WORKER, *mine, within, characters_shown=shown):
+    if not update_one(connection, WORKER, *reviewer, within, characters_shown=shown):
         raise LimitPassed("characters")
 
 
@@ -174,9 +174,14 @@ def count_project(connection: Connection, project: Project, *, parts: int, chara
         func.coalesce(PROJECT.c.risk_allowed, risk) >= risk,
         func.coalesce(PROJECT.c.characters_allowed, shown) >= shown,
     )
-    mine = PROJECT.c.id == project.id
-    if not PROJECTS.attempt(connection, mine, *within, was=["open"], risk_spent=risk, characters_shown=shown):
-        raise LimitPassed(_which(connection, project, parts))
+    this = PROJECT.c.id == project.id
+    if PROJECTS.attempt(connection, this, *within, was=["open"], risk_spent=risk, characters_shown=shown):
+        return
+    row = connection.execute(select(PROJECT).where(this)).one()
+    if row.state != "open":
+        raise LimitPassed("closed")
+    by_risk = row.risk_allowed is not None and row.risk_spent + parts > row.risk_allowed
+    raise LimitPassed("project risk" if by_risk else "project characters")
 
 
 def write_cells(connection: Connection, cells: Sequence[tuple[int, str, Mode]], *, reason: str) -> None:
@@ -191,16 +196,8 @@ def write_cells(connection: Connection, cells: Sequence[tuple[int, str, Mode]], 
 
 
 def not_there() -> NotThere:
-    """The same answer for a pair that does not exist and for one that is somebody else's."""
+    """The error for a pair that does not exist and for one of another reviewer."""
     return NotThere("There is no such pair for you.", remedy="Go on with the pairs that were given to you.")
-
-
-def _which(connection: Connection, project: Project, parts: int) -> str:
-    row = connection.execute(select(PROJECT).where(PROJECT.c.id == project.id)).one()
-    if row.state != "open":
-        return "closed"
-    passed = row.risk_allowed is not None and row.risk_spent + parts > row.risk_allowed
-    return "project risk" if passed else "project characters"
 
 
 def _left(allowed: int | None, used: int) -> int | None:
@@ -235,7 +232,7 @@ _CHOICE = (
 )
 _BEFORE = select(ASSIGNMENT.c.pair).where(_MINE, ASSIGNMENT.c.place < bindparam("at"))
 _AFTER = select(ASSIGNMENT.c.pair).where(_MINE, ASSIGNMENT.c.place > bindparam("at"))
-_STANDING = select(
+_POSITION = select(
     func.count().label("pairs"),
     func.coalesce(func.sum(case((ASSIGNMENT.c.state == "decided", 1), else_=0)), 0).label("decided"),
     func.coalesce(func.sum(case((ASSIGNMENT.c.place < bindparam("at"), 1), else_=0)), 0).label("earlier"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import PydanticCustomError
 
 from discreet.errors import PolicyError
+from discreet.linkage.masking.comparison import Kind
 from discreet.policy import Policy
 from discreet.policy.diagnostics import line_of, shape_error, syntax_error
 
 # The strict shape of a link file. Unknown keys are refused.
-Kind = Literal["string", "fixed", "date", "category"]
 Case = Literal["upper", "lower", "keep"]
 
 PARTS = ("%Y", "%m", "%d")
@@ -42,8 +42,8 @@ class AttributeSection(_LinkSection):
     @field_validator("formats")
     @classmethod
     def _whole(cls, formats: list[str] | None) -> list[str] | None:
-        for one in formats or ():
-            if sorted(re.findall(r"%.", one)) != sorted(PARTS):
+        for written in formats or ():
+            if sorted(re.findall(r"%.", written)) != sorted(PARTS):
                 raise PydanticCustomError("formats", "a format has %Y, %m and %d once each, such as %d.%m.%Y")
         return formats
 
@@ -92,7 +92,7 @@ class LinkFile(_LinkSection):
 
 
 def known_keys(place: Sequence[str]) -> list[str]:
-    """The keys that may stand in a section."""
+    """The keys of a section."""
     inner: dict[tuple[str, ...], type[BaseModel]] = {(): LinkFile, ("linkage",): LinkageSection}
     inner[("linkage", "second")] = SecondSection
     return list(inner.get(tuple(place), AttributeSection).model_fields)
@@ -129,7 +129,7 @@ class TableSide:
 
     @property
     def policy(self) -> Policy:
-        """How `discreet.read` is told how the table is written."""
+        """The settings with which `discreet.read` reads the table."""
         return Policy(delimiter=self.delimiter, encoding=self.encoding)
 
 
@@ -172,7 +172,7 @@ class LinkageSpec:
 
     @classmethod
     def parse(cls, source: str, *, file: str = "link.toml") -> LinkageSpec:
-        """The same from the text of a file; `file` is what errors call it."""
+        """Read the text of a link file; `file` is what errors call it."""
         try:
             content = tomllib.loads(source)
         except tomllib.TOMLDecodeError as error:
@@ -181,7 +181,7 @@ class LinkageSpec:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> LinkageSpec:
-        """The same from a dictionary of the file's shape."""
+        """Read a dictionary of the file's shape."""
         return _build(dict(content), file="", source="")
 
     @property
@@ -208,95 +208,57 @@ def _build(content: dict[str, Any], *, file: str, source: str) -> LinkageSpec:
         parsed = LinkFile.model_validate(content).linkage
     except ValidationError as error:
         raise shape_error(error, file=file, source=source, known_keys=known_keys, described=DESCRIBED) from None
-    for problem, remedy, key in _contradictions(parsed):
-        raise PolicyError(problem, remedy=remedy, file=file, line=line_of(source, ["linkage", *key]))
-    second = parsed.second
-    renamed = second.columns if second else {}
+    second = parsed.second or SecondSection()
+    first_side = TableSide(parsed.id, tuple(parsed.sensitive), parsed.delimiter, parsed.encoding)
+    second_side = TableSide(
+        second.id or parsed.id,
+        first_side.sensitive if second.sensitive is None else tuple(second.sensitive),
+        second.delimiter or parsed.delimiter,
+        second.encoding or parsed.encoding,
+    )
     attributes = tuple(
-        Attribute(name, section.kind, _formats(section.kind, section.formats), (name, renamed.get(name, name)))
+        Attribute(
+            name,
+            section.kind,
+            tuple(section.formats or DATES) if section.kind == "date" else (),
+            (name, second.columns.get(name, name)),
+        )
         for name, section in parsed.identifying.items()
     )
-    return LinkageSpec(
+    spec = LinkageSpec(
         attributes,
-        _sides(parsed),
+        (first_side, second_side),
         swap=(parsed.swap[0], parsed.swap[1]) if parsed.swap else None,
         case=parsed.case,
         missing=tuple(parsed.missing),
         content=content,
     )
+    for problem, remedy, key in _contradictions(parsed, spec):
+        raise PolicyError(problem, remedy=remedy, file=file, line=line_of(source, ["linkage", *key]))
+    return spec
 
 
-def _formats(kind: Kind, formats: list[str] | None) -> tuple[str, ...]:
-    return tuple(formats or DATES) if kind == "date" else ()
-
-
-def _sides(parsed: LinkageSection) -> tuple[TableSide, TableSide]:
-    first = TableSide(parsed.id, tuple(parsed.sensitive), parsed.delimiter, parsed.encoding)
-    second = parsed.second
-    if second is None:
-        return first, first
-    sensitive = first.sensitive if second.sensitive is None else tuple(second.sensitive)
-    return first, TableSide(
-        second.id or first.id, sensitive, second.delimiter or first.delimiter, second.encoding or first.encoding
-    )
-
-
-def _contradictions(parsed: LinkageSection) -> list[tuple[str, str, list[str]]]:
+def _contradictions(parsed: LinkageSection, spec: LinkageSpec) -> Iterator[tuple[str, str, list[str]]]:
     """What each key alone cannot tell: problem, remedy, place."""
-    found: list[tuple[str, str, list[str]]] = []
     for name, section in parsed.identifying.items():
         if section.formats and section.kind != "date":
-            found.append(
-                (
-                    f"attribute '{name}' has date formats, but is of kind '{section.kind}'.",
-                    'Remove them, or set kind = "date".',
-                    ["identifying", name],
-                )
-            )
-    found += _wrong_swap(parsed)
-    second = parsed.second
-    for name in second.columns if second else ():
+            problem = f"attribute '{name}' has date formats, but is of kind '{section.kind}'."
+            yield problem, 'Remove them, or set kind = "date".', ["identifying", name]
+    for name in spec.swap or ():
+        if spec.kinds.get(name) != "string" or len(set(spec.swap or ())) < 2:
+            problem = f"'{name}' cannot be swapped: it takes two identifying attributes of kind 'string'."
+            yield problem, 'For example swap = ["given_name", "surname"].', ["swap"]
+    for name in parsed.second.columns if parsed.second else ():
         if name not in parsed.identifying:
-            found.append(
-                (
-                    f"'{name}' is renamed for the second table, but is no identifying attribute.",
-                    "Name an attribute of [linkage.identifying].",
-                    ["second", "columns"],
-                )
-            )
-    return found + _doubled(parsed)
-
-
-def _wrong_swap(parsed: LinkageSection) -> list[tuple[str, str, list[str]]]:
-    for name in parsed.swap or ():
-        section = parsed.identifying.get(name)
-        if section is None or section.kind != "string" or len(set(parsed.swap or ())) < 2:
-            return [
-                (
-                    f"'{name}' cannot be swapped: it takes two identifying attributes of kind 'string'.",
-                    'For example swap = ["given_name", "surname"].',
-                    ["swap"],
-                )
-            ]
-    return []
-
-
-def _doubled(parsed: LinkageSection) -> list[tuple[str, str, list[str]]]:
-    """Roles are disjoint: what tells people apart is not also split off."""
-    renamed = parsed.second.columns if parsed.second else {}
-    sides = _sides(parsed)
-    for place, side in enumerate(sides):
-        columns = [renamed.get(name, name) if place else name for name in parsed.identifying]
-        roles = [*columns, *side.sensitive, *([side.id] if side.id else [])]
-        taken = [name for name in parsed.identifying if name == "record"]
-        taken += [name for name in side.sensitive if name == "pseudonym"]
-        twice = [*taken, *(name for name in roles if roles.count(name) > 1)]
+            problem = f"'{name}' is renamed for the second table, but is no identifying attribute."
+            yield problem, "Name an attribute of [linkage.identifying].", ["second", "columns"]
+    # Roles are disjoint: what tells people apart is not also split off.
+    for place, side in enumerate(spec.sides):
+        roles = [*(attribute.columns[place] for attribute in spec.attributes), *side.sensitive]
+        roles += [side.id] if side.id else []
+        twice = [*({"record"} & {*spec.names}), *({"pseudonym"} & {*side.sensitive})]
+        twice += [name for name in roles if roles.count(name) > 1]
         if twice:
-            return [
-                (
-                    f"column '{twice[0]}' has two roles.",
-                    "A column is the id, identifying or sensitive, and named once.",
-                    ["sensitive"] if twice[0] in side.sensitive else ["id"],
-                )
-            ]
-    return []
+            role = "sensitive" if twice[0] in side.sensitive else "id"
+            remedy = "A column is the id, identifying or sensitive, and named once."
+            yield f"column '{twice[0]}' has two roles.", remedy, [role]

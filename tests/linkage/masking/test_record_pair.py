@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from discreet.errors import UsageError
-from discreet.linkage.masking.compare import Rules
+from discreet.linkage.masking.record_pair import Rules
 
 KINDS: Any = {"given": "string", "family": "string", "born": "date", "sex": "category"}
 

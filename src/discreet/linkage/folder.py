@@ -1,0 +1,322 @@
+"""Project folder: import of tables, identifying and sensitive values in separate files.
+
+    PROJECT/
+      project.json              what was imported: tables, counts, the link file; no value of a person
+      identifying/first.parquet, second.parquet     record, and the attributes as cleaned text
+      sensitive/first.parquet, second.parquet       pseudonym, and the sensitive columns as they were
+      bridge/first.parquet, second.parquet          record, pseudonym, id: the only thing that joins the two
+      pairs/pairs.parquet, model.json, zones.json   candidate pairs, the model that scored them, who decides
+
+Records are numbered from 0 in a random order, the first table before the second. There is no second.parquet where one
+table is looked through for duplicates.
+
+Pseudonyms and the order of the records come from a key of 256 random bits that is forgotten at the end: from SHA-256
+over the key and the number of the row. So neither the order of a file, nor its size, nor a number in it says which
+sensitive row belongs to which name. Rows move inside DuckDB.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import ColumnError, EmptySource, IntegrityError, UsageError
+from discreet.linkage.spec import Attribute, Case, LinkageSpec
+from discreet.sources import Table, read
+from discreet.sources.desk import RELATION, bare, connect, literal, quote, translated
+from discreet.sources.export.targets import unwritable
+from discreet.sources.rows import local_desk
+
+TABLES = ("first", "second")
+PARTS = ("identifying", "sensitive", "bridge")
+BROUGHT = "discreet_brought"
+VERSION = 1
+Records = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ProjectFolder:
+    """The data of a linkage project on disk, without what people do with them."""
+
+    path: Path
+
+    @classmethod
+    def open(cls, path: str | Path) -> ProjectFolder:
+        """An existing project."""
+        folder = cls(Path(path))
+        if not (folder.path / "project.json").is_file():
+            raise UsageError(
+                f"{folder.path} is no linkage project.",
+                remedy="Start one with: discreet link init DATA --spec link.toml --out PROJECT",
+            )
+        if folder.about.get("version") != VERSION:
+            raise UsageError(
+                f"{folder.path} was written by another version of Discreet.", remedy="Use the version that wrote it."
+            )
+        return folder
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """What was imported, as project.json has it."""
+        try:
+            found: dict[str, Any] = json.loads((self.path / "project.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise IntegrityError(
+                f"project.json of {self.path} cannot be read.", remedy="Restore the folder, or import again."
+            ) from None
+        return found
+
+    @cached_property
+    def spec(self) -> LinkageSpec:
+        """What is linked by what."""
+        return LinkageSpec.from_dict(self.about["link"])
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Records of each table."""
+        return tuple(table["records"] for table in self.about["tables"])
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """`first`, and `second` where two tables are linked."""
+        return TABLES[: len(self.sizes)]
+
+    @property
+    def two(self) -> bool:
+        """Whether two tables are linked, rather than one looked through for duplicates."""
+        return len(self.sizes) == 2
+
+    @property
+    def records(self) -> int:
+        """Records of all tables."""
+        return sum(self.sizes)
+
+    @property
+    def possible_pairs(self) -> int:
+        """How many pairs there are to choose from."""
+        if self.two:
+            return self.sizes[0] * self.sizes[1]
+        return self.records * (self.records - 1) // 2
+
+    def file(self, part: str, table: str) -> Path:
+        """The file of a part (`identifying`, `sensitive` or `bridge`) of a table."""
+        return self.path / part / f"{table}.parquet"
+
+    @property
+    def pairs_folder(self) -> Path:
+        """The folder of candidate pairs and their model."""
+        return self.path / "pairs"
+
+    def identifying(self) -> dict[str, list[str | None]]:
+        """The attributes of all records in the order of their numbers, for the index and for those who may see them."""
+        scan = " UNION ALL ".join(f"SELECT * FROM {self.scan('identifying', table)}" for table in self.tables)
+        names = self.spec.names
+        with connect() as own, translated("the project"):
+            columns = ", ".join(quote(name) for name in names)
+            rows = own.execute(f"SELECT {columns} FROM ({scan}) ORDER BY record").fetchall()
+        return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+    def records_of(self, ids: Sequence[str | None], table: str) -> Records:
+        """The numbers of the records with these ids in a table; -1 where there is none."""
+        with connect() as own, translated("the project"):
+            rows = own.execute(f"SELECT id, record FROM {self.scan('bridge', table)} WHERE id IS NOT NULL").fetchall()
+        records = dict(rows)
+        return np.array([records.get(name, -1) for name in ids], dtype=np.int64)
+
+    def scan(self, part: str, table: str) -> str:
+        """The part of a table, to be written after FROM."""
+        return f"read_parquet({literal(str(self.file(part, table)))})"
+
+    def __repr__(self) -> str:
+        return f"ProjectFolder({self.path.name}: {' + '.join(f'{size:,}' for size in self.sizes)} records)"
+
+
+def start_project(
+    folder: str | Path, first: Any, second: Any = None, *, spec: LinkageSpec, key: bytes | None = None
+) -> ProjectFolder:
+    """Import one table to look for duplicates in, or two to link, into a new folder.
+
+    `first` and `second` are tables, or anything that `discreet.read` takes. `key` is for tests: with the same key the
+    same rows get the same numbers.
+    """
+    sources = [first] if second is None else [first, second]
+    tables = [
+        source if isinstance(source, Table) else read(source, side.policy)
+        for source, side in zip(sources, spec.sides, strict=False)
+    ]
+    hidden = (key or secrets.token_bytes(32)).hex()
+    home = Path(folder)
+    if not home.exists() and not home.parent.is_dir():
+        raise UsageError(f"There is no folder {home.parent}.", remedy="Create it first, or check the path.")
+    with staged(home) as stage:
+        for part in PARTS:
+            (stage / part).mkdir(mode=0o700)
+        described: list[dict[str, Any]] = []
+        for place, table in enumerate(tables):
+            before = sum(about["records"] for about in described)
+            described.append(_import(table, place, spec, stage, key=hidden, before=before))
+        about = {"version": VERSION, "link": spec.content, "tables": described}
+        (stage / "project.json").write_text(json.dumps(about, ensure_ascii=False, indent=1), encoding="utf-8")
+    return ProjectFolder.open(folder)
+
+
+@contextmanager
+def staged(folder: Path) -> Iterator[Path]:
+    """A folder beside a new one, which takes its place when all went well. Only its owner can open it."""
+    if folder.exists():
+        raise UsageError(f"{folder} exists already.", remedy="Give the name of a new folder.")
+    try:
+        stage = Path(tempfile.mkdtemp(prefix=".discreet-", dir=folder.parent))
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    try:
+        yield stage
+        stage.rename(folder)
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _import(table: Table, place: int, spec: LinkageSpec, stage: Path, *, key: str, before: int) -> dict[str, Any]:
+    """Write the three parts of one table; gives its counts and the names of its columns."""
+    side = spec.sides[place]
+    columns = [attribute.columns[place] for attribute in spec.attributes]
+    wanted = [*columns, *side.sensitive, *([side.id] if side.id else [])]
+    dates = [j for j, attribute in enumerate(spec.attributes) if attribute.kind == "date"]
+    with local_desk(table, wanted) as desk, translated(desk.name):
+        try:
+            desk.keep(BROUGHT, _cleaned_rows(desk.types, place, spec, key))
+            counts = ["count(*)", "count(id)", "count(DISTINCT id)"]
+            counts += [f"count(*) - count(a{j})" for j in range(len(columns))]
+            counts += [f"count(*) FILTER (h{j} AND a{j} IS NULL)" for j in dates]
+            rows, named, distinct, *more = map(
+                int, desk.run(f"SELECT {', '.join(counts)} FROM {BROUGHT}").fetchall()[0]
+            )
+            if not rows:
+                raise EmptySource(f"There is nobody in {table.name}.", remedy="Give a table with at least one row.")
+            if side.id and named < rows:
+                raise ColumnError(
+                    f"Column '{side.id}' of {table.name} names a record, but {rows - named:,} rows have none.",
+                    remedy="Fill it, or remove `id` from the link file.",
+                )
+            if side.id and distinct < rows:
+                raise ColumnError(
+                    f"Column '{side.id}' of {table.name} names a record, but {rows - distinct:,} rows repeat a name.",
+                    remedy="Choose a column that is different in every row, or remove `id` from the link file.",
+                )
+            # Each part in an order of its own.
+            seats = f"SELECT *, {before} + row_number() OVER (ORDER BY seat) - 1 AS record FROM {BROUGHT}"
+            names = ", ".join(f"a{j} AS {quote(name)}" for j, name in enumerate(spec.names))
+            hidden = "".join(f", s{j} AS {quote(name)}" for j, name in enumerate(side.sensitive))
+            selects = (
+                f"SELECT record, {names} FROM ({seats}) ORDER BY record",
+                f"SELECT pseudonym{hidden} FROM {BROUGHT} ORDER BY pseudonym",
+                f"SELECT record, pseudonym, id FROM ({seats}) ORDER BY record",
+            )
+            for part, select in zip(PARTS, selects, strict=True):
+                path = stage / part / f"{TABLES[place]}.parquet"
+                desk.run(f"COPY ({select}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
+        finally:
+            with suppress(duckdb.Error):
+                desk.run(f"DROP TABLE IF EXISTS {BROUGHT}")
+    missing, unread = more[: len(columns)], more[len(columns) :]
+    return {
+        "name": table.name,
+        "records": rows,
+        "missing": dict(zip(spec.names, missing, strict=True)),
+        "unread_dates": dict(zip((spec.names[j] for j in dates), unread, strict=True)),
+        "sensitive": list(side.sensitive),
+        "id": side.id,
+        "left_out": [name for name in table.columns if name not in wanted],
+    }
+
+
+def _cleaned_rows(types: Mapping[str, str], place: int, spec: LinkageSpec, key: str) -> str:
+    """Cleaned attributes a0, a1, ...; sensitive columns s0, s1, ...; the id; and two unguessable texts."""
+    side, columns = spec.sides[place], [attribute.columns[place] for attribute in spec.attributes]
+    cells = {
+        f"a{j}": cleaned(quote(columns[j]), bare(types[columns[j]]), attribute, spec)
+        for j, attribute in enumerate(spec.attributes)
+    }
+    cells |= {f"h{j}": f"{quote(column)} IS NOT NULL" for j, column in enumerate(columns)}
+    cells |= {f"s{j}": quote(name) for j, name in enumerate(side.sensitive)}
+    cells["id"] = (
+        f"CAST({plain(quote(side.id), bare(types[side.id]))} AS VARCHAR)" if side.id else "CAST(NULL AS VARCHAR)"
+    )
+    keyed = ", ".join(f"sha256({literal(f'{key}:{use}:{place}:')} || n)[:32] AS {use}" for use in ("pseudonym", "seat"))
+    named = ", ".join(f"{cell} AS {name}" for name, cell in cells.items())
+    return f"SELECT {', '.join(cells)}, {keyed} FROM (SELECT {named}, row_number() OVER () AS n FROM {RELATION})"
+
+
+# How a cell becomes the text that is compared and shown, as expressions of DuckDB: no value passes through Python.
+DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
+FLOATS = ("FLOAT", "DOUBLE")
+GROUPS = {"%Y": "([0-9]{4})", "%m": "([0-9]{1,2})", "%d": "([0-9]{1,2})"}
+FOLDS: dict[Case, str] = {"upper": "upper", "lower": "lower", "keep": ""}
+
+
+def cleaned(cell: str, kind: str, attribute: Attribute, spec: LinkageSpec) -> str:
+    """The expression for a cell of a column of this type of DuckDB; missing values become NULL."""
+    if attribute.kind != "date":
+        # Composed letters, single blanks, one case.
+        single = f"trim(regexp_replace(nfc_normalize({_written(cell, kind)}), '\\s+', ' ', 'g'))"
+        return _present(f"{FOLDS[spec.case]}({single})", spec.missing)
+    if kind in DAYS:
+        return f"strftime({cell}, '%Y-%m-%d')"
+    # YYYY-MM-DD. The digits are moved, not checked: a month 13 is a slip that people who decide should see.
+    text = _present(f"trim({_written(cell, kind)})", spec.missing)
+    moved = []
+    for written in attribute.formats:
+        pattern, order = pattern_of(written)
+        parts = " || '-' || ".join(
+            f"lpad(regexp_extract({text}, {literal(pattern)}, {order.index(part) + 1}), {width}, '0')"
+            for part, width in (("%Y", 4), ("%m", 2), ("%d", 2))
+        )
+        moved.append(f"CASE WHEN regexp_full_match({text}, {literal(pattern)}) THEN {parts} END")
+    return f"coalesce({', '.join(moved)})"
+
+
+def plain(cell: str, kind: str) -> str:
+    """The cell as text, without its blanks; what is empty is missing."""
+    return f"nullif(trim({_written(cell, kind)}), '')"
+
+
+def _written(cell: str, kind: str) -> str:
+    """A whole number that a frame holds as a float, since others are missing, is written without its point."""
+    text = f"CAST({cell} AS VARCHAR)"
+    if kind not in FLOATS:
+        return text
+    return f"CASE WHEN {cell} = floor({cell}) AND abs({cell}) < 1e15 THEN CAST(CAST({cell} AS BIGINT) AS VARCHAR) ELSE {text} END"
+
+
+def _present(cell: str, missing: Sequence[str]) -> str:
+    words = ", ".join(f"upper({literal(word.strip())})" for word in ("", *missing))
+    return f"CASE WHEN upper({cell}) IN ({words}) THEN NULL ELSE {cell} END"
+
+
+def pattern_of(written: str) -> tuple[str, list[str]]:
+    """A date format as a pattern, and the order of its parts.
+
+    >>> pattern_of("%d.%m.%Y")
+    ('([0-9]{1,2})\\\\.([0-9]{1,2})\\\\.([0-9]{4})', ['%d', '%m', '%Y'])
+    >>> pattern_of("%Y%m%d")[0]
+    '([0-9]{4})([0-9]{2})([0-9]{2})'
+    """
+    pieces = re.split(r"(%[Ymd])", written)
+    glued = any(not piece for piece in pieces[2:-1:2])
+    pattern = "".join(GROUPS.get(piece, re.escape(piece)) for piece in pieces)
+    return (pattern.replace("{1,2}", "{2}") if glued else pattern), [piece for piece in pieces if piece in GROUPS]

@@ -1,1 +1,0 @@
-"""Records of a project: specification, import, folder, pair files."""
