@@ -6,7 +6,7 @@ Beside it stand a floor, the exact join on all attributes, and a peer, the ECM c
 candidate pairs, in the same run.
 
 People are simulated with the accuracies of the CHI 2018 study, whatever the pair. A reviewer who opens cells on demand
-is any object with the method `review` of discreet.reference.reviewers.Reviewer; it says how many characters it saw.
+is any object with the method `review` of benchmarks.reviewers.Reviewer; it says how many characters it saw.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import Cost, best_of
+from benchmarks.reviewers import STUDY, Adjudicated, Careless, quality
 from discreet.linkage import (
     Candidates,
     Labels,
@@ -38,7 +39,6 @@ from discreet.linkage import (
 )
 from discreet.linkage.matching.candidate_pairs import _once
 from discreet.linkage.matching.thresholds import calibrate
-from discreet.reference.reviewers import STUDY, Adjudicated, Careless, quality
 
 HARD = {"given_name": "string", "surname": "string", "date_of_birth": "date", "state": "category"}
 FULL = {

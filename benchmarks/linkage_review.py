@@ -160,8 +160,8 @@ def _truth(ledger: Any, project: Any, home: Any, true: Any) -> dict[int, bool]:
 
 
 def _f1(ledger: Any, project: Any, home: Any, true: Any, found: Any) -> float:
+    from benchmarks.reviewers import quality
     from discreet.linkage.review.decisions import answers_of
-    from discreet.reference.reviewers import quality
 
     said = found.decisions == 2
     answered = {one.records for one in answers_of(ledger.store, project) if one.verdict == "same"}
@@ -184,7 +184,7 @@ WAYS = (
 
 def machine(found: Any, same: Any, true: int) -> list[tuple[str, float]]:
     """F1 without people, with people who are no help, and with people who are always right."""
-    from discreet.reference.reviewers import quality
+    from benchmarks.reviewers import quality
 
     sure, zone = found.decisions == 2, found.decisions == 1
     said = {

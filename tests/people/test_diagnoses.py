@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.people import People, diagnosis_hierarchy
-from discreet.people.diagnoses import DIAGNOSES
+from discreet.people.recipes import DIAGNOSES
 
 
 def test_the_hierarchy_covers_all_diagnoses_once(people: People) -> None:

@@ -151,10 +151,10 @@ def test_which_detection_would_give_the_pair() -> None:
 def test_readings_that_no_detection_gives() -> None:
     found = {pair.reading: pair.common is not None for pair in case_study.pairs()}
     assert found == {
-        "smallest group he does not buy the list for": True,
-        "largest group he buys the list for": False,
-        "smallest group he leaves alone with the list in hand": True,
-        "largest group he tries with the list in hand": False,
+        "smallest group for which the list is not bought": True,
+        "largest group for which the list is bought": False,
+        "smallest group that is left alone with the list in hand": True,
+        "largest group that is tried with the list in hand": False,
     }
 
 

@@ -44,37 +44,21 @@ if TYPE_CHECKING:
 
 # Each name is imported from its file when it is first used, so that the room is entered quickly.
 _NAMES = {
-    "folder": ("ProjectFolder", "start_project"),
-    "masking.comparison": ("Comparison", "compare", "compare_names"),
-    "masking.index": ("Index", "Quote", "Step", "load_index", "save_index"),
-    "masking.kapr": ("Display", "Meter"),
-    "masking.record_pair": ("Pair",),
-    "masking.text": ("MARKS", "Mark"),
-    "matching.backends": ("DuckDBBackend", "SparkBackend"),
-    "matching.blocking": ("Blocking", "Rule", "suggest_rules"),
-    "matching.candidate_pairs": (
-        "Candidates",
-        "Clusters",
-        "adopt_pairs",
-        "cluster",
-        "find_pairs",
-        "load_candidates",
-        "one_to_one",
-    ),
-    "matching.pairs": ("Labels", "Pairs", "read_labels", "read_pairs", "sample_to_label"),
-    "matching.splink_model": ("Model", "retrain", "score_pairs", "train"),
-    "matching.thresholds": (
-        "Calibration",
-        "Zones",
-        "calibrate",
-        "calibration_error",
-        "distribution",
-        "zones_by_capacity",
-        "zones_by_errors",
-    ),
-    "spec": ("Attribute", "LinkageSpec"),
+    "folder": "ProjectFolder start_project",
+    "masking.comparison": "Comparison compare compare_names",
+    "masking.index": "Index Quote Step load_index save_index",
+    "masking.kapr": "Display Meter",
+    "masking.record_pair": "Pair",
+    "masking.text": "MARKS Mark",
+    "matching.backends": "DuckDBBackend SparkBackend",
+    "matching.blocking": "Blocking Rule suggest_rules",
+    "matching.candidate_pairs": "Candidates Clusters adopt_pairs cluster find_pairs load_candidates one_to_one",
+    "matching.pairs": "Labels Pairs read_labels read_pairs sample_to_label",
+    "matching.splink_model": "Model retrain score_pairs train",
+    "matching.thresholds": "Calibration Zones calibrate calibration_error distribution zones_by_capacity zones_by_errors",
+    "spec": "Attribute LinkageSpec",
 }
-_FILES = {name: file for file, names in _NAMES.items() for name in names}
+_FILES = {name: file for file, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "MARKS",

@@ -55,9 +55,8 @@ def write_linked(
     """
     hidden = (key or secrets.token_bytes(32)).hex()
     with connect() as own, translated("the project"):
-        own.register(
-            "discreet_clusters", {"record": np.arange(len(clusters.of), dtype=np.int64), "cluster": clusters.of}
-        )
+        numbers = np.arange(len(clusters.of), dtype=np.int64)
+        own.register("discreet_clusters", {"record": numbers, "cluster": clusters.of})
         person, seat = (
             f"sha256({literal(f'{hidden}:{column}:')} || {column})[:32]" for column in ("cluster", "record")
         )
@@ -217,5 +216,4 @@ def _write_rows(path: Path, titles: Sequence[str], rows: Iterable[Sequence[Any]]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(titles)
-        for row in rows:
-            writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in row])
+        writer.writerows([guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)

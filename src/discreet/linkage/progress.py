@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from itertools import combinations, pairwise
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import Connection, select
 
@@ -17,7 +17,7 @@ from discreet.kernel.serialise import json_of
 from discreet.ledger import Ledger
 from discreet.linkage.masking.kapr import PARTS
 from discreet.linkage.project import Project
-from discreet.linkage.review.decisions import read_answers
+from discreet.linkage.review.decisions import Verdict, read_answers
 from discreet.linkage.review.held_pair import WITHDRAWN, not_there
 from discreet.linkage.review.views import CHOICES, Gauge, gauge
 from discreet.store import Store
@@ -100,10 +100,7 @@ def progress_in(store: Store, project: Project) -> Progress:
     return Progress(
         project=project,
         pairs=len(answers),
-        verdicts={
-            name: sum(answered.verdict == name for answered in answers)
-            for name in ("same", "different", "can't tell", "disputed", "open")
-        },
+        verdicts={verdict: sum(answered.verdict == verdict for answered in answers) for verdict in get_args(Verdict)},
         unassigned=sum(not answered.reviews for answered in answers),
         to_adjudicate=sum(answered.disputed and not answered.adjudications for answered in answers),
         characters=_characters(row),
@@ -129,10 +126,9 @@ def summary(ledger: Ledger, project: Project, worker: str) -> WorkerProgress:
 
 def _workers(connection: Connection, project: Project) -> Iterable[WorkerProgress]:
     of_project = ASSIGNMENT.c.project == project.id
-    assignments = connection.execute(
-        select(ASSIGNMENT.c.id, ASSIGNMENT.c.worker, ASSIGNMENT.c.state).where(of_project)
-    ).all()
-    owner = {row.id: row.worker for row in assignments}
+    columns = select(ASSIGNMENT.c.id, ASSIGNMENT.c.worker, ASSIGNMENT.c.state)
+    assignments = connection.execute(columns.where(of_project)).all()
+    owner = {number: worker for number, worker, _ in assignments}
     # The answer that counts for each assignment, and the moments at which each reviewer did something.
     choices: dict[int, int | None] = {}
     moments: dict[str, list[str]] = defaultdict(list)
@@ -145,8 +141,7 @@ def _workers(connection: Connection, project: Project) -> Iterable[WorkerProgres
         moments[owner[row.assignment]].append(row.at)
     reviewers = select(WORKER).where(WORKER.c.project == project.id).order_by(WORKER.c.worker)
     for row in connection.execute(reviewers).all():
-        held = [assignment.id for assignment in assignments
-                if assignment.worker == row.worker and assignment.state != WITHDRAWN]  # fmt: skip
+        held = [number for number, worker, state in assignments if worker == row.worker and state != WITHDRAWN]
         spent = connection.execute(select(BUDGET.c.spent).where(BUDGET.c.name == project.budget(row.worker))).scalar()
         decided = [choices[assignment] for assignment in held if choices.get(assignment) is not None]
         yield WorkerProgress(

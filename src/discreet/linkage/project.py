@@ -7,18 +7,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, insert, select
 
 from discreet.errors import NotThere, UsageError
 from discreet.kernel import Amount, exact, written
+from discreet.kernel.serialise import json_of
 from discreet.ledger import Ledger
 from discreet.ledger.entry import timestamp
 from discreet.ledger.ledger import utc_now
 from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.masking.comparison import Kind
 from discreet.linkage.masking.kapr import Meter
+from discreet.linkage.masking.text import check_name
 from discreet.store import Store
 from discreet.store.tables.linkage import PROJECT
 from discreet.store.transitions import StateMachine
@@ -72,10 +74,7 @@ class Project:
         """The score of so many pairs."""
         return Meter(displays, len(self.kinds), self.kappa)
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        listed = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("id", "kinds")}
-        return {**listed, "kinds": dict(self.kinds)}
+    to_dict = json_of("name folder state records initial kappa strict risk_limit characters_limit actor made kinds")
 
     def __repr__(self) -> str:
         return f"Project({self.name}: {', '.join(self.attributes)}; {self.state})"
@@ -100,8 +99,7 @@ def register_project(
         raise UsageError(
             "A project is called by letters, digits, spaces, points and dashes.", remedy="Give another name: --name."
         )
-    if initial not in get_args(Initial):
-        raise UsageError(f"No initial display is called '{initial}'.", remedy=f"There are: {', '.join(INITIAL)}.")
+    check_name("initial display", initial, INITIAL)
     if kappa < 1:
         raise UsageError("kappa is at least 1.", remedy="With 1 nothing is refused for it.")
     row = {

@@ -216,17 +216,12 @@ def _build(content: dict[str, Any], *, file: str, source: str) -> LinkageSpec:
         second.delimiter or parsed.delimiter,
         second.encoding or parsed.encoding,
     )
-    attributes = tuple(
-        Attribute(
-            name,
-            section.kind,
-            tuple(section.formats or DATES) if section.kind == "date" else (),
-            (name, second.columns.get(name, name)),
-        )
-        for name, section in parsed.identifying.items()
-    )
+    attributes = []
+    for name, section in parsed.identifying.items():
+        formats = tuple(section.formats or DATES) if section.kind == "date" else ()
+        attributes.append(Attribute(name, section.kind, formats, (name, second.columns.get(name, name))))
     spec = LinkageSpec(
-        attributes,
+        tuple(attributes),
         (first_side, second_side),
         swap=(parsed.swap[0], parsed.swap[1]) if parsed.swap else None,
         case=parsed.case,

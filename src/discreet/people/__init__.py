@@ -4,12 +4,18 @@
 People(1,000 rows: zip, sex, birth_year)
 """
 
-from discreet.people.demo import DemoFiles, write_demo, write_diagnosis_hierarchy
-from discreet.people.diagnoses import diagnosis_hierarchy
-from discreet.people.extracts import Extracts, LinkFiles, extracts_to_link, write_extracts
+from discreet.people.demo import (
+    DemoFiles,
+    Extracts,
+    LinkFiles,
+    extracts_to_link,
+    write_demo,
+    write_diagnosis_hierarchy,
+    write_extracts,
+)
 from discreet.people.population import CodedWords as Coded
 from discreet.people.population import People, counted
-from discreet.people.recipes import COLUMNS, generate
+from discreet.people.recipes import COLUMNS, diagnosis_hierarchy, generate
 from discreet.people.registry import registry
 from discreet.people.state import State
 

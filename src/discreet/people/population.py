@@ -20,22 +20,6 @@ from discreet.kernel import Classes, Histogram, Rule
 from discreet.kernel import Coded as KernelCoded
 from discreet.kernel.hierarchy import text
 
-__all__ = [
-    "Array",
-    "CodedWords",
-    "Column",
-    "Odds",
-    "People",
-    "counted",
-    "decoded",
-    "frozen",
-    "rows_of",
-    "stream",
-    "trimmed",
-    "write_columns",
-]
-
-
 # Seeded draws of codes, and the columns they become.
 Array = NDArray[Any]
 
@@ -58,7 +42,7 @@ def stream(seed: int, name: str) -> np.random.Generator:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Odds:
-    """For each group, how likely each code is; kept as one rising staircase so that a draw is one look-up."""
+    """For each group, how likely each code is, as one rising staircase: a draw is one look-up."""
 
     steps: Array
     width: int
@@ -85,24 +69,21 @@ class Odds:
         codes = np.empty(len(groups), dtype=np.min_scalar_type(self.width - 1))
         for start in range(0, len(groups), SLICE):
             part = groups[start : start + SLICE].astype(np.int64)
-            codes[start : start + SLICE] = self._codes(part, rng.integers(LUCK, size=len(part), dtype=np.uint32))
+            # Exact, as 32 bits of luck beside at most 21 bits of group fit a double: nobody slips into the next
+            # group's stretch, and no code of weight zero is ever drawn.
+            heights = part + rng.integers(LUCK, size=len(part), dtype=np.uint32) / LUCK
+            codes[start : start + SLICE] = np.searchsorted(self.steps, heights, side="right") - part * self.width
         return codes
 
     def draw_alone(self, rng: np.random.Generator, people: int) -> Array:
         """One code per person, all from the first row."""
         return self.draw(rng, np.broadcast_to(np.uint8(0), people))
 
-    def _codes(self, groups: Array, luck: Array) -> Array:
-        # Exact, as 32 bits of luck beside at most 21 bits of group fit a double: nobody slips into the next
-        # group's stretch, and no code of weight zero is ever drawn.
-        heights = groups + luck / LUCK
-        return np.asarray(np.searchsorted(self.steps, heights, side="right") - groups * self.width)
 
-
-# A column of people: plain numbers and dates, or small codes with the words they stand for.
+# A column of people: plain numbers and dates, or small codes with their words.
 @dataclass(frozen=True, slots=True, eq=False)
 class CodedWords:
-    """Words kept as one small code per person: millions of people share a few labels.
+    """Words as one small code per person: millions of people share a few labels.
 
     >>> decoded(CodedWords(np.array([1, 0, 1]), np.array(["F", "M"]))).tolist()
     ['M', 'F', 'M']
@@ -123,11 +104,6 @@ def decoded(column: Column) -> Array:
     return np.asarray(column.labels[column.codes]) if isinstance(column, CodedWords) else column
 
 
-def rows_of(column: Column, rows: Array) -> Column:
-    """The column of some of the people, in the order of `rows`."""
-    return CodedWords(column.codes[rows], column.labels) if isinstance(column, CodedWords) else column[rows]
-
-
 def trimmed(column: Column) -> Column:
     """The same values, without the labels that a few people of many leave unused.
 
@@ -138,13 +114,6 @@ def trimmed(column: Column) -> Column:
         return column
     used, codes = np.unique(column.codes, return_inverse=True)
     return CodedWords(codes, column.labels[used])
-
-
-def frozen(column: Column) -> Column:
-    """The same column, which nobody can change any more by accident."""
-    for array in (column.codes, column.labels) if isinstance(column, CodedWords) else (column,):
-        array.setflags(write=False)
-    return column
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -164,8 +133,10 @@ class People:
                 "People need at least one column, and all columns the same number of rows.",
                 remedy="Build them with generate(state, seed=1).",
             )
-        held = {name: frozen(column) for name, column in self.columns.items()}
-        object.__setattr__(self, "columns", MappingProxyType(held))
+        for column in self.columns.values():
+            for array in (column.codes, column.labels) if isinstance(column, CodedWords) else (column,):
+                array.setflags(write=False)
+        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -193,9 +164,20 @@ class People:
         >>> len(People({"visits": np.arange(200)}).sample(0.01, seed=1))
         2
         """
-        rows = stream(seed, "sample").choice(len(self), self._rows_for(size), replace=False, shuffle=False)
-        rows.sort()
-        return People({name: rows_of(column, rows) for name, column in self.columns.items()})
+        most = 1.0 if isinstance(size, float) else len(self)
+        wanted = round(size * len(self) / most) if 0 < size <= most else 0
+        if not wanted:
+            raise UsageError(
+                f"A sample of {size} cannot be drawn from {len(self):,} people.",
+                remedy=f"Give a whole number from 1 to {len(self):,}, or a share above 0 and up to 1.0.",
+            )
+        rows = np.sort(stream(seed, "sample").choice(len(self), wanted, replace=False, shuffle=False))
+        return People(
+            {
+                name: CodedWords(column.codes[rows], column.labels) if isinstance(column, CodedWords) else column[rows]
+                for name, column in self.columns.items()
+            }
+        )
 
     def write(self, path: str | Path) -> Path:
         """Write all rows in their order to a file; its ending (.parquet, .csv or .csv.gz) says the format."""
@@ -205,16 +187,6 @@ class People:
         if name not in self.columns:
             raise UsageError(f"These people have no column '{name}'.", remedy=f"They have: {', '.join(self.columns)}.")
 
-    def _rows_for(self, size: int | float) -> int:
-        most = 1.0 if isinstance(size, float) else len(self)
-        rows = round(size * len(self) / most) if 0 < size <= most else 0
-        if rows:
-            return rows
-        raise UsageError(
-            f"A sample of {size} cannot be drawn from {len(self):,} people.",
-            remedy=f"Give a whole number from 1 to {len(self):,}, or a share above 0 and up to 1.0.",
-        )
-
 
 # Columns of people into Parquet or CSV, through DuckDB and without a Python object per cell.
 FORMATS = (".parquet", ".csv", ".csv.gz")
@@ -222,44 +194,34 @@ FORMATS = (".parquet", ".csv", ".csv.gz")
 
 def write_columns(columns: Mapping[str, Column], path: Path) -> Path:
     """Write the columns to the path, rows in their order; return the path."""
-    ending = _ending(path)
-    lean = {name: trimmed(column) for name, column in columns.items()}
+    if not path.parent.is_dir():
+        raise UsageError(f"There is no folder '{path.parent}'.", remedy="Make it first.")
+    ending = next((ending for ending in FORMATS if path.name.endswith(ending)), None)
+    if ending is None:
+        raise UsageError(f"No format is known for '{path.name}'.", remedy=f"End the name in {' or '.join(FORMATS)}.")
+    arrays, expressions = {}, []
+    for name, column in ((name, trimmed(column)) for name, column in columns.items()):
+        cells = ColumnExpression(name)
+        if isinstance(column, CodedWords):
+            # A look-up in a constant list leaves the rows in order, which a join would not; lists count from one,
+            # and a code of eight bits has no room for one more.
+            arrays[name] = column.codes
+            places = cells.cast("BIGINT") + ConstantExpression(1)
+            cells = FunctionExpression("list_extract", ConstantExpression(column.labels.tolist()), places)
+        elif column.dtype.kind == "M":  # DuckDB scans numbers, but no arrays of days
+            arrays[name] = column.astype(np.int32)
+            cells = ConstantExpression(date(1970, 1, 1)) + cells
+        else:
+            arrays[name] = column
+        expressions.append(cells.alias(name))
     with duckdb.connect() as connection:
-        connection.register("people", {name: _scannable(column) for name, column in lean.items()})
-        rows = connection.view("people").select(*(_expression(name, column) for name, column in lean.items()))
+        connection.register("people", arrays)
+        rows = connection.view("people").select(*expressions)
         if ending == ".parquet":
             rows.write_parquet(str(path), compression="zstd")
         else:
             rows.write_csv(str(path), header=True, compression="gzip" if ending == ".csv.gz" else "none")
     return path
-
-
-def _ending(path: Path) -> str:
-    if not path.parent.is_dir():
-        raise UsageError(f"There is no folder '{path.parent}'.", remedy="Make it first.")
-    for ending in FORMATS:
-        if path.name.endswith(ending):
-            return ending
-    raise UsageError(f"No format is known for '{path.name}'.", remedy=f"End the name in {' or '.join(FORMATS)}.")
-
-
-def _scannable(column: Column) -> Array:
-    if isinstance(column, CodedWords):
-        return column.codes
-    # DuckDB scans numbers, but no arrays of days.
-    return column.astype(np.int32) if column.dtype.kind == "M" else column
-
-
-def _expression(name: str, column: Column) -> Any:
-    cells = ColumnExpression(name)
-    if isinstance(column, CodedWords):
-        # A look-up in a constant list keeps the rows in order, which a join would not; lists count from one,
-        # and a code of eight bits has no room for one more.
-        places = cells.cast("BIGINT") + ConstantExpression(1)
-        cells = FunctionExpression("list_extract", ConstantExpression(column.labels.tolist()), places)
-    elif column.dtype.kind == "M":
-        cells = ConstantExpression(date(1970, 1, 1)) + cells
-    return cells.alias(name)
 
 
 # Counting generated people where they are: in memory, by their codes.
@@ -270,13 +232,11 @@ def counted(people: People, *names: str, rules: Mapping[str, Rule] | None = None
     >>> counted(generate(State.of(1_000), seed=1, columns=("sex",)))
     Classes(1000 people in 2 classes by sex)
     """
-    chosen = people.select(*names) if names else people
-    columns = {name: _coded(column) for name, column in chosen.columns.items()}
+    columns = {}
+    for name, column in (people.select(*names) if names else people).columns.items():
+        if isinstance(column, CodedWords):
+            values, codes = column.labels, column.codes.astype(np.int64)
+        else:
+            values, codes = np.unique(column, return_inverse=True)
+        columns[name] = KernelCoded(tuple(text(value) for value in values.tolist()), codes.reshape(-1))
     return Classes.from_histogram(Histogram(columns, np.ones(len(people), dtype=np.int64)), rules=rules)
-
-
-def _coded(column: Column) -> KernelCoded:
-    if isinstance(column, CodedWords):
-        return KernelCoded(tuple(text(label) for label in column.labels.tolist()), column.codes.astype(np.int64))
-    values, codes = np.unique(column, return_inverse=True)
-    return KernelCoded(tuple(text(value) for value in values.tolist()), codes.reshape(-1))

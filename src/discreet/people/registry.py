@@ -11,8 +11,6 @@ bootstrap, Rubin 1981).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from discreet.errors import EmptySource, UsageError
@@ -41,45 +39,26 @@ def registry(sample: Classes, *, people: int, seed: int, shuffled: float = SHUFF
             remedy="Use people=6_018_999 and leave shuffled out.",
         )
     independent = int(stream(seed, "registry").binomial(people, shuffled))
-    # People of the table's own classes.
+    # People of the classes of the table.
     rng = stream(seed, "registry alike")
     shares = rng.gamma(sample.sizes.astype(np.float64))
     alike = np.asarray(rng.multinomial(people - independent, shares / shares.sum()))
-    mixed = _mixed(sample, independent, stream(seed, "registry mixed"))
-    codes = tuple(np.concatenate([mine, theirs]) for mine, theirs in zip(sample.codes, mixed.codes, strict=True))
-    sizes = np.concatenate([alike, mixed.counts])
-    held = sizes > 0
-    return Classes(sample.columns, tuple(column[held] for column in codes), sizes[held]).regrouped()
-
-
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """Codes of some columns, and the people that have them."""
-
-    codes: tuple[Array, ...]
-    counts: Array
-
-
-def _mixed(sample: Classes, people: int, rng: np.random.Generator) -> _Cells:
-    """People with independent columns: all of them are split by the first column, each part by the second, and so on."""
-    cells = _Cells((), np.array([people], dtype=np.int64))
+    # People with independent columns: all are split by the first column, each part by the second, and so on, in slices
+    # of cells; empty cells go.
+    rng = stream(seed, "registry mixed")
+    mixed: tuple[Array, ...] = ()
+    counts = np.array([independent], dtype=np.int64)
     for column, codes in zip(sample.columns, sample.codes, strict=True):
         numbers = np.bincount(codes, weights=sample.sizes, minlength=len(column.labels))
-        cells = _split(cells, numbers / numbers.sum(), rng)
-    return cells
-
-
-def _split(cells: _Cells, shares: Array, rng: np.random.Generator) -> _Cells:
-    """Each cell by one more column, in slices; empty cells go."""
-    step = max(1, SLICE // len(shares))
-    nothing = np.zeros(0, dtype=np.int64)
-    places, values, counts = [nothing], [nothing], [nothing]
-    for start in range(0, len(cells.counts), step):
-        drawn = rng.multinomial(cells.counts[start : start + step], shares)
-        place, value = np.nonzero(drawn)
-        places.append(place + start)
-        values.append(value)
-        counts.append(drawn[place, value])
-    kept = np.concatenate(places)
-    codes = (*(column[kept] for column in cells.codes), np.concatenate(values))
-    return _Cells(codes, np.concatenate(counts))
+        step = max(1, SLICE // len(numbers))
+        split = [np.zeros((3, 0), dtype=np.int64)]
+        for start in range(0, len(counts), step):
+            drawn = rng.multinomial(counts[start : start + step], numbers / numbers.sum())
+            place, value = np.nonzero(drawn)
+            split.append(np.stack([place + start, value, drawn[place, value]]))
+        cells, values, counts = np.concatenate(split, axis=1)
+        mixed = (*(codes[cells] for codes in mixed), values)
+    sizes = np.concatenate([alike, counts])
+    peopled = sizes > 0
+    both = tuple(np.concatenate([own, others])[peopled] for own, others in zip(sample.codes, mixed, strict=True))
+    return Classes(sample.columns, both, sizes[peopled]).regrouped()

@@ -17,11 +17,11 @@ FEWEST_ZIPS = 5
 MOST_ZIPS = 33_000  # about as many as a large country has; more would not fit into five digits
 MOST_PEOPLE = 9_000_000_000  # as many as there are person identifiers of ten digits
 
-# Both figures were found by bisection on the expected number of classes with somebody in them, the sum of
+# Both figures were found by bisection on the expected number of classes that are not empty, the sum of
 # 1 - exp(-people * p) over all classes of probability p: first EVENNESS, so that 3.5 million people fall into
 # 73,600 classes of ZIP, sex and year of birth; then RACE_MIXING, so that 13 million people with the same
 # EVENNESS fall into 778,000 classes of ZIP, sex, year of birth and race. Any change of the age curve, the
-# race shares or the spread of ages between ZIPs asks for a new search: `pytest -m slow tests/people` tells.
+# race shares or the spread of ages between ZIPs asks for a new search: `pytest -m slow tests/people` checks.
 EVENNESS = 0.646
 RACE_MIXING = 4.15
 

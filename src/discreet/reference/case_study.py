@@ -2,7 +2,7 @@
 
 The parameters are those of Xia et al., "Process-Driven Data Privacy" (CIKM 2015); people, registry and statements are
 ours, so this is no reproduction of theirs. In the paper the registry is a sample of the population; here it is all of it.
-Printed thresholds that do not come out are in `discreet.attacker.unreproduced`.
+Printed thresholds that do not come out are below.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PUBLISHED: Mapping[str, float] = MappingProxyType(
 VARIED: Mapping[str, float] = MappingProxyType(
     {"prior": 1.0, "gain": 1000, "access_cost": 100, "link_cost": 0, "exploit_cost": 10, "penalty": 20000}
 )
-"""The same for the adversary of the paper's sensitivity analysis (its Figure 10), which varies one amount at a time."""
+"""Gain, costs and penalty in the paper's sensitivity analysis (its Figure 10), which varies one amount at a time."""
 REGISTRY = 6_018_999
 """People in the registry of the paper."""
 CONSTANT, ONCE, RISING = "constant", "once", "rising"
@@ -68,7 +68,7 @@ class CaseStudy:
 
     @classmethod
     def of(cls, sample: Classes, registry: Classes) -> CaseStudy:
-        """Let them loose."""
+        """The three adversaries attack the people of a table."""
         return cls({key: attack.on(sample, registry) for key, attack in SETTINGS.items()})
 
     @property
@@ -103,7 +103,7 @@ class CaseStudy:
 
 
 def one_guess_is_wrong(study: CaseStudy) -> Claim:
-    """He exploits none, one, several or all; so exactly one guess is wrong in both directions."""
+    """None, one, several or all are exploited; so exactly one guess is wrong in both directions."""
     sizes = np.arange(1, LARGEST + 1)
     plan = SETTINGS[RISING].known(sizes)
     having = {number: sizes[(plan.exploits == number) & (sizes > 1)].tolist() for number in (0, 1)}
@@ -136,14 +136,15 @@ def _ends(sizes: list[int]) -> tuple[int, int] | None:
 
 
 def all_or_nothing(study: CaseStudy) -> Claim:
-    """With constant detection and unlimited penalties he exploits all candidates or none, whatever the amounts."""
+    """With constant detection and unlimited penalties all candidates are exploited or none."""
     sizes = np.arange(1, LARGEST + 1)
     varied = [
         replace(SETTINGS[CONSTANT], gain=gain, penalty=penalty)
         for gain in (1000.0, 8000.0, 50_000.0)
         for penalty in (0.0, 1000.0, 10_000.0, 50_000.0)
     ]
-    partly = sum(_partly(attack, sizes) for attack in varied)
+    exploits = np.array([attack.known(sizes).exploits for attack in varied])
+    partly = int(((exploits > 0) & (exploits < sizes)).sum())
     outcome = study.struck[CONSTANT].known
     return Claim(
         "all_or_nothing",
@@ -158,13 +159,8 @@ def all_or_nothing(study: CaseStudy) -> Claim:
     )
 
 
-def _partly(attack: Attack, sizes: Any) -> int:
-    exploits = attack.known(sizes).exploits
-    return int(((exploits > 0) & (exploits < sizes)).sum())
-
-
 def stops_part_way(study: CaseStudy) -> Claim:
-    """With rising detection there are groups that he begins and does not finish."""
+    """With rising detection some groups are begun and not finished."""
     found, outcome = SETTINGS[RISING].thresholds(), study.struck[RISING].known
     early, unbought, alone = found.stops_early, found.no_access, found.no_exploit
     holds = early is not None and unbought is not None and alone is not None and early < unbought < alone
@@ -176,7 +172,7 @@ def stops_part_way(study: CaseStudy) -> Claim:
 
 
 def limits_embolden(study: CaseStudy) -> Claim:
-    """A limit to the number of penalties makes him attack larger groups."""
+    """A limit to the number of penalties makes larger groups worth an attack."""
     without, once = (SETTINGS[key].thresholds().no_access for key in (CONSTANT, ONCE))
     before, after = (study.struck[key].known for key in (CONSTANT, ONCE))
     return Claim(
@@ -192,7 +188,7 @@ def limits_embolden(study: CaseStudy) -> Claim:
 
 
 def deterrence_works(study: CaseStudy) -> Claim:
-    """As the penalty or the price of the list rises, fewer people are re-identified, in steps, and in the end nobody."""
+    """As penalty or price rises, fewer people are re-identified, in steps, and in the end nobody."""
     attack, targets = SETTINGS[CONSTANT], study.targets
     smallest = targets.smallest or 1
     penalty, price = attack.deterring_penalty(smallest), attack.deterring_price(smallest)
@@ -228,9 +224,9 @@ CHECKS: tuple[Callable[[CaseStudy], Claim], ...] = (
 # Three things: a threshold of the adversary who is fined once; a pair of group sizes of the sensitivity analysis (Figure
 # 10), whose adversary is another than that of the case study; and the discount, which the paper does not print at all.
 PRINTED_SUNK = 51
-"""Printed for one penalty: from so many candidates on he does not start even if he has the list."""
+"""Printed for one penalty: from so many candidates on nobody starts, even with the list in hand."""
 PRINTED_PAIR = ((10_000.0, 9), (50_000.0, 2))
-"""Printed for the penalty in Figure 10: a fine, and the number of people who look alike from which on he walks away.
+"""Printed for the penalty in Figure 10: a fine, and the number of people who look alike that deters.
 
 The text has "smaller than 9" at the first, and an attack only "if there is one individual in the group" at the second.
 """
@@ -240,10 +236,10 @@ DISCOUNTS = tuple(step / 20 for step in range(10, 21))
 
 Reading = Callable[[Thresholds], int | None]
 READINGS: dict[str, Reading] = {
-    "smallest group he does not buy the list for": lambda found: found.no_access,
-    "largest group he buys the list for": lambda found: _before(found.no_access),
-    "smallest group he leaves alone with the list in hand": lambda found: found.no_exploit,
-    "largest group he tries with the list in hand": lambda found: _before(found.no_exploit),
+    "smallest group for which the list is not bought": lambda found: found.no_access,
+    "largest group for which the list is bought": lambda found: _before(found.no_access),
+    "smallest group that is left alone with the list in hand": lambda found: found.no_exploit,
+    "largest group that is tried with the list in hand": lambda found: _before(found.no_exploit),
 }
 """What the pair might count."""
 FINEST = 1e-7
@@ -266,9 +262,10 @@ class PrintedPair:
     @property
     def common(self) -> tuple[float, float] | None:
         """Those that would give both."""
-        if any(one is None for one in self.ranges):
+        ranges = [ends for ends in self.ranges if ends is not None]
+        if len(ranges) < len(self.ranges):
             return None
-        low, high = (max(one[0] for one in self.ranges if one), min(one[1] for one in self.ranges if one))
+        low, high = max(ends[0] for ends in ranges), min(ends[1] for ends in ranges)
         return (low, high) if low <= high else None
 
 
@@ -292,20 +289,22 @@ def by_setting() -> dict[str, tuple[int | None, ...]]:
 
 def pairs() -> tuple[PrintedPair, ...]:
     """The printed pair in every reading."""
-    return tuple(_pair(name, reading) for name, reading in READINGS.items())
-
-
-def _pair(name: str, reading: Reading) -> PrintedPair:
-    computed = tuple(reading(_at(penalty, detection()).thresholds()) for penalty, _ in PRINTED_PAIR)
-    return PrintedPair(name, computed, tuple(_range(reading, penalty, number) for penalty, number in PRINTED_PAIR))
+    return tuple(
+        PrintedPair(
+            name,
+            tuple(reading(_at(penalty, detection()).thresholds()) for penalty, _ in PRINTED_PAIR),
+            tuple(_range(reading, penalty, number) for penalty, number in PRINTED_PAIR),
+        )
+        for name, reading in READINGS.items()
+    )
 
 
 def _range(reading: Reading, penalty: float, number: int) -> tuple[float, float] | None:
     """The detection probabilities at which a reading is exactly this number: it falls as detection rises."""
 
     def counts(chance: float) -> float:
-        found = reading(_at(penalty, chance).thresholds())
-        return math.inf if found is None else found
+        size = reading(_at(penalty, chance).thresholds())
+        return math.inf if size is None else size
 
     low = _first(lambda chance: counts(chance) <= number)
     high = _first(lambda chance: counts(chance) < number)

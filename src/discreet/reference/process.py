@@ -1,12 +1,13 @@
 """FMDP of the attack written out literally, and solvers that must agree.
 
-Each gives V0, what the attack is worth to the adversary before he has spent anything. The linear programmes are the
+Each gives V0, what the attack is worth to the adversary before anything is spent. The linear programmes are the
 paper's (minimise the sum of values such that no action is worth more than its state), solved by HiGHS (extra `lp`);
 the two-level one solves a small programme per group size and plugs its value into a top programme.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,7 +27,7 @@ TERMINATE, ACCESS, LINK, EXPLOIT = "terminate", "access", "link", "exploit"
 
 
 class State(NamedTuple):
-    """Where the attack stands: the eight variables of the paper."""
+    """State of the attack: the eight variables of the paper."""
 
     terminated: bool = False
     detected: bool = False
@@ -51,7 +52,7 @@ class Process:
         return State()
 
     def actions(self, state: State) -> tuple[str, ...]:
-        """What he can do."""
+        """The actions that are possible in a state."""
         if state.terminated:
             return ()
         possible = [TERMINATE]
@@ -73,9 +74,10 @@ class Process:
 
     def transitions(self, state: State, action: str) -> Iterator[tuple[float, State]]:
         """Where an action leads, and with what probability; one model per action."""
+        ended = state.terminated or state.success or (state.linked and state.remaining == 0)
         after = replace_state(
             state,
-            terminated=action == TERMINATE or self._over(state),
+            terminated=action == TERMINATE or ended,
             penalties=state.penalties + (self._charged(state) and self.parameters.max_penalties is not None),
             detected=False,
         )
@@ -87,27 +89,23 @@ class Process:
             case "link":
                 yield 1.0, replace_state(after, linked=True)
             case "exploit":
-                yield from self._exploit(state, after)
+                tried = state.group - state.remaining
+                right = 1 / (state.group / self.parameters.prior - tried)
+                caught = float(self.parameters.detection(np.array(tried)))
+                for success, chance in ((True, right), (False, 1 - right)):
+                    for detected, odds in ((True, caught), (False, 1 - caught)):
+                        if chance * odds > 0:
+                            left = state.remaining - 1
+                            yield (
+                                chance * odds,
+                                replace_state(after, success=success, detected=detected, remaining=left),
+                            )
             case _:
                 yield 1.0, after
-
-    def _exploit(self, state: State, after: State) -> Iterator[tuple[float, State]]:
-        tried = state.group - state.remaining
-        right = 1 / (state.group / self.parameters.prior - tried)
-        caught = float(self.parameters.detection(np.array(tried)))
-        for success, chance in ((True, right), (False, 1 - right)):
-            for detected, odds in ((True, caught), (False, 1 - caught)):
-                if chance * odds > 0:
-                    step = replace_state(after, success=success, detected=detected, remaining=state.remaining - 1)
-                    yield chance * odds, step
 
     def _charged(self, state: State) -> bool:
         most = self.parameters.max_penalties
         return state.detected and not state.terminated and (most is None or state.penalties < most)
-
-    @staticmethod
-    def _over(state: State) -> bool:
-        return state.terminated or state.success or (state.linked and state.remaining == 0)
 
     @cached_property
     def states(self) -> tuple[State, ...]:
@@ -116,18 +114,18 @@ class Process:
 
     def reachable(self, start: State) -> tuple[State, ...]:
         """Every state that can be reached from one, itself included."""
-        found, waiting = {start: None}, [start]
+        reached, waiting = {start: None}, [start]
         while waiting:
             state = waiting.pop()
             for action in self.actions(state):
                 for _, after in self.transitions(state, action):
-                    if after not in found:
-                        found[after] = None
+                    if after not in reached:
+                        reached[after] = None
                         waiting.append(after)
-        return tuple(found)
+        return tuple(reached)
 
     def known(self, size: int) -> Process:
-        """The same target with its size known."""
+        """The process of the target with its size known."""
         return replace(self, belief={size: 1.0})
 
 
@@ -137,7 +135,7 @@ def replace_state(state: State, **changes: object) -> State:
 
 
 SMALLEST = 1e-12
-"""HiGHS drops matrix entries below 1e-9 unless told otherwise; the tail of a binomial has smaller ones."""
+"""HiGHS drops matrix entries below 1e-9 by default; the tail of a binomial has smaller ones."""
 
 STAKE = 1e15
 """No state is worth less than minus this."""
@@ -162,7 +160,7 @@ def lp(attack: Attack, belief: Belief) -> float:
 
 @dataclass(frozen=True, eq=False)
 class TwoLevels:
-    """A linear programme per group size, from the link on, kept for the next target; and one on top per target."""
+    """A linear programme per group size, from the link on, for all targets; one on top per target."""
 
     attack: Attack
     settled: dict[int, float] = field(default_factory=dict)
@@ -171,16 +169,19 @@ class TwoLevels:
     def value(self, belief: Belief) -> float:
         """What the attack on one target is worth."""
         process = Process(self.attack, belief)
-        below = {_linked(size): self._worth(size) for size in sorted(belief)}
+        below = {}
+        for size in sorted(belief):
+            linked = State(accessed=True, linked=True, group=size, remaining=size)
+            if size not in self.settled:
+                # Larger groups never pay more (V_start does not grow), so one that does not pay prunes the rest.
+                hopeless = any(worth <= 0 and other for other, worth in self.settled.items() if other < size)
+                cluster = Process(self.attack, {})
+                self.settled[size] = (
+                    0.0 if hopeless or not size else _solve(cluster, cluster.reachable(linked), {})[linked]
+                )
+            below[linked] = self.settled[size]
         top = [process.start, *(State(accessed=True, group=size, remaining=size) for size in belief)]
         return _solve(process, top, below)[process.start]
-
-    def _worth(self, size: int) -> float:
-        if size not in self.settled:
-            # Larger groups never pay more (V_start does not grow), so one that does not pay prunes the rest.
-            hopeless = any(worth <= 0 and other for other, worth in self.settled.items() if other < size)
-            self.settled[size] = 0.0 if hopeless or not size else _cluster(Process(self.attack, {}), _linked(size))
-        return self.settled[size]
 
 
 def two_level_lp(attack: Attack, belief: Belief) -> float:
@@ -191,50 +192,14 @@ def two_level_lp(attack: Attack, belief: Belief) -> float:
 SOLVERS: dict[str, Callable[[Attack, Belief], float]] = {"table": table, "two_level_lp": two_level_lp, "lp": lp}
 
 
-def _linked(size: int) -> State:
-    return State(accessed=True, linked=True, group=size, remaining=size)
-
-
-def _cluster(process: Process, entry: State) -> float:
-    return _solve(process, process.reachable(entry), {})[entry]
-
-
 def _solve(process: Process, states: Sequence[State], settled: Mapping[State, float]) -> dict[State, float]:
     """Minimise the sum of V subject to V(x) - gamma sum P V(x') >= R(x, a); settled states are constants."""
+    try:
+        highspy: Any = importlib.import_module("highspy")
+    except ImportError:
+        raise MissingExtra("lp", needed_for="Solving by linear programmes") from None
     states = [state for state in states if not state.terminated]
     place = {state: number for number, state in enumerate(states)}
-    rows: list[tuple[dict[int, float], float]] = []
-    for state in states:
-        for action in process.actions(state):
-            if action == LINK or not _leaves_scope(process, state, action, place, settled):
-                rows.append(_row(process, state, action, place, settled))
-    return dict(zip(states, _minimise(len(states), rows), strict=True))
-
-
-def _leaves_scope(
-    process: Process, state: State, action: str, place: Mapping[State, int], settled: Mapping[State, float]
-) -> bool:
-    return any(
-        not after.terminated and after not in place and after not in settled
-        for _, after in process.transitions(state, action)
-    )
-
-
-def _row(
-    process: Process, state: State, action: str, place: Mapping[State, int], settled: Mapping[State, float]
-) -> tuple[dict[int, float], float]:
-    entries, bound = {place[state]: 1.0}, process.reward(state, action)
-    for chance, after in process.transitions(state, action):
-        weight = process.parameters.discount * chance
-        if after in settled:
-            bound += weight * settled[after]
-        elif not after.terminated:
-            entries[place[after]] = entries.get(place[after], 0.0) - weight
-    return entries, bound
-
-
-def _minimise(columns: int, rows: Sequence[tuple[dict[int, float], float]]) -> list[float]:
-    highspy = _highs()
     model = highspy.Highs()
     for option, value in (
         ("output_flag", False),
@@ -244,23 +209,21 @@ def _minimise(columns: int, rows: Sequence[tuple[dict[int, float], float]]) -> l
     ):
         model.setOptionValue(option, value)
     # A penalty that is due makes a state worth less than nothing.
-    model.addVars(columns, np.full(columns, -STAKE), np.full(columns, highspy.kHighsInf))
-    model.changeColsCost(columns, np.arange(columns, dtype=np.int32), np.ones(columns))
-    for entries, bound in rows:
-        model.addRow(
-            bound,
-            highspy.kHighsInf,
-            len(entries),
-            np.array(list(entries), dtype=np.int32),
-            np.array(list(entries.values())),
-        )
+    model.addVars(len(states), np.full(len(states), -STAKE), np.full(len(states), highspy.kHighsInf))
+    model.changeColsCost(len(states), np.arange(len(states), dtype=np.int32), np.ones(len(states)))
+    for state in states:
+        for action in process.actions(state):
+            steps = [(chance, after) for chance, after in process.transitions(state, action) if not after.terminated]
+            if action != LINK and any(after not in place and after not in settled for _, after in steps):
+                continue  # it leaves the states that are looked at
+            entries, bound = {place[state]: 1.0}, process.reward(state, action)
+            for chance, after in steps:
+                weight = process.parameters.discount * chance
+                if after in settled:
+                    bound += weight * settled[after]
+                else:
+                    entries[place[after]] = entries.get(place[after], 0.0) - weight
+            columns = np.array(list(entries), dtype=np.int32)
+            model.addRow(bound, highspy.kHighsInf, len(entries), columns, np.array(list(entries.values())))
     model.run()
-    return list(model.getSolution().col_value)
-
-
-def _highs() -> Any:
-    try:
-        import highspy
-    except ImportError:
-        raise MissingExtra("lp", needed_for="Solving by linear programmes") from None
-    return highspy
+    return dict(zip(states, model.getSolution().col_value, strict=True))

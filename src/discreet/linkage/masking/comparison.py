@@ -29,6 +29,7 @@ from discreet.linkage.masking.text import (
     align,
     characters,
     check_formats,
+    check_name,
     check_normalisations,
     distance,
     read_date,
@@ -228,7 +229,7 @@ def compare(
     >>> compare("string", "Smith", "Jones")
     Comparison(string, different)
     """
-    check_kind(kind)
+    check_name("kind of attribute", kind, KINDS)
     check_date_swap(date_swap)
     steps, declared = check_normalisations(normalise), check_formats(formats)
     return compare_values(kind, value_of(a, steps), value_of(b, steps), declared, date_swap)
@@ -277,32 +278,26 @@ def compare_names(
     >>> [cell.masked for cell in compare_names(("Ann", "Miller"), ("Miller", "Ann"))]
     [('@@@', '&&&&&&'), ('&&&&&&', '@@@')]
     """
-    check_kind(kind)
+    check_name("kind of attribute", kind, KINDS)
     steps = check_normalisations(normalise)
-    a, b = value_of(first[0], steps), value_of(first[1], steps)
-    c, d = value_of(second[0], steps), value_of(second[1], steps)
-    if are_swapped(a, b, c, d):
-        return swapped(kind, a, c, ROW_1), swapped(kind, b, d, ROW_2)
-    return compare_values(kind, a, c), compare_values(kind, b, d)
+    (a, b), (c, d) = ((value_of(row[0], steps), value_of(row[1], steps)) for row in (first, second))
+    return exchanged(kind, (a, b), (c, d)) or (compare_values(kind, a, c), compare_values(kind, b, d))
 
 
-def are_swapped(a: str | None, b: str | None, c: str | None, d: str | None) -> bool:
-    """Whether row 2 (c, d) has the two values of row 1 (a, b) exchanged."""
-    return a is not None and b is not None and a == d and b == c and a != b
-
-
-def swapped(kind: Kind, a: str | None, b: str | None, symbol: str) -> Comparison:
-    """One of the two cells of exchanged names; `symbol` is that of the first row."""
-    left, right = characters(a or ""), characters(b or "")
-    other = ROW_2 if symbol == ROW_1 else ROW_1
-    sides = (ValueView(a, left, SWAPPED * len(left), symbol), ValueView(b, right, SWAPPED * len(right), other))
-    return Comparison(kind, *sides, equal=False, markup=(ICONS["name-swap"],), has_partial=False)
-
-
-def check_kind(kind: str) -> None:
-    """Stop with advice if there is no such kind."""
-    if kind not in KINDS:
-        raise UsageError(f"No kind of attribute is called '{kind}'.", remedy=f"There are: {', '.join(KINDS)}.")
+def exchanged(
+    kind: Kind, first: tuple[str | None, str | None], second: tuple[str | None, str | None]
+) -> tuple[Comparison, Comparison] | None:
+    """Both cells of two columns if row 2 has the values of row 1 exchanged; else None."""
+    a, b = first
+    if a is None or b is None or a == b or second != (b, a):
+        return None
+    left, right = characters(a), characters(b)
+    views = ValueView(a, left, SWAPPED * len(left), ROW_1), ValueView(b, right, SWAPPED * len(right), ROW_2)
+    markup = (ICONS["name-swap"],)
+    return (
+        Comparison(kind, *views, equal=False, markup=markup, has_partial=False),
+        Comparison(kind, *views[::-1], equal=False, markup=markup, has_partial=False),
+    )
 
 
 def check_date_swap(rule: str) -> None:

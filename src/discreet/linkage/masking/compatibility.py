@@ -8,11 +8,11 @@ score for agreeing cells is the special case of it: the value occurs at least tw
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -29,21 +29,24 @@ REMEMBERED = 1 << 26
 Masks = tuple[Array, Array]
 
 
-class Constraint(Protocol):
+class Constraint(ABC):
     """What one cell says about the record behind it."""
+
+    @abstractmethod
+    def mask(self, records: Array | None = None) -> Array:
+        """For each base record, or each of these, whether it is compatible."""
 
     def size(self) -> int:
         """How many base records are compatible."""
+        return int(np.count_nonzero(self.mask()))
 
     def listed(self) -> Array | None:
-        """Which ones, if they are few and listed."""
-
-    def mask(self, records: Array | None = None) -> Array:
-        """For each base record, or each of these, whether it is."""
+        """The compatible records, if they are few and listed."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)
-class Equal:
+class Equal(Constraint):
     """A cell in full: the value itself."""
 
     column: AttributeIndex
@@ -64,7 +67,7 @@ class Equal:
 
 
 @dataclass(frozen=True, eq=False)
-class RecordMask:
+class RecordMask(Constraint):
     """Any set of records, as a mask."""
 
     compatible: Array
@@ -72,11 +75,7 @@ class RecordMask:
 
     def size(self) -> int:
         """How many they are."""
-        return int(np.count_nonzero(self.compatible)) if self.count is None else self.count
-
-    def listed(self) -> Array | None:
-        """Never."""
-        return None
+        return super().size() if self.count is None else self.count
 
     def mask(self, records: Array | None = None) -> Array:
         """Who is in it."""
@@ -84,20 +83,12 @@ class RecordMask:
 
 
 @dataclass(frozen=True, eq=False)
-class Pattern:
+class Pattern(Constraint):
     """A cell in part that differs from its partner: some characters at their places, and the length."""
 
     column: AttributeIndex
     length: int
     shown: Sequence[tuple[int, int]]
-
-    def size(self) -> int:
-        """How many records have a value of that shape."""
-        return int(np.count_nonzero(self.mask()))
-
-    def listed(self) -> Array | None:
-        """Never."""
-        return None
 
     def mask(self, records: Array | None = None) -> Array:
         """Who has a value of that shape."""
@@ -206,10 +197,7 @@ class Spellings:
     @cached_property
     def by_shape(self) -> dict[Hashable, list[int]]:
         """The texts of each shape."""
-        found: dict[Hashable, list[int]] = defaultdict(list)
-        for code in range(len(self.texts)):
-            found[self.shape(code)].append(code)
-        return found
+        return _grouped(range(len(self.texts)), self.shape)
 
     def shaped_like(self, code: int) -> Array:
         """For each record whether its text has the shape of this one."""
@@ -266,7 +254,8 @@ class Strictness:
             return shared, shared
         # Two texts differ: only those that have the hidden characters in common are compared.
         first, second = (spellings.by_shape[spellings.shape(code)] for code in spelt)
-        partners, others = _grouped(spellings, second, cell.right), _grouped(spellings, first, cell.left)
+        partners = _grouped(second, lambda code: _common(spellings, code, cell.right))
+        others = _grouped(first, lambda code: _common(spellings, code, cell.left))
         alike = np.zeros((2, len(spellings.texts)), dtype=bool)
         for x in first:
             self._match(j, ((x, y) for y in partners[_common(spellings, x, cell.left)]), cell, mode, alike)
@@ -328,8 +317,8 @@ def _common(spellings: Spellings, code: int, like: ValueView) -> Hashable:
     return tuple(parts)
 
 
-def _grouped(spellings: Spellings, codes: list[int], like: ValueView) -> dict[Hashable, list[int]]:
+def _grouped(codes: Iterable[int], key: Callable[[int], Hashable]) -> dict[Hashable, list[int]]:
     groups: dict[Hashable, list[int]] = defaultdict(list)
     for code in codes:
-        groups[_common(spellings, code, like)].append(code)
+        groups[key(code)].append(code)
     return groups

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NoReturn
@@ -12,10 +12,10 @@ from discreet.errors import Refused, UsageError
 from discreet.kernel import Amount, exact
 from discreet.kernel.amounts import parts_down, parts_up
 from discreet.kernel.notebook import card
-from discreet.linkage.masking.comparison import Comparison, DateSwap, Kind, Mode
+from discreet.linkage.masking.comparison import MODES, Comparison, DateSwap, Kind, Mode
 from discreet.linkage.masking.index import Index, Quote, contribution
-from discreet.linkage.masking.record_pair import Declared, Pair, State, check_mode
-from discreet.linkage.masking.text import FORMATS
+from discreet.linkage.masking.record_pair import Declared, Pair, State
+from discreet.linkage.masking.text import FORMATS, check_name
 from discreet.wording import brief_percent, fine_percent
 
 PARTS = 10**9
@@ -70,8 +70,6 @@ class Meter:
                 remedy="Open another attribute, or decide with what is seen.",
             )
 
-    # -- for the ledger -------------------------------------------------------------------------------------------
-
     def amount(self, contribution: Fraction) -> Fraction:
         """A contribution rounded up to whole parts: what a pair takes of the budget."""
         return Fraction(parts_up(contribution, self.parts), self.parts)
@@ -96,17 +94,6 @@ class Meter:
         return self.scale * self.pairs / self.parts
 
 
-Anonymity = tuple[int, int]
-
-
-@dataclass(frozen=True, eq=False)
-class DisplayedPair:
-    """One pair of a display in its state."""
-
-    pair: Pair
-    state: State
-
-
 class Display:
     """Pairs of base records on show. Immutable: opening a cell gives another display.
 
@@ -125,8 +112,9 @@ class Display:
     meter: Meter
     """Turns contributions of pairs into the score, and into amounts for a ledger."""
     strict: bool
-    _shown: tuple[DisplayedPair, ...]
-    _known: dict[tuple[int, State, bool], Anonymity]
+    _pairs: tuple[Pair, ...]
+    _states: tuple[State, ...]
+    _known: dict[tuple[int, State, bool], tuple[int, int]]
 
     def __init__(
         self,
@@ -154,14 +142,10 @@ class Display:
         else:
             settings: dict[str, Any] = {"swaps": swaps, "formats": formats, "normalise": normalise}
             index = Index.build(records, kinds or {}, **settings, names=names, date_swap=date_swap)
-        shown = [index.pair(int(first), int(second)) for first, second in pairs]
-        self.__dict__.update(
-            index=index,
-            meter=Meter(len(shown), len(index.columns), kappa),
-            strict=strict,
-            _shown=tuple(DisplayedPair(pair, pair.masked) for pair in shown),
-            _known={},
-        )
+        shown = tuple(index.pair(int(first), int(second)) for first, second in pairs)
+        meter = Meter(len(shown), len(index.columns), kappa)
+        states = tuple(pair.masked for pair in shown)
+        self.__dict__.update(index=index, meter=meter, strict=strict, _pairs=shown, _states=states, _known={})
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("A display does not change; opening a cell gives another one.")
@@ -171,16 +155,14 @@ class Display:
         """How many compatible base records must remain."""
         return self.meter.kappa
 
-    # -- what is shown --------------------------------------------------------------------------------------------
-
     def cell(self, pair: int, attribute: str) -> Comparison:
         """The pair of values of an attribute."""
-        return self._at(pair).pair.cell(attribute)
+        return self._at(pair)[0].cell(attribute)
 
     def mode(self, pair: int, attribute: str) -> Mode:
         """The mode in which a cell is."""
-        shown = self._at(pair)
-        return shown.state[shown.pair.place(attribute)]
+        shown, state = self._at(pair)
+        return state[shown.place(attribute)]
 
     def text(self, pair: int, attribute: str) -> tuple[str, str]:
         """What is seen of both values."""
@@ -188,32 +170,28 @@ class Display:
 
     def next_mode(self, pair: int, attribute: str) -> Mode | None:
         """What the next step opens: partial, full, or None where all is open."""
-        shown = self._at(pair)
-        return shown.pair.next_mode(shown.state, attribute)
-
-    # -- opening --------------------------------------------------------------------------------------------------
+        shown, state = self._at(pair)
+        return shown.next_mode(state, attribute)
 
     def open(self, pair: int, attribute: str, mode: Mode) -> Display:
         """The display with both values of a cell open in a mode; refused where k would fall below kappa."""
-        shown = self._at(pair)
-        return self._with({pair: shown.pair.opened(shown.state, attribute, mode)})
+        shown, state = self._at(pair)
+        return self._with({pair: shown.opened(state, attribute, mode)})
 
     def open_all(self, mode: Mode) -> Display:
         """The display with every cell open in a mode; cells without a partial mode stay as they are."""
-        check_mode(mode)
-        return self._with({place: shown.pair.all_opened(shown.state, mode) for place, shown in enumerate(self._shown)})
+        check_name("mode", mode, MODES)
+        shown = zip(self._pairs, self._states, strict=True)
+        return self._with({place: pair.all_opened(state, mode) for place, (pair, state) in enumerate(shown)})
 
     def price(self, pair: int, attribute: str) -> Fraction:
         """By how much the next step raises the score; 0 where there is none. Prices of several steps do not add up."""
-        self._at(pair).pair.place(attribute)
+        self._at(pair)[0].place(attribute)
         return self.meter.scale * self.quote(pair).increase(attribute)
 
     def quote(self, pair: int) -> Quote:
         """What a pair discloses, and what each next step leads to."""
-        shown = self._at(pair)
-        return self.index.quote(shown.pair, shown.state, strict=self.strict)
-
-    # -- what it discloses ----------------------------------------------------------------------------------------
+        return self.index.quote(*self._at(pair), strict=self.strict)
 
     @cached_property
     def anonymity(self) -> tuple[int, ...]:
@@ -223,7 +201,7 @@ class Display:
     @cached_property
     def score(self) -> Fraction:
         """The k-anonymised privacy risk of what is shown, from 0 to 1."""
-        return self._score(self.anonymity)
+        return self._score(strict=False)
 
     @cached_property
     def strict_anonymity(self) -> tuple[int, ...]:
@@ -233,16 +211,16 @@ class Display:
     @cached_property
     def strict_score(self) -> Fraction:
         """The score by the strict anonymity."""
-        return self._score(self.strict_anonymity)
+        return self._score(strict=True)
 
     @cached_property
     def characters(self) -> Fraction:
         """The share of all characters that is disclosed."""
-        total = sum(shown.pair.characters for shown in self._shown)
-        return Fraction(sum(shown.pair.disclosed(shown.state) for shown in self._shown), total or 1)
+        shown = sum(pair.disclosed(state) for pair, state in zip(self._pairs, self._states, strict=True))
+        return Fraction(shown, sum(pair.characters for pair in self._pairs) or 1)
 
     def __len__(self) -> int:
-        return len(self._shown)
+        return len(self._pairs)
 
     def _repr_html_(self) -> str:
         rows = [("Pairs", len(self)), ("Base records", f"{len(self.index):,}"), ("Privacy risk (KAPR)", fine_percent(float(self.score))),
@@ -256,37 +234,31 @@ class Display:
             f"{attributes} attribute{'s' * (attributes != 1)}, score {self.score})"
         )
 
-    # -- how --------------------------------------------------------------------------------------------------------
-
-    def _at(self, pair: int) -> DisplayedPair:
-        if not 0 <= pair < len(self._shown):
-            raise UsageError(f"There is no pair {pair}.", remedy=f"There are {len(self._shown)}, counted from 0.")
-        return self._shown[pair]
+    def _at(self, pair: int) -> tuple[Pair, State]:
+        if not 0 <= pair < len(self):
+            raise UsageError(f"There is no pair {pair}.", remedy=f"There are {len(self)}, counted from 0.")
+        return self._pairs[pair], self._states[pair]
 
     def _with(self, states: Mapping[int, State]) -> Display:
-        changed = {place: state for place, state in states.items() if state != self._shown[place].state}
-        shown = list(self._shown)
-        for place, state in changed.items():
-            shown[place] = replace(shown[place], state=state)
         other = object.__new__(Display)
-        settings = {name: self.__dict__[name] for name in ("index", "meter", "strict", "_known")}
-        other.__dict__.update(settings, _shown=tuple(shown))
-        for place in changed if self.kappa > 1 else ():
-            self.meter.check(other._anonymity_of(place, strict=self.strict))
+        changed = tuple(states.get(place, state) for place, state in enumerate(self._states))
+        settings = {name: self.__dict__[name] for name in ("index", "meter", "strict", "_pairs", "_known")}
+        other.__dict__.update(settings, _states=changed)
+        for place, (before, after) in enumerate(zip(self._states, changed, strict=True)):
+            if self.kappa > 1 and before != after:
+                self.meter.check(other._anonymity_of(place, strict=self.strict))
         return other
 
-    def _anonymity_of(self, pair: int, *, strict: bool) -> Anonymity:
-        shown = self._shown[pair]
-        key = (pair, shown.state, strict)
+    def _anonymity_of(self, pair: int, *, strict: bool) -> tuple[int, int]:
+        key = (pair, self._states[pair], strict)
         if key not in self._known:
-            self._known[key] = self.index.anonymity(shown.pair, shown.state, strict=strict)
+            self._known[key] = self.index.anonymity(*self._at(pair), strict=strict)
         return self._known[key]
 
     def _anonymity(self, *, strict: bool) -> tuple[int, ...]:
         return tuple(k for pair in range(len(self)) for k in self._anonymity_of(pair, strict=strict))
 
-    def _score(self, anonymity: Sequence[int]) -> Fraction:
+    def _score(self, *, strict: bool) -> Fraction:
         return self.meter.score(
-            contribution(shown.pair, shown.state, (anonymity[2 * place], anonymity[2 * place + 1]))
-            for place, shown in enumerate(self._shown)
+            contribution(*self._at(pair), self._anonymity_of(pair, strict=strict)) for pair in range(len(self))
         )

@@ -10,20 +10,17 @@ from typing import Any
 from discreet.errors import UsageError
 from discreet.kernel.serialise import json_of
 from discreet.linkage.masking.comparison import (
+    KINDS,
     MODES,
-    ROW_1,
-    ROW_2,
     Comparison,
     DateSwap,
     Kind,
     Mode,
-    are_swapped,
     check_date_swap,
-    check_kind,
     compare_values,
-    swapped,
+    exchanged,
 )
-from discreet.linkage.masking.text import FORMATS, Icon, check_formats, check_normalisations
+from discreet.linkage.masking.text import FORMATS, Icon, check_formats, check_name, check_normalisations
 
 Texts = tuple[str, ...]
 State = tuple[Mode, ...]
@@ -66,7 +63,7 @@ class Rules:
         if not kinds:
             raise UsageError("No attribute is declared.", remedy="kinds={'name': 'string', 'born': 'date'}")
         for kind in kinds.values():
-            check_kind(kind)
+            check_name("kind of attribute", kind, KINDS)
         check_date_swap(date_swap)
         attributes, common = tuple(kinds), tuple(names)
         for name in common:
@@ -87,18 +84,15 @@ class Rules:
         self, first: Sequence[str | None], second: Sequence[str | None]
     ) -> tuple[tuple[Comparison, ...], tuple[int | None, ...]]:
         """All attributes of two records, and for each the place of the one that opens along with it."""
-        cells: list[Comparison | None] = [None] * len(self.attributes)
-        along: list[int | None] = [None] * len(self.attributes)
+        settings = zip(self.kinds, first, second, self.formats, strict=True)
+        cells = [compare_values(kind, a, b, formats, self.date_swap) for kind, a, b, formats in settings]
+        along: list[int | None] = [None] * len(cells)
         for here, there in self.swaps:
-            if are_swapped(first[here], first[there], second[here], second[there]):
-                cells[here] = swapped(self.kinds[here], first[here], second[here], ROW_1)
-                cells[there] = swapped(self.kinds[there], first[there], second[there], ROW_2)
+            both = exchanged(self.kinds[here], (first[here], first[there]), (second[here], second[there]))
+            if both is not None:
+                cells[here], cells[there] = both
                 along[here], along[there] = there, here
-        compared = tuple(
-            cell or compare_values(self.kinds[j], first[j], second[j], self.formats[j], self.date_swap)
-            for j, cell in enumerate(cells)
-        )
-        return compared, tuple(along)
+        return tuple(cells), tuple(along)
 
     def place(self, attribute: str) -> int:
         """The place of an attribute."""
@@ -149,7 +143,7 @@ class Pair:
     def opened(self, state: State, attribute: str, mode: Mode) -> State:
         """The state after opening a cell so. What was seen stays seen: opening less than is open changes nothing."""
         place = self.place(attribute)
-        check_mode(mode)
+        check_name("mode", mode, MODES)
         if not self.cells[place].takes(mode):
             raise UsageError(
                 f"Attribute '{attribute}' has no partial mode in this pair.", remedy="Open it in full, or not at all."
@@ -158,7 +152,7 @@ class Pair:
 
     def all_opened(self, state: State, mode: Mode) -> State:
         """The state after opening every cell so; cells without a partial mode stay as they are."""
-        check_mode(mode)
+        check_name("mode", mode, MODES)
         for place, cell in enumerate(self.cells):
             if mode != "partial" or cell.has_partial:
                 state = self._with(state, place, mode)
@@ -167,7 +161,7 @@ class Pair:
     def check(self, state: State) -> None:
         """Stop if this is no state of these cells."""
         for place, mode in enumerate(state):
-            check_mode(mode)
+            check_name("mode", mode, MODES)
             along = self.along[place]
             if not self.cells[place].takes(mode) or (along is not None and state[along] != mode):
                 raise UsageError("A cell cannot be in that mode.", remedy="Make states with `opened`.")
@@ -198,12 +192,6 @@ class Pair:
             if opened is not None and MODES.index(mode) > MODES.index(changed[opened]):
                 changed[opened] = mode
         return tuple(changed)
-
-
-def check_mode(mode: str) -> None:
-    """Stop with advice if there is no such mode."""
-    if mode not in MODES:
-        raise UsageError(f"No mode is called '{mode}'.", remedy=f"There are: {', '.join(MODES)}.")
 
 
 def _each(attributes: Texts, declared: Declared, otherwise: Texts) -> list[Texts]:

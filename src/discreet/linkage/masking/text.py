@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import takewhile
@@ -140,11 +140,16 @@ def value_of(cell: Any, normalise: Iterable[str] = ()) -> str | None:
 
 def check_normalisations(names: Iterable[str]) -> tuple[str, ...]:
     """The names, if all of them are known."""
-    found = tuple(names)
-    for name in found:
-        if name not in NORMALISATIONS:
-            raise UsageError(f"No normalisation is called '{name}'.", remedy=f"There are: {', '.join(NORMALISATIONS)}.")
-    return found
+    steps = tuple(names)
+    for name in steps:
+        check_name("normalisation", name, NORMALISATIONS)
+    return steps
+
+
+def check_name(what: str, name: str, names: Collection[str]) -> None:
+    """Stop with advice if nothing has that name."""
+    if name not in names:
+        raise UsageError(f"No {what} is called '{name}'.", remedy=f"There are: {', '.join(names)}.")
 
 
 def characters(value: str) -> tuple[str, ...]:
@@ -169,7 +174,6 @@ def characters(value: str) -> tuple[str, ...]:
 FORMATS = ("YYYY-MM-DD", "MM/DD/YYYY")
 """How dates may be written unless something else is declared."""
 
-DIGITS = 8
 YEAR, MONTH, DAY = slice(0, 4), slice(4, 6), slice(6, 8)
 """Places of the parts in YYYYMMDD, the order in which digits are counted and compared."""
 
@@ -198,10 +202,8 @@ class Layout:
     @cached_property
     def places(self) -> tuple[int | str, ...]:
         """Per character the place of its digit in YYYYMMDD, or the separator."""
-        found: list[int | str] = []
-        for piece in re.split("(YYYY|MM|DD)", self.pattern):
-            found += _PLACES.get(piece, piece)
-        return tuple(found)
+        pieces = re.split("(YYYY|MM|DD)", self.pattern)
+        return tuple(place for piece in pieces for place in _PLACES.get(piece, piece))
 
     @cached_property
     def shape(self) -> re.Pattern[str]:
@@ -225,16 +227,15 @@ class Layout:
 
 @cache
 def layouts(formats: tuple[str, ...]) -> tuple[Layout, ...]:
-    """The layouts of the declared formats, if no text can be read in two ways."""
-    found = tuple(Layout(pattern) for pattern in formats)
-    if not found:
+    """Layouts of the declared formats, if no text can be read in two ways."""
+    written = tuple(Layout(pattern) for pattern in formats)
+    if not written:
         raise UsageError("No format of dates is declared.", remedy="formats=['MM/DD/YYYY']")
-    shapes = {re.sub("[YMD]", "0", layout.pattern) for layout in found}
-    if len(shapes) < len(found):
+    if len({re.sub("[YMD]", "0", pattern) for pattern in formats}) < len(written):
         raise UsageError(
             "Two declared formats cannot be distinguished.", remedy="Declare the one in which the column is written."
         )
-    return found
+    return written
 
 
 def check_formats(formats: str | Iterable[str]) -> tuple[str, ...]:

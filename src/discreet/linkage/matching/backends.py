@@ -6,6 +6,7 @@ is among what comes back.
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,36 +29,26 @@ class Backend(Protocol):
     """A place where Splink works on the records of a project."""
 
     @property
-    def folder(self) -> ProjectFolder:
-        """The project."""
-        ...
-
-    @property
     def dialect(self) -> str:
         """The dialect of SQL, as Splink names it."""
-        ...
 
     @property
     def frames(self) -> list[Any]:
         """Its tables, as Splink takes them."""
-        ...
 
     def fetch(self, scored: Any) -> dict[str, Any]:
         """The arrays `l`, `r` and `weight` of what Splink has scored."""
-        ...
 
     def register(self, columns: dict[str, list[Any]]) -> Any:
         """A small table, as Splink takes it."""
-        ...
 
 
-def splink() -> Any:
-    """The library, if it is installed."""
+def require_splink() -> None:
+    """Stop with advice if Splink is not installed."""
     try:
-        import splink as found
+        importlib.import_module("splink")
     except ImportError:
         raise MissingExtra("linkage", needed_for="Finding candidate pairs") from None
-    return found
 
 
 def columns_of(folder: ProjectFolder) -> str:
@@ -85,7 +76,7 @@ class DuckDBBackend:
 
     @cached_property
     def _api(self) -> Any:
-        splink()
+        require_splink()
         from splink import DuckDBAPI
 
         return DuckDBAPI(self.connection)
@@ -116,7 +107,7 @@ class SparkBackend:
 
     @cached_property
     def _api(self) -> Any:
-        splink()
+        require_splink()
         from splink import SparkAPI
         from splink.backends.spark import similarity_jar_location
 
@@ -147,7 +138,7 @@ class SparkBackend:
 
 def linker(backend: Backend, settings: Any) -> Any:
     """Splink's object for these settings."""
-    splink()
+    require_splink()
     from splink import Linker
 
     frames: Sequence[Any] = backend.frames
@@ -157,7 +148,7 @@ def linker(backend: Backend, settings: Any) -> Any:
 @contextmanager
 def quietly(task: str) -> Iterator[None]:
     """Splink at work: it logs nothing, and its errors, which quote statements and values, become ours."""
-    splink()
+    require_splink()
     log = logging.getLogger("splink")
     before = log.level
     log.setLevel(logging.CRITICAL)
@@ -181,8 +172,6 @@ def quietly(task: str) -> Iterator[None]:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    import importlib.util
-
     from splink.internals.exceptions import SplinkException
 
     found: tuple[type[Exception], ...] = (SplinkException, duckdb.Error, ValueError, ZeroDivisionError)

@@ -165,8 +165,11 @@ def load_candidates(folder: ProjectFolder) -> Candidates:
     decisions = np.array([DECISIONS.index(decision) for (decision,) in rows], dtype=np.int8)
     zones = None
     if about["zones"] is not None:
-        stored: dict[str, Any] = {field.name: about["zones"][field.name] for field in fields(Zones)}
-        zones = Zones(**{name: float("inf") if number is None else number for name, number in stored.items()})
+        stored: dict[str, Any] = {
+            field.name: float("inf") if about["zones"][field.name] is None else about["zones"][field.name]
+            for field in fields(Zones)
+        }
+        zones = Zones(**stored)
     model = Model.load(home / "model.json") if (home / "model.json").is_file() and about["rules"] else None
     calibration = Calibration.from_dict(about["calibration"]) if about["calibration"] else None
     return Candidates(pairs, decisions, zones, model, calibration, about["one_to_one"])

@@ -81,12 +81,12 @@ class Pairs:
     def write(self, path: Path, *, decisions: npt.NDArray[np.int8] | None = None, names: Sequence[str] = ()) -> Path:
         """Write the pairs as Parquet, with the name of each decision where there are decisions."""
         columns = {name: np.array(getattr(self, name)) for name in COLUMNS}
-        listed = ", ".join(literal(name) for name in names)
-        said = "" if decisions is None else f", [{listed}][decision + 1] AS decision"
+        said = ""
+        if decisions is not None:
+            columns["decision"] = decisions.astype(np.int32)
+            said = f", [{', '.join(map(literal, names))}][decision + 1] AS decision"
         with connect() as own, translated("the pairs"):
-            own.register(
-                "handed", columns if decisions is None else {**columns, "decision": decisions.astype(np.int32)}
-            )
+            own.register("handed", columns)
             rows = f"SELECT {', '.join(COLUMNS)}, {str(self.calibrated).upper()} AS calibrated{said} FROM handed"
             target = f"{literal(str(path))} (FORMAT parquet, COMPRESSION zstd)"
             own.execute(f"COPY ({rows} ORDER BY first, second) TO {target}")
@@ -173,8 +173,10 @@ def sample_to_label(pairs: Pairs, size: int, *, seed: int) -> tuple[Records, Flo
     return chosen, (counts / np.maximum(wanted, 1))[layer[chosen]]
 
 
-SAME = ("1", "TRUE", "T", "YES", "Y", "SAME", "MATCH")
-DIFFERENT = ("0", "FALSE", "F", "NO", "N", "DIFFERENT", "NONMATCH")
+MEANINGS = {
+    **dict.fromkeys(("1", "TRUE", "T", "YES", "Y", "SAME", "MATCH"), True),
+    **dict.fromkeys(("0", "FALSE", "F", "NO", "N", "DIFFERENT", "NONMATCH"), False),
+}
 
 
 def read_pairs(
@@ -216,8 +218,7 @@ def read_labels(
     count = len(rows["first"])
     answers: list[bool | None] = [True] * count
     if same is not None:
-        meanings = {**dict.fromkeys(SAME, True), **dict.fromkeys(DIFFERENT, False)}
-        answers = [meanings.get(str(cell).strip().upper()) for cell in np.ma.filled(rows["same"], "").tolist()]
+        answers = [MEANINGS.get(str(cell).strip().upper()) for cell in np.ma.filled(rows["same"], "").tolist()]
     unknown = answers.count(None)
     if unknown:
         raise DataError(

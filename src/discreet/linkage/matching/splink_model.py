@@ -31,8 +31,8 @@ TRAINING_PAIRS = 5_000_000
 ROUNDS = 200
 SURE = 0.99
 """From this probability on, a pair that nobody looked at counts as a true one when labels re-estimate m."""
-STANDS_FOR = 1000
-"""The most pairs one label may stand for."""
+MOST_PAIRS_OF_A_LABEL = 1000
+"""The most pairs that one label may count for."""
 
 
 @dataclass(frozen=True)
@@ -121,24 +121,20 @@ def score_pairs(folder: ProjectFolder, model: Model, *, backend: Backend | None 
 def settings_on(folder: ProjectFolder, model: Model, dialect: str) -> dict[str, Any]:
     """The model as Splink takes it on a database: the same numbers, statements in its own dialect."""
     written = comparison_settings(folder, model.blocking.rules, prior=model.prior)
-    fresh: dict[str, Any] = written.create_settings_dict(dialect)
-    for new, old in zip(fresh["comparisons"], model.settings["comparisons"], strict=True):
-        for level, known in zip(new["comparison_levels"], old["comparison_levels"], strict=True):
-            level.update({name: known[name] for name in ("m_probability", "u_probability") if name in known})
-    return fresh
+    return _with(written.create_settings_dict(dialect), model.settings, "m_probability", "u_probability")
 
 
 def retrain(
     folder: ProjectFolder, model: Model, labels: Labels, pairs: Pairs, *, backend: Backend | None = None
 ) -> Model:
-    """Estimate m anew from pairs that people called the same, with Splink's estimate from labels.
+    """Estimate m again from pairs that people called the same, with Splink's estimate from labels.
 
     Labelled pairs are mostly unsure ones, from which alone m would be far too low. So pairs above 99 % that nobody
-    labelled count as well, and a label that stands for several pairs counts as often.
+    labelled count as well, and a label that counts for several pairs is repeated as often.
     """
     asked = pairs.labelled(labels.pairs, folder.records)
     sure = pairs.where((pairs.probability >= SURE) & ~asked)
-    times = np.clip(np.round(labels.weights[labels.same]), 1, STANDS_FOR).astype(np.int64)
+    times = np.clip(np.round(labels.weights[labels.same]), 1, MOST_PAIRS_OF_A_LABEL).astype(np.int64)
     said = labels.pairs.where(labels.same)
     true = Pairs.of(
         np.concatenate([sure.first, np.repeat(said.first, times)]),
@@ -156,9 +152,9 @@ def retrain(
         known.training.estimate_m_from_pairwise_labels(desk.register(columns))
         raw = known.misc.save_model_to_json()
     # Only m is taken over.
-    prior = float(model.settings["probability_two_random_records_match"])
-    learnt = settled(_with_m(model.settings, raw), prior=prior, possible=folder.possible_pairs, among_random=0.0)
-    changed = replace(model, settings=_with_m(model.settings, learnt), labels=len(labels))
+    learnt = _with(model.settings, raw, "m_probability")
+    learnt = settled(learnt, prior=model.prior, possible=folder.possible_pairs, among_random=0.0)
+    changed = replace(model, settings=_with(model.settings, learnt, "m_probability"), labels=len(labels))
     return _consistent(folder, changed, None, desk)
 
 
@@ -191,15 +187,11 @@ def _consistent(folder: ProjectFolder, model: Model, raw: dict[str, Any] | None,
     """The share of true pairs that agrees with the probabilities it leads to."""
     pairs = score_pairs(folder, model, backend=desk)
     evidence = pairs.weight - np.log2(model.prior / (1 - model.prior))
-    prior = consistent_prior(
-        evidence, possible=folder.possible_pairs * max(model.blocking.recall, 0.01), start=model.prior
-    )
-    settings = (
-        settled(raw, prior=prior, possible=folder.possible_pairs)
-        if raw is not None
-        else {**model.settings, "probability_two_random_records_match": prior}
-    )
-    return replace(model, settings=settings)
+    possible = folder.possible_pairs * max(model.blocking.recall, 0.01)
+    prior = consistent_prior(evidence, possible=possible, start=model.prior)
+    if raw is None:
+        return replace(model, settings={**model.settings, "probability_two_random_records_match": prior})
+    return replace(model, settings=settled(raw, prior=prior, possible=folder.possible_pairs))
 
 
 def consistent_prior(evidence: Floats, *, possible: float, start: float) -> float:
@@ -219,15 +211,13 @@ def consistent_prior(evidence: Floats, *, possible: float, start: float) -> floa
     return prior
 
 
-def _with_m(settings: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
-    comparisons = []
-    for old, new in zip(settings["comparisons"], learnt["comparisons"], strict=True):
-        levels = [
-            {**level, "m_probability": other["m_probability"]} if "m_probability" in other else dict(level)
-            for level, other in zip(old["comparison_levels"], new["comparison_levels"], strict=True)
-        ]
-        comparisons.append({**old, "comparison_levels": levels})
-    return {**settings, "comparisons": comparisons}
+def _with(settings: dict[str, Any], learnt: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Settings whose levels have these numbers of other settings."""
+    changed = copy.deepcopy(settings)
+    for comparison, other in zip(changed["comparisons"], learnt["comparisons"], strict=True):
+        for level, known in zip(comparison["comparison_levels"], other["comparison_levels"], strict=True):
+            level.update({name: known[name] for name in names if name in known})
+    return changed
 
 
 # What Splink has estimated, made consistent: pure functions on its settings.

@@ -73,9 +73,12 @@ def zones_by_errors(pairs: Pairs, *, false_same: float = FALSE_SAME, missed: flo
         if not 0 <= share <= 1:
             raise UsageError(f"{name} is a share from 0 to 1.", remedy="For example 0.01.")
     curve = _Curve.of(pairs)
-    low, high = curve.lowest(missed), curve.highest(false_same)
+    cuts = curve.cuts
+    # The last cut that loses no more than this share of all same pairs, the first from which no more than this is wrong.
+    low = int(cuts[curve.missed[cuts] <= missed * curve.missed[-1] + 1e-12][-1])
+    high = int(cuts[curve.false[cuts] <= false_same * (len(pairs) - cuts) + 1e-12][0])
     if low >= high:
-        low = high = int(np.clip(curve.least_errors(), high, low))
+        low = high = int(np.clip(curve.least_errors, high, low))
     return curve.cut(low, high)
 
 
@@ -84,13 +87,14 @@ def zones_by_capacity(pairs: Pairs, *, review: int) -> Zones:
     if review < 0:
         raise UsageError("People can look at 0 pairs or more.", remedy="Give a whole number.")
     curve = _Curve.of(pairs)
-    low = high = curve.least_errors()
+    cuts = curve.cuts.tolist()
+    low = high = cuts.index(curve.least_errors)
     while True:
-        down, up = curve.below(low), curve.above(high)
-        gains = [(curve.doubt(down, low), down, high), (curve.doubt(high, up), low, up)]
-        fitting = [gain for gain in gains if gain[2] - gain[1] <= review and (gain[1], gain[2]) != (low, high)]
+        down, up = max(low - 1, 0), min(high + 1, len(cuts) - 1)
+        wider = [(curve.doubt(cuts[down], cuts[low]), down, high), (curve.doubt(cuts[high], cuts[up]), low, up)]
+        fitting = [zone for zone in wider if cuts[zone[2]] - cuts[zone[1]] <= review and zone[1:] != (low, high)]
         if not fitting:
-            return curve.cut(low, high)
+            return curve.cut(cuts[low], cuts[high])
         _, low, high = max(fitting)
 
 
@@ -122,31 +126,10 @@ class _Curve:
         begins = np.flatnonzero(np.concatenate([[True], np.diff(self.weight) > 0]))
         return np.concatenate([begins, [len(self.weight)]])
 
-    def lowest(self, share: float) -> int:
-        """The last cut that loses no more than this share of all same pairs."""
-        cuts = self.cuts
-        allowed = self.missed[cuts] <= share * self.missed[-1] + 1e-12
-        return int(cuts[allowed][-1])
-
-    def highest(self, share: float) -> int:
-        """The first cut from which no more than this share is wrong."""
-        cuts = self.cuts
-        counts = len(self.weight) - cuts
-        allowed = self.false[cuts] <= share * counts + 1e-12
-        return int(cuts[allowed][0])
-
+    @property
     def least_errors(self) -> int:
-        """Where the machine alone would cut."""
-        cuts = self.cuts
-        return int(cuts[np.argmin(self.missed[cuts] + self.false[cuts])])
-
-    def below(self, place: int) -> int:
-        cuts = self.cuts
-        return int(cuts[max(int(np.searchsorted(cuts, place)) - 1, 0)])
-
-    def above(self, place: int) -> int:
-        cuts = self.cuts
-        return int(cuts[min(int(np.searchsorted(cuts, place)) + 1, len(cuts) - 1)])
+        """The cut that the machine alone would make."""
+        return int(self.cuts[np.argmin(self.missed[self.cuts] + self.false[self.cuts])])
 
     def doubt(self, low: int, high: int) -> float:
         """Errors that people spare by looking at these pairs, per pair."""
@@ -155,9 +138,10 @@ class _Curve:
         return float(min(self.missed[high] - self.missed[low], self.false[low] - self.false[high]) / (high - low))
 
     def cut(self, low: int, high: int) -> Zones:
+        weights = np.append(self.weight, np.inf)
         return Zones(
-            lower=self._weight(low),
-            upper=self._weight(high),
+            lower=float(weights[low]),
+            upper=float(weights[high]),
             different=low,
             people=high - low,
             same=len(self.weight) - high,
@@ -165,9 +149,6 @@ class _Curve:
             missed=float(self.missed[low]),
             expected=float(self.missed[-1]),
         )
-
-    def _weight(self, place: int) -> float:
-        return float(self.weight[place]) if place < len(self.weight) else float("inf")
 
 
 @dataclass(frozen=True)
@@ -198,16 +179,9 @@ def distribution(pairs: Pairs, zones: Zones, *, bins: int = 40) -> Distribution:
     edges = np.linspace(low, high if high > low else low + 1, bins + 1)
     places = np.searchsorted(curve.weight, edges)
     places[-1] = len(pairs)
-    return Distribution(
-        tuple(edges.tolist()),
-        tuple(np.diff(places).tolist()),
-        tuple(np.diff(curve.missed[places]).tolist()),
-        zones,
-        tuple(edges.tolist()),
-        tuple(curve.false[places].tolist()),
-        tuple(curve.missed[places].tolist()),
-        pairs.calibrated,
-    )
+    arrays = (edges, np.diff(places), np.diff(curve.missed[places]), curve.false[places], curve.missed[places])
+    borders, counts, expected, false_same, missed = (tuple(array.tolist()) for array in arrays)
+    return Distribution(borders, counts, expected, zones, borders, false_same, missed, pairs.calibrated)
 
 
 def zones_at(pairs: Pairs, *, lower: float, upper: float) -> Zones:
@@ -267,7 +241,7 @@ class Calibration:
 
 
 def calibrate(folder: ProjectFolder, pairs: Pairs, labels: Labels) -> Calibration:
-    """A calibration from labels of candidate pairs; each label weighs as many pairs as it stands for."""
+    """A calibration from labels of candidate pairs; each label weighs as many pairs as it counts for."""
     place, hit = labels.matched(pairs, folder)
     same = labels.same[hit]
     if len(place) < FEWEST or same.all() or not same.any():
@@ -279,7 +253,7 @@ def calibrate(folder: ProjectFolder, pairs: Pairs, labels: Labels) -> Calibratio
 
 
 def calibration(weight: Floats, same: npt.NDArray[np.bool_], counts: Floats | None = None) -> Calibration:
-    """A calibration from weights and what is true; `counts` says how many pairs each stands for.
+    """A calibration from weights and what is true; `counts` says how many pairs each counts for.
 
     >>> import numpy as np
     >>> calibration(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, True, False, True]))(np.array([0.0])).tolist()
@@ -290,7 +264,7 @@ def calibration(weight: Floats, same: npt.NDArray[np.bool_], counts: Floats | No
     total = np.asarray(np.bincount(place, weights=many, minlength=len(distinct)), dtype=np.float64)
     true = np.bincount(place, weights=many * same, minlength=len(distinct))
     fitted = pooled(true / total, total)
-    # Both ends of each level stretch; what lies between is on the line.
+    # Both ends of each level stretch; what is between is on the line.
     if len(fitted) < 3:
         keep = np.ones(len(fitted), dtype=np.bool_)
     else:

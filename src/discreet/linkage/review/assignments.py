@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, update
 
 from discreet.errors import BudgetExhausted, Outdated, UsageError
 from discreet.kernel import Amount, parts_down, parts_up
@@ -110,11 +110,8 @@ def give(
     with ledger.store.reading() as connection:
         before = worker_of(connection, project, worker)
     chosen = limits or Limits(before["risk_limit"], before["characters_limit"])
-    displays = before["displays"] + len(pairs)
-    meter = project.meter(displays)
-    allowance = meter.allowance(chosen.risk or 1)
-    spent = _spent(ledger, project, worker)
-    if allowance < spent + Fraction(parts, PARTS):
+    allowance = project.meter(before["displays"] + len(pairs)).allowance(chosen.risk or 1)
+    if allowance < _spent(ledger, project, worker) + Fraction(parts, PARTS):
         _refuse(ledger, project, worker, actor, "risk")
     ledger.set_budget(project.budget(worker), limit=allowance, parts=PARTS, actor=actor, subject=project.subject)
     step: Operation = Spend(project.budget(worker), Fraction(parts, PARTS)) if parts else Note()
@@ -247,26 +244,15 @@ def insert_pairs(
     role: str,
 ) -> None:
     """Show pairs to a reviewer, within every limit; `parts` is what is open from the start."""
-    before = worker_of(connection, project, worker)
     added = sum(disclosure.characters for _, disclosure in pairs)
     shown = sum(disclosure.characters_shown for _, disclosure in pairs)
-    _grow(connection, project, displays=len(pairs), characters=added)
-    row = {
-        "risk_limit": limits.risk,
-        "characters_limit": limits.characters,
-        "displays": before["displays"] + len(pairs),
-        "characters": before["characters"] + added,
-        "characters_allowed": _allowed(limits.characters, before["characters"] + added, before["characters_shown"]),
-    }
-    if before["known"]:
-        connection.execute(update(WORKER).where(WORKER.c.project == project.id, WORKER.c.worker == worker).values(row))
-    else:
-        connection.execute(insert(WORKER).values(project=project.id, worker=worker, characters_shown=0, **row))
+    _grow(connection, project, worker, limits, displays=len(pairs), characters=added)
     count_worker(connection, project, worker, characters=shown)
     count_project(connection, project, parts=parts, characters=shown)
     if not pairs:
         return
-    last = connection.execute(_LAST, {"p": project.id, "w": worker}).scalar() or 0
+    of_worker = (ASSIGNMENT.c.project == project.id, ASSIGNMENT.c.worker == worker)
+    last = connection.execute(select(func.max(ASSIGNMENT.c.place)).where(*of_worker)).scalar() or 0
     moment = now()
     connection.execute(
         insert(ASSIGNMENT),
@@ -277,13 +263,30 @@ def insert_pairs(
             for place, (pair, disclosure) in enumerate(pairs, start=last + 1)
         ],
     )  # fmt: skip
-    ids = {row.pair: row.id for row in connection.execute(_IDS, {"p": project.id, "w": worker})}
+    stored = connection.execute(select(ASSIGNMENT.c.pair, ASSIGNMENT.c.id).where(*of_worker))
+    ids = {row.pair: row.id for row in stored}
     cells = [(ids[pair], name, mode) for pair, disclosure in pairs for name, mode in disclosure.opened.items()]
     write_cells(connection, cells, reason="initial" if role == "review" else "seen by others")
 
 
-def _grow(connection: Connection, project: Project, *, displays: int, characters: int) -> None:
-    """Count pairs that reviewers get or lose; the limits, which are shares, follow in parts and characters."""
+def take_back(
+    connection: Connection, project: Project, worker: str, taken: Sequence[Any], unseen: Sequence[Any]
+) -> None:
+    """Take pairs back that nobody has touched since they were read; unseen ones no longer count."""
+    for row in taken:
+        unchanged = (ASSIGNMENT.c.id == row.id, ASSIGNMENT.c.version == row.version)
+        if not ASSIGNMENTS.attempt(connection, *unchanged, to=WITHDRAWN, version=ASSIGNMENT.c.version + 1):
+            raise Outdated("A pair was opened or decided meanwhile; nothing was taken.", remedy="Do it again.")
+    before = worker_of(connection, project, worker)
+    limits = Limits(before["risk_limit"], before["characters_limit"])
+    characters = sum(row.characters for row in unseen)
+    _grow(connection, project, worker, limits, displays=-len(unseen), characters=-characters)
+
+
+def _grow(
+    connection: Connection, project: Project, worker: str, limits: Limits, *, displays: int, characters: int
+) -> None:
+    """Count pairs that a reviewer gets or loses; the limits, which are shares, follow in parts and characters."""
     row = connection.execute(select(PROJECT).where(PROJECT.c.id == project.id)).one()
     meter = project.meter(row.displays + displays)
     allowed = None if row.risk_limit is None else int(meter.allowance(row.risk_limit) * meter.parts)
@@ -297,29 +300,20 @@ def _grow(connection: Connection, project: Project, *, displays: int, characters
             characters_allowed=_allowed(row.characters_limit, row.characters + characters, row.characters_shown),
         )
     )
-
-
-def take_back(
-    connection: Connection, project: Project, worker: str, taken: Sequence[Any], unseen: Sequence[Any]
-) -> None:
-    """Take pairs back that nobody has touched since they were read; unseen ones no longer count."""
-    for row in taken:
-        unchanged = (ASSIGNMENT.c.id == row.id, ASSIGNMENT.c.version == row.version)
-        if not ASSIGNMENTS.attempt(connection, *unchanged, to=WITHDRAWN, version=ASSIGNMENT.c.version + 1):
-            raise Outdated("A pair was opened or decided meanwhile; nothing was taken.", remedy="Do it again.")
     before = worker_of(connection, project, worker)
-    characters = sum(row.characters for row in unseen)
-    _grow(connection, project, displays=-len(unseen), characters=-characters)
-    rest = before["characters"] - characters
-    connection.execute(
-        update(WORKER)
-        .where(WORKER.c.project == project.id, WORKER.c.worker == worker)
-        .values(
-            displays=before["displays"] - len(unseen),
-            characters=rest,
-            characters_allowed=_allowed(before["characters_limit"], rest, before["characters_shown"]),
-        )
-    )
+    total = before["characters"] + characters
+    counts = {
+        "risk_limit": limits.risk,
+        "characters_limit": limits.characters,
+        "displays": before["displays"] + displays,
+        "characters": total,
+        "characters_allowed": _allowed(limits.characters, total, before["characters_shown"]),
+    }
+    if before["known"]:
+        of_worker = (WORKER.c.project == project.id, WORKER.c.worker == worker)
+        connection.execute(update(WORKER).where(*of_worker).values(counts))
+    else:
+        connection.execute(insert(WORKER).values(project=project.id, worker=worker, characters_shown=0, **counts))
 
 
 def _allowed(limit: str | None, characters: int, shown: int) -> int | None:
@@ -329,22 +323,16 @@ def _allowed(limit: str | None, characters: int, shown: int) -> int | None:
 
 def worker_of(connection: Connection, project: Project, worker: str) -> dict[str, Any]:
     """Limits and counts of a reviewer; zeros for one who is new."""
-    row = connection.execute(_WORKER, {"p": project.id, "w": worker}).mappings().one_or_none()
+    of_worker = select(WORKER).where(WORKER.c.project == project.id, WORKER.c.worker == worker)
+    row = connection.execute(of_worker).mappings().one_or_none()
     if row is not None:
         return {**row, "known": True}
     numbers = dict.fromkeys(("displays", "characters", "characters_shown"), 0)
     return {**numbers, "risk_limit": None, "characters_limit": None, "known": False}
 
 
-_OF_WORKER = (ASSIGNMENT.c.project == bindparam("p"), ASSIGNMENT.c.worker == bindparam("w"))
-_LAST = select(func.max(ASSIGNMENT.c.place)).where(*_OF_WORKER)
-_IDS = select(ASSIGNMENT.c.pair, ASSIGNMENT.c.id).where(*_OF_WORKER)
-_WORKER = select(WORKER).where(WORKER.c.project == bindparam("p"), WORKER.c.worker == bindparam("w"))
-
-
 # Who gets which pairs: each pair to several reviewers, each about as many, in an order of their own. Pure.
-@dataclass(frozen=True)
-class Deal:
+class Deal(NamedTuple):
     """The pairs of each reviewer in order, and how many looks at pairs found nobody."""
 
     pairs: Mapping[str, tuple[int, ...]]

@@ -132,14 +132,7 @@ def read_answers(connection: Connection, project: Project) -> list[Answered]:
             given[row.pair][row.role][row.worker] = row.choice
     pairs = connection.execute(select(PAIR).where(PAIR.c.project == project.id).order_by(PAIR.c.number)).all()
     return [
-        Answered(
-            row.number,
-            (row.first, row.second),
-            row.probability,
-            given[row.number]["review"],
-            given[row.number]["adjudication"],
-        )
-        for row in pairs
+        Answered(row.number, (row.first, row.second), row.probability, *given[row.number].values()) for row in pairs
     ]
 
 

@@ -19,7 +19,6 @@ from discreet.store.transitions import StateMachine, update_one
 WITHDRAWN = "withdrawn"
 ASSIGNED = ("open", "decided")
 """States in which a reviewer sees the pair."""
-Opened = Sequence[tuple[str, Mode]]
 
 
 def outdated() -> Outdated:
@@ -95,7 +94,7 @@ class PairPosition:
 class PairChange:
     """What a step does to a pair."""
 
-    opened: Opened
+    opened: Sequence[tuple[str, Mode]]
     contribution: Fraction
     parts: int
     characters: int
@@ -186,12 +185,9 @@ def count_project(connection: Connection, project: Project, *, parts: int, chara
 
 def write_cells(connection: Connection, cells: Sequence[tuple[int, str, Mode]], *, reason: str) -> None:
     """Write down what is open from now on."""
-    moment = now()
-    rows = [
-        {"assignment": number, "attribute": name, "mode": mode, "reason": reason, "at": moment}
-        for number, name, mode in cells
-    ]
-    if rows:
+    act = {"reason": reason, "at": now()}
+    if cells:
+        rows = [{"assignment": number, "attribute": name, "mode": mode, **act} for number, name, mode in cells]
         connection.execute(insert(CELL), rows)
 
 

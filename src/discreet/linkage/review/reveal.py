@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -225,12 +225,8 @@ class _ShownPair:
             pair=held.number,
             role=held.role,
             version=held.version,
-            place=position.place,
-            pairs=position.pairs,
-            decided=position.decided,
             choice=held.choice,
-            previous=position.previous,
-            following=position.following,
+            **asdict(position),
             cells=tuple(cells),
             characters=gauge(Fraction(held.characters_shown, total), held.characters_limit),
             risk=gauge(spent, held.risk_limit),

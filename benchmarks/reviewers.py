@@ -1,7 +1,7 @@
 """Simulated reviewers, to see what people add to the machine.
 
-`Reviewer` is the seam: whoever answers pairs is one, also a reviewer who opens cells on demand and says how many
-characters she saw. `Careless` answers right with a fixed probability, whatever the pair; accuracies of the CHI 2018
+`Reviewer` is the seam: everything that answers pairs is one, also a reviewer who opens cells on demand and says how many
+characters they saw. `Careless` answers right with a fixed probability, whatever the pair; accuracies of the CHI 2018
 study of 104 people are in `STUDY`. Real people are worse on twins than on typos, so this is a bound, not a forecast.
 """
 
@@ -22,7 +22,7 @@ STUDY = MappingProxyType({"full": 0.842, "moderate": 0.845, "low": 0.781, "maske
 
 @dataclass(frozen=True, eq=False)
 class Review:
-    """What a reviewer answered, and what she saw for it."""
+    """What a reviewer answered, and what they saw for it."""
 
     same: Flags
     characters: float | None = None
@@ -32,7 +32,7 @@ class Review:
 
 
 class Reviewer(Protocol):
-    """Whoever answers pairs. `truth` is for reviewers who are simulated."""
+    """Answers pairs. `truth` is for reviewers who are simulated."""
 
     def review(self, pairs: Pairs, truth: Flags) -> Review:
         """An answer for every pair."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.reviewers import STUDY, Adjudicated, Careless, Review, quality
 
 from discreet.linkage import Pairs
-from discreet.reference.reviewers import STUDY, Adjudicated, Careless, Review, quality
 
 MANY = 20_000
 PAIRS = Pairs.of(np.arange(MANY), np.arange(MANY) + MANY, np.zeros(MANY))
