@@ -121,7 +121,7 @@ class ProjectFolder:
         return self.path / "pairs"
 
     def identifying(self) -> dict[str, list[str | None]]:
-        """The attributes of all records in the order of their numbers, for the index and for those who may see them."""
+        """Identifying values of all records in the order of their numbers."""
         scan = " UNION ALL ".join(f"SELECT * FROM {self.scan('identifying', table)}" for table in self.tables)
         names = self.spec.names
         with connect() as own, translated("the project"):
@@ -175,7 +175,7 @@ def start_project(
 
 @contextmanager
 def staged(folder: Path) -> Iterator[Path]:
-    """A folder beside a new one, which takes its place when all went well. Only its owner can open it."""
+    """A private folder beside a new one, which takes its place when all went well."""
     if folder.exists():
         raise UsageError(f"{folder} exists already.", remedy="Give the name of a new folder.")
     try:
@@ -296,7 +296,7 @@ def plain(cell: str, kind: str) -> str:
 
 
 def _written(cell: str, kind: str) -> str:
-    """A whole number that a frame holds as a float, since others are missing, is written without its point."""
+    """Text of a cell; a whole number that a frame holds as a float has no point."""
     text = f"CAST({cell} AS VARCHAR)"
     if kind not in FLOATS:
         return text

@@ -92,7 +92,7 @@ def register_project(
     risk_limit: Amount | None = None,
     characters_limit: Amount | None = None,
 ) -> Project:
-    """Make the folder of a project known to the store, under the name of the folder unless another one is given."""
+    """Register the folder of a project in the store, under its own or another name."""
     home = ProjectFolder.open(folder)
     called = home.path.resolve().name if name is None else name
     if not NAME.fullmatch(called):

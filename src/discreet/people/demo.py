@@ -106,7 +106,7 @@ class DemoFiles:
 
 
 def write_demo(folder: str | Path, *, people: int, seed: int) -> DemoFiles:
-    """Write a demo: a register of all people, and a hospital's table of some of the very same people."""
+    """Write a demo: a register of all people, a hospital's table of some of them."""
     if people < FEWEST_PEOPLE:
         raise UsageError(
             f"A demo needs at least {FEWEST_PEOPLE:,} people; {people:,} were asked for.",

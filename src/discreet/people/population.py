@@ -28,7 +28,7 @@ LUCK = 1 << 32
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """A random stream that depends on the seed and its own name only, never on what was drawn before.
+    """A random stream that depends on the seed and its own name only.
 
     >>> bool(stream(1, "zip").random() == stream(1, "zip").random())
     True

@@ -32,7 +32,7 @@ PLAN_WEIGHTS = (
 
 
 def generate(state: State, *, seed: int, columns: Sequence[str] | None = None) -> People:
-    """Make the people of a state; a column's values do not depend on which other columns are asked for.
+    """Make the people of a state; no column depends on which others are asked for.
 
     >>> generate(State.of(1_000), seed=1, columns=("zip", "sex"))
     People(1,000 rows: zip, sex)
@@ -294,7 +294,7 @@ def given_labels() -> Array:
 
 
 def given_weights(decades: Array) -> Array:
-    """How likely each given name is: first the rows of women by decade of birth, then those of men."""
+    """Weights of given names: rows of women by decade of birth, then those of men."""
     women = _name_weights(len(WOMEN), WOMENS_CLASSICS, decades + 5)
     men = _name_weights(len(MEN), MENS_CLASSICS, decades + 5)
     return np.block([[women, np.zeros_like(men)], [np.zeros_like(women), men]])
@@ -313,7 +313,7 @@ def surname_labels(people: int) -> Array:
 
 
 def surname_weights(labels: int) -> Array:
-    """Zipf's law as Mandelbrot has it: a share like 1 / (r + 20) bears the name of rank r."""
+    """Zipf-Mandelbrot weights: rank r has a share like 1 / (r + 20)."""
     return np.asarray(1 / (np.arange(labels) + 20.0))
 
 
@@ -322,7 +322,7 @@ def _given_tail(closes: Sequence[str]) -> Array:
 
 
 def _name_weights(names: int, classics: int, years: Array) -> Array:
-    """One row per year: first the listed names, each around its era, then the tail, alike in all years."""
+    """One row per year: listed names, each around its era, then the tail."""
     # Zipf's law over ranks that are scattered over the eras.
     peaks = np.linspace(*ERAS, names - classics)
     bells = np.exp(-(((years[:, None] - peaks) / ERA) ** 2) / 2)

@@ -280,7 +280,7 @@ def detection() -> float:
 
 
 def by_setting() -> dict[str, tuple[int | None, ...]]:
-    """Per setting the smallest groups that are not worth the list, at the two penalties of the printed pair."""
+    """Per setting the smallest groups not worth the list, at both printed penalties."""
     return {
         key: tuple(replace(attack, penalty=penalty).thresholds().no_access for penalty, _ in PRINTED_PAIR)
         for key, attack in VARIED_SETTINGS.items()

@@ -41,7 +41,7 @@ def case_study_page(
     version: str,
     policy: Policy | None = None,
 ) -> str:
-    """Five statements, six figures, printed thresholds that do not come out; `registry` says in words what the list is."""
+    """The report: five statements, six figures, thresholds that do not come out; `registry` describes the list."""
     figures, case = pictures(study), Case(study.attacked, THRESHOLD)
     names = study.attacked.sample.names
     classes = f"{len(study.attacked.sample):,} classes by {listed(names, most=len(names) + 1)}"

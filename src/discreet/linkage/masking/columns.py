@@ -24,7 +24,7 @@ FEW_VALUES = 255
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttributeIndex:
-    """What is known of one attribute: equal values have equal codes, a missing value is a value like others."""
+    """Values of one attribute as arrays: equal values have equal codes, also missing ones."""
 
     codes: Array
     """Per record: the code of its value."""

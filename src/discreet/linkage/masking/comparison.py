@@ -181,7 +181,7 @@ class Comparison:
         return self.left, self.right
 
     def text(self, mode: Mode) -> tuple[str, str]:
-        """What is seen of both in a mode; in part no more than masked where there is no partial mode."""
+        """What is seen of both in a mode; masked where there is no partial mode."""
         seen = self._seen(mode)
         return self.left.text(seen), self.right.text(seen)
 
@@ -191,7 +191,7 @@ class Comparison:
         return self.left.pieces(seen), self.right.pieces(seen)
 
     def takes(self, mode: Mode) -> bool:
-        """Whether it can be opened so; in part also where the values agree, which shows that they are not unique."""
+        """Whether it has this mode; equal values have a partial one, which shows they recur."""
         return mode != "partial" or self.has_partial or self.equal
 
     def next_mode(self, mode: Mode) -> Mode | None:
@@ -271,7 +271,7 @@ def compare_values(
 def compare_names(
     first: tuple[Any, Any], second: tuple[Any, Any], *, kind: Kind = "string", normalise: Iterable[str] = ()
 ) -> tuple[Comparison, Comparison]:
-    """Two columns that may have been exchanged, as given name and surname are: (both of row 1), (both of row 2).
+    """Compare two columns that may have been exchanged: (both of row 1), (both of row 2).
 
     If they were, both cells are one: shown crosswise, without partial mode, and to be opened together.
 

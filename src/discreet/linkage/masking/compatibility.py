@@ -295,7 +295,7 @@ def _looks(cell: Comparison, mode: Mode) -> Hashable:
 
 
 def _common(spellings: Spellings, code: int, like: ValueView) -> Hashable:
-    """What must be found in the other value: characters that are the same, and, turned round, those that were exchanged.
+    """What the other value must have too: the same characters, and those that were exchanged.
 
     Nothing for a category, of which not even the length is shown.
     """

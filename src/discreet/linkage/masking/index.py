@@ -126,7 +126,7 @@ class Index:
         return Pair((first, second), self.rules.attributes, cells, along, frequencies)
 
     def quote(self, pair: Pair, state: State, *, strict: bool = False) -> Quote:
-        """How many base records are compatible with each row, now and after every next step, and what that costs.
+        """Compatible base records of each row, now and after every next step, and the costs.
 
         With `strict`, what the masked display itself gives away counts too.
         """

@@ -174,7 +174,7 @@ class Display:
         return shown.next_mode(state, attribute)
 
     def open(self, pair: int, attribute: str, mode: Mode) -> Display:
-        """The display with both values of a cell open in a mode; refused where k would fall below kappa."""
+        """The display with a cell open in a mode; refused where k would fall below kappa."""
         shown, state = self._at(pair)
         return self._with({pair: shown.opened(state, attribute, mode)})
 
@@ -195,7 +195,7 @@ class Display:
 
     @cached_property
     def anonymity(self) -> tuple[int, ...]:
-        """For each row how many base records are compatible with it: row 1 and row 2 of each pair, in their order."""
+        """Compatible base records per row: row 1 and row 2 of each pair, in order."""
         return self._anonymity(strict=False)
 
     @cached_property

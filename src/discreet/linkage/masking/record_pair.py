@@ -141,7 +141,7 @@ class Pair:
         return self.cells[place].next_mode(state[place])
 
     def opened(self, state: State, attribute: str, mode: Mode) -> State:
-        """The state after opening a cell so. What was seen stays seen: opening less than is open changes nothing."""
+        """The state after opening a cell; opening less than is open changes nothing."""
         place = self.place(attribute)
         check_name("mode", mode, MODES)
         if not self.cells[place].takes(mode):

@@ -116,7 +116,7 @@ class SparkBackend:
 
     @cached_property
     def frames(self) -> list[Any]:
-        """The tables, as Splink takes them; they go to the cluster as Arrow, so it need not see the folder."""
+        """The tables, sent to the cluster as Arrow, so that it need not see the folder."""
         frames = []
         for table in self.folder.tables:
             with connect() as own, translated("the project"):

@@ -76,7 +76,7 @@ class Blocking:
 def suggest_rules(
     folder: ProjectFolder, *, most_pairs: int | None = None, backend: DuckDBBackend | None = None
 ) -> Blocking:
-    """Rules that find as many true pairs as can be had with at most so many pairs (20 per record unless said).
+    """Rules that find most true pairs with at most so many pairs (20 per record).
 
     Each round takes the rule that finds the most further true pairs per pair it makes; rules that later ones made
     useless are dropped at the end.
@@ -170,7 +170,7 @@ class _Counting:
         )
 
     def chance(self, name: str) -> float:
-        """How often two records that have it agree on it by chance, and no more than that: all pairs, true ones too."""
+        """How often two records agree on it by chance: the share of all pairs."""
         return self([name]) / max(self.folder.possible_pairs, 1)
 
     def present(self, name: str) -> float:
@@ -203,7 +203,7 @@ def _agreement(folder: ProjectFolder, counting: _Counting) -> dict[str, float]:
 
 
 def _affordable(names: Sequence[str], counting: _Counting, most: int) -> list[Rule]:
-    """All shortest sets of attributes that make few enough pairs; a longer one finds less and is not needed."""
+    """All shortest sets of attributes that make few enough pairs; longer ones find less."""
     rules: list[Rule] = []
     for length in range(1, min(LONGEST, len(names)) + 1):
         for chosen in itertools.combinations(names, length):

@@ -188,7 +188,7 @@ def _candidates(folder: ProjectFolder, pairs: Pairs, zones: Zones, **more: Any) 
 
 
 def _once(pairs: Pairs, decisions: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
-    """A pair that loses a record to a surer pair is different, if the machine calls that pair the same; ties go to people."""
+    """Pairs that lose a record to a surer, certain pair are different; ties go to people."""
     won, tied = one_to_one(pairs.first, pairs.second, pairs.weight)
     sure = won & (decisions == 2)
     partner = np.isin(pairs.first, pairs.first[sure]) | np.isin(pairs.second, pairs.second[sure])
@@ -239,7 +239,7 @@ def likely_pairs(folder: ProjectFolder, *, review: int) -> Candidates:
 # Clusters: records that decisions join to one person, and contradictions.
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Per record the smallest number of a record in its cluster, and the pairs that speak against a cluster."""
+    """Per record the smallest record of its cluster, and the pairs that contradict a cluster."""
 
     of: Records
     contradictions: Edges
@@ -289,7 +289,7 @@ def cluster(
 
 
 def components(records: int, edges: Edges) -> Records:
-    """Per record the smallest number it is connected with: labels fall along edges and to the label of their label.
+    """Per record the smallest record it is connected with, by labels that fall along edges.
 
     Every round at least halves the distance to the smallest number, so a chain of a million takes about twenty.
     """

@@ -182,7 +182,7 @@ MEANINGS = {
 def read_pairs(
     folder: ProjectFolder, source: Any, *, ids: tuple[str, str] | None = None, score: str | None = None
 ) -> Pairs:
-    """Ready candidate pairs: two columns of ids (the first two unless said), and a score if a column of it is named.
+    """Candidate pairs from a file: two columns of ids (the first two), perhaps a score.
 
     A score is a probability if all of them are from 0 to 1, else a weight in bits.
     """

@@ -85,7 +85,7 @@ class Model:
 def train(
     folder: ProjectFolder, *, blocking: Blocking | None = None, seed: int = 1, backend: Backend | None = None
 ) -> Model:
-    """Estimate how much each agreement speaks for one person. The same project, rules and seed give the same model."""
+    """Train a model, the same for the same project, rules and seed."""
     desk = backend or DuckDBBackend(folder)
     counting = desk if isinstance(desk, DuckDBBackend) else DuckDBBackend(folder)
     rules = blocking or suggest_rules(folder, backend=counting)

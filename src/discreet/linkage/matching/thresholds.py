@@ -153,7 +153,7 @@ class _Curve:
 
 @dataclass(frozen=True)
 class Distribution:
-    """How the weights of the pairs are spread over the zones, and what other thresholds would cost: data of a chart."""
+    """Distribution of the weights over the zones, and errors at other thresholds, for a chart."""
 
     edges: tuple[float, ...]
     counts: tuple[int, ...]

@@ -137,7 +137,7 @@ def read_answers(connection: Connection, project: Project) -> list[Answered]:
 
 
 def labels_of(answers: Sequence[Answered]) -> Labels:
-    """What people have decided, for a model to learn from: pairs that are the same or different in the end."""
+    """Labels for a model: the pairs that people called the same or different in the end."""
     decided = [answered for answered in answers if answered.verdict in ("same", "different")]
     first, second = ([answered.records[side] for answered in decided] for side in (0, 1))
     pairs = Pairs.of(first, second, np.zeros(len(decided)))

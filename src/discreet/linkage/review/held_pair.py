@@ -101,7 +101,7 @@ class PairChange:
 
 
 def read_held(connection: Connection, project: Project, worker: str, number: int) -> HeldPair:
-    """A reviewer's pair; the error is the same for one that does not exist and for one of another reviewer."""
+    """A reviewer's pair; one error whether it does not exist or belongs to another reviewer."""
     row = connection.execute(_HELD, {"p": project.id, "w": worker, "n": number, "b": project.budget(worker)}).first()
     if row is None:
         raise not_there()
@@ -142,7 +142,7 @@ def read_position(connection: Connection, project: Project, worker: str, place: 
 
 
 def apply_change(connection: Connection, project: Project, worker: str, held: HeldPair, change: PairChange) -> None:
-    """Open cells of a pair that is still as it was read, within every limit; an error undoes the entry as well."""
+    """Open cells of an unchanged pair within every limit; an error undoes the entry too."""
     ASSIGNMENTS.move(
         connection,
         ASSIGNMENT.c.id == held.assignment,

@@ -52,7 +52,7 @@ _opening = threading.Lock()
 
 
 def view(ledger: Ledger, project: Project, worker: str, number: int) -> PairView:
-    """A pair as far as this reviewer has opened it; an error if it was not given to them."""
+    """A pair as far as its reviewer has opened it; an error for others."""
     with ledger.store.reading() as connection:
         shown = _ShownPair.read(connection, project, worker, number)
         position = read_position(connection, project, worker, shown.held.place)
@@ -160,7 +160,6 @@ class _ShownPair:
     """One reviewer's pair with its values: never leaves this file."""
 
     project: Project
-    worker: str
     held: HeldPair
     index: Index
     pair: Pair
@@ -172,7 +171,7 @@ class _ShownPair:
         held = read_held(connection, project, worker, number)
         index = _index_of(project.folder)
         pair = _pair_of(index, *held.records)
-        return cls(project, worker, held, index, pair, held.state(pair.attributes), project.meter(held.displays))
+        return cls(project, held, index, pair, held.state(pair.attributes), project.meter(held.displays))
 
     def step(self, attribute: str) -> RevealStep | None:
         """What the next step opens; None where all is open, or both values are missing."""
@@ -234,7 +233,7 @@ class _ShownPair:
 
 
 def _words(cell: Comparison, row: int, mode: Mode) -> str:
-    """The value for people who do not see the signs. Holds no character that the signs do not hold."""
+    """The value in words, for screen readers; no character that the signs do not show."""
     side = cell.sides[row]
     if side.value is None:
         return "missing"
@@ -268,7 +267,7 @@ def _measured(index: Index, project: Project, pair: Pair, wanted: Mapping[str, M
 
 
 def _characters_shown(pair: Pair, state: State) -> int:
-    """How many characters are open. A category counts as one: its length would give it away, and is not shown."""
+    """Characters that are open; a category counts as one, since its length is not shown."""
     return sum(
         (min(side.total, 1) if side.at_once else side.total) if mode == "full" else side.disclosed(mode)
         for cell, mode in zip(pair.cells, state, strict=True)
@@ -292,7 +291,7 @@ def _opened_at_first(pair: Pair, initial: Initial) -> dict[str, Mode]:
 
 
 def prepare(project: Project) -> int:
-    """Lay the index of a project out, so that nobody waits for it later; gives its number of records."""
+    """Lay the index of a project out before a reviewer waits; gives its records."""
     return len(_index_of(project.folder))
 
 
