@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Amount, exact
 from discreet.kernel.amounts import parts_down, parts_up
-from discreet.kernel.notebook import card
+from discreet.kernel.serialise import card
 from discreet.linkage.masking.comparison import MODES, Comparison, DateSwap, Kind, Mode
 from discreet.linkage.masking.index import Index, Quote, contribution
 from discreet.linkage.masking.record_pair import Declared, Pair, State
