@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from discreet.policy.gateway_section import GovernedTable
 
@@ -28,7 +29,7 @@ class ColumnSource:
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation that leads to governed tables: one of them, a part or parent of one, or a view."""
+    """Relation that leads to governed tables: such a table, its part, or a view."""
 
     oid: int
     schema: str
@@ -77,17 +78,15 @@ class Catalog:
     """Governed tables in which nobody has two rows."""
 
     def named(self, name: str) -> list[Relation]:
-        """All relations of this name, in whichever schema: the search path decides, and it is not known here."""
-        return self._names.get(name, [])
+        """All relations of this name, in any schema: the search path is unknown."""
+        return self._by_name.get(name, [])
 
-    @property
-    def _names(self) -> dict[str, list[Relation]]:
-        found: dict[str, list[Relation]] = self.__dict__.get("_by_name", {})
-        if not found and self.relations:
-            for relation in self.relations.values():
-                found.setdefault(relation.name, []).append(relation)
-            self.__dict__["_by_name"] = found
-        return found
+    @cached_property
+    def _by_name(self) -> dict[str, list[Relation]]:
+        relations: dict[str, list[Relation]] = {}
+        for relation in self.relations.values():
+            relations.setdefault(relation.name, []).append(relation)
+        return relations
 
     @property
     def homes(self) -> frozenset[str]:
@@ -95,12 +94,12 @@ class Catalog:
         return frozenset(relation.schema for relation in self.relations.values())
 
     def is_new(self, oid: int) -> bool:
-        """Whether a relation was made since: it may be a governed table, made anew."""
+        """Whether a relation was made since: it may be a governed table, made again."""
         return oid >= FIRST and bool(self.known) and oid not in self.known
 
     def at(self, schema: str, name: str) -> Relation | None:
         """The relation of this name, if it leads to a governed table."""
-        return next((one for one in self.named(name) if one.schema == schema), None)
+        return next((relation for relation in self.named(name) if relation.schema == schema), None)
 
     def leaves(self, role: str | None = None) -> frozenset[Leaf]:
         """All governed columns, or those of one role."""
@@ -108,6 +107,6 @@ class Catalog:
 
 
 def leaves_of(table: GovernedTable, role: str | None = None) -> frozenset[Leaf]:
-    """The governed columns of a table, or those of one role: key, identifiers, quasi, sensitive."""
+    """Governed columns of a table, or of one role: key, identifiers, quasi, sensitive."""
     roles = (role,) if role else ("key", "identifiers", "quasi", "sensitive")
     return frozenset((table.name, column) for its in roles for column in getattr(table, its))

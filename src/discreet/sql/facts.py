@@ -65,7 +65,7 @@ def all_of(parts: Iterable[Facts]) -> Facts:
 
 
 def any_of(parts: Iterable[Facts]) -> Facts:
-    """Certain when at least one of some conditions holds: only what all of them make certain."""
+    """Certain when one of some conditions holds: only what all make certain."""
     some = [part.spread() for part in parts if part.possible]
     if not some:
         return IMPOSSIBLE

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple
 
 _HEAD, _TAIL = r"A-Za-z_\x80-\U0010ffff", r"A-Za-z0-9_\x80-\U0010ffff"
@@ -42,11 +43,11 @@ LONGEST_NAME = 63
 
 
 class Unreadable(Exception):
-    """The text could be read otherwise than the server reads it; caught inside the room."""
+    """Text that the server may read otherwise; caught inside the room."""
 
 
 class Token(NamedTuple):
-    """A word of a text: what kind, as it is written, and what name it is."""
+    """Word of a text: its kind, its spelling, and the name it is."""
 
     kind: str
     """word, quoted, string, bits, parameter, number, operator or mark."""
@@ -83,15 +84,12 @@ class Statement:
 
     @property
     def calls(self) -> frozenset[str]:
-        """Names that may be those of functions: before a parenthesis, or behind a dot, where a function can stand too."""
-        found = set()
-        for place, token in enumerate(self.tokens):
-            if token.name:
-                behind = place and self.tokens[place - 1].text == "."
-                before = place + 1 < len(self.tokens) and self.tokens[place + 1].text == "("
-                if behind or before:
-                    found.add(token.name)
-        return frozenset(found)
+        """Names that may be of functions: before a parenthesis, or behind a dot."""
+        texts = ["", *(token.text for token in self.tokens), ""]
+        around = zip(texts, self.tokens, texts[2:], strict=False)
+        return frozenset(
+            token.name for before, token, behind in around if token.name and (before == "." or behind == "(")
+        )
 
     @property
     def operators(self) -> frozenset[str]:
@@ -105,13 +103,8 @@ def statements(text: str) -> list[Statement]:
     >>> [one.verb for one in statements("begin;; SELECT 1; -- end")]
     ['begin', 'select']
     """
-    found: list[list[Token]] = [[]]
-    for token in lexed(text):
-        if token.text == ";":
-            found.append([])
-        else:
-            found[-1].append(token)
-    return [Statement(tuple(tokens)) for tokens in found if tokens]
+    parts = groupby(lexed(text), key=lambda token: token.text == ";")
+    return [Statement(tuple(tokens)) for is_end, tokens in parts if not is_end]
 
 
 def lexed(text: str) -> list[Token]:
@@ -130,7 +123,13 @@ def lexed(text: str) -> list[Token]:
         elif kind == "line":
             continue
         elif kind == "block":
-            at = _past_comment(text, at)
+            depth = 1
+            while depth:
+                edge = _BLOCK.search(text, at)
+                if edge is None:
+                    raise Unreadable
+                depth += 1 if edge[0] == "/*" else -1
+                at = edge.end()
         else:
             token, at = _token(kind, match[0], text, at)
             if token.kind == "string" and found and found[-1].kind in ("string", "bits"):
@@ -144,17 +143,6 @@ def lexed(text: str) -> list[Token]:
             found.append(token)
             broken = False
     return found
-
-
-def _past_comment(text: str, at: int) -> int:
-    depth = 1
-    while depth:
-        match = _BLOCK.search(text, at)
-        if match is None:
-            raise Unreadable
-        depth += 1 if match[0] == "/*" else -1
-        at = match.end()
-    return at
 
 
 def _token(kind: str, written: str, text: str, at: int) -> tuple[Token, int]:
@@ -178,21 +166,17 @@ def _token(kind: str, written: str, text: str, at: int) -> tuple[Token, int]:
         folded = written.lower() if written.isascii() else "".join(c.lower() if c.isascii() else c for c in written)
         return Token("word", written, folded), at
     if kind == "operator":
-        shorter = _operator(written)
+        shorter = written
+        # An operator ends in + or - only if it holds one of some letters; else that is a sign of what follows.
+        if not set(written) & set("~!@#%^&|`?"):
+            while len(shorter) > 1 and shorter[-1] in "+-":
+                shorter = shorter[:-1]
         return Token(kind, shorter), at - len(written) + len(shorter)
     if kind == "quoted":
         return Token("quoted", written, written[1:-1].replace('""', '"')), at
     if kind in ("number", "parameter") and re.match(rf"[{_TAIL}$]", text[at : at + 1]):
         raise Unreadable
     return Token(kind, written), at
-
-
-def _operator(written: str) -> str:
-    """An operator ends in + or - only if it holds one of some letters; else that is a sign of what follows."""
-    if not set(written) & set("~!@#%^&|`?"):
-        while len(written) > 1 and written[-1] in "+-":
-            written = written[:-1]
-    return written
 
 
 def _quoted(value: str) -> str:

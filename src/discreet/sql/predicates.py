@@ -6,7 +6,7 @@ of them fix: `account = 'Gold' OR job = 'Lawyer'` fixes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -57,8 +57,11 @@ class PredicateReader:
             )
             clauses = (query.args.get(name) for name in ("where", "having", "qualify"))
             conditions = (self.implied(clause.this, scope) for clause in clauses if clause is not None)
-            joins = (self.implied(on, scope) for on in _inner_conditions(query))
-            return all_of([*tables, *joins, *conditions]).spread()
+            start = part(query, "from")
+            holders = [query, *([start.this] if start is not None else [])]
+            joins = [join for holder in holders for join in holder.args.get("joins") or [] if not join_side(join)]
+            inner_joins = (self.implied(join.args["on"], scope) for join in joins if join.args.get("on") is not None)
+            return all_of([*tables, *inner_joins, *conditions]).spread()
         inner_query = (
             query.args.get("expression") if isinstance(query, (exp.Insert, exp.Create)) else query.args.get("this")
         )
@@ -67,7 +70,7 @@ class PredicateReader:
         return NOTHING
 
     def implied(self, condition: Expression, scope: Scope, truth: bool = True) -> Facts:
-        """Certain of every row for which a condition is true, or for which it is false."""
+        """Certain of every row for which a condition is true, or false."""
         if isinstance(condition, WRAPPERS):
             truths = not isinstance(condition, CASTS) or isinstance(unwrapped(condition), PREDICATES)
             return self.implied(condition.this, scope, truth) if truths else self.assigned(condition, scope, None)
@@ -87,11 +90,8 @@ class PredicateReader:
             return any_of(self.implied(one, scope, truth) for one in arguments)
         if isinstance(condition, exp.Is):
             wanted = condition.expression
-            return (
-                self.implied(condition.this, scope, wanted.this)
-                if truth and isinstance(wanted, exp.Boolean)
-                else NOTHING
-            )
+            certain = truth and isinstance(wanted, exp.Boolean)
+            return self.implied(condition.this, scope, wanted.this) if certain else NOTHING
         return self._comparison(condition, scope, truth)
 
     def _comparison(self, condition: Expression, scope: Scope, truth: bool) -> Facts:
@@ -104,12 +104,20 @@ class PredicateReader:
             query = condition.args.get("query")
             if query is not None:
                 return self.equal(condition.this, query, scope)
-            listed = [row for one in condition.expressions for row in _rows(one)]
+            listed: list[Expression] = []
+            for one in condition.expressions:  # rows may be written as VALUES
+                rows = one.expressions if isinstance(one, exp.Values) else []
+                values = [row.expressions[0] if len(row.expressions) == 1 else row for row in rows]
+                listed += values if isinstance(one, exp.Values) else [one]
             return self._listed(condition.this, listed, scope)
         if isinstance(condition, exp.Between) and condition.args["low"] == condition.args["high"]:
             return self.equal(condition.this, condition.args["low"], scope)
-        if isinstance(condition, exp.Like) and _is_plain_text(condition.expression):
-            return self.equal(condition.this, condition.expression, scope)
+        if isinstance(
+            condition, exp.Like
+        ):  # without wildcards a pattern means one text; that of a parameter is unknown
+            pattern = condition.expression
+            plain = isinstance(pattern, exp.Literal) and not set(str(pattern.this)) & set("%_\\")
+            return self.equal(condition.this, pattern, scope) if plain else NOTHING
         if isinstance(condition, exp.ArrayContains) and isinstance(condition.this, exp.Array):
             return self._listed(condition.expression, condition.this.expressions, scope)
         if isinstance(condition, exp.Exists):
@@ -125,7 +133,15 @@ class PredicateReader:
         if isinstance(left, exp.Any):
             left, right = right, left
         if isinstance(right, exp.Any):
-            return self._any(left, bare(right.this), scope)
+            right = bare(right.this)
+            if isinstance(right, exp.Array):
+                return self._listed(left, right.expressions, scope)
+            if isinstance(right, (exp.Subquery, exp.Select)):
+                return self._subquery(left, right, scope)
+            if isinstance(right, exp.Literal) and right.this.startswith("{") and '"' not in right.this:
+                values = [exp.Literal.string(one.strip()) for one in right.this.strip("{}").split(",")]
+                return self._listed(left, values, scope)
+            return self.assigned(left, scope, None) if _is_constant(right) else NOTHING
         if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple):
             pairs = zip(left.expressions, right.expressions, strict=False)
             return all_of(self.equal(one, other, scope) for one, other in pairs)
@@ -138,26 +154,17 @@ class PredicateReader:
             return NOTHING if one is None or other is None or one & other else IMPOSSIBLE
         if known:
             return self.assigned(known[0][1], scope, known[0][0])
-        return _linked(left, right, scope)
-
-    def _any(self, left: Expression, listed: Expression, scope: Scope) -> Facts:
-        if isinstance(listed, exp.Array):
-            return self._listed(left, listed.expressions, scope)
-        if isinstance(listed, (exp.Subquery, exp.Select)):
-            return self._subquery(left, listed, scope)
-        if isinstance(listed, exp.Literal) and listed.this.startswith("{") and '"' not in listed.this:
-            values = [exp.Literal.string(one.strip()) for one in listed.this.strip("{}").split(",")]
-            return self._listed(left, values, scope)
-        return self.assigned(left, scope, None) if _is_constant(listed) else NOTHING
+        columns = frozenset(name for name in (_plain(left, scope), _plain(right, scope)) if name)
+        return Facts(links=frozenset([columns])) if len(columns) == 2 else NOTHING
 
     def _subquery(self, left: Expression, query: Expression, scope: Scope) -> Facts:
-        """Equal to something that a subquery gives: its conditions hold, and its column may be fixed as well."""
+        """Equal to a subquery's result: its conditions hold, its column may be fixed."""
         facts = self.of_query(query, scope.common, scope)
         inner = query.this if isinstance(query, exp.Subquery) else query
         if not isinstance(inner, exp.Select) or len(inner.expressions) != 1:
             return facts
         projection = inner.expressions[0]
-        found = projection.this if isinstance(projection, exp.Alias) else projection
+        found = projection.unalias()
         if _is_constant(found):
             return both(facts, self.assigned(left, scope, self.constant(found)))
         inner_scope = scope_of(inner, scope.common, scope)
@@ -169,10 +176,11 @@ class PredicateReader:
         """Certain where an expression has one of some values."""
         expression = bare(expression)
         if isinstance(expression, exp.Column):
-            return any_of(self._meant(meaning, values) for meaning in meanings(expression, scope))
-        if isinstance(expression, exp.Window):
-            return self.assigned(expression.this, scope, values)
-        if isinstance(expression, RAW):
+            return any_of(
+                Facts({meaning: values}) if isinstance(meaning, str) else self._result(*meaning, values)
+                for meaning in meanings(expression, scope)
+            )
+        if isinstance(expression, (exp.Window, *RAW)):
             return self.assigned(expression.this, scope, values)
         if isinstance(expression, exp.AggFunc):
             return NOTHING
@@ -192,12 +200,6 @@ class PredicateReader:
         rows = [Facts({EVERYTHING: None})] if any(is_whole_row(column, scope) for column in columns) else []
         return all_of([*rows, *(self.assigned(column, scope, None) for column in columns)])
 
-    def _meant(self, meaning: Any, values: Values) -> Facts:
-        if isinstance(meaning, str):
-            return Facts({meaning: values})
-        expression, scope = meaning
-        return self._result(expression, scope, values)
-
     def _result(self, result: Expression, scope: Scope, values: Values) -> Facts:
         if not _is_constant(bare(result)):
             return self.assigned(result, scope, values)
@@ -207,7 +209,16 @@ class PredicateReader:
     def _cases(self, case: Expression, scope: Scope, of_result: Callable[[Expression], Facts]) -> Facts:
         """One of the branches is taken: its condition holds, and none before it did."""
         taken, before = [], NOTHING
-        for condition, result in _branches(case):
+        branches: list[tuple[Expression | None, Expression]]
+        if isinstance(case, exp.If):
+            branches = [(case.this, case.args["true"]), (None, case.args.get("false") or exp.Null())]
+        else:  # a simple CASE compares its operand
+            branches = [
+                (exp.EQ(this=case.this, expression=one.this) if case.this else one.this, one.args["true"])
+                for one in case.args["ifs"]
+            ]
+            branches.append((None, case.args.get("default") or exp.Null()))
+        for condition, result in branches:
             holds = NOTHING if condition is None else self.implied(condition, scope)
             taken.append(all_of([before, holds, of_result(result)]))
             before = before if condition is None else both(before, self.implied(condition, scope, False))
@@ -223,62 +234,18 @@ class PredicateReader:
             return frozenset([None])
         if isinstance(expression, exp.Neg) and isinstance(expression.this, exp.Literal):
             return frozenset([_number(f"-{expression.this.this}")])
-        if isinstance(expression, (exp.Placeholder, exp.Parameter)):
-            return self._parameter(str(expression.name))
-        return None
-
-    def _parameter(self, name: str) -> Values:
-        given = self.parameters
+        given, name = self.parameters, str(expression.name)
+        if given is None or not isinstance(expression, (exp.Placeholder, exp.Parameter)):
+            return None
         if isinstance(given, Mapping):
             return frozenset([text(given[name])]) if name in given else None
-        if given is None:
-            return None
         if name.isdigit():
             return frozenset([text(given[int(name) - 1])]) if 0 < int(name) <= len(given) else None
         return frozenset(text(value) for value in given)  # a parameter without a name or number may be any of them
 
 
-def _inner_conditions(query: Expression) -> Iterator[Expression]:
-    holders = [query, *([start.this] if (start := part(query, "from")) is not None else [])]
-    for holder in holders:
-        for join in holder.args.get("joins") or []:
-            on = join.args.get("on")
-            if on is not None and not join_side(join):
-                yield on
-
-
-def _branches(case: Expression) -> Iterator[tuple[Expression | None, Expression]]:
-    """The conditions of a CASE with their results; a simple CASE compares its operand."""
-    if isinstance(case, exp.If):
-        yield case.this, case.args["true"]
-        yield None, case.args.get("false") or exp.Null()
-        return
-    for branch in case.args["ifs"]:
-        yield (exp.EQ(this=case.this, expression=branch.this) if case.this else branch.this), branch.args["true"]
-    yield None, case.args.get("default") or exp.Null()
-
-
-def _rows(listed: Expression) -> list[Expression]:
-    """The rows of a list that may be written as VALUES."""
-    if not isinstance(listed, exp.Values):
-        return [listed]
-    return [row.expressions[0] if len(row.expressions) == 1 else row for row in listed.expressions]
-
-
-def _is_plain_text(pattern: Expression) -> bool:
-    """Whether a pattern stands for one text: a literal without wildcards; of a parameter that is not known."""
-    return isinstance(pattern, exp.Literal) and not set(str(pattern.this)) & set("%_\\")
-
-
 def _is_constant(expression: Expression) -> bool:
     return not any(expression.find_all(exp.Column, exp.Query, exp.AggFunc, exp.Star))
-
-
-def _linked(left: Expression, right: Expression, scope: Scope) -> Facts:
-    pair = {_plain(left, scope), _plain(right, scope)}
-    if len(pair) < 2 or None in pair:
-        return NOTHING
-    return Facts(links=frozenset([frozenset(name for name in pair if name)]))
 
 
 def _plain(expression: Expression, scope: Scope) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
@@ -44,13 +44,67 @@ class Names:
     opaque: bool = False
     """Whether what comes out of a function or an inner query may have any name."""
 
-    @classmethod
-    def of(cls, tree: Node, text: str, catalog: Catalog) -> Names:
-        """Those of a tree, and of the text that it was made of."""
-        found = cls(tree, text, catalog)
-        found._tables()
-        found._aliases()
-        return found
+    def __post_init__(self) -> None:
+        common = {folded(cte.args["alias"].this) for cte in self.tree.find_all(exp.CTE) if cte.args.get("alias")}
+        for table in self.tree.find_all(exp.Table):
+            is_named = isinstance(table.this, exp.Identifier)
+            alias = alias_of(table) or (folded(table.this) if is_named else "")
+            relations = self.relations(table)
+            for relation in relations:
+                for name, origin in relation.columns.values():
+                    self.names.setdefault(name, set()).update(origin.leaves)
+                    self.columns.setdefault(name, set()).update(origin.leaves)
+                self.plain |= relation.others
+                leaves = {leaf for _, origin in relation.columns.values() for leaf in origin.leaves}
+                for its in {alias, relation.name}:
+                    self.rows.setdefault(its, set()).update(leaves)
+                for name in SYSTEM:
+                    self.names.setdefault(name, set()).update((root, ROW) for root in relation.roots)
+            if not is_named and table.find(exp.Column, exp.Query):
+                self.opaque = True
+            if not relations and not (is_named and folded(table.this) in common):
+                self.others.add(alias)
+                if is_named:
+                    self.strangers.add(alias)
+        # What an inner query gives out without a name gets one from the server: then any name may be it.
+        for select in self.tree.find_all(exp.Select):
+            inner = select.parent is not None and not isinstance(select.parent, exp.Insert)
+            if inner and any(not isinstance(one, (exp.Column, exp.Alias, exp.Star)) for one in select.expressions):
+                self.opaque = True
+        if self.opaque:
+            self.plain.clear()
+            self.others.clear()
+        self._follow_aliases()
+
+    def _follow_aliases(self) -> None:
+        """Names given to expressions of governed columns mean these columns as well."""
+        everything, listed = self.everything(), []
+        for node in self.tree.find_all(exp.CTE, exp.Subquery, exp.Lateral):
+            alias, query = alias_of(node), node.this
+            if (
+                alias
+                and isinstance(query, exp.Select)
+                and not any(one.is_star or isinstance(one, exp.Columns) for one in query.expressions)
+            ):
+                listed.append((self.rows.setdefault(alias, set()), query.expressions))
+            elif alias:  # it does not say column by column what it gives out
+                self.rows.setdefault(alias, set()).update(everything)
+        for alias in self.tree.find_all(exp.TableAlias):
+            for column in alias.args.get("columns") or ():
+                self.names.setdefault(folded(column), set()).update(everything)
+        aliases = [(folded(alias.args["alias"]), alias.this) for alias in self.tree.find_all(exp.Alias)]
+        changed = True
+        while changed:
+            changed = False
+            for name, inner in aliases:
+                new = self.leaves(inner) - self.names.get(name, set())
+                if new:  # a name that means nothing governed stays unknown
+                    self.names.setdefault(name, set()).update(new)
+                    changed = True
+            for meant, expressions in listed:
+                new = set().union(*map(self.leaves, expressions)) - meant
+                meant |= new
+                changed = changed or bool(new)
 
     def relations(self, table: Node) -> list[Relation]:
         """The relations that a table of the statement may be."""
@@ -62,7 +116,7 @@ class Names:
         return [one for one in named if schema is None or one.schema == folded(schema)]
 
     def mistaken(self) -> bool:
-        """Whether the name of a governed relation stands where the server may read it otherwise than sqlglot does.
+        """Whether the server may read the name of a governed relation otherwise than sqlglot.
 
         As the name given to something else (`FROM BINARY patients`), or in a schema of which nothing is known.
         """
@@ -77,7 +131,7 @@ class Names:
         return False
 
     def missed(self) -> bool:
-        """Whether a sensitive column that the text names is none to sqlglot, which takes @income for a parameter."""
+        """Whether sqlglot misses a sensitive column: it takes @income for a parameter."""
         parameters = list(self.tree.find_all(exp.Parameter, exp.Placeholder, exp.SessionParameter))
         if any(not str(one.name).isdigit() for one in parameters):
             return True
@@ -85,35 +139,6 @@ class Names:
         written = Counter(token.name for token in lexed(self.text) if token.name in meant)
         read = Counter(map(folded, self.tree.find_all(exp.Identifier)))
         return any(times > read[name] for name, times in written.items())
-
-    def _tables(self) -> None:
-        common = {folded(cte.args["alias"].this) for cte in self.tree.find_all(exp.CTE) if cte.args.get("alias")}
-        for table in self.tree.find_all(exp.Table):
-            alias = alias_of(table) or (folded(table.this) if isinstance(table.this, exp.Identifier) else "")
-            relations = self.relations(table)
-            for relation in relations:
-                for name, origin in relation.columns.values():
-                    self.names.setdefault(name, set()).update(origin.leaves)
-                    self.columns.setdefault(name, set()).update(origin.leaves)
-                self.plain |= relation.others
-                held = {leaf for _, origin in relation.columns.values() for leaf in origin.leaves}
-                for its in {alias, relation.name}:
-                    self.rows.setdefault(its, set()).update(held)
-                for name in SYSTEM:
-                    self.names.setdefault(name, set()).update((root, ROW) for root in relation.roots)
-            if not isinstance(table.this, exp.Identifier) and table.find(exp.Column, exp.Query):
-                self.opaque = True
-            if not relations and not (isinstance(table.this, exp.Identifier) and folded(table.this) in common):
-                self.others.add(alias)
-                if isinstance(table.this, exp.Identifier):
-                    self.strangers.add(alias)
-        everything = self.everything()
-        for alias, query in self._derived():
-            if not _is_listed(query):
-                self.rows.setdefault(alias, set()).update(everything)
-        for named in self.tree.find_all(exp.TableAlias):
-            for column in named.args.get("columns") or ():
-                self.names.setdefault(folded(column), set()).update(everything)
 
     def multiplies(self) -> bool:
         """Whether a function in it may give several rows for one."""
@@ -144,45 +169,9 @@ class Names:
                     found |= {name.casefold() for name in {*relation.others, *relation.by_name} - shown}
         return frozenset(found)
 
-    def _derived(self) -> Iterator[tuple[str, Node]]:
-        for node in self.tree.find_all(exp.CTE, exp.Subquery, exp.Lateral):
-            if alias := alias_of(node):
-                yield alias, node.this
-
     def everything(self) -> set[Leaf]:
         """Every governed column that any name means."""
         return {leaf for leaves in self.names.values() for leaf in leaves}
-
-    def _aliases(self) -> None:
-        """Names given to what is made of governed columns mean them as well; until no more are found."""
-        named = [(folded(alias.args["alias"]), alias.this) for alias in self.tree.find_all(exp.Alias)]
-        rows = [(alias, query) for alias, query in self._derived() if _is_listed(query)]
-        for alias, _ in rows:
-            self.rows.setdefault(alias, set())
-        self._unnamed()
-        changed = True
-        while changed:
-            changed = False
-            for name, inner in named:
-                new = self.leaves(inner) - self.names.get(name, set())
-                if new:
-                    self.names.setdefault(name, set()).update(new)
-                    changed = True
-            for alias, query in rows:
-                new = set().union(*map(self.leaves, query.expressions)) - self.rows[alias]
-                if new:
-                    self.rows[alias].update(new)
-                    changed = True
-
-    def _unnamed(self) -> None:
-        """What an inner query gives out without a name gets one from the server: then any name may be it."""
-        for select in self.tree.find_all(exp.Select):
-            inner = select.parent is not None and not isinstance(select.parent, exp.Insert)
-            if inner and any(not isinstance(one, (exp.Column, exp.Alias, exp.Star)) for one in select.expressions):
-                self.opaque = True
-        if self.opaque:
-            self.plain.clear()
-            self.others.clear()
 
     def leaves(self, node: Node) -> set[Leaf]:
         """The governed columns that an expression is made of."""
@@ -196,7 +185,7 @@ class Names:
         return found
 
     def literally(self, node: Node) -> frozenset[Leaf]:
-        """The governed columns that an expression names as they are called in their relations, not in conditions."""
+        """Governed columns that an expression names by their own names, outside of conditions."""
         found: set[Leaf] = set()
         for column in node.find_all(exp.Column):
             table = folded(column.args["table"]) if column.args.get("table") else ""
@@ -226,12 +215,9 @@ class Names:
         """Whether this is what would be learned, rather than about whom."""
         return leaf[1] in self.catalog.governed[leaf[0]].sensitive
 
-
-def _is_listed(query: Node) -> bool:
-    """Whether it says column by column what it gives out."""
-    return isinstance(query, exp.Select) and not any(
-        one.is_star or isinstance(one, exp.Columns) for one in query.expressions
-    )
+    def is_key(self, leaf: Leaf) -> bool:
+        """Whether this is the whole key of its table."""
+        return (leaf[1],) == self.catalog.governed[leaf[0]].key
 
 
 def alias_of(node: Node) -> str:
@@ -256,7 +242,7 @@ Expression = Any
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """The tables that a query sees by their names there; None stands for a table of the database."""
+    """Tables that a query sees, by their names; None for one of the database."""
 
     query: Expression
     relations: Mapping[str, Derived | None] = field(default_factory=dict)
@@ -270,7 +256,7 @@ class Scope:
 
 @dataclass(frozen=True, eq=False)
 class Derived:
-    """A subquery or common table expression under a name, with the names of its columns if they were given."""
+    """Subquery or common table expression under a name, with names given to its columns."""
 
     query: Expression
     columns: tuple[str, ...]
@@ -283,12 +269,12 @@ Meaning = tuple[Expression, Scope] | str
 
 
 def key(identifier: Any) -> str:
-    """A name without regard to case: PostgreSQL folds it, DuckDB ignores it, and a name too many does no harm."""
+    """Name without regard to case: PostgreSQL folds it, DuckDB ignores it."""
     return str(identifier.name if isinstance(identifier, exp.Expression) else identifier).casefold()
 
 
 def part(query: Expression, name: str) -> Any:
-    """A part of a query; some names end with an underscore in newer versions of sqlglot."""
+    """Part of a query; newer versions of sqlglot end some names with an underscore."""
     return query.args.get(name) or query.args.get(f"{name}_")
 
 
@@ -297,8 +283,27 @@ def scope_of(query: Expression, common: Mapping[str, Derived], outer: Scope | No
     common = with_common(query, common)
     relations: dict[str, Derived | None] = {}
     optional: set[str] = set()
-    for table, side in _tables(query):
-        name, meant = _relation(table, common)
+    # The tables with the side of their join: empty for inner joins.
+    start = part(query, "from")
+    tables = [(start.this, ""), *_joined(start.this)] if start is not None else []
+    if isinstance(query, (exp.Update, exp.Delete)):
+        tables += [(query.this, ""), *((table, "") for table in query.args.get("using") or [])]
+    tables += [*_joined(query), *((lateral, "") for lateral in query.args.get("laterals") or [])]
+    for table, side in tables:
+        meant: Derived | None
+        inner, renamed = table.this if isinstance(table, exp.Lateral) else table, _column_names(table)
+        if isinstance(inner, exp.Subquery):
+            name, meant = key(table.alias) or f"#{id(table)}", Derived(inner.this, renamed, common)
+        else:
+            name = key(table.alias_or_name) if hasattr(table, "alias_or_name") else f"#{id(table)}"
+            meant = common.get(key(table)) if isinstance(table, exp.Table) and not table.args.get("db") else None
+            if renamed and meant is not None:
+                meant = replace(meant, columns=renamed)
+            elif renamed and isinstance(table.this, exp.Identifier):
+                raise RequestError(
+                    "The request renames the columns of a table by their position.",
+                    remedy="Use the names of the columns; AS t (a, b) hides which ones are meant.",
+                )
         if side in ("RIGHT", "FULL"):
             optional |= set(relations)
         if side in ("LEFT", "FULL", "ANTI"):
@@ -317,19 +322,6 @@ def with_common(query: Expression, common: Mapping[str, Derived]) -> dict[str, D
     return found
 
 
-def _tables(query: Expression) -> Iterator[tuple[Expression, str]]:
-    """The tables of a query with the side of their join: empty for inner joins."""
-    start = part(query, "from")
-    if start is not None:
-        yield start.this, ""
-        yield from _joined(start.this)
-    if isinstance(query, (exp.Update, exp.Delete)):
-        yield query.this, ""
-        yield from ((table, "") for table in query.args.get("using") or [])
-    yield from _joined(query)
-    yield from ((lateral, "") for lateral in query.args.get("laterals") or [])
-
-
 def _joined(holder: Expression) -> Iterator[tuple[Expression, str]]:
     for join in holder.args.get("joins") or []:
         yield join.this, join_side(join)
@@ -337,25 +329,8 @@ def _joined(holder: Expression) -> Iterator[tuple[Expression, str]]:
 
 
 def join_side(join: Expression) -> str:
-    """LEFT, RIGHT, FULL, ANTI, or nothing for a join that keeps only rows with a match."""
+    """LEFT, RIGHT, FULL, ANTI, or nothing for an inner join."""
     return "ANTI" if str(join.kind).upper() == "ANTI" else str(join.side).upper()
-
-
-def _relation(table: Expression, common: Mapping[str, Derived]) -> tuple[str, Derived | None]:
-    inner = table.this if isinstance(table, exp.Lateral) else table
-    if isinstance(inner, exp.Subquery):
-        return key(table.alias) or f"#{id(table)}", Derived(inner.this, _column_names(table), common)
-    name = key(table.alias_or_name) if hasattr(table, "alias_or_name") else f"#{id(table)}"
-    meant = common.get(key(table)) if isinstance(table, exp.Table) and not table.args.get("db") else None
-    renamed = _column_names(table)
-    if renamed and meant is not None:
-        return name, Derived(meant.query, renamed, meant.common, meant.recursive)
-    if renamed and isinstance(table.this, exp.Identifier):
-        raise RequestError(
-            "The request renames the columns of a table by their position.",
-            remedy="Use the names of the columns; AS t (a, b) hides which ones are meant.",
-        )
-    return name, meant
 
 
 def _column_names(named: Expression) -> tuple[str, ...]:
@@ -381,7 +356,7 @@ def meanings(column: Expression, scope: Scope) -> list[Meaning]:
 
 
 def _inside(derived: Derived, name: str, *, stars: bool = True) -> list[Meaning]:
-    """What a column of a subquery means inside of it; the first SELECT of a union names its columns."""
+    """Meaning of a column inside its subquery; a union's first SELECT names columns."""
     found: list[Meaning] = []
     place = -1
     for number, branch in enumerate(branches(derived)):
@@ -392,7 +367,7 @@ def _inside(derived: Derived, name: str, *, stars: bool = True) -> list[Meaning]
             place = names.index(name) if name in names else -1
         starred = any(one.is_star for one in projections[: place + 1 or None])
         if place >= 0 and place < len(projections) and not starred:
-            found.append((_unaliased(projections[place]), inner))
+            found.append((projections[place].unalias(), inner))
         elif starred and stars:
             found.extend(meanings(exp.column(name), inner))
     return found
@@ -404,7 +379,7 @@ def is_whole_row(column: Expression, scope: Scope) -> bool:
 
 
 def branches(derived: Derived) -> list[Expression]:
-    """The SELECTs whose rows a subquery gives; of a recursive one, those that start it."""
+    """SELECTs whose rows a subquery gives; of a recursive one, its start."""
     listed = list(_selects(derived.query))
     return listed[:1] if derived.recursive else listed
 
@@ -412,13 +387,9 @@ def branches(derived: Derived) -> list[Expression]:
 def _selects(query: Expression) -> Iterator[Expression]:
     if isinstance(query, exp.Subquery):
         yield from _selects(query.this)
-    elif isinstance(query, (exp.Union, exp.Intersect, exp.Except)):
+    elif isinstance(query, exp.SetOperation):
         yield from _selects(query.this)
         if not isinstance(query, exp.Except):
             yield from _selects(query.expression)
     elif isinstance(query, exp.Select):
         yield query
-
-
-def _unaliased(projection: Expression) -> Expression:
-    return projection.this if isinstance(projection, exp.Alias) else projection

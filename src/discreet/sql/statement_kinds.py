@@ -1,7 +1,7 @@
 """Statement kinds: what passes, what is denied, what must be analysed.
 
-Whoever is governed may read, and may work on tables of her own. Whatever runs text or code that is not seen here, or
-would carry governed values to a place where nobody recognises them, is refused.
+A governed user may read, and may work on tables of their own. What runs text or code that is not seen here, or would
+carry governed values to a place where nobody recognises them, is refused.
 """
 
 from __future__ import annotations
@@ -49,10 +49,8 @@ def classify(statement: Statement, catalog: Catalog) -> StatementKind | Refuse:
         return StatementKind(READ, defines="into" in statement.words)
     if verb in WRITES:
         return StatementKind(WRITE)
-    if verb in ("declare", "prepare"):
-        return _named(statement)
-    if verb in ("fetch", "move", "execute"):
-        return _run(statement)
+    if verb in ("declare", "prepare", "fetch", "move", "execute"):
+        return _by_name(statement)
     if verb == "copy":
         return _copy(statement)
     if verb == "explain":
@@ -60,11 +58,25 @@ def classify(statement: Statement, catalog: Catalog) -> StatementKind | Refuse:
             return refused("the plan of a statement on governed tables tells of their values.")
         inner = set(statement.words) & (QUERIES | WRITES)
         return StatementKind(PASS) if inner else refused("this plan is not shown.")
-    return _definition(statement, catalog)
+    if verb not in DEFINES:
+        return refused("this kind of statement does not pass through the gateway.")
+    if touches(statement, catalog):
+        return refused(
+            "governed tables cannot be changed, copied or renamed through the gateway.",
+            hint="Read them with SELECT; tables of your own can be made from other tables.",
+        )
+    if verb == "alter" and "schema" in statement.words[1:2] and statement.names & catalog.homes:
+        return refused("schemas of governed tables cannot be changed through the gateway.")
+    if verb == "alter" and not set(statement.words[1:2]) & MAKES:
+        return refused("only tables, views, indexes, sequences and schemas can be altered through the gateway.")
+    kind = next((word for word in statement.words if word not in BEFORE_KIND), "")
+    if verb == "create" and (kind not in MAKES or "execute" in statement.words):
+        return refused("only tables, views, indexes, sequences and schemas can be made through the gateway.")
+    return StatementKind(PASS, defines=True)
 
 
 def shifts(statement: Statement, catalog: Catalog) -> bool:
-    """Whether the same text may be about others next time: by the clock, by chance, by settings of one's own."""
+    """Whether a text may be about others next time: by clock, chance or settings."""
     return bool(
         statement.calls & catalog.changing - FORMING
         or set(statement.words) & CLOCKS
@@ -79,26 +91,23 @@ def sets(statement: Statement) -> bool:
     return statement.verb in ("set", "reset", "discard") or "set_config" in statement.names
 
 
-def _named(statement: Statement) -> StatementKind | Refuse:
-    """DECLARE name ... FOR query, PREPARE name (...) AS query."""
-    words = [token.name for token in statement.tokens]
-    if words[:2] == ["prepare", "transaction"]:
+def _by_name(statement: Statement) -> StatementKind | Refuse:
+    """What makes or runs a cursor or prepared statement."""
+    verb, names = statement.verb, [token.name for token in statement.tokens]
+    if names[:2] == ["prepare", "transaction"]:
         return StatementKind(PASS)
-    mark = "for" if statement.verb == "declare" else "as"
-    keywords = [token.name if token.kind == "word" else "" for token in statement.tokens]
-    if len(words) < 4 or not words[1] or mark not in keywords[2:]:
-        return refused("this statement is not understood.", hint="Write it plainly.")
-    return StatementKind(RUN, name=words[1], body=keywords.index(mark, 2) + 1)
-
-
-def _run(statement: Statement) -> StatementKind | Refuse:
-    """FETCH and MOVE name their cursor last, EXECUTE its statement first."""
-    names = [token.name for token in statement.tokens]
-    if statement.verb == "execute":
+    if verb in ("declare", "prepare"):  # DECLARE name ... FOR query, PREPARE name (...) AS query
+        mark = "for" if verb == "declare" else "as"
+        keywords = [token.name if token.kind == "word" else "" for token in statement.tokens]
+        if len(names) < 4 or not names[1] or mark not in keywords[2:]:
+            return refused("this statement is not understood.", hint="Write it plainly.")
+        return StatementKind(RUN, name=names[1], body=keywords.index(mark, 2) + 1)
+    # EXECUTE names its statement first, FETCH and MOVE their cursor last.
+    if verb == "execute":
         return StatementKind(RUN, name=names[1]) if len(names) > 1 and names[1] else refused("EXECUTE needs a name.")
     if len(names) < 2 or not names[-1]:
         return refused("this statement is not understood.", hint="Write FETCH ... FROM cursor.")
-    return StatementKind(RUN, name=names[-1], moves=statement.verb == "move")
+    return StatementKind(RUN, name=names[-1], moves=verb == "move")
 
 
 def _copy(statement: Statement) -> StatementKind | Refuse:
@@ -114,25 +123,6 @@ def _copy(statement: Statement) -> StatementKind | Refuse:
     return refused("COPY goes to STDOUT or comes from STDIN; files and programs are out of the gateway's sight.")
 
 
-def _definition(statement: Statement, catalog: Catalog) -> StatementKind | Refuse:
-    if statement.verb not in DEFINES:
-        return refused("this kind of statement does not pass through the gateway.")
-    if touches(statement, catalog):
-        return refused(
-            "governed tables cannot be changed, copied or renamed through the gateway.",
-            hint="Read them with SELECT; tables of your own can be made from other tables.",
-        )
-    if statement.verb == "alter" and "schema" in statement.words[1:2] and statement.names & catalog.homes:
-        return refused("schemas of governed tables cannot be changed through the gateway.")
-    if statement.verb == "alter" and not set(statement.words[1:2]) & MAKES:
-        return refused("only tables, views, indexes, sequences and schemas can be altered through the gateway.")
-    if statement.verb == "create":
-        kind = next((word for word in statement.words if word not in BEFORE_KIND), "")
-        if kind not in MAKES or "execute" in statement.words:
-            return refused("only tables, views, indexes, sequences and schemas can be made through the gateway.")
-    return StatementKind(PASS, defines=True)
-
-
 # What no text may do, whatever kind of statement it is: run code, or read places, that the gateway does not see.
 NOT_THIS = "Ask the operator of the gateway if you need it."
 
@@ -143,68 +133,43 @@ def refused(what: str, *, hint: str = NOT_THIS) -> Refuse:
 
 
 def touches(statement: Statement, catalog: Catalog) -> bool:
-    """Whether any word of it is the name of a relation that leads to a governed table."""
+    """Whether any word of it names a relation that leads to a governed table."""
     return any(catalog.named(name) for name in statement.names)
 
 
 def find_forbidden(statement: Statement, catalog: Catalog) -> Refuse | None:
     """What of it is refused whatever kind of statement it is; None if nothing."""
-    calls = statement.calls
+    calls, names, words, tokens = statement.calls, statement.names, set(statement.words), statement.tokens
+    may_list = "The operator of the gateway can list it under `functions` in [gateway]."
     own = calls & catalog.functions
     if own:
-        return refused(
-            f"the function {min(own)} is not one that the gateway knows.",
-            hint="The operator of the gateway can list it under `functions` in [gateway].",
-        )
+        return refused(f"the function {min(own)} is not one that the gateway knows.", hint=may_list)
     if any(RUNS_TEXT.fullmatch(name) for name in calls):
         return refused("this function reads what the gateway cannot see.")
-    names = statement.names
     if names & STATISTICS or any(TOAST.fullmatch(name) for name in names):
         return refused("this relation of the server holds values of governed tables.")
     if statement.operators & catalog.operators:
         return refused("this operator runs code that the gateway does not know.")
-    if _sets_unseen(statement):
-        return refused("this setting stays as it is through the gateway.", hint="Use SET with the name of a setting.")
-    if "execute" in statement.words and statement.verb != "execute":
-        return refused("a prepared statement can only be run by itself.", hint="Send EXECUTE alone.")
-    problem = _triggers(statement, catalog)
-    if problem is None and touches(statement, catalog):
-        found = (statement.calls & catalog.volatile) - EFFECTS
-        if statement.verb in WRITES:
-            found -= NUMBERING
-        if found:
-            problem = refused(
-                f"the function {min(found)} has effects, and cannot be used together with governed columns."
-            )
-        else:
-            problem = None
-    return problem
-
-
-def _triggers(statement: Statement, catalog: Catalog) -> Refuse | None:
-    """Writing to a table that runs code of somebody's own, which may read governed tables."""
-    found = names & catalog.triggered.keys() if (names := statement.names) and catalog.triggered else None
-    if not found or not set(statement.words) & (WRITES | {"copy"}):
-        return None
-    return refused(
-        f"writing to {min(found)} runs {catalog.triggered[min(found)]}, which the gateway does not know.",
-        hint="The operator of the gateway can list it under `functions` in [gateway].",
-    )
-
-
-def _sets_unseen(statement: Statement) -> bool:
-    """Whether it sets what SET may not, or something that cannot be told: by set_config, or by writing to pg_settings."""
-    if "pg_settings" in statement.names and set(statement.words) & WRITES:
-        return True
-    tokens = statement.tokens
+    # By writing to pg_settings, or by set_config, anything may be set; of the latter only what its first argument says.
+    unseen = "pg_settings" in names and bool(words & WRITES)
     for place, token in enumerate(tokens):
         if token.name == "set_config":
             given = tokens[place + 2] if place + 3 < len(tokens) and tokens[place + 1].text == "(" else None
-            if given is None or given.kind != "string" or tokens[place + 3].text != ",":
-                return True
-            if given.text[1:-1].lower() in FIXED_SETTINGS:
-                return True
-    return False
+            certain = given is not None and given.kind == "string" and tokens[place + 3].text == ","
+            unseen |= given is None or not certain or given.text[1:-1].lower() in FIXED_SETTINGS
+    if unseen:
+        return refused("this setting stays as it is through the gateway.", hint="Use SET with the name of a setting.")
+    if "execute" in words and statement.verb != "execute":
+        return refused("a prepared statement can only be run by itself.", hint="Send EXECUTE alone.")
+    triggered = names & catalog.triggered.keys()
+    if triggered and words & (WRITES | {"copy"}):  # runs code that may read governed tables
+        table = min(triggered)
+        runs = catalog.triggered[table]
+        return refused(f"writing to {table} runs {runs}, which the gateway does not know.", hint=may_list)
+    effects = (calls & catalog.volatile) - EFFECTS - (NUMBERING if statement.verb in WRITES else frozenset())
+    if effects and touches(statement, catalog):
+        return refused(f"the function {min(effects)} has effects, and cannot be used together with governed columns.")
+    return None
 
 
 # The words of SQL that decide what a statement may do: verbs, settings, functions and relations of the server.

@@ -12,8 +12,7 @@ import sqlglot
 from sqlglot import exp
 
 from discreet.sql.catalog import Catalog, Leaf
-from discreet.sql.projection import WRITES, Projecting, Projection, is_plain
-from discreet.sql.row_ownership import Associating
+from discreet.sql.output import WRITES, Projection, RowOwnership, is_plain, projections
 from discreet.sql.scope import Names, folded
 
 Node = Any
@@ -51,11 +50,11 @@ class _Look:
         """All of it."""
         if isinstance(self.tree, exp.Create) or self.tree.find(exp.Into):
             return Reading(frozenset(self.catalog.governed), self.text, writes=True, moves=True)
-        self.names = Names.of(self.tree, self.text, self.catalog)
+        self.names = Names(self.tree, self.text, self.catalog)
         if self.names.mistaken() or self.names.missed():
             raise NotUnderstood
-        self.rows = Associating(self.names)
-        self.projections = Projecting(self.names).projections()
+        self.rows = RowOwnership(self.names)
+        self.projections = projections(self.names, self.tree)
         asked, placed, ordered = self._asked()
         group = self.rows.group()
         return Reading(
