@@ -174,7 +174,6 @@ def test_a_question_for_the_engine_is_found(code: str) -> None:
 REBUILT_LATER = [
     ["discreet.gateway.disclosure.assess", "discreet.gateway.disclosure.assessor"],
     ["discreet.gateway.enforcement.governor", "discreet.gateway.enforcement.session_policy"],
-    ["discreet.gateway.net.connection", "discreet.gateway.net.server"],
 ]
 """The gateway's logic is replaced as a whole; until then these pairs know each other's types."""
 

@@ -1,49 +1,108 @@
-"""Connection of one client and its server: login phase, then reading and writing."""
+"""Connection of one client and its server: login, then reading, writing, waiting and asking.
+
+Neither side is read faster than the other side takes it. While the watch thinks about a result, the server is not read;
+while it thinks about a statement, no more than a little of the client is.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
 
 from discreet.gateway.enforcement.interface import (
     STUMBLED,
     Allow,
     Closed,
     HoldRows,
+    Judge,
     Keep,
     MaskCells,
+    Open,
     ReleaseRows,
     Watch,
     Who,
 )
-from discreet.gateway.net.transport import ConnectionSide, Relay, Spoken, Unreachable
+from discreet.gateway.net.transport import ConnectionSide, Relay, Spoken, Unreachable, Upstream
 from discreet.gateway.protocol import login
 from discreet.gateway.protocol.framing import Malformed
-from discreet.gateway.protocol.login import Channels, Entrance, FirstPacket
+from discreet.gateway.protocol.login import Channels, Entrance, FirstPacket, PasswordSecret
 from discreet.gateway.protocol.messages import error
+from discreet.gateway.session.held_rows import HeldBytes
 from discreet.gateway.session.session import GatewaySession
-from discreet.gateway.session.state import Later, Question
+from discreet.gateway.session.state import MEBIBYTE, Later, MemoryLimits, Question
 from discreet.sql.statement_kinds import Refuse
-
-if TYPE_CHECKING:
-    from discreet.gateway.net.server import Gateway
 
 NO_SENSE = error(severity="FATAL", sqlstate="08P01", message="The gateway cannot make sense of what it received.")
 UNREACHABLE = error(severity="FATAL", sqlstate="08001", message="The gateway cannot reach the database server.")
 NO_REPLICATION = error(severity="FATAL", sqlstate="42501", message="Replication does not pass through the gateway.")
+LOST = error(severity="FATAL", sqlstate="08006", message="The database server closed the connection.")
+_LINGER = 10.0  # seconds in which a client may still take what it was sent before the end
+_AT_ONCE = frozenset((Allow, HoldRows, Refuse, ReleaseRows, Keep, MaskCells, type(None)))
+"""Answers that need no waiting."""
+_READY_IDLE = b"Z\x00\x00\x00\x05I"
 
 
-class Arriving:
-    """A client, from its first byte to the decision whether it is governed."""
+@dataclass(frozen=True)
+class GatewaySettings:
+    """Everything a gateway is given when it starts."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    upstream: Upstream
+    host: str = "127.0.0.1"
+    port: int = 0
+    judge: Judge = field(default_factory=Open)
+    certificate: Path | None = None
+    key: Path | None = None
+    secrets: Mapping[str, PasswordSecret] = field(default_factory=dict, repr=False)
+    limits: MemoryLimits = field(default_factory=MemoryLimits)
+    held: int = 512 * MEBIBYTE
+    """Bytes that all sessions together may hold back."""
+    sessions: int = 500
+    """Connections at the same time."""
+    patience: float = 60.0
+    """Seconds that a judge may take for an answer; then it is a refusal."""
+    login_seconds: float = 60.0
+    """Seconds from the first byte until the server has let the user in."""
+    grace: float = 10.0
+    """Seconds that sessions get to finish when the gateway ends."""
+
+
+class ConnectionHost(Protocol):
+    """What a connection needs of the gateway that accepted it."""
+
+    settings: GatewaySettings
+    room: HeldBytes
+    context: ssl.SSLContext | None
+    """Present if clients may speak TLS."""
+    certificate: bytes | None
+
+    def forget(self, connection: Connection) -> None:
+        """A connection ends: it does not count any more."""
+
+    def gone(self, connection: Connection) -> None:
+        """Nothing is left of a connection."""
+
+    def keep(self, work: Coroutine[Any, Any, None]) -> None:
+        """Finish something even if its session has gone."""
+
+    def stumbled(self, what: str) -> None:
+        """Report a failure where nothing can be refused any more."""
+
+
+class Connection:
+    """A client, from its first byte to its last."""
+
+    def __init__(self, gateway: ConnectionHost) -> None:
         self._gateway = gateway
         self.client = ConnectionSide(self.client_startup, self.client_lost, self._client_paused)
         self.upstream = ConnectionSide(self.upstream_entrance, self.upstream_lost, self._upstream_paused)
         self._early = b""
         self._packet = b""
+        self._startup: dict[str, str] = {}
         self._entrance: Entrance | None = None
         self._session: GatewaySession | None = None
         self._relays: tuple[Relay, Relay] | None = None
@@ -53,35 +112,41 @@ class Arriving:
         self._tasks: set[asyncio.Task[None]] = set()
         self._deadline = asyncio.get_running_loop().call_later(gateway.settings.login_seconds, self.close)
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing would be lost by closing it now."""
+        if self._session is not None:
+            return self._session.idle and not self._thinking
+        return self._relays is None or self._relays[1].last == _READY_IDLE
+
     # Startup ----------------------------------------------------------------------------------------------------------
 
     def client_startup(self, data: bytes) -> None:
         """Bytes before the startup packet is whole."""
         self._early += data
         try:
-            found = login.read(self._early)
-            if found is not None:
-                self._first(*found)
+            first = login.read(self._early)
+            if first is None:
+                return
+            kind, length = first
+            self._packet, self._early = self._early[:length], self._early[length:]
+            if kind is FirstPacket.GSSAPI or (kind is FirstPacket.TLS and self._gateway.context is None):
+                self.client.write(b"N")
+                self._packet = b""
+                if self._early:
+                    self.client_startup(b"")
+            elif kind is FirstPacket.TLS:
+                if self._early or self.client.encrypted:  # said in the clear behind the request, or TLS in TLS
+                    raise Malformed
+                self.client.pause()
+                self.client.write(b"S")
+                self._start(self._upgrade())
+            elif kind is FirstPacket.CANCEL:
+                self._start(self._cancel())
+            else:
+                self._start(self._open(login.parameters(self._packet)))
         except Malformed:
             self.close(NO_SENSE)
-
-    def _first(self, kind: FirstPacket, length: int) -> None:
-        self._packet, self._early = self._early[:length], self._early[length:]
-        if kind is FirstPacket.GSSAPI or (kind is FirstPacket.TLS and self._gateway.context is None):
-            self.client.write(b"N")
-            self._packet = b""
-            if self._early:
-                self.client_startup(b"")
-        elif kind is FirstPacket.TLS:
-            if self._early or self.client.encrypted:  # said in the clear behind the request, or TLS in TLS
-                raise Malformed
-            self.client.pause()
-            self.client.write(b"S")
-            self._start(self._upgrade())
-        elif kind is FirstPacket.CANCEL:
-            self._start(self._cancel())
-        else:
-            self._start(self._open(login.parameters(self._packet)))
 
     async def _upgrade(self) -> None:
         try:
@@ -90,7 +155,7 @@ class Arriving:
             self.close()
 
     async def _cancel(self) -> None:
-        """Hand the key to the server, as a client of its own would; nothing is answered."""
+        """Hand the key to the server, as a client would; nothing is answered."""
         end = asyncio.Event()
         side = ConnectionSide(lambda data: None, end.set, lambda paused: None)
         try:
@@ -104,7 +169,7 @@ class Arriving:
             side.close()
             self.close()
 
-    async def _open(self, told: dict[str, str]) -> None:
+    async def _open(self, startup: dict[str, str]) -> None:
         settings = self._gateway.settings
         self.client.receive = self._client_too_early
         try:
@@ -117,9 +182,8 @@ class Arriving:
             return
         certificate = self.upstream.peer_certificate()
         same = certificate is not None and certificate == self._gateway.certificate
-        channels = Channels(self.client.encrypted, same)
-        self._entrance = Entrance(told["user"], channels, settings.secrets)
-        self._told = told
+        self._entrance = Entrance(startup["user"], Channels(self.client.encrypted, same), settings.secrets)
+        self._startup = startup
         self.client.receive = self._client_entrance
         self.upstream.write(self._packet)
         early, self._early = self._early, b""
@@ -134,16 +198,14 @@ class Arriving:
 
     def _client_entrance(self, data: bytes) -> None:
         if self._entrance is not None:
-            self._enter(self._entrance.client_data, data)
+            self._enter(self._entrance, self._entrance.client_data, data)
 
     def upstream_entrance(self, data: bytes) -> None:
         """Bytes from the server until it lets the user in."""
         if self._entrance is not None:
-            self._enter(self._entrance.upstream_data, data)
+            self._enter(self._entrance, self._entrance.upstream_data, data)
 
-    def _enter(self, take: Any, data: bytes) -> None:
-        entrance = self._entrance
-        assert entrance is not None  # noqa: S101 - callers have looked
+    def _enter(self, entrance: Entrance, take: Callable[[bytes], None], data: bytes) -> None:
         try:
             take(data)
         except Malformed:
@@ -161,13 +223,10 @@ class Arriving:
             self.client.pause()
 
     async def _admit(self, entrance: Entrance) -> None:
-        told = self._told
-        user = entrance.parameters.get("session_authorization", told["user"])
-        application = told.get("application_name", "")
-        where = self.client.address
-        who = Who(
-            user, told.get("database", user), application, where, self.client.encrypted, dict(entrance.parameters)
-        )
+        startup, client = self._startup, self.client
+        user = entrance.parameters.get("session_authorization", startup["user"])
+        database, application = startup.get("database", user), startup.get("application_name", "")
+        who = Who(user, database, application, client.address, client.encrypted, dict(entrance.parameters))
         try:
             answer = self._gateway.settings.judge.admit(who)
             watch = await self._patiently(answer) if isinstance(answer, Awaitable) else answer
@@ -177,18 +236,50 @@ class Arriving:
         if self._over:
             if watch is not None:
                 watch.closed()
-            return
-        if watch is not None and login.replicates(told):
+        elif watch is not None and login.replicates(startup):
             watch.closed()
             self.close(NO_REPLICATION)
+        else:
+            self._begin(entrance, watch)
+
+    def _begin(self, entrance: Entrance, watch: Watch | None) -> None:
+        client_rest, upstream_rest = entrance.rest()
+        ready = entrance.ready or b""
+        if watch is None:  # nobody looks: bytes go from one side to the other
+            from_client, from_upstream = Relay(self.client, self.upstream), Relay(self.upstream, self.client)
+            self._relays = from_client, from_upstream
+            from_client.peer, from_upstream.peer = from_upstream, from_client
+            from_upstream.data_received(ready + upstream_rest)
+            if client_rest:
+                from_client.data_received(client_rest)
+            self.client.hand_over(from_client)
+            self.upstream.hand_over(from_upstream)
+            self.client.resume()
+            self.upstream.resume()
             return
-        self._begin(entrance, watch)
+        self.client.write(ready)
+        self._watch = watch
+        self._session = session = GatewaySession(
+            watch,
+            limits=self._gateway.settings.limits,
+            room=self._gateway.room,
+            parameters=entrance.parameters,
+            consult=self._consult,
+        )
+        take_client = partial(self._feed, session, session.client_data)
+        take_upstream = partial(self._feed, session, session.upstream_data)
+        self.client.hand_over(Spoken(self.client, take_client))
+        self.upstream.hand_over(Spoken(self.upstream, take_upstream))
+        self.client.resume()
+        self.upstream.resume()
+        take_upstream(upstream_rest)
+        take_client(client_rest)
 
     async def _patiently(self, answer: Awaitable[Any]) -> Any:
         async with asyncio.timeout(self._gateway.settings.patience):
             return await answer
 
-    def _start(self, work: Any) -> None:
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -199,104 +290,26 @@ class Arriving:
             self._gateway.stumbled(type(task.exception()).__name__)
             self.close()
 
-    def _begin(self, entrance: Entrance, watch: Watch | None) -> None:
-        raise NotImplementedError
-
-    def client_lost(self) -> None:
-        """The client has gone."""
-        raise NotImplementedError
-
-    def upstream_lost(self) -> None:
-        """The server has gone."""
-        raise NotImplementedError
-
-    def _client_paused(self, paused: bool) -> None:
-        raise NotImplementedError
-
-    def _upstream_paused(self, paused: bool) -> None:
-        raise NotImplementedError
-
-    def _send(self, to_client: list[bytes], to_upstream: list[bytes]) -> None:
-        raise NotImplementedError
-
-    def close(self, last: bytes = b"") -> None:
-        """End both sides."""
-        raise NotImplementedError
-
-
-# One client and its connection to the server: the thin part that reads, writes, waits and asks.
-#
-# Neither side is read faster than the other side takes it. While the watch thinks about a result, the server is not read;
-# while it thinks about a statement, no more than a little of the client is.
-_LINGER = 10.0  # seconds in which a client may still take what it was sent before the end
-_AT_ONCE = frozenset(
-    (Allow, HoldRows, Refuse, ReleaseRows, Keep, MaskCells, type(None))
-)  # answers that need no waiting
-_READY_IDLE = b"Z\x00\x00\x00\x05I"
-LOST = error(severity="FATAL", sqlstate="08006", message="The database server closed the connection.")
-STOPPING = error(severity="FATAL", sqlstate="57P01", message="The gateway is shutting down.")
-
-
-class Connection(Arriving):
-    """A client, from its first byte to its last."""
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing would be lost by closing it now."""
-        if self._session is not None:
-            return self._session.idle and not self._thinking
-        return self._relays is None or self._relays[1].last == _READY_IDLE
-
-    def _begin(self, entrance: Entrance, watch: Watch | None) -> None:
-        client_rest, upstream_rest = entrance.rest()
-        if watch is None:
-            self._relay(client_rest, (entrance.ready or b"") + upstream_rest)
-            return
-        self.client.write(entrance.ready or b"")
-        settings = self._gateway.settings
-        self._watch = watch
-        more = {"room": self._gateway.room, "parameters": entrance.parameters, "consult": self._consult}
-        self._session = GatewaySession(watch, limits=settings.limits, **more)
-        self.client.hand_over(Spoken(self.client, self._client_session))
-        self.upstream.hand_over(Spoken(self.upstream, self._upstream_session))
-        self.client.resume()
-        self.upstream.resume()
-        self._upstream_session(upstream_rest)
-        self._client_session(client_rest)
-
-    def _relay(self, client_rest: bytes, upstream_rest: bytes) -> None:
-        """Nobody looks: bytes go from one side to the other."""
-        self._relays = Relay(self.client, self.upstream), Relay(self.upstream, self.client)
-        self._relays[0].peer, self._relays[1].peer = self._relays[1], self._relays[0]
-        self._relays[1].data_received(upstream_rest)
-        if client_rest:
-            self._relays[0].data_received(client_rest)
-        self.client.hand_over(self._relays[0])
-        self.upstream.hand_over(self._relays[1])
-        self.client.resume()
-        self.upstream.resume()
-
     # Session ----------------------------------------------------------------------------------------------------------
 
-    def _client_session(self, data: bytes) -> None:
-        session = self._session
-        if session is not None and data:
-            session.client_data(data)
-            self._pump(session)
-
-    def _upstream_session(self, data: bytes) -> None:
-        session = self._session
-        if session is not None and data:
-            session.upstream_data(data)
+    def _feed(self, session: GatewaySession, take: Callable[[bytes], None], data: bytes) -> None:
+        if data:
+            take(data)
             self._pump(session)
 
     def _pump(self, session: GatewaySession) -> None:
-        """Send what is to be sent, await what is to be awaited, and read accordingly."""
+        """Send and await what a session wants, and read accordingly."""
         self._send(session.to_client, session.to_upstream)
-        if session.questions:
-            self._await(session.questions)
+        for question in session.questions:
+            awaited, question.awaited = question.awaited, None
+            if awaited is not None:
+                self._thinking += 1
+                self._start(self._later(question, awaited))
         if session.deliveries:
-            self._delivered(session)
+            method = "lost" if self.client.gone else "delivered"
+            for token, rows in session.deliveries:
+                self._tell(method, token, rows)
+            session.deliveries.clear()
         if session.over:
             self.close()
             return
@@ -323,13 +336,6 @@ class Connection(Arriving):
             return STUMBLED
         return answer if type(answer) in _AT_ONCE or not isinstance(answer, Awaitable) else Later(answer)
 
-    def _await(self, questions: list[Question]) -> None:
-        for question in questions:
-            awaited, question.awaited = question.awaited, None
-            if awaited is not None:
-                self._thinking += 1
-                self._start(self._later(question, awaited))
-
     async def _later(self, question: Question, answer: Awaitable[Any]) -> None:
         try:
             value = await self._patiently(answer)
@@ -346,30 +352,24 @@ class Connection(Arriving):
             self._tell("lost", question.arguments[0], question.arguments[1].rows)
         self._finish()
 
-    def _delivered(self, session: GatewaySession) -> None:
-        method = "lost" if self.client.gone else "delivered"
-        for token, rows in session.deliveries:
-            self._tell(method, token, rows)
-        session.deliveries.clear()
-
     def _tell(self, method: str, token: Any, rows: int) -> None:
         try:
-            told = getattr(self._watch, method)(token, rows)
-            if told is not None and isinstance(told, Awaitable):
-                self._gateway.keep(self._told_in_time(told))
+            writing = getattr(self._watch, method)(token, rows)
+            if writing is not None and isinstance(writing, Awaitable):
+                self._gateway.keep(self._written(writing))
         except Exception:
             self._gateway.stumbled(method)
 
-    async def _told_in_time(self, told: Awaitable[None]) -> None:
+    async def _written(self, writing: Awaitable[None]) -> None:
         try:
-            await told
+            await writing
         except Exception:
             self._gateway.stumbled("delivered")
 
     # Pausing and ending -----------------------------------------------------------------------------------------------
 
     def _client_paused(self, paused: bool) -> None:
-        """The client takes no more for now, or takes again: the server is read accordingly."""
+        """The client takes no more for now, or again: read the server accordingly."""
         waits = self._session is not None and self._session.upstream_waits
         self.upstream.read(not (paused or waits))
 

@@ -7,49 +7,30 @@ import importlib
 import importlib.util
 import logging
 import ssl
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any
 
 from discreet.errors import UsageError
-from discreet.gateway.enforcement.interface import Judge, Open
-from discreet.gateway.net.connection import STOPPING, Connection
-from discreet.gateway.net.transport import ConnectionSide, Upstream, fingerprint, server_context
-from discreet.gateway.protocol.login import PasswordSecret
+from discreet.gateway.net.connection import Connection, GatewaySettings
+from discreet.gateway.net.transport import ConnectionSide, fingerprint, server_context
 from discreet.gateway.protocol.messages import error
 from discreet.gateway.session.held_rows import HeldBytes
-from discreet.gateway.session.state import MEBIBYTE, MemoryLimits
 
 _LOG = logging.getLogger("discreet.gateway")
 TOO_MANY = error(
     severity="FATAL", sqlstate="53300", message="The gateway has as many sessions as it takes.", hint="Try again later."
 )
+STOPPING = error(severity="FATAL", sqlstate="57P01", message="The gateway is shutting down.")
 
 
-@dataclass(frozen=True)
-class GatewaySettings:
-    """Everything a gateway is told when it starts."""
+class _FullHouse(ConnectionSide):
+    """Turns a client away: there is no place."""
 
-    upstream: Upstream
-    host: str = "127.0.0.1"
-    port: int = 0
-    judge: Judge = field(default_factory=Open)
-    certificate: Path | None = None
-    key: Path | None = None
-    secrets: Mapping[str, PasswordSecret] = field(default_factory=dict, repr=False)
-    limits: MemoryLimits = field(default_factory=MemoryLimits)
-    held: int = 512 * MEBIBYTE
-    """Bytes that all sessions together may hold back."""
-    sessions: int = 500
-    """Connections at the same time."""
-    patience: float = 60.0
-    """Seconds that a judge may take for an answer; then it is a refusal."""
-    login_seconds: float = 60.0
-    """Seconds from the first byte until the server has let the user in."""
-    grace: float = 10.0
-    """Seconds that sessions get to finish when the gateway ends."""
+    def data_received(self, data: bytes) -> None:
+        """Say no, whatever was asked for."""
+        self.write(TOO_MANY)
+        self.close()
 
 
 class Gateway:
@@ -80,10 +61,7 @@ class Gateway:
     @property
     def port(self) -> int:
         """The port that it listens on."""
-        if self._server is None:
-            return self.settings.port
-        number: int = self._server.sockets[0].getsockname()[1]
-        return number
+        return int(self._server.sockets[0].getsockname()[1]) if self._server is not None else self.settings.port
 
     @property
     def sessions(self) -> int:
@@ -102,7 +80,7 @@ class Gateway:
             ) from None
 
     async def close(self) -> None:
-        """Take nobody new, let idle sessions go at once and the others within the grace, then end them too."""
+        """Take no more clients, end idle sessions at once and others after the grace."""
         if self._server is not None:
             self._server.close()
         try:
@@ -114,19 +92,16 @@ class Gateway:
         except TimeoutError:
             for connection in list(self._connections):
                 connection.close(STOPPING)
-        await self._let_go()
-        while self._kept:
-            await asyncio.wait(self._kept)
-
-    async def _let_go(self) -> None:
-        """Let clients take their last words, but not for ever."""
+        # Clients may take their last words, but not for ever.
         for attempt in range(100):
             if not self._leaving:
-                return
+                break
             if attempt >= 50:
                 for connection in list(self._leaving):
                     connection.abort()
             await asyncio.sleep(0.01)
+        while self._kept:
+            await asyncio.wait(self._kept)
 
     def forget(self, connection: Connection) -> None:
         """A connection ends: it does not count any more."""
@@ -144,26 +119,15 @@ class Gateway:
         task.add_done_callback(self._kept.discard)
 
     def stumbled(self, what: str) -> None:
-        """Something failed where nothing can be refused any more; said without what it was about."""
+        """Report a failure where nothing can be refused any more, without its content."""
         _LOG.error("failed: %s", what)
 
     def _accept(self) -> asyncio.Protocol:
         if len(self._connections) >= self.settings.sessions:
-            return _Full()
+            return _FullHouse(lambda data: None, lambda: None, lambda paused: None)
         connection = Connection(self)
         self._connections.add(connection)
         return connection.client
-
-
-class _Full(ConnectionSide):
-    """Tells a client that there is no place."""
-
-    def __init__(self) -> None:
-        super().__init__(self._answer, lambda: None, lambda paused: None)
-
-    def _answer(self, data: bytes) -> None:
-        self.write(TOO_MANY)
-        self.close()
 
 
 # Which event loop serves: uvloop where it is installed, since it takes less of a CPU; Python's own everywhere else.

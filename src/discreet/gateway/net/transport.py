@@ -190,12 +190,12 @@ _REMEDY = "Write it like postgresql://db.example:5432, or postgresql:///?host=/r
 
 
 class Unreachable(Exception):
-    """The server cannot be reached, or not in the way that was asked for; caught inside the room."""
+    """The server cannot be reached as asked for; caught inside the room."""
 
 
 @dataclass(frozen=True)
 class Upstream:
-    """The address of a server, and how strictly it has to show who it is."""
+    """Address of a server, and how strictly its certificate is checked."""
 
     host: str
     port: int = PORT
@@ -210,34 +210,31 @@ class Upstream:
 
     async def connect(self, protocol: asyncio.Protocol) -> asyncio.Transport:
         """A connection that is ready for the startup packet."""
-        try:
-            async with asyncio.timeout(self.timeout):
-                return await self._connect(protocol)
-        except (OSError, ssl.SSLError, TimeoutError, ValueError):
-            raise Unreachable from None
-
-    async def _connect(self, protocol: asyncio.Protocol) -> asyncio.Transport:
         loop = asyncio.get_running_loop()
         first = _Answer() if self.context is not None else protocol
-        if self.path is not None:
-            transport, _ = await loop.create_unix_connection(lambda: first, self.path)
-        else:
-            transport, _ = await loop.create_connection(lambda: first, self.host, self.port)
-        if self.context is None or not isinstance(first, _Answer):
-            return transport
         try:
-            transport.write(TLS_REQUEST)
-            if await first.answer != b"S":
-                raise Unreachable
-            name = "localhost" if self.path is not None else self.host
-            encrypted = await loop.start_tls(transport, protocol, self.context, server_hostname=name)
-        except BaseException:
-            transport.abort()
-            raise
-        if encrypted is None:
-            raise Unreachable
-        protocol.connection_made(encrypted)
-        return encrypted
+            async with asyncio.timeout(self.timeout):
+                if self.path is not None:
+                    transport, _ = await loop.create_unix_connection(lambda: first, self.path)
+                else:
+                    transport, _ = await loop.create_connection(lambda: first, self.host, self.port)
+                if self.context is None or not isinstance(first, _Answer):
+                    return transport
+                try:
+                    transport.write(TLS_REQUEST)
+                    if await first.answer != b"S":
+                        raise Unreachable
+                    name = "localhost" if self.path is not None else self.host
+                    encrypted = await loop.start_tls(transport, protocol, self.context, server_hostname=name)
+                except BaseException:
+                    transport.abort()
+                    raise
+                if encrypted is None:
+                    raise Unreachable
+                protocol.connection_made(encrypted)
+                return encrypted
+        except (OSError, ssl.SSLError, TimeoutError, ValueError):
+            raise Unreachable from None
 
 
 class _Answer(asyncio.Protocol):
@@ -274,14 +271,13 @@ def parse_upstream(url: str, *, tls: str = "disable", ca: Path | None = None) ->
     """
     try:
         parts = urlsplit(url)
-        port, query = parts.port, parse_qs(parts.query)
-        given = query.get("port", [port or PORT])[-1]
-        number = int(given)
+        query = parse_qs(parts.query)
+        host = query.get("host", [unquote(parts.hostname or "")])[-1] or "127.0.0.1"
+        number = int(query.get("port", [parts.port or PORT])[-1])
+        if parts.scheme not in ("postgresql", "postgres") or "," in host or not 0 < number < 65_536:
+            raise ValueError
     except ValueError:
         raise UsageError("The address of the server is not understood.", remedy=_REMEDY) from None
-    host = query.get("host", [unquote(parts.hostname or "")])[-1] or "127.0.0.1"
-    if parts.scheme not in ("postgresql", "postgres") or "," in host or not 0 < number < 65_536:
-        raise UsageError("The address of the server is not understood.", remedy=_REMEDY)
     return Upstream(host, number, upstream_context(tls, ca))
 
 
