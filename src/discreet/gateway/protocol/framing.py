@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,23 +38,20 @@ Starts = Sequence[int] | NDArray[np.int64]
 
 
 class Malformed(Exception):
-    """The other side does not speak the protocol; there is no way to find the next message."""
+    """The other side does not speak the protocol: no next message can be found."""
 
 
-class Frame:
-    """A whole message, a run of messages of one kind, or a part of a large one."""
+class Frame(NamedTuple):
+    """Whole message, run of messages of one kind, or part of a large one."""
 
-    __slots__ = ("kind", "part", "raw", "starts")
-
-    def __init__(self, kind: int, raw: bytes, starts: Starts | None = None, part: str = "") -> None:
-        self.kind = kind
-        """The letter, as a number."""
-        self.raw = raw
-        """The bytes as they came, with letter and length."""
-        self.starts = starts
-        """Where each message of a run begins in `raw`."""
-        self.part = part
-        """Empty for whole messages; else `first`, `middle`, `last` or `only` part of a large one."""
+    kind: int
+    """The letter, as a number."""
+    raw: bytes
+    """The bytes as they came, with letter and length."""
+    starts: Starts | None = None
+    """Where each message of a run begins in `raw`."""
+    part: str = ""
+    """Empty for whole messages; else `first`, `middle`, `last` or `only` part of a large one."""
 
     @property
     def body(self) -> bytes:
@@ -113,7 +111,11 @@ class Framer:
         """The next frame, or None until more bytes are fed."""
         data, pos = self._data, self._pos
         if self._left:
-            return self._part(data, pos)
+            if pos == len(data):
+                return None
+            self._pos = end = min(len(data), pos + self._left)
+            self._left -= end - pos
+            return Frame(self._kind, data[pos:end], [], "middle" if self._left else "last")
         if self._need or len(data) - pos < _HEADER:
             return None
         kind = data[pos]
@@ -121,17 +123,27 @@ class Framer:
         if length < 4 or length > _LARGEST:
             raise Malformed
         end = pos + 1 + length
+        in_parts = end - pos > self._largest and (self._parted is None or kind in self._parted)
         if end > len(data):
-            return self._incomplete(kind, end - pos)
+            have = len(data) - pos
+            self._data, self._pos = b"", 0
+            if in_parts:
+                self._left, self._kind = end - pos - have, kind
+                return Frame(kind, data[pos:], [0], "first")
+            self._parts, self._have, self._need = [data[pos:]], have, end - pos
+            return None
         if kind in self._runs:
-            return self._run(kind)
+            starts, self._pos = walk(data, pos)
+            if pos:
+                starts = starts - pos if isinstance(starts, np.ndarray) else [start - pos for start in starts]
+            return Frame(kind, data if pos == 0 and self._pos == len(data) else data[pos : self._pos], starts)
         self._pos = end
-        if end - pos > self._largest and self._comes_in_parts(kind):
+        if in_parts:
             return Frame(kind, data[pos:end], [0], "only")
         return Frame(kind, data if pos == 0 and end == len(data) else data[pos:end])
 
     def window(self) -> tuple[bytes, int]:
-        """Bytes in which the next message begins, and where; none while a message is not whole."""
+        """Bytes with the next message, and where it begins; none while it is incomplete."""
         return (b"", 0) if self._left or self._need else (self._data, self._pos)
 
     def take(self, end: int) -> bytes:
@@ -140,38 +152,9 @@ class Framer:
         self._pos = end
         return data if begin == 0 and end == len(data) else data[begin:end]
 
-    def _comes_in_parts(self, kind: int) -> bool:
-        return self._parted is None or kind in self._parted
-
-    def _incomplete(self, kind: int, size: int) -> Frame | None:
-        data, pos = self._data, self._pos
-        if size > self._largest and self._comes_in_parts(kind):
-            self._data, self._pos, self._left, self._kind = b"", 0, size - (len(data) - pos), kind
-            return Frame(kind, data[pos:], [0], "first")
-        self._parts, self._have, self._need = [data[pos:]], len(data) - pos, size
-        self._data, self._pos = b"", 0
-        return None
-
-    def _part(self, data: bytes, pos: int) -> Frame | None:
-        if pos == len(data):
-            return None
-        end = min(len(data), pos + self._left)
-        self._pos = end
-        self._left -= end - pos
-        return Frame(self._kind, data[pos:end], [], "middle" if self._left else "last")
-
-    def _run(self, kind: int) -> Frame:
-        data, pos = self._data, self._pos
-        starts, end = walk(data, pos)
-        self._pos = end
-        if pos == 0:
-            return Frame(kind, data if end == len(data) else data[:end], starts)
-        moved = starts - pos if isinstance(starts, np.ndarray) else [start - pos for start in starts]
-        return Frame(kind, data[pos:end], moved)
-
 
 def walk(data: bytes, pos: int) -> tuple[Starts, int]:
-    """Where the whole messages of the same kind as the one at `pos` begin, and where the last one ends.
+    """Where whole messages of the kind at `pos` begin, and the last one ends.
 
     >>> walk(b"D\\0\\0\\0\\4D\\0\\0\\0\\5xC\\0\\0\\0\\4", 0)
     ([0, 5], 11)
@@ -197,7 +180,7 @@ def walk(data: bytes, pos: int) -> tuple[Starts, int]:
 
 
 def few_rows(data: bytes, pos: int) -> tuple[list[int], int]:
-    """Where rows begin, counted from `pos`, and where the end of their statement does; none if it is not there, or far.
+    """Where rows begin, from `pos` on, and their statement ends; none if far.
 
     >>> few_rows(b"D\\0\\0\\0\\4D\\0\\0\\0\\5xC\\0\\0\\0\\4", 0)
     ([0, 5], 11)
@@ -217,52 +200,39 @@ def few_rows(data: bytes, pos: int) -> tuple[list[int], int]:
 
 
 def _chain(octets: NDArray[np.uint8], pos: int, sample: bytes) -> tuple[NDArray[np.int64], int]:
-    """The messages from `pos` on that look like `sample`, each beginning where the one before ends.
+    """Messages from `pos` on like `sample`, each beginning where the one before ends.
 
     Places that look like the beginning of a message are found all at once; those that are one are the ones that can be
     reached from `pos`. A value that happens to look like a beginning is never reached.
     """
-    places = _places(octets[pos:], sample)
+    # A letter with the number of columns of the sample behind it; or, with CopyData, a short length.
+    rest, last = octets[pos:], len(octets) - pos - 6
+    if last + 6 < len(sample):
+        return np.empty(0, dtype=np.int64), pos
+    marks = ((5, sample[5]), (6, sample[6])) if sample[0] == ord("D") else ((1, 0), (2, 0))
+    similar = rest[:last] == sample[0]
+    for offset, value in marks:
+        similar &= rest[offset : offset + last] == value
+    places = np.flatnonzero(similar)
     if not len(places) or places[0] != 0:
         return places[:0], pos
-    lengths = big_endian(octets[pos:])[places + 1].astype(np.int64)
+    lengths = big_endian(rest)[places + 1].astype(np.int64)
     if int(lengths.min()) < 4 or int(lengths.max()) > _LARGEST:  # a lookalike, or nonsense: by hand it is told apart
         return places[:0], pos
     ends = places + 1 + lengths
     reached = len(places)
     if not np.array_equal(ends[:-1], places[1:]):
-        chosen = _reached(places, ends)
+        following = np.searchsorted(places, ends)
+        following[following == len(places)] = 0
+        following[places[following] != ends] = 0
+        steps, chosen, at = following.tolist(), [0], 0
+        while (at := steps[at]) != 0:  # the places that a walk from the first one meets
+            chosen.append(at)
         places, ends = places[chosen], ends[chosen]
         reached = len(places)
     if ends[-1] > len(octets) - pos:
         reached -= 1
     return (places[:reached] + pos, pos + int(ends[reached - 1])) if reached else (places[:0], pos)
-
-
-def _places(octets: NDArray[np.uint8], sample: bytes) -> NDArray[np.int64]:
-    """Where a letter stands with the number of columns of the sample behind it; or, with CopyData, a short length."""
-    if len(octets) < len(sample):
-        return np.empty(0, dtype=np.int64)
-    if sample[0] == ord("D"):
-        marks = ((0, sample[0]), (5, sample[5]), (6, sample[6]))
-    else:
-        marks = ((0, sample[0]), (1, 0), (2, 0))
-    last = len(octets) - 6
-    found = octets[:last] == marks[0][1]
-    for offset, value in marks[1:]:
-        found &= octets[offset : offset + last] == value
-    return np.flatnonzero(found)
-
-
-def _reached(places: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The indices of the places that a walk from the first one meets."""
-    following = np.searchsorted(places, ends)
-    following[following == len(places)] = 0
-    following[places[following] != ends] = 0
-    steps, met, at = following.tolist(), [0], 0
-    while (at := steps[at]) != 0:
-        met.append(at)
-    return np.array(met, dtype=np.int64)
 
 
 def big_endian(octets: NDArray[np.uint8]) -> NDArray[np.int32]:
@@ -272,3 +242,32 @@ def big_endian(octets: NDArray[np.uint8]) -> NDArray[np.int32]:
     [1, 256]
     """
     return np.ndarray((max(0, len(octets) - 3),), dtype=">i4", buffer=octets, strides=(1,))
+
+
+_UNNAMED = b"\x00\x00\x00\x06P\x00"  # of a Describe: the portal without a name
+_EXECUTE_SYNC = b"E\x00\x00\x00\x09\x00\x00\x00\x00\x00S\x00\x00\x00\x04"  # all of its rows
+
+
+def pipeline_of(data: bytes) -> tuple[int, int] | None:
+    """Where Parse (0 without one) and Bind of a pipeline end; else None.
+
+    A pipeline is [Parse] Bind [Describe] Execute Sync, through the portal without a name.
+
+    >>> pipeline_of(b"B\\0\\0\\0\\x0c\\0s\\0\\0\\0\\0\\0\\0" + b"E\\0\\0\\0\\x09\\0\\0\\0\\0\\0" + b"S\\0\\0\\0\\4")
+    (0, 13)
+    """
+    size, parse = len(data), 0
+    if size < 5:
+        return None
+    if data[0] == ord("P"):
+        parse = 1 + LENGTH.unpack_from(data, 1)[0]
+    if not 0 <= parse <= size - 6 or data[parse] != ord("B") or data[parse + 5]:  # a named portal
+        return None
+    bind = parse + 1 + LENGTH.unpack_from(data, parse + 1)[0]
+    place = bind
+    if bind > parse and data[bind : bind + 1] == b"D":
+        if data[bind + 1 : bind + 7] != _UNNAMED:
+            return None
+        place += 7
+    rest = data[place:] if bind > parse else b""
+    return (parse, bind) if rest == _EXECUTE_SYNC else None

@@ -25,7 +25,7 @@ from struct import unpack_from
 
 from discreet.errors import UsageError
 from discreet.gateway.protocol.framing import Frame, Framer, Malformed
-from discreet.gateway.protocol.messages import MessageReader, error, message, parameter_status
+from discreet.gateway.protocol.messages import error, message, parameter_status
 
 # The first packet of a connection, before anything else is said: it has a length and no letter.
 #
@@ -38,7 +38,7 @@ _CANCEL_LENGTHS = range(13, 269)  # a process id, and a key of up to 256 bytes
 
 
 class FirstPacket(IntEnum):
-    """What a client wants with its first packet; a session has the number of its protocol version instead."""
+    """What a client wants with its first packet; a session gives its protocol version."""
 
     CANCEL = 80877102
     TLS = 80877103
@@ -47,7 +47,7 @@ class FirstPacket(IntEnum):
 
 
 def read(data: bytes) -> tuple[FirstPacket, int] | None:
-    """What the packet at the beginning is, and its length; None until it is whole."""
+    """Kind and length of the first packet; None until it is whole."""
     if len(data) < 4:
         return None
     (length,) = unpack_from("!i", data)
@@ -55,18 +55,16 @@ def read(data: bytes) -> tuple[FirstPacket, int] | None:
         raise Malformed
     if len(data) < 8:
         return None
-    kind = _kind(unpack_from("!i", data, 4)[0], length)
-    return (kind, length) if len(data) >= length else None
-
-
-def _kind(code: int, length: int) -> FirstPacket:
+    (code,) = unpack_from("!i", data, 4)
     if code in (FirstPacket.TLS, FirstPacket.GSSAPI) and length == 8:
-        return FirstPacket(code)
-    if code == FirstPacket.CANCEL and length in _CANCEL_LENGTHS:
-        return FirstPacket.CANCEL
-    if code >> 16 == 3:
-        return FirstPacket.SESSION
-    raise Malformed
+        kind = FirstPacket(code)
+    elif code == FirstPacket.CANCEL and length in _CANCEL_LENGTHS:
+        kind = FirstPacket.CANCEL
+    elif code >> 16 == 3:
+        kind = FirstPacket.SESSION
+    else:
+        raise Malformed
+    return (kind, length) if len(data) >= length else None
 
 
 def parameters(packet: bytes) -> dict[str, str]:
@@ -76,10 +74,8 @@ def parameters(packet: bytes) -> dict[str, str]:
     {'user': 'ada'}
     """
     parts = packet[8:].split(b"\0")
-    if len(parts) < 2 or len(parts) % 2 or parts[-1] or parts[-2]:
-        raise Malformed
     names, values = parts[:-2:2], parts[1:-2:2]
-    if not all(names) or len(set(names)) != len(names):
+    if len(parts) % 2 or parts[-2:] != [b"", b""] or not all(names) or len(set(names)) != len(names):
         raise Malformed
     try:
         told = {name.decode(): value.decode() for name, value in zip(names, values, strict=True)}
@@ -91,7 +87,7 @@ def parameters(packet: bytes) -> dict[str, str]:
 
 
 def replicates(told: dict[str, str]) -> bool:
-    """Whether this is a replication connection, which hands out the log of the whole server.
+    """Whether this is a replication connection, which gives out the server's log.
 
     >>> replicates({"user": "ada", "replication": "off"}), replicates({"user": "ada", "replication": "database"})
     (False, True)
@@ -109,24 +105,21 @@ def replicates(told: dict[str, str]) -> bool:
 # Otherwise a client of libpq says "I could bind, and you do not offer it" (the flag y), and the server, which does offer
 # it, must take that for an attack and refuse. Only who knows the server's stored secret of the user can mend this, as
 # other poolers do: with the secret, and what the client proves, the same proof is made once more for the flag n. The
-# password stays unknown, and whoever does not know it is still refused by the server.
+# password stays unknown, and a client that does not know it is still refused by the server.
 PLUS = b"SCRAM-SHA-256-PLUS"
 _UNBOUND, _DOUBTING = b"n,,", b"y,,"
 
 
 @dataclass(frozen=True)
 class PasswordSecret:
-    """What a server stores about a password: enough to check it, not enough to log in."""
+    """What a server stores of a password: enough to check it only."""
 
-    stored_key: bytes
-    server_key: bytes
-
-    def __repr__(self) -> str:
-        return "PasswordSecret()"
+    stored_key: bytes = field(repr=False)
+    server_key: bytes = field(repr=False)
 
 
 def read_secrets(path: Path) -> dict[str, PasswordSecret]:
-    """The secrets of users from a file with lines "user" "SCRAM-SHA-256$...", as poolers have it."""
+    """Secrets of users from a file with lines "user" "SCRAM-SHA-256$..."."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -136,16 +129,14 @@ def read_secrets(path: Path) -> dict[str, PasswordSecret]:
         if not line.strip() or line.lstrip().startswith(("#", ";")):
             continue
         parts = line.strip().split('"')
-        if len(parts) != 5 or parts[0] or parts[2].strip() or parts[4]:
-            user, found = ("", None)
-        else:
-            user, found = (parts[1], secret(parts[3]))
-        if found is None:
+        whole = len(parts) == 5 and not (parts[0] or parts[2].strip() or parts[4])
+        stored = secret(parts[3]) if whole else None
+        if stored is None:
             raise UsageError(
                 f"Line {number} of the file of SCRAM secrets is not understood.",
                 remedy='Write "user" "SCRAM-SHA-256$iterations:salt$key:key", as in pg_authid.rolpassword.',
             )
-        secrets[user] = found
+        secrets[parts[1]] = stored
     return secrets
 
 
@@ -166,19 +157,14 @@ def secret(text: str) -> PasswordSecret | None:
     return found if len(found.stored_key) == len(found.server_key) == 32 else None
 
 
-def doubts(first: bytes) -> bool:
-    """Whether a client-first-message says: I could bind, and you do not offer it."""
-    return first.startswith(b"y,")
-
-
+@dataclass
 class Rebinding:
-    """Makes the proof of a client that doubts into one of a client that does not bind, and the answer back again."""
+    """Renews the proof of a client that could bind, and the server's answer."""
 
-    def __init__(self, known: PasswordSecret) -> None:
-        self._secret = known
-        self._bare = b""
-        self._server_first = b""
-        self._final = b""
+    _secret: PasswordSecret
+    _bare: bytes = b""
+    _server_first: bytes = b""
+    _final: bytes = b""
 
     def client_first(self, message: bytes) -> bytes:
         """The client's first message, as the server shall see it."""
@@ -191,7 +177,7 @@ class Rebinding:
         return message
 
     def client_final(self, message: bytes) -> bytes:
-        """The client's proof, made anew for the server."""
+        """The client's proof, renewed for the server."""
         self._final, _, proof = message.rpartition(b",p=")
         header = b"c=" + base64.b64encode(_DOUBTING)
         if not self._final.startswith(header + b","):
@@ -208,7 +194,7 @@ class Rebinding:
         return other + b",p=" + base64.b64encode(renewed)
 
     def server_final(self, message: bytes) -> bytes:
-        """The server's signature, made anew for the client."""
+        """The server's signature, renewed for the client."""
         if not message.startswith(b"v="):
             return message
         return b"v=" + base64.b64encode(self._sign(self._secret.server_key, self._final))
@@ -222,7 +208,7 @@ def _xor(one: bytes, other: bytes) -> bytes:
     return bytes(a ^ b for a, b in zip(one, other, strict=False))
 
 
-_OK, _SASL, _CONTINUE, _FINAL = 0, 10, 11, 12
+_SASL, _CONTINUE, _FINAL = 10, 11, 12
 _PASSWORD = ord("p")
 _LONGEST = 65_536  # nothing that is said here is longer
 CANNOT_BIND = error(
@@ -271,7 +257,7 @@ class Entrance:
             if frame.part:
                 raise Malformed
             if frame.kind == _PASSWORD:
-                self.to_upstream.append(self._proved(frame))
+                self.to_upstream.append(self._proof(frame))
             else:
                 self._waiting = frame  # said too early; it waits until the session begins
 
@@ -279,7 +265,27 @@ class Entrance:
         """Bytes from the server."""
         self._server.feed(data)
         while self.ready is None and not self.over and (frame := self._server.next()) is not None:
-            self._answered(frame)
+            if frame.kind == ord("Z"):
+                self.ready = frame.raw
+                return
+            raw, body = frame.raw, frame.body
+            kind = int.from_bytes(body[:4], "big") if frame.kind == ord("R") else None
+            if frame.kind == ord("S"):
+                name, value = parameter_status(body)
+                self.parameters[name] = value
+            elif kind == _SASL:
+                self._asked_sasl = True
+                # The ways to log in, without channel binding where it cannot work.
+                ways = body[4:].split(b"\0")
+                if PLUS in ways and not (self.channels.client_encrypted and self.channels.same_certificate):
+                    ways.remove(PLUS)
+                    self._withdrawn = True
+                raw = message(b"R", body[:4] + b"\0".join(ways))
+            elif self._rebinding is not None and kind == _CONTINUE:
+                raw = message(b"R", body[:4] + self._rebinding.server_first(body[4:]))
+            elif self._rebinding is not None and kind == _FINAL:
+                raw = message(b"R", body[:4] + self._rebinding.server_final(body[4:]))
+            self.to_client.append(raw)
 
     @property
     def full(self) -> bool:
@@ -291,55 +297,25 @@ class Entrance:
         early = self._waiting.raw if self._waiting else b""
         return early + self._client.rest(), self._server.rest()
 
-    def _answered(self, frame: Frame) -> None:
-        if frame.kind == ord("Z"):
-            self.ready = frame.raw
-            return
-        if frame.kind == ord("R"):
-            self.to_client.append(self._challenge(frame))
-            return
-        if frame.kind == ord("S"):
-            name, value = parameter_status(frame.body)
-            self.parameters[name] = value
-        self.to_client.append(frame.raw)
-
-    def _challenge(self, frame: Frame) -> bytes:
-        body = frame.body
-        kind = int.from_bytes(body[:4], "big")
-        if kind == _SASL:
-            self._asked_sasl = True
-            # The ways to log in, without channel binding where it cannot work.
-            ways = body[4:].split(b"\0")
-            if PLUS in ways and not (self.channels.client_encrypted and self.channels.same_certificate):
-                ways.remove(PLUS)
-                self._withdrawn = True
-            return message(b"R", body[:4] + b"\0".join(ways))
-        if self._rebinding is not None and kind == _CONTINUE:
-            return message(b"R", body[:4] + self._rebinding.server_first(body[4:]))
-        if self._rebinding is not None and kind == _FINAL:
-            return message(b"R", body[:4] + self._rebinding.server_final(body[4:]))
-        return frame.raw
-
-    def _proved(self, frame: Frame) -> bytes:
+    def _proof(self, frame: Frame) -> bytes:
+        """Proof of the client as the server shall see it; nothing if impossible."""
         if not self._asked_sasl:
             return frame.raw
         if self._rebinding is not None:
             return message(b"p", self._rebinding.client_final(frame.body))
-        return self._first(frame) if self._withdrawn else frame.raw
-
-    def _first(self, frame: Frame) -> bytes:
-        reader = MessageReader(frame.body)
-        way = reader.text()
-        first = frame.body[len(way) + 5 :]
-        self._asked_sasl = False
-        if not doubts(first):
+        if not self._withdrawn:
+            return frame.raw
+        way, end, rest = frame.body.partition(b"\0")
+        if not end:
+            raise Malformed
+        first, self._asked_sasl = rest[4:], False
+        if not first.startswith(b"y,"):  # "I could bind, and you do not offer it"
             return frame.raw
         known = self.secrets.get(self.user)
         if known is None:
             self.to_client.append(CANNOT_BIND)
             self.over = True
             return b""
-        self._rebinding = Rebinding(known)
-        self._asked_sasl = True
+        self._rebinding, self._asked_sasl = Rebinding(known), True
         first = self._rebinding.client_first(first)
         return message(b"p", way + b"\0" + len(first).to_bytes(4, "big") + first)

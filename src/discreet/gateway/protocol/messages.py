@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from discreet.gateway.protocol.framing import LENGTH, Malformed
 
-_COLUMN = Struct("!ihihih")
+_COLUMN = Struct("!IhIhih")
 _COUNT = Struct("!H")
 
 FLUSH = b"H\x00\x00\x00\x04"
@@ -48,15 +48,15 @@ def message(letter: bytes, body: bytes = b"") -> bytes:
 
 def error(*, sqlstate: str, message: str, hint: str = "", detail: str = "", severity: str = "ERROR") -> bytes:
     """An ErrorResponse; with the severity NOTICE or WARNING, a NoticeResponse."""
-    told = {"S": severity, "V": severity, "C": sqlstate, "M": message, "D": detail, "H": hint}
-    return report({field: text for field, text in told.items() if text}, notice=severity in ("NOTICE", "WARNING"))
+    parts = {"S": severity, "V": severity, "C": sqlstate, "M": message, "D": detail, "H": hint}
+    return report({field: text for field, text in parts.items() if text}, notice=severity in ("NOTICE", "WARNING"))
 
 
-def report(told: Mapping[str, str], *, notice: bool, encoding: str = "utf-8") -> bytes:
+def report(parts: Mapping[str, str], *, notice: bool, encoding: str = "utf-8") -> bytes:
     """An ErrorResponse or NoticeResponse with these fields."""
     body = b"".join(
         field.encode("ascii") + text.replace("\0", "").encode(encoding, "replace") + b"\0"
-        for field, text in told.items()
+        for field, text in parts.items()
     )
     return _message(b"N" if notice else b"E", body + b"\0")
 
@@ -66,11 +66,7 @@ _message = message
 
 def fields(body: bytes, encoding: str = "utf-8") -> dict[str, str]:
     """The fields of an ErrorResponse or NoticeResponse by their letters."""
-    found = {}
-    for part in body.split(b"\0"):
-        if part:
-            found[chr(part[0])] = part[1:].decode(encoding, "replace")
-    return found
+    return {chr(part[0]): part[1:].decode(encoding, "replace") for part in body.split(b"\0") if part}
 
 
 def ready(status: int) -> bytes:
@@ -83,14 +79,10 @@ def describe_portal(name: bytes) -> bytes:
     return message(b"D", b"P" + name + b"\0")
 
 
-def execute_nowhere() -> bytes:
-    """An Execute that fails."""
-    return message(b"E", NOWHERE.encode() + b"\0" + b"\0\0\0\0")
-
-
-def copy_fail() -> bytes:
-    """A CopyFail: there will be no data."""
-    return message(b"f", b"The result was withheld.\0")
+EXECUTE_NOWHERE = message(b"E", NOWHERE.encode() + b"\0" + b"\0\0\0\0")
+"""An Execute that fails."""
+COPY_FAIL = message(b"f", b"The result was withheld.\0")
+"""There will be no data."""
 
 
 def complete(tag: str) -> bytes:
@@ -106,10 +98,7 @@ def described(body: bytes, encoding: str = "utf-8") -> tuple[ResultColumn, ...]:
         for _ in range(int.from_bytes(body[:2], "big")):
             end = body.index(b"\0", pos)
             name = body[pos:end].decode(encoding, "replace")
-            numbers = _COLUMN.unpack_from(body, end + 1)
-            table, number, kind, *rest = numbers
-            unsigned = (table & 0xFFFF_FFFF, number, kind & 0xFFFF_FFFF, *rest)
-            columns.append(ResultColumn(name, *unsigned))
+            columns.append(ResultColumn(name, *_COLUMN.unpack_from(body, end + 1)))
             pos = end + 1 + _COLUMN.size
     except (ValueError, struct.error):
         raise Malformed from None
@@ -130,63 +119,6 @@ class BindValues(NamedTuple):
     parameter_formats: tuple[int, ...]
     parameters: tuple[bytes | None, ...]
     result_formats: tuple[int, ...]
-
-
-class MessageReader:
-    """Reads a body from its beginning; whatever does not fit is Malformed."""
-
-    __slots__ = ("_body", "_pos")
-
-    def __init__(self, body: bytes, pos: int = 0) -> None:
-        self._body = body
-        self._pos = pos
-
-    def text(self) -> bytes:
-        """A string up to its zero."""
-        begin = self._pos
-        end = self._body.find(b"\0", begin)
-        if end < 0:
-            raise Malformed
-        self._pos = end + 1
-        return self._body[begin:end]
-
-    def take(self, size: int) -> bytes:
-        """So many bytes."""
-        found = self._body[self._pos : self._pos + size]
-        if size < 0 or len(found) != size:
-            raise Malformed
-        self._pos += size
-        return found
-
-    def number(self, size: int) -> int:
-        """A signed number of so many bytes."""
-        return int.from_bytes(self.take(size), "big", signed=True)
-
-    def numbers(self, size: int) -> tuple[int, ...]:
-        """A count, then so many numbers."""
-        count = self._count()
-        return tuple([self.number(size) for _ in range(count)]) if count else ()
-
-    def values(self) -> tuple[bytes | None, ...]:
-        """A count, then so many values, each with its length; -1 is NULL."""
-        count = self._count()
-        return tuple([self._value() for _ in range(count)]) if count else ()
-
-    def end(self) -> None:
-        """There must not be any more."""
-        if self._pos != len(self._body):
-            raise Malformed
-
-    def _count(self) -> int:
-        found = self._body[self._pos : self._pos + 2]
-        if len(found) != 2:
-            raise Malformed
-        self._pos += 2
-        return found[0] << 8 | found[1]
-
-    def _value(self) -> bytes | None:
-        size = self.number(4)
-        return None if size == -1 else self.take(size)
 
 
 def query_text(body: bytes) -> bytes:
@@ -267,7 +199,7 @@ def _values(body: bytes, pos: int) -> tuple[tuple[bytes | None, ...], int]:
 
 
 def execute_body(body: bytes) -> tuple[bytes, int]:
-    """The portal of an Execute, and how many rows are wanted at most; 0 for all."""
+    """Portal of an Execute, and the most rows that are wanted; 0 for all."""
     end = body.find(0)
     if end < 0 or len(body) != end + 5:
         raise Malformed
@@ -282,14 +214,22 @@ def target(body: bytes) -> tuple[int, bytes]:
 
 
 def call_body(body: bytes) -> tuple[int, tuple[int, ...], tuple[bytes | None, ...], int]:
-    """The OID of the function, formats and values of its arguments, and the format of the result."""
-    reader = MessageReader(body)
-    found = reader.number(4) & 0xFFFF_FFFF, reader.numbers(2), reader.values(), reader.number(2)
-    reader.end()
-    return found
+    """OID of the function, formats and values of arguments, format of the result."""
+    try:
+        (function,) = LENGTH.unpack_from(body)
+        formats, pos = _shorts(body, 4)
+        arguments, pos = _values(body, pos)
+        (result,) = struct.unpack_from("!h", body, pos)
+    except struct.error:
+        raise Malformed from None
+    if pos + 2 != len(body):
+        raise Malformed
+    return function & 0xFFFF_FFFF, formats, arguments, result
 
 
 def parameter_status(body: bytes) -> tuple[str, str]:
     """Name and value of a ParameterStatus."""
-    reader = MessageReader(body)
-    return reader.text().decode("ascii", "replace"), reader.text().decode("utf-8", "replace")
+    parts = body.split(b"\0")
+    if len(parts) < 3:
+        raise Malformed
+    return parts[0].decode("ascii", "replace"), parts[1].decode("utf-8", "replace")

@@ -77,7 +77,7 @@ class HeldResult:
         return np.append(self.starts[1:], len(self.data))
 
     def cells(self) -> Cells:
-        """Where the cells are, in text or binary format alike. Rows that do not have the described columns are Malformed.
+        """Where the cells are; rows that do not have the described columns are Malformed.
 
         >>> held = HeldResult(b"D\\0\\0\\0\\x0f\\0\\2\\0\\0\\0\\1x\\xff\\xff\\xff\\xff", np.array([0]), None)
         >>> held.cells().lengths.tolist(), held.cell(held.cells().offsets[0, 0], 1)
@@ -94,7 +94,12 @@ class HeldResult:
     def _many(self) -> Cells:
         if self.copy:
             raise Malformed
-        width = self._width()
+        if int((self.ends - self.starts).min()) < _FIRST_CELL:
+            raise Malformed
+        widths = self.octets[self.starts + 5].astype(np.int64) * 256 + self.octets[self.starts + 6]
+        width = int(widths[0])
+        if np.any(widths != width) or (self.columns is not None and len(self.columns) != width):
+            raise Malformed
         offsets = np.empty((width, self.rows), dtype=np.int64)
         lengths = np.empty((width, self.rows), dtype=np.int32)
         numbers = big_endian(self.octets)
@@ -112,49 +117,32 @@ class HeldResult:
         return Cells(offsets, lengths)
 
     def _few(self) -> Cells:
-        """The same for a handful of rows, for which arrays would take longer than the rows."""
+        """Cells of a handful of rows, for which arrays would take longer."""
         width = len(self.columns) if self.columns is not None else None
-        offsets, lengths = [], []
-        for start, end in pairwise([*self.places, len(self.data)]):
-            found = _walk_row(self.data, start, end)
-            if width not in (None, len(found[0])):
-                raise Malformed
-            width = len(found[0])
-            offsets.append(found[0])
-            lengths.append(found[1])
+        offsets: list[int] = []
+        lengths: list[int] = []
+        try:
+            for start, end in pairwise([*self.places, len(self.data)]):
+                at, first = start + _FIRST_CELL, len(lengths)
+                for _ in range(_WIDTH.unpack_from(self.data, start + _HEADER)[0]):
+                    (length,) = _NUMBER.unpack_from(self.data, at)
+                    offsets.append(at + 4)
+                    lengths.append(length)
+                    at += 4 + max(length, 0)
+                if at != end or width not in (None, len(lengths) - first):
+                    raise Malformed
+                width = len(lengths) - first
+        except struct.error:
+            raise Malformed from None
+        if min(lengths, default=0) < -1:
+            raise Malformed
         shape = (self.rows, width or 0)
         placed = np.array(offsets, dtype=np.int64).reshape(shape)
         return Cells(placed.T, np.array(lengths, dtype=np.int32).reshape(shape).T)
 
-    def _width(self) -> int:
-        if int(np.diff(np.append(self.starts, len(self.data))).min()) < _FIRST_CELL:
-            raise Malformed
-        octets = self.octets
-        widths = octets[self.starts + 5].astype(np.int64) * 256 + octets[self.starts + 6]
-        width = int(widths[0])
-        if np.any(widths != width) or (self.columns is not None and len(self.columns) != width):
-            raise Malformed
-        return width
-
-
-def _walk_row(data: bytes, start: int, end: int) -> tuple[list[int], list[int]]:
-    offsets, lengths = [], []
-    try:
-        at = start + _FIRST_CELL
-        for _ in range(_WIDTH.unpack_from(data, start + _HEADER)[0]):
-            (length,) = _NUMBER.unpack_from(data, at)
-            offsets.append(at + 4)
-            lengths.append(length)
-            at += 4 + max(length, 0)
-    except struct.error:
-        raise Malformed from None
-    if at != end or min(lengths, default=0) < -1:
-        raise Malformed
-    return offsets, lengths
-
 
 class RowCollector:
-    """Collects what belongs to one result, in order, and forgets it all when it becomes too much."""
+    """Collects what belongs to one result, in order."""
 
     __slots__ = ("_base", "_pieces", "_places", "size")
 
@@ -166,7 +154,7 @@ class RowCollector:
         """Bytes that are held."""
 
     def add_rows(self, raw: bytes, starts: Starts) -> None:
-        """Rows: whole messages, or a part of a large one (which begins no message unless it is the first part)."""
+        """Rows: whole messages, or a part of one, which begins none unless first."""
         self._places.append((self._base, starts))
         self._pieces.append((True, raw))
         self._base += len(raw)
@@ -197,26 +185,21 @@ class RowCollector:
 class HeldBytes:
     """How many bytes all sessions together may hold."""
 
-    __slots__ = ("_free",)
+    __slots__ = ("free",)
 
     def __init__(self, size: int) -> None:
-        self._free = size
-
-    @property
-    def free(self) -> int:
-        """Bytes that are left."""
-        return self._free
+        self.free = size
 
     def take(self, size: int) -> bool:
         """Take so much, unless there is not enough."""
-        if size > self._free:
+        if size > self.free:
             return False
-        self._free -= size
+        self.free -= size
         return True
 
     def give(self, size: int) -> None:
         """Give it back."""
-        self._free += size
+        self.free += size
 
 
 def without_rows(held: HeldResult, keep: NDArray[np.bool_]) -> bytes:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.gateway.enforcement.interface import STUMBLED, Closed, Decision, Keep, MaskCells, ReleaseRows
+from discreet.gateway.enforcement.interface import STUMBLED, Closed, Keep, MaskCells, ReleaseRows
 from discreet.gateway.protocol.framing import FEW, LENGTH, ROWS, Frame, Malformed, few_rows
 from discreet.gateway.protocol.messages import (
+    COPY_FAIL,
     ResultColumn,
     complete,
-    copy_fail,
     copy_formats,
     described,
     error,
@@ -25,11 +25,19 @@ _NOTEWORTHY = frozenset((b"BE", b"ST", b"DE", b"DI"))
 """How tags begin that change what is known of the session: BEGIN, START TRANSACTION, DEALLOCATE, DISCARD ALL."""
 
 
-class Passing(Conversation):
-    """What of the server's answers is only counted off against what is owed."""
+_RUNS = (owed.QUERY, owed.EXECUTE, owed.PIPELINE)
+_ANSWERS = {ord("1"): owed.PARSE, ord("2"): owed.BIND, ord("3"): owed.CLOSE, ord("V"): owed.CALL}
+"""By the letter of an answer: what it answers."""
+_COUNTED = ("SELECT", "FETCH", "COPY")  # tags whose number is that of the rows given out
+_DECISIONS = (ReleaseRows, Keep, MaskCells, Refuse)
+_FORGETS = ("DEALLOCATE", "DISCARD ALL")  # after these, names of statements mean nothing
+
+
+class ServerHalf(Conversation):
+    """The server's half of a session."""
 
     def _pass_unseen(self) -> None:
-        """One pass over the messages that go to the client whatever stands in them: answers of which nothing is held."""
+        """Pass on, in one go, answers of which nothing is held."""
         expected, (data, begin) = self._expected, self._server.window()
         pos, rows, last = begin, 0, len(data) - 5
         while pos <= last and expected and rows < FEW:
@@ -65,24 +73,8 @@ class Passing(Conversation):
             for name in [name for name, portal in self._portals.items() if portal.serial < head.serial]:
                 del self._portals[name]
 
-
-_RUNS = (owed.QUERY, owed.EXECUTE, owed.PIPELINE)
-_ANSWERS = {  # letter of the answer: what it answers
-    ord("1"): owed.PARSE,
-    ord("2"): owed.BIND,
-    ord("3"): owed.CLOSE,
-    ord("V"): owed.CALL,
-}
-_COUNTED = ("SELECT", "FETCH", "COPY")  # tags whose number is that of the rows given out
-_DECISIONS = (ReleaseRows, Keep, MaskCells, Refuse)
-_FORGETS = ("DEALLOCATE", "DISCARD ALL")  # after these, names of statements mean nothing
-
-
-class Answering(Passing):
-    """The server's half of a session."""
-
     def _advance_upstream(self) -> None:
-        while not self._upstream_waits and not self.over:
+        while not self.upstream_waits and not self.over:
             if self._expected:
                 head = self._expected[0]
                 if head.hold is None:
@@ -97,7 +89,7 @@ class Answering(Passing):
                 self._settle()
 
     def _judge_few(self, head: PendingReply) -> bool:
-        """A few rows that came together with their end, the usual result: judged where they are, not put aside first."""
+        """Judge a few rows that came with their end: the usual result."""
         columns = self._columns(head)
         if columns is None or head.copying or head.kind not in _RUNS or self._is_refused(head):
             return False
@@ -132,15 +124,29 @@ class Answering(Passing):
         elif kind == 0x41:  # A: a notification comes whenever it likes
             self._emit(frame.raw)
         elif kind == 0x53:  # S
-            self._parameter(frame)
+            name, value = parameter_status(frame.body)
+            if name == "client_encoding":
+                self._encoding = encoding_of(value)
+            try:
+                self.watch.changed(name, value)
+            except Exception:
+                self.watch = Closed()  # it may have missed that a user became another one
+            self._emit(frame.raw)
         elif kind == 0x45:  # E
             self._failed(frame)
         elif not self._expected:
             self._end("The server said something that nobody asked for.")
-        elif kind in ROWS:
-            self._rows(frame, self._expected[0])
-        else:
+        elif kind not in ROWS:
             self._answer(frame, self._expected[0])
+        else:
+            head = self._expected[0]
+            if head.kind not in _RUNS or (kind == 0x64) != head.copying:
+                self._end("The server gave out rows that nobody asked for.")
+            elif head.hold is None:
+                self.to_client.append(frame.raw)
+            elif not self._is_refused(head):
+                self._holding = self._holding or RowCollector()
+                self._hold(frame.raw, frame.starts if frame.starts is not None else ())
 
     def _answer(self, frame: Frame, head: PendingReply) -> None:
         kind = frame.kind
@@ -165,16 +171,6 @@ class Answering(Passing):
             self._copy(frame, head)
         else:
             self._end("The server answered something else than was asked.")
-
-    def _parameter(self, frame: Frame) -> None:
-        name, value = parameter_status(frame.body)
-        if name == "client_encoding":
-            self._encoding = encoding_of(value)
-        try:
-            self.watch.changed(name, value)
-        except Exception:
-            self.watch = Closed()  # it may have missed that somebody became somebody else
-        self._emit(frame.raw)
 
     def _failed(self, frame: Frame) -> None:
         head = self._expected[0] if self._expected else None
@@ -222,24 +218,23 @@ class Answering(Passing):
         else:
             head.refused = refused
 
-    def _rows(self, frame: Frame, head: PendingReply) -> None:
-        if head.kind not in _RUNS or (frame.kind == 0x64) != head.copying:
-            self._end("The server gave out rows that nobody asked for.")
-        elif head.hold is None:
-            self.to_client.append(frame.raw)
-        elif not self._is_refused(head):
-            if self._holding is None:
-                self._holding = RowCollector()
-            self._hold(frame.raw, frame.starts if frame.starts is not None else ())
-
     def _is_refused(self, head: PendingReply) -> bool:
         if head.refused is None and head.portal is not None:
             head.refused = head.portal.refused
         return head.refused is not None
 
     def _copy(self, frame: Frame, head: PendingReply) -> None:
-        if frame.kind == 0x47:  # G: the client gives, nothing is given out
-            self._copy_in(frame, head)
+        if frame.kind == 0x47 and head.silent:  # G
+            self.to_upstream.append(COPY_FAIL)  # the client was refused, and will send nothing
+        elif frame.kind == 0x47:
+            # While data come in, the server ignores Sync; one that was sent already will not be answered.
+            self._copying = True
+            self._barrier = None
+            if head.kind == owed.PIPELINE:
+                head.kind, head.unseen = owed.EXECUTE, owed.UNSEEN[owed.EXECUTE]
+            while head.kind == owed.EXECUTE and len(self._expected) > 1 and self._expected[1].kind == owed.SYNC:
+                del self._expected[1]
+            self._emit(frame.raw)
         elif frame.kind == 0x48 and self._holding is not None:
             self._end("The server began to copy in the middle of a result.")
         elif frame.kind == 0x48:  # H
@@ -252,23 +247,16 @@ class Answering(Passing):
         elif head.copying and not (head.hold is not None and self._is_refused(head)):
             self._emit(frame.raw)
 
-    def _copy_in(self, frame: Frame, head: PendingReply) -> None:
-        """While data come in, the server ignores Sync; one that was sent already will not be answered."""
-        if head.silent:
-            self.to_upstream.append(copy_fail())  # the client has been told no, and will send nothing
-            return
-        self._copying = True
-        self._barrier = None
-        if head.kind == owed.PIPELINE:
-            head.kind, head.unseen = owed.EXECUTE, owed.UNSEEN[owed.EXECUTE]
-        while head.kind == owed.EXECUTE and len(self._expected) > 1 and self._expected[1].kind == owed.SYNC:
-            del self._expected[1]
-        self._emit(frame.raw)
-
     def _ended(self, frame: Frame, head: PendingReply) -> None:
         tag = frame.body[:-1].decode("ascii", "replace") if frame.kind == 0x43 else ""
-        self._remember(tag)
-        gives = self._columns(head) is not None or head.copying or self._holding is not None
+        if tag in ("BEGIN", "START TRANSACTION"):
+            self._began = True
+        elif tag.startswith(_FORGETS):
+            self._statements.clear()
+            self._remembered = 0
+            self._generation += 1
+        columns = self._columns(head)
+        gives = columns is not None or head.copying or self._holding is not None
         if head.silent:
             return  # refused before; the rest of the text is swallowed
         if head.hold is None or not gives or frame.kind == 0x49:
@@ -277,32 +265,33 @@ class Answering(Passing):
         elif self._is_refused(head):
             self._deny(head, head.refused or STUMBLED)
         else:
-            held = self._held(head, tag, complete=frame.kind == 0x43)
-            self._ask_server("result", self._decided, (head.hold.token, held), head, held, frame)
+            data, starts = (self._holding or RowCollector()).held()
+            held = HeldResult(
+                data,
+                starts,
+                None if head.copying else columns,
+                head.copying,
+                head.formats,
+                head.number,
+                head.portal.chunks if head.portal else 0,
+                frame.kind == 0x43,
+                tag,
+            )
+            answer = self._consult(self.watch, "result", head.hold.token, held)
+            self._go_on(answer, self._decided, "result", (head.hold.token, held), head, held, frame)
 
     @staticmethod
     def _columns(head: PendingReply) -> tuple[ResultColumn, ...] | None:
         return head.portal.columns if head.portal is not None else head.columns
 
-    def _remember(self, tag: str) -> None:
-        if tag in ("BEGIN", "START TRANSACTION"):
-            self._began = True
-        elif tag.startswith(_FORGETS):
-            self._statements.clear()
-            self._remembered = 0
-            self._generation += 1
-
-    def _held(self, head: PendingReply, tag: str, *, complete: bool) -> HeldResult:
-        data, starts = (self._holding or RowCollector()).held()
-        chunk = head.portal.chunks if head.portal else 0
-        copy = head.copying
-        columns = None if copy else self._columns(head)
-        return HeldResult(data, starts, columns, copy, head.formats, head.number, chunk, complete, tag)
-
     def _decided(self, answer: Any, head: PendingReply, held: HeldResult, frame: Frame) -> None:
         decision = answer if isinstance(answer, _DECISIONS) else STUMBLED
+        sent, rows = b"", held.rows
         try:
-            sent, rows = self._reduced(held, decision)
+            if isinstance(decision, Keep):
+                sent, rows = without_rows(held, decision.rows), int(decision.rows.sum())
+            elif isinstance(decision, MaskCells):
+                sent = without_cells(held, decision.cells)
         except Exception:
             decision = STUMBLED
         if isinstance(decision, Refuse):
@@ -315,20 +304,14 @@ class Answering(Passing):
             self.to_client.extend((sent, *(holding.others() if holding else ())))
         if decision.notice:
             self.to_client.append(error(severity="NOTICE", sqlstate="00000", message=decision.notice))
-        self.to_client.append(_ending(frame, held, rows))
+        word = held.tag.partition(" ")[0]
+        counts = rows != held.rows and word in _COUNTED  # the end says how many rows went
+        self.to_client.append(complete(f"{word} {rows}") if counts else frame.raw)
         self.deliveries.append((head.hold.token if head.hold else None, rows))
         self._next_result(head)
 
-    @staticmethod
-    def _reduced(held: HeldResult, decision: Decision) -> tuple[bytes, int]:
-        if isinstance(decision, Keep):
-            return without_rows(held, decision.rows), int(decision.rows.sum())
-        if isinstance(decision, MaskCells):
-            return without_cells(held, decision.cells), held.rows
-        return b"", held.rows
-
     def _deny(self, head: PendingReply, refuse: Refuse) -> None:
-        """An error in place of the rows. What the server says until it is ready, or until the next Sync, is swallowed."""
+        """Answer with an error; what the server says until ready or Sync is swallowed."""
         self._drop_held()
         self._tell(refuse)
         if head.kind == owed.QUERY:
@@ -346,11 +329,3 @@ class Answering(Passing):
             return
         head.number += 1
         head.columns, head.copying = None, False
-
-
-def _ending(frame: Frame, held: HeldResult, rows: int) -> bytes:
-    """The message that ends the result, with the number of rows that went."""
-    word = held.tag.partition(" ")[0]
-    if rows == held.rows or word not in _COUNTED:
-        return frame.raw
-    return complete(f"{word} {rows}")

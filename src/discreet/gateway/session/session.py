@@ -3,16 +3,33 @@
 The order of a pipeline is kept as the server would keep it. A refusal waits until everything before it is answered. An
 Execute whose rows are held is a barrier: what follows it in the same pipeline waits for the decision, since after an
 error the server would not run it. A Sync may pass the barrier where nothing is to be undone.
+
+A request that the watch allows at once is sent on as it came, and one entry means all that the server owes: it answers a
+whole pipeline as it answers a text. If rows are to be held, the bytes go as they came, too, with what is owed entry by
+entry. Anything else takes the way of single messages, with the verdicts that were given already.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from discreet.gateway.enforcement.interface import Allow, Call, Execute, HoldRows, Parse, QueryText, Verdict, Watch
-from discreet.gateway.protocol.framing import Frame, Malformed
+from discreet.gateway.enforcement.interface import (
+    STUMBLED,
+    Allow,
+    Bind,
+    Call,
+    Execute,
+    HoldRows,
+    Parse,
+    QueryText,
+    Request,
+)
+from discreet.gateway.protocol.framing import LENGTH, Frame, Malformed, pipeline_of
 from discreet.gateway.protocol.messages import (
+    FLUSH,
     bind_names,
     call_body,
     describe_portal,
@@ -22,39 +39,42 @@ from discreet.gateway.protocol.messages import (
     target,
 )
 from discreet.gateway.session import state as owed
-from discreet.gateway.session.client_half import UNREADABLE, Straight, bind_of
-from discreet.gateway.session.state import IDLE, MemoryLimits, PendingReply, Portal, PreparedStatement, Question
+from discreet.gateway.session.server_half import ServerHalf
+from discreet.gateway.session.state import IDLE, Later, PendingReply, Portal, PreparedStatement, Question
 from discreet.sql.statement_kinds import Refuse
 
-_SYNC, _TERMINATE, _FLUSH, _DATA, _DONE, _FAIL = (ord(letter) for letter in "SXHdcf")
-_COPY = frozenset((_DATA, _DONE, _FAIL))
-_BEFORE_BARRIER = _COPY | {_TERMINATE, _FLUSH}
+_TERMINATE, _FLUSH, _DATA, _DONE, _FAIL = (ord(letter) for letter in "XHdcf")
+_BEFORE_BARRIER = frozenset((_TERMINATE, _FLUSH, _DATA, _DONE, _FAIL))
+_KINDS = _BEFORE_BARRIER | frozenset(b"QPBDECSF")
+_SHIFTS = re.compile(r"encoding|names|config|settings|reset|discard|execute|u&", re.IGNORECASE)
+"""What may change client_encoding, of which the server tells only at the end of a pipeline."""
 _NO_SENSE = "The gateway cannot make sense of what it received."
+UNREADABLE = Refuse(
+    "The gateway cannot read the text in this encoding, so it was not run.",
+    hint="SET client_encoding TO 'UTF8', and begin a new pipeline before texts beyond ASCII.",
+    sqlstate="22021",
+)
 TOO_LONG = Refuse("The message is longer than the gateway reads.", hint="Send it in parts.", sqlstate="54000")
 TOO_MANY = Refuse("There are too many prepared statements.", hint="Close those that are done.", sqlstate="53200")
 NO_FAST_PATH = Refuse("Functions called by number cannot be held back.", hint="Call it with SELECT.")
+_SHORT = 4096  # bytes of a Parse that is remembered in case that it comes again
 
 
-class GatewaySession(Straight):
-    """The state machine. Feed it, send what it wants sent, ask what it wants asked."""
+def bind_of(portal: bytes, name: bytes, statement: PreparedStatement | None, body: bytes) -> Bind:
+    """What the watch is told of a Bind."""
+    text, types = (statement.text, statement.types) if statement is not None else (None, ())
+    return Bind(portal.decode("utf-8", "replace"), name.decode("utf-8", "replace"), text, types, body)
 
-    def __init__(self, watch: Watch, *, limits: MemoryLimits, **more: Any) -> None:
-        super().__init__(watch, limits=limits, **more)
-        self._actions: dict[int, Callable[[Frame], None]] = {
-            owed.QUERY: self._query,
-            owed.PARSE: self._parse,
-            owed.BIND: self._bind,
-            owed.DESCRIBE: self._describe,
-            owed.EXECUTE: self._execute,
-            owed.CLOSE: self._close,
-            owed.CALL: self._call,
-            _SYNC: self._sync,
-            _FLUSH: self._pass_on,
-            _TERMINATE: self._pass_on,
-            _DATA: self._copied,
-            _DONE: self._copied,
-            _FAIL: self._copied,
-        }
+
+def _length(statement: Any) -> int:
+    return len(statement.text) + 256 if isinstance(statement, PreparedStatement) else 0
+
+
+class GatewaySession(ServerHalf):
+    """State machine of a session: feed it, send and ask what it wants."""
+
+    _before: tuple[bytes, bytes, PreparedStatement, Parse] | None = None
+    """The last Parse that went straight on: its bytes, its name, and what it says."""
 
     @property
     def client_waits(self) -> bool:
@@ -62,18 +82,15 @@ class GatewaySession(Straight):
         full = len(self._expected) >= self._limits.owed
         return self._waiting is not None or ((self._client_waits or full) and self._client.waiting > 0)
 
-    @property
-    def upstream_waits(self) -> bool:
-        """Whether a decision about a result is awaited."""
-        return self._upstream_waits
-
     def client_data(self, data: bytes) -> None:
         """Bytes from the client."""
         try:
-            if not data or self.over or self._goes_straight(data):
+            if not data or self.over:
                 return
-            self._client.feed(data)
-            self._advance_client()
+            if not self._goes_straight(data):
+                self._client.feed(data)
+            if not self._client.empty:
+                self._advance_client()
         except Malformed:
             self._end(_NO_SENSE)
 
@@ -102,115 +119,97 @@ class GatewaySession(Straight):
             frame, self._waiting = self._waiting or self._client.next(), None
             if frame is None:
                 return
-            if self._barrier is not None and self._must_wait(frame, self._barrier):
-                self._wait(frame)
-                return
-            action = self._actions.get(frame.kind)
-            if action is None or frame.part or self._skipping:
-                self._take_otherwise(frame)
+            barrier = self._barrier
+            if barrier is not None and frame.kind not in _BEFORE_BARRIER:
+                # A Sync may pass in a transaction of the client's own, in which a denial will undo nothing anyway.
+                owing = any(entry.kind in owed.ENDS_WITH_READY for entry in self._expected if entry is not barrier)
+                in_block = not owing and (self.status != IDLE or self._began)
+                if frame.kind != owed.SYNC or barrier.hold is None or (barrier.hold.undo and not in_block):
+                    self._wait(frame)
+                    return
+            if self._skipping:
+                if frame.kind in (owed.SYNC, _TERMINATE) and not frame.part:
+                    self._take(frame)
+            elif frame.part:
+                if frame.kind == _DATA:
+                    self.to_upstream.append(frame.raw)
+                elif frame.part in ("first", "only"):
+                    self._refuse(TOO_LONG, simple=frame.kind in (owed.QUERY, owed.CALL))
+            elif frame.kind in _KINDS:
+                self._take(frame)
             else:
-                action(frame)
-
-    def _must_wait(self, frame: Frame, barrier: PendingReply) -> bool:
-        if frame.kind in _BEFORE_BARRIER:
-            return False
-        if frame.kind != _SYNC or barrier.hold is None:
-            return True
-        return barrier.hold.undo and not self._surely_in_block(barrier)
-
-    def _surely_in_block(self, barrier: PendingReply) -> bool:
-        """Whether a transaction of the client's own is open, so that a denial will undo nothing anyway."""
-        owing = any(entry.kind in owed.ENDS_WITH_READY for entry in self._expected if entry is not barrier)
-        return not owing and (self.status != IDLE or self._began)
-
-    def _take_otherwise(self, frame: Frame) -> None:
-        if frame.part:
-            self._take_part(frame)
-        elif frame.kind not in self._actions:
-            if not self._skipping:
                 self._end("The client sent a message of an unknown kind.")
-        elif frame.kind in (_SYNC, _TERMINATE):
-            self._actions[frame.kind](frame)
 
-    def _take_part(self, frame: Frame) -> None:
-        if self._skipping:
-            return
-        if frame.kind == _DATA:
+    def _take(self, frame: Frame) -> None:
+        """Work on a whole message of a known kind."""
+        kind = frame.kind
+        if kind == owed.QUERY:
+            text = self._read(frame, query_text(frame.body))
+            if text is not None:
+                self._ask_client(QueryText(text), self._run_query, frame)
+        elif kind == owed.PARSE:
+            parse = parse_body(frame.body)
+            text = self._read(frame, parse.text)
+            if text is not None and self._remembered + len(parse.text) > self._limits.statements:
+                self._refuse(TOO_MANY)
+            elif text is not None:
+                request = Parse(parse.name.decode("utf-8", "replace"), text, parse.types)
+                self._ask_client(request, self._prepare, frame, parse.name, PreparedStatement(text, parse.types))
+        elif kind == owed.BIND:
+            body = frame.body
+            name, prepared = bind_names(body)
+            bind = bind_of(name, prepared, self._statements.get(prepared), body)
+            self._ask_client(bind, self._open_portal, frame, name, bind)
+        elif kind == owed.DESCRIBE:
+            what, name = target(frame.body)
+            portal = self._portals.get(name) if what == ord("P") else None
+            if portal is None or not isinstance(portal.verdict, HoldRows):
+                self._send(frame, owed.DESCRIBE)
+            else:
+                portal.asked = True
+                self._send(frame, owed.DESCRIBE, portal.verdict).portal = portal
+        elif kind == owed.EXECUTE:
+            name, limit = execute_body(frame.body)
+            portal = self._portals.get(name)
+            if portal is not None and portal.epoch == self._epoch:
+                self._run_portal(frame, portal)
+            else:
+                token = portal.verdict.token if portal and isinstance(portal.verdict, HoldRows) else None
+                execute = Execute(name.decode("utf-8", "replace"), limit, portal.bind if portal else None, token)
+                self._ask_client(execute, self._reopen_portal, frame, name, portal)
+        elif kind == owed.CLOSE:
+            what, name = target(frame.body)
+            undo = self._replace(self._portals if what == ord("P") else self._statements, name, None)
+            self._send(frame, owed.CLOSE).undo = undo
+        elif kind == owed.CALL:
+            self._ask_client(Call(*call_body(frame.body)), self._run_call, frame)
+        else:  # Sync, Flush, Terminate and what is copied go on as they are
             self.to_upstream.append(frame.raw)
-        elif frame.part in ("first", "only"):
-            self._refuse(TOO_LONG, simple=frame.kind in (owed.QUERY, owed.CALL))
+            self._copying = self._copying and kind not in (_DONE, _FAIL)
+            if kind == owed.SYNC and not self._copying:  # while data come in, the server ignores it as well
+                self._skipping = self._executed = False
+                self._texts.clear()
+                self._push(owed.SYNC)
 
-    def _pass_on(self, frame: Frame) -> None:
-        self.to_upstream.append(frame.raw)
-
-    def _sync(self, frame: Frame) -> None:
-        self.to_upstream.append(frame.raw)
-        if self._copying:
-            return  # the server ignores it as well
-        self._skipping = self._executed = False
-        self._texts.clear()
-        self._push(owed.SYNC)
-
-    def _copied(self, frame: Frame) -> None:
-        if frame.kind != _DATA:
-            self._copying = False
-        self.to_upstream.append(frame.raw)
-
-    def _query(self, frame: Frame) -> None:
-        text = query_text(frame.body)
-        if self._unsure_of(text):
-            self._wait_until_sure(frame)
-            return
-        decoded = self._decode(text)
+    def _read(self, frame: Frame, text: bytes) -> str | None:
+        """Text as the server reads it; None if that is unsure or impossible."""
+        decoded = None
+        with suppress(UnicodeDecodeError):
+            decoded = text.decode(self._encoding or "ascii")
+        if not text.isascii():
+            # What is not answered yet may change the encoding, of which the server tells before it is ready.
+            last = next((entry for entry in reversed(self._expected) if entry.kind in owed.ENDS_WITH_READY), None)
+            if last is not None:
+                self._barrier = last
+                self._wait(frame)
+                return None
+            if any(executed is None or _SHIFTS.search(executed) for executed in self._texts):
+                decoded = None
         if decoded is None:
-            self._refuse(UNREADABLE, simple=True)
-        else:
-            self._ask_client(QueryText(decoded), self._run_query, frame)
+            self._refuse(UNREADABLE, simple=frame.kind == owed.QUERY)
+        return decoded
 
-    def _parse(self, frame: Frame) -> None:
-        parse = parse_body(frame.body)
-        if self._unsure_of(parse.text):
-            self._wait_until_sure(frame)
-            return
-        if self._remembered + len(parse.text) > self._limits.statements:
-            self._refuse(TOO_MANY)
-            return
-        text = self._decode(parse.text)
-        if text is None:
-            self._refuse(UNREADABLE)
-        else:
-            request = Parse(parse.name.decode("utf-8", "replace"), text, parse.types)
-            self._ask_client(request, self._prepare, frame, parse.name, PreparedStatement(text, parse.types))
-
-    def _bind(self, frame: Frame) -> None:
-        body = frame.body
-        portal, name = bind_names(body)
-        bind = bind_of(portal, name, self._statements.get(name), body)
-        self._ask_client(bind, self._open_portal, frame, portal, bind)
-
-    def _describe(self, frame: Frame) -> None:
-        kind, name = target(frame.body)
-        portal = self._portals.get(name) if kind == ord("P") else None
-        if portal is None or not isinstance(portal.verdict, HoldRows):
-            self._send(frame, owed.DESCRIBE)
-            return
-        portal.asked = True
-        self._send(frame, owed.DESCRIBE, portal.verdict).portal = portal
-
-    def _execute(self, frame: Frame) -> None:
-        name, limit = execute_body(frame.body)
-        portal = self._portals.get(name)
-        if portal is not None and portal.epoch == self._epoch:
-            self._run_portal(frame, portal)
-            return
-        token = portal.verdict.token if portal and isinstance(portal.verdict, HoldRows) else None
-        request = Execute(name.decode("utf-8", "replace"), limit, portal.bind if portal else None, token)
-        self._ask_client(request, self._reopen_portal, frame, name, portal)
-
-    def _reopen_portal(self, verdict: Verdict, frame: Frame, name: bytes, before: Portal | None) -> None:
-        if isinstance(verdict, Refuse):
-            self._refuse(verdict)
-            return
+    def _reopen_portal(self, verdict: Allow | HoldRows, frame: Frame, name: bytes, before: Portal | None) -> None:
         again = Portal(name, before.bind if before else None, verdict, self._serial + 1, self._epoch)
         again.chunks = before.chunks if before else 0
         self._portals[name] = again
@@ -232,18 +231,170 @@ class GatewaySession(Straight):
         self._barrier = self._send(frame, owed.EXECUTE, portal.verdict)
         self._barrier.portal = portal
 
-    def _close(self, frame: Frame) -> None:
-        kind, name = target(frame.body)
-        kept: dict[bytes, Any] = self._portals if kind == ord("P") else self._statements
-        undo = self._replace(kept, name, None)
-        self._send(frame, owed.CLOSE).undo = undo
+    def _run_call(self, verdict: Allow | HoldRows, frame: Frame) -> None:
+        if isinstance(verdict, HoldRows):
+            self._refuse(NO_FAST_PATH, simple=True)
+            return
+        self._epoch += 1
+        self._send(frame, owed.CALL)
 
-    def _call(self, frame: Frame) -> None:
-        self._ask_client(Call(*call_body(frame.body)), self._run_call, frame)
+    # What every kind of request needs: sent on, refused, asked about -------------------------------------------------
 
-    def _run_call(self, verdict: Verdict, frame: Frame) -> None:
-        if isinstance(verdict, Allow):
+    def _wait(self, frame: Frame) -> None:
+        self._waiting = frame
+        if self._barrier is not None and not self._barrier.flushed:
+            self._barrier.flushed = True
+            self.to_upstream.append(FLUSH)
+
+    def _send(self, frame: Frame, kind: int, hold: HoldRows | None = None) -> PendingReply:
+        self.to_upstream.append(frame.raw)
+        return self._push(kind, hold)
+
+    def _refuse(self, refuse: Refuse, *, simple: bool = False) -> None:
+        entry = self._push(owed.REFUSAL)
+        entry.refused, entry.simple = refuse, simple
+        if not simple:
+            self._barrier = entry
+        if len(self._expected) > 1:
+            self.to_upstream.append(FLUSH)
+        self._settle()
+
+    def _replace(self, kept: dict[bytes, Any], name: bytes, new: Any) -> Callable[[], None]:
+        """Remember or forget something by its name, and give back how to undo that."""
+        old, generation = kept.pop(name, None), self._generation
+        if new is not None:
+            kept[name] = new
+        self._remembered += _length(new) - _length(old)
+
+        def undo() -> None:
+            kept.pop(name, None)
+            if generation != self._generation:
+                return
+            if old is not None:
+                kept[name] = old
+            self._remembered += _length(old) - _length(new)
+
+        return undo
+
+    def _ask_client(self, request: Request, then: Callable[..., None], *about: Any) -> None:
+        """Ask whether it may run, and go on with the verdict."""
+        self._with_verdict(self._consult(self.watch, "statement", request), request, then, *about)
+
+    def _with_verdict(self, verdict: Any, request: Request, then: Callable[..., None], *about: Any) -> None:
+        """Refuse it, or go on with the verdict, as soon as it is there."""
+        if isinstance(verdict, Allow | HoldRows):
+            then(verdict, *about)
+            return
+        if type(verdict) is not Later:
+            refuse = verdict if isinstance(verdict, Refuse) else STUMBLED
+            self._refuse(refuse, simple=isinstance(request, QueryText | Call))
+            return
+        self._client_waits = True
+
+        def answered(verdict: Any) -> None:
+            self._client_waits = False
+            if not self._skipping:  # else the server has failed meanwhile, and would not look at it
+                self._with_verdict(verdict, request, then, *about)
+
+        self.questions.append(Question("statement", (request,), answered, verdict.awaited))
+
+    def _run_query(self, verdict: Allow | HoldRows, frame: Frame) -> None:
+        self._epoch += 1
+        self._send(frame, owed.QUERY, verdict if isinstance(verdict, HoldRows) else None)
+
+    def _prepare(self, _: Allow | HoldRows, frame: Frame, name: bytes, statement: PreparedStatement) -> None:
+        undo = self._replace(self._statements, name, statement)
+        self._send(frame, owed.PARSE).undo = undo
+
+    def _open_portal(self, verdict: Allow | HoldRows, frame: Frame, name: bytes, bind: Bind) -> None:
+        portal = Portal(name, bind, verdict, self._serial + 1, self._epoch)
+        undo = self._replace(self._portals, name, portal)
+        self._send(frame, owed.BIND).undo = undo
+
+    # Requests that need not be taken apart ------------------------------------------------------------------------------
+
+    def _goes_straight(self, data: bytes) -> bool:
+        """Whether these bytes were dealt with whole; else they go message by message."""
+        if self._expected or self._client_waits or self._skipping or self._copying or not self._client.empty:
+            return False
+        if self._waiting is not None or self._barrier is not None:
+            return False
+        if data[0] == owed.QUERY:
+            text = data[5:-1]
+            if len(data) < 6 or LENGTH.unpack_from(data, 1)[0] != len(data) - 1 or data.find(0, 5) != len(data) - 1:
+                return False
+            if len(data) > self._limits.message or not text.isascii():
+                return False
+            request = QueryText(text.decode("ascii"))
+            verdict = self._consult(self.watch, "statement", request)
+            if type(verdict) is Allow:
+                self._epoch += 1
+                self._push(owed.QUERY)
+                self.to_upstream.append(data)
+            else:
+                self._with_verdict(verdict, request, self._run_query, Frame(owed.QUERY, data))
+            return True
+        places = pipeline_of(data)
+        return places is not None and self._straight_pipeline(data, *places)
+
+    def _straight_pipeline(self, data: bytes, parsed: int, bound: int) -> bool:
+        """Send it all if it is allowed; else the rest goes message by message."""
+        if len(data) > self._limits.message:
+            return False
+        body, raw = data[parsed + 5 : bound], data[:parsed]
+        name = bind_names(body)[1]
+        statement = None if parsed else self._statements.get(name)
+        if parsed:
+            # Many drivers send the same Parse again with every execution; that is not read again.
+            before = self._before
+            if before is None or before[0] != raw:
+                parse = parse_body(raw[5:])
+                if not parse.text.isascii():
+                    return False
+                statement = PreparedStatement(parse.text.decode("ascii"), parse.types)
+                request = Parse(parse.name.decode("utf-8", "replace"), statement.text, parse.types)
+                before = raw, parse.name, statement, request
+                self._before = before if len(raw) <= _SHORT else None
+            _, parsed_name, statement, request = before
+            if parsed_name != name or self._remembered + len(statement.text) > self._limits.statements:
+                return False
+            verdict = self._consult(self.watch, "statement", request)
+            if type(verdict) is not Allow:
+                self._client.feed(data[parsed:])
+                self._with_verdict(verdict, request, self._prepare, Frame(owed.PARSE, raw), name, statement)
+                return True
+        bind = bind_of(b"", name, statement, body)
+        verdict = self._consult(self.watch, "statement", bind)
+        if type(verdict) is Allow:
+            self._serial += 2  # the portal is older than the end of its pipeline, with which it may go
             self._epoch += 1
-            self._send(frame, owed.CALL)
+            portal = Portal(b"", bind, verdict, self._serial - 1, self._epoch)
+            entry = PendingReply(owed.PIPELINE, self._serial)
+            parsing = (self._replace(self._statements, name, statement),) if parsed else ()
+            entry.steps = (*parsing, self._replace(self._portals, b"", portal))
+            self._expected.append(entry)
+            self.to_upstream.append(data)
+            return True
+        if parsed and statement is not None:
+            self._prepare(Allow(), Frame(owed.PARSE, raw), name, statement)
+        if type(verdict) is HoldRows and not verdict.undo:
+            self._send_held(data[parsed:], bound - parsed, bind, verdict)
         else:
-            self._refuse(verdict if isinstance(verdict, Refuse) else NO_FAST_PATH, simple=True)
+            self._client.feed(data[bound:])
+            self._with_verdict(verdict, bind, self._open_portal, Frame(owed.BIND, data[parsed:bound]), b"", bind)
+        return True
+
+    def _send_held(self, data: bytes, bound: int, bind: Bind, hold: HoldRows) -> None:
+        """Rows will be held, and a denial undoes nothing: the Sync need not wait."""
+        self._epoch += 1
+        portal = Portal(b"", bind, hold, self._serial + 1, self._epoch, asked=True)
+        undo = self._replace(self._portals, b"", portal)
+        self._push(owed.BIND).undo = undo
+        describing = self._push(owed.DESCRIBE, hold)
+        describing.portal, describing.silent = portal, data[bound] != owed.DESCRIBE
+        self._barrier = self._push(owed.EXECUTE, hold)
+        self._barrier.portal = portal
+        self._push(owed.SYNC)
+        if describing.silent:
+            data = data[:bound] + describe_portal(b"") + data[bound:]
+        self.to_upstream.append(data)

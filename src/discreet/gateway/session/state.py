@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.gateway.enforcement.interface import Allow, Bind, HoldRows, Watch, withheld
 from discreet.gateway.protocol.framing import COPIED, ROWS, Frame, Framer
-from discreet.gateway.protocol.messages import ResultColumn, error, execute_nowhere, fields, ready, report
+from discreet.gateway.protocol.messages import EXECUTE_NOWHERE, ResultColumn, error, fields, ready, report
 from discreet.gateway.session.held_rows import HeldBytes, RowCollector
 from discreet.sql.statement_kinds import Refuse
 
@@ -53,7 +53,7 @@ class Later:
 
 
 def always_later(watch: Watch, method: str, *arguments: Any) -> Any:
-    """For who asks the questions by himself."""
+    """The answer where the caller asks the questions by itself."""
     return Later()
 
 
@@ -77,6 +77,8 @@ class Conversation:
         """Tokens whose rows are in `to_client`, and how many rows."""
         self.over = False
         """The session cannot go on; what waits is sent, then both sides are closed."""
+        self.upstream_waits = False
+        """Whether a decision about a result is awaited."""
         self.status = IDLE
         self.watch = watch
         self._consult = consult
@@ -101,7 +103,6 @@ class Conversation:
         self._texts: set[str | None] = set()
         self._began = False
         self._client_waits = False
-        self._upstream_waits = False
 
     @property
     def idle(self) -> bool:
@@ -113,28 +114,20 @@ class Conversation:
         self.over = True
         self._drop_held()
 
-    def _ask_server(self, method: str, then: Callable[..., None], arguments: tuple[Any, ...], *about: Any) -> None:
-        """Ask about what the server said, and go on with the answer."""
-        self._go_on(self._consult(self.watch, method, *arguments), then, method, arguments, *about)
-
     def _go_on(
         self, answer: Any, then: Callable[..., None], method: str, arguments: tuple[Any, ...], *about: Any
     ) -> None:
-        """Go on with an answer: at once, if the watch has said it at once."""
+        """Go on with an answer of the watch, as soon as it is there."""
         if type(answer) is not Later:
             then(answer, *about)
             return
-        self._upstream_waits = True
+        self.upstream_waits = True
 
         def answered(answer: Any) -> None:
-            self._upstream_waits = False
+            self.upstream_waits = False
             then(answer, *about)
 
-        self._remind(answer, answered, method, *arguments)
-
-    def _remind(self, later: Later, then: Callable[[Any], None], method: str, *arguments: Any) -> None:
-        """Go on when the watch has answered."""
-        self.questions.append(Question(method, arguments, then, later.awaited))
+        self.questions.append(Question(method, arguments, answered, answer.awaited))
 
     def _push(self, kind: int, hold: HoldRows | None = None) -> PendingReply:
         self._serial += 1
@@ -154,7 +147,7 @@ class Conversation:
             self.to_client.append(raw)
 
     def _hold(self, raw: bytes, starts: Any) -> bool:
-        """Keep it, or, if that is too much, forget the whole result and refuse it."""
+        """Hold it, or, if that is too much, drop and refuse the whole result."""
         holding = self._holding
         assert holding is not None  # noqa: S101 - callers have looked
         before = holding.size
@@ -178,9 +171,10 @@ class Conversation:
         return holding
 
     def _tell(self, refuse: Refuse) -> None:
-        """The client is told no."""
-        told = {"sqlstate": refuse.sqlstate, "message": refuse.message, "hint": refuse.hint, "detail": refuse.detail}
-        self.to_client.append(error(**told))
+        """Answer the client with a refusal."""
+        self.to_client.append(
+            error(sqlstate=refuse.sqlstate, message=refuse.message, hint=refuse.hint, detail=refuse.detail)
+        )
 
     def _settle(self) -> None:
         """Refusals whose turn has come."""
@@ -193,18 +187,18 @@ class Conversation:
                 self._fail(undo=self._executed)
 
     def _fail(self, *, undo: bool) -> None:
-        """Do as the server does after an error of the extended protocol: nothing more until the next Sync.
+        """Fail as the server does in the extended protocol: nothing until the next Sync.
 
         What was done and not committed is undone, as by an error, unless the client has a transaction of its own open:
         that one lives on.
         """
         self._skipping = True
         if undo and self.status == IDLE and not self._began:
-            self.to_upstream.append(execute_nowhere())
+            self.to_upstream.append(EXECUTE_NOWHERE)
             self._push(FAILURE).silent = True
 
     def _abandon(self) -> None:
-        """The server skips everything up to the next Sync: what it was sent before that is not answered."""
+        """Drop what was sent before the next Sync: the server does not answer it."""
         dropped = []
         while self._expected and self._expected[0].kind != SYNC:
             dropped.append(self._pop())
@@ -239,7 +233,7 @@ TOO_MUCH = Refuse(
 
 
 def encoding_of(name: str) -> str | None:
-    """The codec for one of PostgreSQL's names of encodings; None if there is none that reads it the same way.
+    """Codec for a PostgreSQL encoding; None if none reads it the same way.
 
     >>> encoding_of("UTF8"), encoding_of("LATIN1"), encoding_of("WIN1252"), encoding_of("MULE_INTERNAL")
     ('utf-8', 'iso8859-1', 'cp1252', None)
@@ -337,11 +331,6 @@ UNSEEN: Mapping[int, Mapping[int, int]] = {
     DESCRIBE: {ord("t"): MORE, ord("T"): DONE, ord("n"): DONE},
     EXECUTE: {ord("D"): MORE, ord("I"): DONE, ord("s"): DONE, ord("C"): ENDED},
     SYNC: {ord("Z"): READY},
-    PIPELINE: {
-        **dict.fromkeys(b"12", STEP),
-        **dict.fromkeys(b"nTDI", MORE),
-        ord("C"): ENDED,
-        ord("Z"): READY,
-    },
+    PIPELINE: {**dict.fromkeys(b"12", STEP), **dict.fromkeys(b"nTDI", MORE), ord("C"): ENDED, ord("Z"): READY},
 }
 """By kind of entry: the letters of answers that need not be looked at where nothing is held."""

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.gateway import Allow, Bind, Hold, Refuse
-from discreet.gateway.session.client_half import pipeline_of
+from discreet.gateway.protocol.framing import pipeline_of
 from discreet.gateway.session.session import GatewaySession
 from discreet.gateway.session.state import always_later
 from tests.examples import examples
