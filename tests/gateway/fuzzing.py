@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from discreet.gateway import Allow, Hold, Limits, Refuse, Release
-from discreet.gateway.analysis.analyse import NotUnderstood
+from discreet.gateway.analysis.analyse import NotUnderstood, Style, as_rows
 from discreet.gateway.analysis.cache import understood
-from discreet.gateway.analysis.copy import Style, as_rows
-from discreet.gateway.disclosure.disclosure import Decoder, Undecodable
+from discreet.gateway.analysis.disclosure import Decoder, Undecodable
 from discreet.gateway.protocol import login
 from discreet.gateway.protocol.framing import Malformed, walk
 from discreet.gateway.protocol.login import Channels, Entrance

@@ -1,9 +1,9 @@
 """The PostgreSQL gateway: clients connect to it as if it were the server.
 
 `protocol`: framing, messages and login, without I/O. `session`: the state machines of one session, without I/O, and rows that
-are held for a decision. `net`: sockets. `catalog`: what the database says about itself. `analysis`, on `discreet.sql`: what a
-statement reads. `disclosure`: what a result discloses, and of whom. `enforcement`: limits, decisions and audit; its
-`interface` is the seam to the protocol.
+are held for a decision. `net`: sockets. `admin_connection`, `introspection`: what the database says about itself. `analysis`,
+on `discreet.sql`: what a statement reads, and what a result discloses, and of whom. `enforcement`: limits, decisions and audit;
+its `interface` is the seam to the protocol.
 """
 
 from discreet.gateway.enforcement.interface import Allow, Bind, Call, Execute, Judge, Keep, Open, Parse, Watch, Who

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import StoreError
-from discreet.gateway.disclosure.disclosure import SEEN, UNTOLD, Publication
+from discreet.gateway.analysis.disclosure import SEEN, UNTOLD, Publication
 from discreet.gateway.enforcement.decide import (
     AgreedLimits,
     ExposureLimit,

@@ -1,1 +1,1 @@
-"""Analysis of statements on governed tables."""
+"""Analysis of statements on governed tables, and of what their results disclose."""

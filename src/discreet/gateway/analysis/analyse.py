@@ -1,17 +1,24 @@
-"""Analyser of statements on governed tables: from sqlglot's tree to a query profile."""
+"""Analyser of statements on governed tables: from sqlglot's tree to a query profile; COPY."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import logging
-from collections.abc import Iterator, Mapping
+import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import sqlglot
 from sqlglot import exp
 
+from discreet.gateway.protocol.messages import ResultColumn
+from discreet.gateway.session.held_rows import HeldResult
 from discreet.sql.catalog import Catalog, Leaf
+from discreet.sql.lexer import Statement, Token, lexed
 from discreet.sql.output import WRITES, Projection, RowOwnership, is_plain, projections
 from discreet.sql.scope import Names, folded
 
@@ -19,27 +26,21 @@ Node = Any
 
 
 def look(text: str, catalog: Catalog) -> Reading:
-    """Look into a statement, written plainly."""
-    tree = parsed(text)
-    try:
-        return _Look(tree, text, catalog).reading()
-    except (AttributeError, IndexError, KeyError, RecursionError, TypeError):  # a shape that no valid statement has
-        raise NotUnderstood from None
-
-
-def parsed(text: str) -> Node:
-    """The tree of one statement."""
+    """Look into one statement, written plainly."""
     logger = logging.getLogger("sqlglot")  # it would log what it does not understand, with the values in it
     before, logger.disabled = logger.disabled, True
     try:
-        found = [one for one in sqlglot.parse(text, dialect="postgres") if one is not None]
+        trees = [tree for tree in sqlglot.parse(text, dialect="postgres") if tree is not None]
     except (sqlglot.errors.SqlglotError, RecursionError, ValueError):
         raise NotUnderstood from None
     finally:
         logger.disabled = before
-    if len(found) != 1 or isinstance(found[0], exp.Command) or found[0].find(exp.Command):
+    if len(trees) != 1 or isinstance(trees[0], exp.Command) or trees[0].find(exp.Command):
         raise NotUnderstood
-    return found[0]
+    try:
+        return _Look(trees[0], text, catalog).reading()
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError):  # a shape that no valid statement has
+        raise NotUnderstood from None
 
 
 class _Look:
@@ -57,6 +58,19 @@ class _Look:
         self.projections = projections(self.names, self.tree)
         asked, placed, ordered = self._asked()
         group = self.rows.group()
+        relations = []
+        for table in self.tree.find_all(exp.Table):
+            schema = folded(table.args["db"]) if table.args.get("db") is not None else ""
+            relations.append((schema, folded(table.this) if isinstance(table.this, exp.Identifier) else ""))
+        # With another key rows would be taken for those of somebody who was seen already.
+        changed = [
+            column
+            for node in self.tree.find_all(exp.Update, exp.OnConflict)
+            for one in node.args.get("expressions") or ()
+            if isinstance(one, exp.EQ)
+            for column in one.this.find_all(exp.Column)
+        ]
+        meant = [leaf for column in changed for leaf in self.names.names.get(folded(column.this), ())]
         return Reading(
             frozenset(leaf[0] for leaf in self.names.everything()),
             self.text,
@@ -65,12 +79,12 @@ class _Look:
             placed=placed,
             ordered=ordered,
             projections=self.projections,
-            relations=tuple(dict.fromkeys(map(_place, self.tree.find_all(exp.Table)))),
+            relations=tuple(dict.fromkeys(relations)),
             renamed=self.names.renamed(),
             misnamed=self.names.misnamed(),
             outside=bool(self.names.strangers),
-            rekeys=self._rekeys(),
-            writes=self._writes(),
+            rekeys=any(leaf[1] in self.catalog.governed[leaf[0]].key for leaf in meant),
+            writes=self.tree.find(*WRITES) is not None,
             moves=self._moves(),
             tree=self.tree,
             digest=hashlib.sha256(self.text.encode()).digest(),
@@ -93,7 +107,11 @@ class _Look:
             ordered = ordered or (bool(identity) and column.find_ancestor(exp.Order, exp.Window) is not None)
         if self._hidden_use():
             asked |= {leaf for leaf in self.names.everything() if self.names.is_sensitive(leaf)}
-        return frozenset(asked), frozenset(placed), ordered or self._hidden_order()
+        # ORDER BY 2 means a column that is given out; by a key or an identifier it tells whom the rows are about.
+        shown = [leaf for one in self.projections if one.kind == "value" for leaf in one.leaves]
+        by_number = any(isinstance(literal.parent, exp.Ordered) for literal in self.tree.find_all(exp.Literal))
+        ordered = ordered or (by_number and all(map(self.names.is_sensitive, shown)))
+        return frozenset(asked), frozenset(placed), ordered
 
     def _uses_of_sensitive(self) -> list[Node]:
         """Where sensitive columns stand other than given out as they are."""
@@ -105,11 +123,14 @@ class _Look:
 
     def _questions(self, group: dict[str, bool]) -> int:
         """Each FILTER, CASE or inner query may ask about somebody else; a condition asks about the rows of its query."""
-        uses = self._uses_of_sensitive()
-        if group["once"]:
-            listed = sum(_is_listed(column) for column in uses) if group["aggregated"] else 0
-            return max(1, listed + (listed < len(uses)))
-        return max(1, len(uses))
+        uses, listed = self._uses_of_sensitive(), 0
+        if not group["once"]:
+            return max(1, len(uses))
+        for at in uses if group["aggregated"] else ():
+            while at.parent is not None and not isinstance(at.parent, exp.Select):
+                at = at.parent
+            listed += at.parent is not None and at.arg_key == "expressions"
+        return max(1, listed + (listed < len(uses)))
 
     def _hidden_use(self) -> bool:
         """Uses of columns that do not name them: NATURAL JOIN, USING, numbers of columns, rows that are compared."""
@@ -135,33 +156,18 @@ class _Look:
             for literal in self.tree.find_all(exp.Literal)
         )
 
-    def _hidden_order(self) -> bool:
-        """ORDER BY 2 means a column that is given out; by a key or an identifier it tells whom the rows are about."""
-        return any(isinstance(literal.parent, exp.Ordered) for literal in self.tree.find_all(exp.Literal)) and not any(
-            one.kind == "value" and any(not self.names.is_sensitive(leaf) for leaf in one.leaves)
-            for one in self.projections
-        )
-
-    def _writes(self) -> bool:
-        return self.tree.find(*WRITES) is not None
-
-    def _rekeys(self) -> bool:
-        """Whether it changes the key of rows: then others would be taken for somebody who was seen already."""
-        for node in self.tree.find_all(exp.Update, exp.OnConflict):
-            for one in node.args.get("expressions") or ():
-                for column in one.this.find_all(exp.Column) if isinstance(one, exp.EQ) else ():
-                    leaves = self.names.names.get(folded(column.this), set())
-                    if any(leaf[1] in self.catalog.governed[leaf[0]].key for leaf in leaves):
-                        return True
-        return False
-
     def _moves(self) -> bool:
         """Whether a statement that writes takes anything from governed columns, except to return it."""
-        if not self._writes():
+        if self.tree.find(*WRITES) is None:
             return False
         if self.tree.parent is None and not isinstance(self.tree, WRITES):
             return True  # a write inside of a query
-        targets = {id(node) for node in _targets(self.tree)}
+        # What is written to: the table, and the columns that are set.
+        target = self.tree.this
+        written = [target, *([target.this, *target.expressions] if isinstance(target, exp.Schema) else ())]
+        if isinstance(self.tree, exp.Update):
+            written += [one.this for one in self.tree.args.get("expressions") or () if isinstance(one, exp.EQ)]
+        targets = {id(node) for node in written}
         read = [
             table for table in self.tree.find_all(exp.Table) if id(table) not in targets and self.names.relations(table)
         ]
@@ -173,33 +179,6 @@ class _Look:
             if id(column) not in targets and column.find_ancestor(exp.Returning) is None
             for leaf in self.names.of_column(column)
         )
-
-
-def _is_listed(column: Node) -> bool:
-    """Whether it stands in the list of what a SELECT gives out."""
-    at = column
-    while at.parent is not None and not isinstance(at.parent, exp.Select):
-        at = at.parent
-    return isinstance(at.parent, exp.Select) and at.arg_key == "expressions"
-
-
-def _place(table: Node) -> tuple[str, str]:
-    schema = table.args.get("db")
-    name = folded(table.this) if isinstance(table.this, exp.Identifier) else ""
-    return folded(schema) if schema is not None else "", name
-
-
-def _targets(tree: Node) -> Iterator[Node]:
-    """What is written to: the table, and the columns that are set."""
-    target = tree.this
-    yield target
-    if isinstance(target, exp.Schema):
-        yield target.this
-        yield from target.expressions
-    if isinstance(tree, exp.Update):
-        for one in tree.args.get("expressions") or ():
-            if isinstance(one, exp.EQ):
-                yield one.this
 
 
 # What a statement on governed tables asks for, as found by looking into it.
@@ -276,3 +255,104 @@ class Reading:
             if place >= columns - behind:
                 return self.projections[place - columns]
         return Projection("collect", self.leaves())
+
+
+# COPY to the client, scored like the SELECT that it is short for.
+_ESCAPES = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+_LINE = 5  # letter and length of a CopyData message
+
+
+@dataclass(frozen=True)
+class Style:
+    """How the lines are written; whatever else can be asked for is refused."""
+
+    comma: bool = False
+    header: bool = False
+
+
+def query_of(statement: Statement) -> Statement:
+    """The query whose rows a COPY gives out: its own, or all of a table or of some of its columns."""
+    tokens = list(statement.tokens)[1:]
+    if tokens and tokens[0].text == "(":
+        return Statement(tuple(tokens[1 : _closing(tokens)]))
+    ends = (
+        place for place, token in enumerate(tokens) if token.text == "(" or (token.kind, token.name) == ("word", "to")
+    )
+    end = next(ends, None)
+    if end is None:
+        raise NotUnderstood
+    table, rest = tokens[:end], tokens[end:]
+    if [bool(token.name) for token in table] not in ([True], [True, False, True]):
+        raise NotUnderstood  # COPY BINARY table, and what else may stand before a name
+    columns: list[Token] = lexed("*")
+    if rest[0].text == "(":
+        columns = rest[1 : _closing(rest)]
+    return Statement((*lexed("SELECT"), *columns, *lexed("FROM"), *table))
+
+
+def style_of(statement: Statement) -> Style | None:
+    """How its lines are written; None where that is nothing we read."""
+    names = [token.name for token in statement.tokens]
+    behind = statement.tokens[len(names) - 1 - names[::-1].index("stdout") :]
+    if any(token.kind not in ("word", "mark") for token in behind):
+        return None  # HEADER 0, DELIMITER ';'
+    options = {token.name for token in behind[1:] if token.kind == "word"}
+    known = {"with", "format", "csv", "text", "header", "true", "false", "on", "off"}
+    if options - known or {"false", "off"} & options:
+        return None
+    return Style("csv" in options, "header" in options)
+
+
+def _closing(tokens: Sequence[Token]) -> int:
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+        if not depth:
+            return place
+    raise NotUnderstood
+
+
+def as_rows(held: HeldResult, columns: tuple[ResultColumn, ...], style: Style) -> HeldResult:
+    """The lines of a COPY as rows of a result; a header is left out, so its first line is not among them."""
+    lines = [
+        held.data[begin + _LINE : end] for begin, end in zip(held.starts.tolist(), held.ends.tolist(), strict=True)
+    ]
+    rows: list[list[bytes | None]]
+    if style.comma:
+        reader = csv.reader(io.StringIO(b"".join(lines).decode("utf-8"), newline=""), strict=True)
+        try:
+            rows = [[cell.encode() for cell in row] for row in reader]
+        except csv.Error:
+            raise NotUnderstood from None
+        if len(rows) != len(lines):
+            raise NotUnderstood
+    elif all(line.endswith(b"\n") for line in lines):
+        rows = [[_unescaped(cell) for cell in line[:-1].split(b"\t")] for line in lines]
+    else:
+        raise NotUnderstood
+    rows = rows[1 if style.header else 0 :]
+    if any(len(row) != len(columns) for row in rows):
+        raise NotUnderstood
+    messages, places, at = [], [], 0
+    for row in rows:
+        body = b"".join(struct.pack("!i", -1) if cell is None else struct.pack("!i", len(cell)) + cell for cell in row)
+        message = b"D" + struct.pack("!ih", len(body) + 6, len(row)) + body
+        messages.append(message)
+        places.append(at)
+        at += len(message)
+    return HeldResult(b"".join(messages), np.array(places, dtype=np.int64), columns)
+
+
+def _unescaped(cell: bytes) -> bytes | None:
+    if cell == b"\\N":
+        return None
+    if b"\\" not in cell:
+        return cell
+    parts = iter(cell.split(b"\\"))
+    found = [next(parts)]
+    for part in parts:
+        if part:
+            found.append(_ESCAPES.get(part[:1], part[:1]) + part[1:])
+        else:
+            found.append(b"\\" + next(parts, b""))
+    return b"".join(found)

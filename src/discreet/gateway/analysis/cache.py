@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from discreet.errors import RequestError
-from discreet.gateway.analysis.analyse import NotUnderstood, Reading, look
+from discreet.gateway.analysis.analyse import NotUnderstood, Reading, look, query_of
 from discreet.sql import statement_kinds as kinds
 from discreet.sql.catalog import Catalog
 from discreet.sql.facts import EVERYTHING, Values
@@ -49,10 +49,9 @@ MOVES = refused(
     "values of governed tables cannot be copied into other tables, or decide about what is written.",
     hint="Read them with SELECT.",
 )
-
 REKEYS = refused(
     "the key of a governed table says whom a row is about, and stays as it is through the gateway.",
-    hint="Ask whoever runs the gateway to change it.",
+    hint="Ask the operator of the gateway to change it.",
 )
 
 
@@ -80,7 +79,10 @@ class Understood:
         key = tuple(sorted(parameters.items()))
         found = self._fixed.get(key)
         if found is None:
-            found = _conditions(self.reading.tree, parameters)
+            try:
+                found = PredicateReader(parameters).of_query(self.reading.tree, {}).fixed
+            except (RequestError, RecursionError):
+                found = {EVERYTHING: None}
             renamed, misnamed = self.reading.renamed, self.reading.misnamed
             known = {name: None if name in misnamed else its for name, its in found.items()}
             found = {**known, **{renamed[name]: its for name, its in found.items() if name in renamed}}
@@ -90,13 +92,6 @@ class Understood:
                 self._fixed.clear()
             self._fixed[key] = found
         return found
-
-
-def _conditions(tree: Any, parameters: Mapping[str, Any]) -> Mapping[str, Values]:
-    try:
-        return dict(PredicateReader(parameters).of_query(tree, {}).fixed)
-    except (RequestError, RecursionError):
-        return {EVERYTHING: None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,15 +143,12 @@ class Texts:
                 self._alike.clear()
             self._alike[alike] = found
         else:
-            self._remember(text, found)
+            self._known[text] = found
+            self._size += len(text)
+            while self._size > KEPT or len(self._known) > MOST:
+                oldest, _ = self._known.popitem(last=False)
+                self._size -= len(oldest)
         return found
-
-    def _remember(self, text: str, found: Text) -> None:
-        self._known[text] = found
-        self._size += len(text)
-        while self._size > KEPT or len(self._known) > MOST:
-            oldest, _ = self._known.popitem(last=False)
-            self._size -= len(oldest)
 
 
 def understood(text: str, catalog: Catalog) -> Text:
@@ -185,7 +177,18 @@ def _understood(statement: Statement, catalog: Catalog) -> Understood:
     if kind.what == kinds.PASS:
         return Understood(kind, sets=sets(statement))
     if kind.what == kinds.COPY:
-        return _copy(statement, kind, catalog)
+        if kind.name == "from" or not touches(statement, catalog):
+            roots = {root for name in statement.names for one in catalog.named(name) for root in one.roots}
+            return Understood(StatementKind(kinds.PASS), written=frozenset(roots))
+        query = query_of(statement)
+        if query.verb not in QUERIES:
+            raise _Refused(MOVES)
+        reading = look(query.text, catalog)
+        if reading.moves or reading.writes:
+            raise _Refused(MOVES)
+        if not reading.tables:
+            return Understood(StatementKind(kinds.PASS))
+        return Understood(kind, reading, copied=statement, shifts=reading.outside or shifts(query, catalog))
     if kind.what == kinds.RUN and not kind.body:
         return Understood(kind)
     body = Statement(statement.tokens[kind.body :])
@@ -205,20 +208,3 @@ def _understood(statement: Statement, catalog: Catalog) -> Understood:
     if reading.writes and not reading.projections:
         return replace(unread, written=written)
     return Understood(kind, reading, shifts=reading.outside or shifts(body, catalog), written=written)
-
-
-def _copy(statement: Statement, kind: StatementKind, catalog: Catalog) -> Understood:
-    if kind.name == "from" or not touches(statement, catalog):
-        written = {root for name in statement.names for one in catalog.named(name) for root in one.roots}
-        return Understood(StatementKind(kinds.PASS), written=frozenset(written))
-    from discreet.gateway.analysis.copy import query_of
-
-    query = query_of(statement)
-    if query.verb not in QUERIES:
-        raise _Refused(MOVES)
-    reading = look(query.text, catalog)
-    if reading.moves or reading.writes:
-        raise _Refused(MOVES)
-    if not reading.tables:
-        return Understood(StatementKind(kinds.PASS))
-    return Understood(kind, reading, copied=statement, shifts=reading.outside or shifts(query, catalog))

@@ -6,13 +6,14 @@ What stays unresolved is taken for the worst: every sensitive column of every ta
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from discreet.gateway.admin_connection import Explained
 from discreet.gateway.analysis.analyse import Reading
-from discreet.gateway.catalog.plans import Explained
-from discreet.gateway.disclosure.disclosure import Undecodable, loader
+from discreet.gateway.analysis.disclosure import Undecodable, loader
 from discreet.gateway.enforcement.interface import Bind
 from discreet.gateway.protocol.messages import ResultColumn
 from discreet.kernel.arrays import Label
@@ -22,8 +23,6 @@ from discreet.sql.catalog import Catalog, ColumnSource, Leaf
 from discreet.sql.scope import ROW
 
 SENSITIVE, QUASI, KEY, IDENTIFIER, PLACE = "sensitive", "quasi", "key", "identifier", "row"
-
-COUNTS = ("count", "people")
 
 
 @dataclass(frozen=True)
@@ -71,22 +70,19 @@ def shown(
     """The columns of a result, each with where it comes from."""
     if explained is not None and len(explained.origins) != len(columns):
         explained = None
-    return tuple(_shown(place, columns, reading, catalog, explained) for place in range(len(columns)))
-
-
-def _shown(
-    place: int, columns: Sequence[ResultColumn], reading: Reading, catalog: Catalog, explained: Explained | None
-) -> ShownColumn:
-    column = columns[place]
-    if column.table:
-        return _of_table(column, catalog)
-    projection = reading.projection(place, len(columns))
-    if projection.kind in COUNTS:
-        return ShownColumn(column.name, kind=projection.kind)
-    # The server may plan away for the gateway what it would not for the client, who has other settings.
-    leaves = projection.leaves if explained is None else explained.origins[place].leaves | projection.named
-    kind = "collect" if projection.kind == "star" else projection.kind
-    return ShownColumn(column.name, leaves=leaves, kind=kind)
+    origins = []
+    for place, column in enumerate(columns):
+        projection = reading.projection(place, len(columns))
+        if column.table:
+            origins.append(_of_table(column, catalog))
+        elif projection.kind in ("count", "people"):
+            origins.append(ShownColumn(column.name, kind=projection.kind))
+        else:
+            # The server may plan away for the gateway what it would not for the client, who has other settings.
+            leaves = projection.leaves if explained is None else explained.origins[place].leaves | projection.named
+            kind = "collect" if projection.kind == "star" else projection.kind
+            origins.append(ShownColumn(column.name, leaves=leaves, kind=kind))
+    return tuple(origins)
 
 
 def _of_table(column: ResultColumn, catalog: Catalog) -> ShownColumn:
@@ -125,21 +121,17 @@ def spelt(value: Label, kind: str) -> Label:
         return value.rstrip(" ")
     written = value.strip().lower()
     if kind == "bool":
-        return _truth(written)
+        if written in _SHORT:
+            return _SHORT[written]
+        for truth, word in (("true", "true"), ("false", "false"), ("true", "yes"), ("false", "no")):
+            if written and word.startswith(written):
+                return truth
+        raise LookupError
     if kind in NUMERIC_TYPES:
         try:
             return text(Decimal(written))
         except InvalidOperation:
             raise LookupError from None
-    raise LookupError
-
-
-def _truth(written: str) -> str:
-    if written in _SHORT:
-        return _SHORT[written]
-    for truth, word in (("true", "true"), ("false", "false"), ("true", "yes"), ("false", "no")):
-        if written and word.startswith(written):
-            return truth
     raise LookupError
 
 
@@ -158,26 +150,14 @@ def told(bind: Bind) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     given = bind.values
+    formats = given.parameter_formats
+    if len(formats) == 1:  # it holds for all parameters
+        formats *= len(given.parameters)
     for place, value in enumerate(given.parameters):
         kind = bind.types[place] if place < len(bind.types) else 0
-        known = _told(value, kind, _format(given.parameter_formats, place))
-        if known is not None:
-            found[str(place + 1)] = known
+        form = formats[place] if place < len(formats) else 0
+        if value is None or kind not in (_AS_BYTES if form else _AS_TEXT):
+            continue
+        with suppress(Undecodable, UnicodeDecodeError, ValueError):
+            found[str(place + 1)] = text(loader(kind, 1)(value)) if form else value.decode()
     return found
-
-
-def _format(formats: tuple[int, ...], place: int) -> int:
-    if len(formats) == 1:
-        return formats[0]
-    return formats[place] if place < len(formats) else 0
-
-
-def _told(value: bytes | None, kind: int, form: int) -> str | None:
-    if value is None:
-        return None
-    try:
-        if form == 0:
-            return value.decode() if kind in _AS_TEXT else None
-        return text(loader(kind, 1)(value)) if kind in _AS_BYTES else None
-    except (Undecodable, UnicodeDecodeError, ValueError):
-        return None

@@ -9,12 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.errors import StoreError
-from discreet.gateway.disclosure.disclosure import Publication
+from discreet.gateway.analysis.disclosure import Publication
 from discreet.gateway.enforcement.decide import EnforcementOutcome, ExposureLimit
-from discreet.gateway.enforcement.exposure_accounts import ExposureAccount
+from discreet.gateway.enforcement.exposure_accounts import Books, ExposureAccount
 from discreet.gateway.session.held_rows import HeldResult
-from discreet.ledger.ledger import Ledger
-from discreet.ledger.operations import Note, Request
+from discreet.ledger.operations import Note
 from discreet.sql.statement_kinds import Refuse
 
 ATTEMPTS = 50
@@ -23,18 +22,8 @@ ATTEMPTS = 50
 class Notes:
     """Writes down, some of it a moment later."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        *,
-        database: str,
-        policy: str,
-        sensitivity: str,
-        enforces: bool,
-        clock: Callable[[], float],
-    ) -> None:
-        self._ledger, self._database, self._policy = ledger, database, policy
-        self._sensitivity, self._enforces, self._clock = sensitivity, enforces, clock
+    def __init__(self, books: Books, *, enforces: bool, clock: Callable[[], float]) -> None:
+        self._books, self._enforces, self._clock = books, enforces, clock
         self._debts: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
@@ -51,7 +40,7 @@ class Notes:
             "rows": held.rows,
             "columns": ", ".join(columns)[:400],
             **_limited(limit),
-            "sensitivity": self._sensitivity,
+            "sensitivity": self._books.sensitivity.version,
             "decision": outcome.what,
         }
         return told if self._enforces else {**told, "enforced": False}
@@ -60,28 +49,17 @@ class Notes:
         self, account: ExposureAccount, limit: ExposureLimit, value: float, columns: Sequence[str], *, rows: int
     ) -> Refuse:
         """Write down that a result is refused, and say so."""
-        told = {
-            "rows": rows,
-            "columns": ", ".join(dict.fromkeys(columns))[:400],
-            **_limited(limit),
-            "decision": "deny",
-        }
-        receipt = await account.refuse(value, told)
+        named = ", ".join(dict.fromkeys(columns))[:400]
+        details = {"rows": rows, "columns": named, **_limited(limit), "decision": "deny"}
+        receipt = await account.refuse(value, details)
         message = message_of(value, limit.value, columns, rows=rows, reference=f"{receipt.sequence:04X}")
-        return Refuse(message, hint=hint_of(rows))
+        return Refuse(message, hint="" if rows else ASKED)
 
     async def note_refusal(self, account: ExposureAccount, refuse: Refuse, *, enforced: bool = True) -> Refuse:
         """Write down that a statement was not run, by the reason and not by its text; gives what to say, with a reference."""
-        request = Request.of(
-            actor=account.user,
-            event="gateway.answered",
-            subject=f"database:{self._database}/user:{account.user}",
-            policy=self._policy,
-            details={"reason": refuse.message[:400], **({} if enforced else {"enforced": False})},
-            step=Note(refused=enforced),
-        )
+        details = {"reason": refuse.message[:400], **({} if enforced else {"enforced": False})}
         try:
-            receipt = await asyncio.wrap_future(self._ledger.submit(request))
+            receipt = await self._books.submit(account.user, details=details, step=Note(refused=enforced))
         except StoreError:
             return refuse
         return replace(refuse, hint=f"{refuse.hint} (reference {receipt.sequence:04X})".strip())
@@ -97,22 +75,19 @@ class Notes:
 
     async def _pay(self, account: ExposureAccount, asked: list[Publication]) -> None:
         async with account.lock:
-            await self._write_debts(account, asked)
+            for _ in range(ATTEMPTS):
+                await account.load()
+                after = account.exposure
+                for one in asked:
+                    after = after.learn(one.knowledge(), at=self._clock())
+                if after.ensembles is account.exposure.ensembles:
+                    break
+                details = {"rows": 0, "decision": "error", **({} if self._enforces else {"enforced": False})}
+                granted = await account.grant(after, details)
+                if granted is not None:
+                    await account.settle(granted)
+                    break
             account.debts = [one for one in account.debts if one not in asked]
-
-    async def _write_debts(self, account: ExposureAccount, asked: list[Publication]) -> None:
-        for _ in range(ATTEMPTS):
-            await account.load()
-            after = account.exposure
-            for one in asked:
-                after = after.learn(one.knowledge(), at=self._clock())
-            if after.ensembles is account.exposure.ensembles:
-                return
-            told = {"rows": 0, "decision": "error", **({} if self._enforces else {"enforced": False})}
-            granted = await account.grant(after, told)
-            if granted is not None:
-                await account.settle(granted)
-                return
 
     def _later(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -127,6 +102,14 @@ def _limited(limit: ExposureLimit) -> dict[str, Any]:
 
 
 # What the gateway says to people.
+ASKED = "A condition on a sensitive column is a question about it; ask for counts of larger groups."
+CANNOT_WRITE = Refuse(
+    "Refused: the gateway cannot write down what it gives out, so it gives out nothing.",
+    hint="Try again; if it stays like this, tell the operator of the gateway.",
+    sqlstate="58000",
+)
+
+
 def message_of(value: float, limit: float, columns: Sequence[str], *, rows: int, reference: str) -> str:
     """A refusal: what, why, and what to do.
 
@@ -137,18 +120,10 @@ def message_of(value: float, limit: float, columns: Sequence[str], *, rows: int,
     names = ", ".join(f"`{name}`" for name in dict.fromkeys(columns) if name and not name.startswith("("))
     advice = [*(["ask for fewer rows"] if rows > 1 else []), *([f"drop {names}"] if names else [])]
     advice.append(f"request a higher limit (reference {reference})")
-    words = (
-        advice[0]
-        if len(advice) == 1
-        else ", ".join(advice[:-1]) + ("," if len(advice) > 2 else "") + f" or {advice[-1]}"
-    )
+    *others, last = advice
+    words = ", ".join(others) + ("," if len(others) > 1 else "") + " or " * bool(others) + last
     what = "this result" if rows else "the answer to this question"
     return f"Refused: {what} would bring your exposure to {shown}; your limit is {limit:.2f}. {words[0].upper()}{words[1:]}."
-
-
-def hint_of(rows: int) -> str:
-    """What else may help."""
-    return "" if rows else "A condition on a sensitive column is a question about it; ask for counts of larger groups."
 
 
 def notice_of(outcome: EnforcementOutcome, rows: int) -> str:
@@ -160,15 +135,6 @@ def notice_of(outcome: EnforcementOutcome, rows: int) -> str:
         )
     emptied = sum(int(mask.sum()) for mask in (outcome.masked or {}).values())
     return f"{emptied:,} values in {rows:,} rows are withheld; they would bring your exposure above your limit."
-
-
-def cannot_write() -> Refuse:
-    """The store cannot be used."""
-    return Refuse(
-        "Refused: the gateway cannot write down what it gives out, so it gives out nothing.",
-        hint="Try again; if it stays like this, tell whoever runs the gateway.",
-        sqlstate="58000",
-    )
 
 
 # Errors and notices of the server as a governed user may see them.
@@ -223,24 +189,14 @@ def redacted(fields: Mapping[str, str], notice: bool, *, read: bool = True) -> M
 
     `read` says whether the session has read governed tables: before that, no error can be about what is in them.
     """
+    code = fields.get("C", "")
     if notice:
-        return fields if _is_harmless_notice(fields, read) else None
-    if _speaks_of_the_statement(fields, read):
+        # From inside a function, for debugging, or a warning of a library about a value.
+        debugging = fields.get("V", fields.get("S", "")) not in ("NOTICE", "WARNING")
+        return None if "W" in fields or debugging or (read and code == "01000") else fields
+    # Where the server points at a place in the text, it has not come to the data yet.
+    early = not read or "P" in fields or code in PLAIN_CODES or not code.startswith(NAMING_CLASSES)
+    if early and code.startswith(KEPT_CLASSES) and "W" not in fields and code != "42P17":
         return fields
     kept = {letter: fields[letter] for letter in KEPT_FIELDS if letter in fields}
-    return kept | {"M": SAID.get(fields.get("C", ""), OTHERWISE), "H": HINT}
-
-
-def _speaks_of_the_statement(fields: Mapping[str, str], read: bool) -> bool:
-    code = fields.get("C", "")
-    if not code.startswith(KEPT_CLASSES) or "W" in fields or code == "42P17":
-        return False
-    # Where the server points at a place in the text, it has not come to the data yet.
-    return not read or "P" in fields or code in PLAIN_CODES or not code.startswith(NAMING_CLASSES)
-
-
-def _is_harmless_notice(fields: Mapping[str, str], read: bool) -> bool:
-    """Not from inside a function, not what the server says for debugging, and no warning of a library about a value."""
-    if "W" in fields or fields.get("V", fields.get("S", "")) not in ("NOTICE", "WARNING"):
-        return False
-    return not (read and fields.get("C") == "01000")
+    return kept | {"M": SAID.get(code, OTHERWISE), "H": HINT}

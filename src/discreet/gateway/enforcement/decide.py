@@ -6,14 +6,14 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from types import MappingProxyType
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import PolicyError, StoreError
-from discreet.gateway.disclosure.disclosure import SEEN, Publication
+from discreet.gateway.analysis.disclosure import SEEN, Publication
 from discreet.gateway.enforcement.interface import Who
 from discreet.kernel.arrays import Flags
 from discreet.ledger.entry import timestamp
@@ -50,7 +50,19 @@ def decide(exposure: Exposure, publication: Publication, limit: ExposureLimit, *
     if limit.action == "alert":
         return EnforcementOutcome("alert", whole)
     if limit.action == "subset" and publication.reducible and publication.rows:
-        return _subset(exposure, publication, limit, at)
+        # The most rows of least score whose exposure is within the limit; learning more never lowers it.
+        order = np.argsort(record_scores(publication)[: publication.rows], kind="stable")
+        behind = np.arange(publication.rows, len(publication.entities))
+
+        def after(number: int) -> Exposure:
+            return exposure.learn(publication.knowledge(np.concatenate([order[:number], behind])), at=at)
+
+        number = _largest(len(order), lambda number: within(after(number).value, limit.value))
+        if not number:
+            return EnforcementOutcome("deny", exposure)
+        kept = np.zeros(len(order), dtype=np.bool_)
+        kept[order[:number]] = True
+        return EnforcementOutcome("subset", after(number), rows=kept)
     if limit.action == "mask" and publication.rows and publication.cells:
         return _mask(exposure, publication, limit, at)
     return EnforcementOutcome("deny", exposure)
@@ -71,24 +83,7 @@ def record_scores(publication: Publication) -> NDArray[np.float64]:
     sums = np.zeros(len(publication.entities))
     for name in sorted(publication.weights):
         sums += np.maximum(publication.weights[name], 0.0)
-    scores: NDArray[np.float64] = np.minimum(sums, 1.0) / publication.crowds
-    return scores
-
-
-def _subset(exposure: Exposure, publication: Publication, limit: ExposureLimit, at: float) -> EnforcementOutcome:
-    """The most rows of least score whose exposure is within the limit; learning more never lowers it."""
-    order = np.argsort(record_scores(publication)[: publication.rows], kind="stable")
-    behind = np.arange(publication.rows, len(publication.entities))
-
-    def after(number: int) -> Exposure:
-        return exposure.learn(publication.knowledge(np.concatenate([order[:number], behind])), at=at)
-
-    number = _largest(len(order), lambda number: within(after(number).value, limit.value))
-    if not number:
-        return EnforcementOutcome("deny", exposure)
-    kept = np.zeros(len(order), dtype=np.bool_)
-    kept[order[:number]] = True
-    return EnforcementOutcome("subset", after(number), rows=kept)
+    return np.divide(np.minimum(sums, 1.0), publication.crowds)
 
 
 def _mask(exposure: Exposure, publication: Publication, limit: ExposureLimit, at: float) -> EnforcementOutcome:
@@ -99,16 +94,13 @@ def _mask(exposure: Exposure, publication: Publication, limit: ExposureLimit, at
     """
     bounds = np.unique(np.append(record_scores(publication), 0.0))
 
-    def masks(number: int) -> dict[str, Flags]:
-        return _emptied(publication, float(bounds[number - 1]))
-
     def after(number: int) -> Exposure:
-        return exposure.learn(publication.knowledge(masked=masks(number)), at=at)
+        return exposure.learn(publication.knowledge(masked=_emptied(publication, bounds[number - 1])), at=at)
 
     number = _largest(len(bounds), lambda number: within(after(number).value, limit.value))
     if not number:
         return EnforcementOutcome("deny", exposure)
-    shown = {name: its[: publication.rows] for name, its in masks(number).items()}
+    shown = {name: its[: publication.rows] for name, its in _emptied(publication, bounds[number - 1]).items()}
     return EnforcementOutcome("mask", after(number), masked=shown)
 
 
@@ -157,18 +149,15 @@ def _same(one: Knowledge | None, other: Any) -> bool:
 # They are read when a session begins and every few seconds, beside the loop that serves everybody. If the store cannot be
 # read, the last known ones hold, but none longer than its own end. What is asked while a result is judged is memory.
 _LOG = logging.getLogger("discreet.gateway")
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
+UTC_NOW = partial(datetime.now, UTC)
 
 
 class AgreedLimits:
     """The limits of one database that hold, by the name of the user."""
 
-    def __init__(self, store: Store, database: str, *, clock: Callable[[], datetime] = _utc_now) -> None:
+    def __init__(self, store: Store, database: str, *, clock: Callable[[], datetime] = UTC_NOW) -> None:
         self._store, self._database, self._clock = store, database, clock
-        self._known: Mapping[str, Agreed] = MappingProxyType({})
+        self._known: dict[str, Agreed] = {}
 
     def read(self) -> None:
         """Look into the store; what is known stays if that fails."""
@@ -178,7 +167,7 @@ class AgreedLimits:
         except StoreError as problem:
             _LOG.warning("limits could not be read, the last known ones hold: %s", problem.problem)
             return
-        self._known = MappingProxyType({one.name: one for one in found})
+        self._known = {one.name: one for one in found}
 
     def now(self, user: str) -> Agreed | None:
         """The limit of a user, or else of everybody; None where nobody agreed on one, or its time is over."""
@@ -232,20 +221,17 @@ class ExposureLimits:
 
     def now(self, who: Who, roles: frozenset[str]) -> ExposureLimit:
         """What holds for somebody at this moment. What was agreed changes value and action, not the weights."""
-        found = self._by_policy(who, roles)
+        at = self.clock().time()
+        otherwise = self.otherwise if self.otherwise is not None else 0.0
+        found = ExposureLimit(otherwise, self.policy.action, rule="misuse.limit")
+        for place, rule in enumerate(self.policy.limits, start=1):
+            value = rule.limit if rule.limit is not None else self.otherwise
+            fits = rule.fits(user=who.user, roles=roles, application=who.application, address=who.address, at=at)
+            if fits and value is not None:
+                action, application = rule.action or self.policy.action, who.application if rule.applications else ""
+                found = ExposureLimit(value, action, rule.context, f"gateway.limits {place}", application)
+                break
         agreed = self.agreed.now(who.user) if self.agreed is not None else None
         if agreed is None:
             return found
         return replace(found, value=float(agreed.value), action=agreed.action, rule=f"agreed {agreed.id}")
-
-    def _by_policy(self, who: Who, roles: frozenset[str]) -> ExposureLimit:
-        at = self.clock().time()
-        for place, rule in enumerate(self.policy.limits, start=1):
-            if rule.fits(user=who.user, roles=roles, application=who.application, address=who.address, at=at):
-                value = rule.limit if rule.limit is not None else self.otherwise
-                if value is not None:
-                    application = who.application if rule.applications else ""
-                    action = rule.action or self.policy.action
-                    return ExposureLimit(value, action, rule.context, f"gateway.limits {place}", application)
-        value = self.otherwise if self.otherwise is not None else 0.0
-        return ExposureLimit(value, self.policy.action, rule="misuse.limit")

@@ -12,25 +12,23 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.errors import DiscreetError, PolicyError, StoreError
-from discreet.gateway.analysis.analyse import NotUnderstood
+from discreet.gateway.admin_connection import Histograms, Own, Plans
+from discreet.gateway.analysis.analyse import NotUnderstood, as_rows, query_of, style_of
+from discreet.gateway.analysis.assess import Publishing
 from discreet.gateway.analysis.cache import Texts, Understood
 from discreet.gateway.analysis.column_origin import ShownColumn, needs_plan, shown
-from discreet.gateway.analysis.copy import as_rows, query_of, style_of
-from discreet.gateway.catalog.admin_connection import Histograms, Own
-from discreet.gateway.catalog.introspection import find_governed, read_catalog, refuse_none, refuse_silence
-from discreet.gateway.catalog.plans import Plans
-from discreet.gateway.disclosure.assessor import Publishing
-from discreet.gateway.disclosure.disclosure import Entities
+from discreet.gateway.analysis.disclosure import Entities
 from discreet.gateway.enforcement.audit import Notes
 from discreet.gateway.enforcement.decide import AgreedLimits, ExposureLimit, ExposureLimits
 from discreet.gateway.enforcement.exposure_accounts import Books, ExposureAccount, Run, with_seen
-from discreet.gateway.enforcement.interface import Refusing, Who
+from discreet.gateway.enforcement.interface import Closed, Who
 from discreet.gateway.enforcement.session_policy import SessionPolicy
+from discreet.gateway.introspection import find_governed, read_catalog, refuse_none, refuse_silence
 from discreet.gateway.session.held_rows import HeldResult
 from discreet.ledger.ledger import Ledger
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.policy import Policy
-from discreet.policy.gateway_section import GatewayPolicy, GovernedTable
+from discreet.policy.gateway_section import GatewayPolicy
 from discreet.sql.catalog import Catalog
 from discreet.sql.statement_kinds import Refuse, refused
 from discreet.store import Exposures
@@ -84,8 +82,6 @@ class Governor:
         """What is known of the database."""
         return self.texts.catalog
 
-    # Beginning and end ------------------------------------------------------------------------------------------------
-
     async def start(self) -> None:
         """Look at the database, count its governed tables, and write down that the gateway begins."""
         try:
@@ -96,29 +92,15 @@ class Governor:
         self._house = asyncio.get_running_loop().create_task(self._keep_house())
 
     def _prepare(self) -> None:
-        self._count_people()
-        self._open_books()
-        self._ledger.expire()
-        self._ledger.record(
-            actor="gateway",
-            event="gateway.started",
-            subject=f"database:{self.database}",
-            policy=self.policy.digest,
-            details={
-                "mode": self.mode,
-                "tables": len(self.catalog.governed),
-                "sensitivity": self._sensitivity.version,
-                "x": f"{self.policy.misuse.x:g}",
-            },
-        )
-
-    def _count_people(self) -> None:
-        self.database = self._own.database()
-        self._tables = self._find() if not self.section.tables else dict(self.section.tables)
+        self.database, self._tables = self._own.database(), dict(self.section.tables)
+        if not self._tables:
+            with self._own.cursor() as cursor:
+                self._tables = find_governed(cursor, self.policy)
+            refuse_none(self._tables, self.policy)
         self.texts = Texts(self._read_catalog())
         self.histograms = Histograms(self._own, self.section)
         self.histograms.unique = self.catalog.unique
-        self.histograms.count_all(self.catalog.governed, self._oids())
+        self.histograms.refresh(self.catalog.governed, self._oids())
         self._sensitivity = self._weights()
         for rule in self.section.limits:
             if rule.context is not None and rule.context not in self._sensitivity.contexts:
@@ -127,8 +109,6 @@ class Governor:
                     remedy=f"Add [sensitivity.COLUMN.contexts.{rule.context}], or leave `context` out.",
                     file=self.policy.file,
                 )
-
-    def _open_books(self) -> None:
         entities = (table.entity for table in self.catalog.governed.values())
         self._entities = Entities.of(entities, hashlib.sha256(self._ledger.keys.values).digest())
         self._books = Books(
@@ -144,20 +124,20 @@ class Governor:
         self._agreed.read()
         self.limits = replace(self.limits, agreed=self._agreed)
         self._plans = Plans(self._own)
-        self.notes = Notes(
-            self._ledger,
-            database=self.database,
+        self.notes = Notes(self._books, enforces=self.enforces, clock=self.clock)
+        self._ledger.expire()
+        self._ledger.record(
+            actor="gateway",
+            event="gateway.started",
+            subject=f"database:{self.database}",
             policy=self.policy.digest,
-            sensitivity=self._sensitivity.version,
-            enforces=self.enforces,
-            clock=self.clock,
+            details={
+                "mode": self.mode,
+                "tables": len(self.catalog.governed),
+                "sensitivity": self._sensitivity.version,
+                "x": f"{self.policy.misuse.x:g}",
+            },
         )
-
-    def _find(self) -> dict[str, GovernedTable]:
-        with self._own.cursor() as cursor:
-            found = find_governed(cursor, self.policy)
-        refuse_none(found, self.policy)
-        return found
 
     def _read_catalog(self) -> Catalog:
         trusted, file = self.section.functions, self.policy.file
@@ -166,21 +146,18 @@ class Governor:
             return read_catalog(cursor, self._tables, trusted=trusted, file=file, newcomers=newcomers)
 
     def _oids(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for name in self.catalog.governed:
-            found[name] = [one.oid for one in self.catalog.relations.values() if name in one.roots and one.kind in "rp"]
-        return found
+        tables = [one for one in self.catalog.relations.values() if one.kind in "rp"]
+        return {name: [one.oid for one in tables if name in one.roots] for name in self.catalog.governed}
 
     def _weights(self) -> Sensitivity:
         """What the values of each sensitive column weigh; a column of which the policy does not say it weighs 1."""
         said = self.policy.sensitivity
-        tables: dict[str, Any] = {}
+        weights: dict[str, Any] = {}
         for table in self.catalog.governed.values():
             for column in table.sensitive:
                 names = (f"{table.name}.{column}", f"{table.name.rpartition('.')[2]}.{column}", column)
-                given = next((said[name] for name in names if name in said), {"otherwise": 1.0})
-                tables[f"{table.name}.{column}"] = given
-        return with_seen(tables)
+                weights[names[0]] = next((said[name] for name in names if name in said), {"otherwise": 1.0})
+        return with_seen(weights)
 
     async def close(self) -> None:
         """Write what is still to be written."""
@@ -220,14 +197,12 @@ class Governor:
         self.histograms.refresh(self.catalog.governed, self._oids())
         self._ledger.expire()
 
-    # Sessions ---------------------------------------------------------------------------------------------------------
-
-    async def admit(self, who: Who) -> SessionPolicy | Refusing | None:
+    async def admit(self, who: Who) -> SessionPolicy | Closed | None:
         """The watch over a session; None for those who are exempt."""
         if who.user in self.section.exempt:
             return None
         if who.database != self.database:
-            return Refusing(refused("this gateway governs another database.", hint=f"Connect to {self.database}."))
+            return Closed(refused("this gateway governs another database.", hint=f"Connect to {self.database}."))
         roles = await asyncio.to_thread(self._own.roles, who.user)
         await asyncio.to_thread(self._agreed.read)
         account = self._accounts.setdefault(who.user, ExposureAccount(self._books, who.user))
@@ -238,16 +213,14 @@ class Governor:
         """What says what results tell, in the context of a limit."""
         found = self._publishing.get(limit.context)
         if found is None:
-            weights = self._sensitivity.within(limit.context)
-            found = Publishing(
+            found = self._publishing[limit.context] = Publishing(
                 self.catalog,
-                weights,
+                self._sensitivity.within(limit.context),
                 self.histograms.of,
                 self._entities,
                 self.section.smallest_group,
                 self.section.unnamed_rows == "alone",
             )
-            self._publishing[limit.context] = found
         return found
 
     async def described(self, one: Understood, held: HeldResult) -> tuple[tuple[ShownColumn, ...], HeldResult] | Refuse:
@@ -256,34 +229,27 @@ class Governor:
             return refused("this result is not understood.")
         rows = held
         if held.copy:
-            copied = await self._copied(one, held)
-            if isinstance(copied, Refuse):
-                return copied
-            rows = copied
+            style = style_of(one.copied) if one.copied is not None else None
+            if one.copied is None or style is None or any(held.formats):
+                return NO_COPY
+            query = query_of(one.copied).text
+            columns = await asyncio.to_thread(self._plans.columns, query, one.reading, self.catalog)
+            if columns is None:
+                return UNDESCRIBED
+            try:
+                rows = as_rows(held, columns, style)
+            except (NotUnderstood, ValueError):
+                return UNDESCRIBED
         if any(self.catalog.is_new(column.table) for column in rows.columns or ()):
             await asyncio.to_thread(self._look_again)
         key = (one, rows.columns)
         found = self._described.get(key)
         if found is None:
-            reading, columns = one.reading, rows.columns or ()
-            assert reading is not None  # noqa: S101 - the caller has looked
-            explained = None
-            if needs_plan(columns, reading) and not reading.writes:
+            reading, shown_columns, explained = one.reading, rows.columns or (), None
+            if needs_plan(shown_columns, reading) and not reading.writes:
                 explained = await asyncio.to_thread(self._plans.explained, reading, self.catalog)
-            found = shown(columns, reading, self.catalog, explained)
+            found = shown(shown_columns, reading, self.catalog, explained)
             if len(self._described) >= DESCRIBED:
                 self._described.clear()
             self._described[key] = found
         return found, rows
-
-    async def _copied(self, one: Understood, held: HeldResult) -> HeldResult | Refuse:
-        style = style_of(one.copied) if one.copied is not None else None
-        if one.copied is None or style is None or any(held.formats):
-            return NO_COPY
-        columns = await asyncio.to_thread(self._plans.columns, query_of(one.copied).text, one.reading, self.catalog)
-        if columns is None:
-            return UNDESCRIBED
-        try:
-            return as_rows(held, columns, style)
-        except (NotUnderstood, ValueError):
-            return UNDESCRIBED

@@ -56,7 +56,7 @@ class Parse:
 class Bind:
     """A prepared statement gets its parameters. `text` is None where it was not prepared by a Parse seen here.
 
-    Parameters and formats are read when somebody looks at them: most statements are judged by their text alone. If they
+    Parameters and formats are read when they are looked at: most statements are judged by their text alone. If they
     cannot be read, looking raises, which is a refusal like everything that a watch raises.
     """
 
@@ -197,20 +197,30 @@ class Open:
         return None
 
 
+STUMBLED = Refuse(
+    "The gateway could not decide about this request, so nothing was given out.",
+    hint="Try again; if it stays like this, tell the operator of the gateway.",
+)
+"""The answer in place of a judge that failed."""
+
+
 class Closed:
-    """Refuses everything: the watch of a session whose judge could not say who is governed."""
+    """Refuses everything: the watch of a session to which nothing may be given."""
+
+    def __init__(self, refuse: Refuse = STUMBLED) -> None:
+        self._refuse = refuse
 
     def statement(self, request: Request) -> Verdict:
         """No."""
-        return STUMBLED
+        return self._refuse
 
     def described(self, token: Token, columns: tuple[ResultColumn, ...]) -> Refuse | None:
         """No."""
-        return STUMBLED
+        return self._refuse
 
     def result(self, token: Token, held: HeldResult) -> Decision:
         """No."""
-        return STUMBLED
+        return self._refuse
 
     def delivered(self, token: Token, rows: int) -> None:
         """Nothing ever is."""
@@ -229,13 +239,6 @@ class Closed:
         """Nothing to close."""
 
 
-STUMBLED = Refuse(
-    "The gateway could not decide about this request, so nothing was given out.",
-    hint="Try again; if it stays like this, tell whoever runs the gateway.",
-)
-"""The answer in place of a judge that failed."""
-
-
 def withheld(fields: Mapping[str, str]) -> dict[str, str]:
     """An error or notice without anything that can hold a value: severity and code only.
 
@@ -244,27 +247,3 @@ def withheld(fields: Mapping[str, str]) -> dict[str, str]:
     """
     kept = {letter: fields[letter] for letter in ("S", "V", "C") if letter in fields}
     return kept | {"M": "The text of this message is withheld."}
-
-
-# A watch that refuses everything, and says why.
-class Refusing(Closed):
-    """The watch over a session to which nothing may be given."""
-
-    def __init__(self, refuse: Refuse) -> None:
-        self._refuse = refuse
-
-    def statement(self, request: Request) -> Verdict:
-        """No."""
-        return self._refuse
-
-    def described(self, token: Token, columns: tuple[ResultColumn, ...]) -> Refuse | None:
-        """No."""
-        return self._refuse
-
-    def result(self, token: Token, held: HeldResult) -> Decision:
-        """No."""
-        return self._refuse
-
-    def report(self, fields: Mapping[str, str], notice: bool) -> Mapping[str, str] | None:
-        """Only what cannot hold a value."""
-        return withheld(fields)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from discreet.errors import StoreError
-from discreet.gateway.analysis.cache import Text, Understood
-from discreet.gateway.analysis.column_origin import told
-from discreet.gateway.disclosure.disclosure import Publication
-from discreet.gateway.enforcement.audit import cannot_write, notice_of, redacted
-from discreet.gateway.enforcement.decide import EnforcementOutcome, ExposureLimit, adds_nothing, decide, linked
+from discreet.gateway.analysis.assess import Publishing
+from discreet.gateway.analysis.cache import Text, Texts, Understood
+from discreet.gateway.analysis.column_origin import ShownColumn, told
+from discreet.gateway.analysis.disclosure import Publication
+from discreet.gateway.enforcement.audit import CANNOT_WRITE, Notes, notice_of, redacted
+from discreet.gateway.enforcement.decide import (
+    EnforcementOutcome,
+    ExposureLimit,
+    ExposureLimits,
+    adds_nothing,
+    decide,
+    linked,
+)
 from discreet.gateway.enforcement.exposure_accounts import (
     ExposureAccount,
     Granted,
@@ -46,11 +54,11 @@ from discreet.misuse.scorer import within
 from discreet.sql import statement_kinds as kinds
 from discreet.sql.statement_kinds import Refuse, refused
 
-if TYPE_CHECKING:
-    from discreet.gateway.enforcement.governor import Governor
-
 READ_BY = ("DateStyle", "IntervalStyle", "TimeZone")
 """Settings with which a session begins and that decide how a text is read."""
+MANY = 5_000
+"""From so many rows on, scoring is done beside the loop that serves everybody."""
+ATTEMPTS = 50
 PENDING = 100
 """So many questions of a session may be unanswered at the same time."""
 _NO_FUNCTIONS = refused("functions cannot be called by number.", hint="Call them with SELECT.")
@@ -58,13 +66,32 @@ _MOVE = refused("MOVE tells how many rows there are.", hint="Use FETCH.")
 _STRINGS = refused("texts are read otherwise with this setting.", hint="SET standard_conforming_strings TO on.")
 
 
+class SessionJudge(Protocol):
+    """What the sessions of a gateway share: texts, limits, notes and exposures."""
+
+    asked: dict[str, list[Run]]
+    """Per user the executions whose conditions ask about sensitive values."""
+    clock: Callable[[], float]
+    limits: ExposureLimits
+    notes: Notes
+    texts: Texts
+
+    @property
+    def enforces(self) -> bool:
+        """Whether decisions are acted on, and not only written down."""
+
+    def publishing(self, limit: ExposureLimit) -> Publishing:
+        """What says what results tell, in the context of a limit."""
+
+    async def described(self, one: Understood, held: HeldResult) -> tuple[tuple[ShownColumn, ...], HeldResult] | Refuse:
+        """Where the columns of a result come from, and its rows as rows."""
+
+
 class SessionPolicy:
     """Decides about one session."""
 
-    def __init__(self, governor: Governor, who: Who, roles: frozenset[str], account: ExposureAccount) -> None:
-        self._governor = governor
-        self._account = account
-        self._judging = Judging(governor, who, roles, account)
+    def __init__(self, governor: SessionJudge, who: Who, roles: frozenset[str], account: ExposureAccount) -> None:
+        self._governor, self._who, self._roles, self._account = governor, who, roles, account
         self._names = SessionNames()
         self._running: list[Run] = []
         self._read = False
@@ -73,21 +100,39 @@ class SessionPolicy:
         """Stands for the settings of the session, and all that has changed them."""
         self._strings = who.parameters.get("standard_conforming_strings", "on") == "on"
 
-    # Statements -------------------------------------------------------------------------------------------------------
-
     def statement(self, request: Request) -> Verdict | Awaitable[Verdict]:
         """May this run, and must what it gives out be held?"""
         if not self._strings:
             return self._would(_STRINGS)
-        if isinstance(request, QueryText):
-            return self._query(request)
-        if isinstance(request, Parse):
-            return self._parse(request)
         if isinstance(request, Bind):
             return self._bind(request)
         if isinstance(request, Execute):
-            return self._execute(request)
-        return self._would(_NO_FUNCTIONS)
+            # What may be behind the portal, by what was bound to it and by what was declared under its name.
+            bound = self._understand(request.bound.text) if request.bound and request.bound.text is not None else None
+            found = self._names.behind(request.portal)
+            if isinstance(found, Refuse):
+                if bound is None or request.portal:
+                    return self._would(found)
+                found = ()
+            behind = tuple(dict.fromkeys((*found, *(bound.statements if bound else ()))))
+            return self._hold(Run((behind,), renewed(b"portal"), told(request.bound) if request.bound else {}))
+        if not isinstance(request, QueryText | Parse):
+            return self._would(_NO_FUNCTIONS)
+        text = self._understand(request.text)
+        if text.refuse is not None:
+            return self._would(text.refuse)
+        if isinstance(request, Parse):
+            if request.name:
+                self._names.give(request.name, text.statements)
+            return Allow()
+        if text.passes:
+            self._passed(text, request.text)
+            return Allow()
+        return self._run(text.statements, self._digest(text, request.text), {})
+
+    def _limit(self) -> ExposureLimit:
+        """What holds for the user now."""
+        return self._governor.limits.now(self._who, self._roles)
 
     def _understand(self, text: str) -> Text:
         return self._governor.texts.understand(text)
@@ -97,19 +142,7 @@ class SessionPolicy:
         if not self._governor.enforces:
             self._governor.notes.note_shadow(self._account, refuse)
             return Allow()
-        return self._refused(refuse)
-
-    async def _refused(self, refuse: Refuse) -> Verdict:
-        return await self._governor.notes.note_refusal(self._account, refuse)
-
-    def _query(self, request: QueryText) -> Verdict | Awaitable[Verdict]:
-        text = self._understand(request.text)
-        if text.refuse is not None:
-            return self._would(text.refuse)
-        if text.passes:
-            self._passed(text, request.text)
-            return Allow()
-        return self._run(text.statements, self._digest(text, request.text), {})
+        return self._governor.notes.note_refusal(self._account, refuse)
 
     def _passed(self, text: Text, written: str) -> None:
         """What has to be remembered of a text that passes: `written` is it, and not one like it."""
@@ -122,14 +155,6 @@ class SessionPolicy:
         """Names an execution by text, parameters, and whatever was set before."""
         self._passed(text, written)
         return digest_of(text.digest + self._settings, parameters)
-
-    def _parse(self, request: Parse) -> Verdict | Awaitable[Verdict]:
-        text = self._understand(request.text)
-        if text.refuse is not None:
-            return self._would(text.refuse)
-        if request.name:
-            self._names.give(request.name, text.statements)
-        return Allow()
 
     def _bind(self, request: Bind) -> Verdict | Awaitable[Verdict]:
         if request.text is None:
@@ -150,59 +175,41 @@ class SessionPolicy:
             return Allow()
         return self._run(text.statements, self._digest(text, request.text, request.values.parameters), told(request))
 
-    def _execute(self, request: Execute) -> Verdict | Awaitable[Verdict]:
-        """Whatever may be behind the portal, by what was bound to it and by what was declared under its name."""
-        bound = self._understand(request.bound.text) if request.bound and request.bound.text is not None else None
-        found = self._names.behind(request.portal)
-        if isinstance(found, Refuse):
-            if bound is None or request.portal:
-                return self._would(found)
-            found = ()
-        behind = tuple(dict.fromkeys((*found, *(bound.statements if bound else ()))))
-        return self._hold(Run((behind,), renewed(b"portal"), told(request.bound) if request.bound else {}))
-
     def _run(
         self, statements: tuple[Understood, ...], digest: bytes, parameters: Mapping[str, Any]
     ) -> Verdict | Awaitable[Verdict]:
-        behind = []
+        behind, changes = [], False
         for one in statements:
-            found = self._behind(one)
-            if isinstance(found, Refuse):
-                return self._would(found)
-            behind.append(found)
-        anew = any(self._may_change(one) for one in statements)
-        return self._hold(Run(tuple(behind), renewed(digest) if anew else digest, parameters))
-
-    def _may_change(self, one: Understood) -> bool:
-        """Whether the same text may be about other people next time."""
-        wrote = one.reading is not None and bool(one.reading.tables & self._account.wrote)
-        return one.kind.what == kinds.RUN or one.shifts or wrote
-
-    def _behind(self, one: Understood) -> tuple[Understood, ...] | Refuse:
-        """What a statement gives out: itself, or what a name stands for."""
-        kind = one.kind
-        if kind.what != kinds.RUN:
-            return (one,)
-        if kind.body:
-            self._names.give(kind.name, [one])
-            return ()
-        found = self._names.behind(kind.name)
-        if kind.moves and not isinstance(found, Refuse) and any(one.reading is not None for one in found):
-            return _MOVE
-        return found
+            kind = one.kind
+            # What it gives out: itself, or what a name means.
+            given: tuple[Understood, ...] | Refuse = (one,)
+            if kind.what == kinds.RUN and kind.body:
+                self._names.give(kind.name, [one])
+                given = ()
+            elif kind.what == kinds.RUN:
+                given = self._names.behind(kind.name)
+                if kind.moves and not isinstance(given, Refuse) and any(it.reading is not None for it in given):
+                    given = _MOVE
+            if isinstance(given, Refuse):
+                return self._would(given)
+            behind.append(given)
+            # The same text may be about other people next time.
+            wrote = one.reading is not None and bool(one.reading.tables & self._account.wrote)
+            changes = changes or kind.what == kinds.RUN or one.shifts or wrote
+        return self._hold(Run(tuple(behind), renewed(digest) if changes else digest, parameters))
 
     def _hold(self, run: Run) -> Verdict | Awaitable[Verdict]:
         self._account.wrote = self._account.wrote.union(*(one.written for some in run.statements for one in some))
-        if not run.reads:
+        if not run.readings:
             return Allow()
         self._read = True
         hold = HoldRows(run, undo=run.writes)
-        return self._asking(run, hold) if run.questions() else hold
+        return self._asking(run, hold) if run.questions else hold
 
     async def _asking(self, run: Run, hold: HoldRows) -> Verdict:
         """A statement whose conditions speak of sensitive values tells something even if nothing comes back."""
         await self._account.load()
-        limit, at = self._judging.limit(), self._governor.clock()
+        limit, at = self._limit(), self._governor.clock()
         exposure = self._account.with_debts(at)
         # What this statement asks, and what others of this user ask at the same time.
         found = self._governor.asked.setdefault(self._account.user, [])
@@ -214,62 +221,57 @@ class SessionPolicy:
         self._running = [*[one for one in self._running if one.open][-PENDING:], run]
         if within(exposure.value, limit.value) or limit.action == "alert" or not self._governor.enforces:
             return hold
-        columns = [leaf[1] for one in run.questions() if one.reading is not None for leaf in sorted(one.reading.asked)]
+        columns = [leaf[1] for _, reading in run.questions for leaf in sorted(reading.asked)]
         run.open = False
         return await self._governor.notes.refuse(self._account, limit, exposure.value, columns, rows=0)
 
     def _questions(self, run: Run) -> list[Publication]:
-        publishing = self._governor.publishing(self._judging.limit())
+        publishing = self._governor.publishing(self._limit())
         found = []
-        for one in run.questions():
-            assert one.reading is not None  # noqa: S101 - questions have a reading
-            question = publishing.question(one.reading, digest=run.digest, fixed=one.fixed(run.parameters))
+        for one, reading in run.questions:
+            question = publishing.question(reading, digest=run.digest, fixed=one.fixed(run.parameters))
             if question is not None:
-                found.append(self._account.as_written(question, one.reading.tables))
+                found.append(self._account.as_written(question, reading.tables))
         return found
-
-    # Results ----------------------------------------------------------------------------------------------------------
 
     def described(self, token: Run, columns: tuple[ResultColumn, ...]) -> None:
         """Columns are looked at together with the rows."""
 
     def result(self, token: Run, held: HeldResult) -> Decision | Awaitable[Decision]:
         """May these rows go?"""
-        return self._judging.of(token, held)
+        token.open = False
+        place = held.number if len(token.statements) > 1 else 0
+        if place >= len(token.statements):
+            return STUMBLED
+        behind = [one for one in token.statements[place] if one.reading is not None]
+        # The user had this very answer to this very question, and is within their limit.
+        account = self._account
+        repeated = account.has_released(token.digest, held.data, self._governor.clock()) if behind else False
+        if repeated and within(account.value, self._limit().value):
+            account.repeated += 1
+            return ReleaseRows()
+        return self._weighed(token, behind, held) if behind else ReleaseRows()
 
     def delivered(self, token: Run, rows: int) -> Awaitable[None] | None:
         """Released rows were handed to the network."""
         granted, token.granted = token.granted, []
-        return self._settle(granted) if granted else None
-
-    async def _settle(self, granted: list[Granted]) -> None:
-        for one in granted:
-            await self._account.settle(one)
+        return _each(self._account.settle, granted) if granted else None
 
     def lost(self, token: Run, rows: int) -> Awaitable[None] | None:
         """Released rows were certainly not sent."""
         granted, token.granted = token.granted, []
-        return self._take_back(granted) if granted else None
-
-    async def _take_back(self, granted: list[Granted]) -> None:
-        for one in reversed(granted):
-            await self._account.take_back(one)
-
-    # Everything else --------------------------------------------------------------------------------------------------
+        return _each(self._account.take_back, granted[::-1]) if granted else None
 
     def report(self, fields: Mapping[str, str], notice: bool) -> Mapping[str, str] | None:
         """An error or notice of the server as the user may see it; an error answers a question, too."""
         if not notice:
-            self._failed()
+            asked = [question for run in self._running if run.open for question in self._questions(run)]
+            for run in self._running:
+                run.open = False
+            self._running.clear()
+            if asked:
+                self._governor.notes.owe(self._account, asked)
         return redacted(fields, notice, read=self._read) if self._governor.enforces else fields
-
-    def _failed(self) -> None:
-        asked = [question for run in self._running if run.open for question in self._questions(run)]
-        for run in self._running:
-            run.open = False
-        self._running.clear()
-        if asked:
-            self._governor.notes.owe(self._account, asked)
 
     def changed(self, name: str, value: str) -> None:
         """The server reports that a parameter of the session changed."""
@@ -281,80 +283,39 @@ class SessionPolicy:
         for run in self._running:
             run.open = False
 
-
-# Decisions about the results of one session: what they tell, whether they may go, and what is written down before.
-MANY = 5_000
-"""From so many rows on, scoring is done beside the loop that serves everybody."""
-ATTEMPTS = 50
-
-
-class Judging:
-    """Decides about the results of one session."""
-
-    def __init__(self, governor: Governor, who: Who, roles: frozenset[str], account: ExposureAccount) -> None:
-        self._governor, self._who, self._roles, self._account = governor, who, roles, account
-
-    def of(self, token: Run, held: HeldResult) -> Decision | Awaitable[Decision]:
-        """May these rows go?"""
-        token.open = False
-        place = held.number if len(token.statements) > 1 else 0
-        if place >= len(token.statements):
-            return STUMBLED
-        behind = [one for one in token.statements[place] if one.reading is not None]
-        if behind and self._is_known(token, held):
-            self._account.repeated += 1
-            return ReleaseRows()
-        return self._weighed(token, behind, held) if behind else ReleaseRows()
-
-    def _is_known(self, run: Run, held: HeldResult) -> bool:
-        """Whether this user had this very answer to this very question, and is within her limit."""
-        account = self._account
-        if not account.has_released(run.digest, held.data, self._governor.clock()):
-            return False
-        return bool(within(account.value, self.limit().value))
-
     async def _weighed(self, run: Run, behind: list[Understood], held: HeldResult) -> Decision:
         try:
-            limit = self.limit()
-            publications = await self._publications(run, behind, held, limit)
+            limit = self._limit()
+            publications: list[Publication] = []
+            refuse: Refuse | None = None
+            for one in behind:  # what the rows tell, by each of the statements that may be behind them
+                ready = await self._governor.described(one, held)
+                if isinstance(ready, Refuse):
+                    refuse = ready
+                    break
+                columns, rows = ready
+                assert one.reading is not None  # noqa: S101 - those without were left out
+                work = partial(
+                    self._governor.publishing(limit).of_rows,
+                    rows,
+                    columns,
+                    one.reading,
+                    digest=run.digest,
+                    fixed=one.fixed(run.parameters),
+                    before=run.rows,
+                )
+                told_by = await asyncio.to_thread(work) if rows.rows > MANY else work()
+                if told_by is not None:
+                    publications.append(self._account.as_written(told_by, one.reading.tables))
             run.rows += held.rows
-            if isinstance(publications, Refuse):
-                if not self._governor.enforces:
-                    self._governor.notes.note_shadow(self._account, publications)
-                    return ReleaseRows()
-                return await self._governor.notes.note_refusal(self._account, publications)
+            if refuse is not None and self._governor.enforces:
+                return await self._governor.notes.note_refusal(self._account, refuse)
+            if refuse is not None:
+                self._governor.notes.note_shadow(self._account, refuse)
+                return ReleaseRows()
             return await self._decided(run, publications, held, limit)
         except StoreError:
-            return cannot_write() if self._governor.enforces else ReleaseRows()
-
-    async def _publications(
-        self, run: Run, behind: list[Understood], held: HeldResult, limit: ExposureLimit
-    ) -> list[Publication] | Refuse:
-        """What the rows tell, by each of the statements that may be behind them."""
-        found = []
-        for one in behind:
-            ready = await self._governor.described(one, held)
-            if isinstance(ready, Refuse):
-                return ready
-            columns, rows = ready
-            assert one.reading is not None  # noqa: S101 - those without were left out
-            work = partial(
-                self._governor.publishing(limit).of_rows,
-                rows,
-                columns,
-                one.reading,
-                digest=run.digest,
-                fixed=one.fixed(run.parameters),
-                before=run.rows,
-            )
-            told_by = await asyncio.to_thread(work) if rows.rows > MANY else work()
-            if told_by is not None:
-                found.append(self._account.as_written(told_by, one.reading.tables))
-        return found
-
-    def limit(self) -> ExposureLimit:
-        """What holds for the user now."""
-        return self._governor.limits.now(self._who, self._roles)
+            return CANNOT_WRITE if self._governor.enforces else ReleaseRows()
 
     async def _decided(
         self, run: Run, publications: list[Publication], held: HeldResult, limit: ExposureLimit
@@ -367,7 +328,13 @@ class Judging:
                 await account.load()
                 outcome, after = await self._outcome(publications, limit, held)
                 if outcome.what == "deny" and self._governor.enforces:
-                    return await self._deny(publications, limit, held)
+                    # The score that is said is that of the worst values, so that a refusal tells nothing of the real ones.
+                    exposure, at = account.exposure, self._governor.clock()
+                    for one in publications:
+                        exposure, linked_one = linked(exposure, one, at=at)
+                        exposure = exposure.learn(linked_one.worst(), at=at)
+                    columns = [name.rpartition(".")[2] for one in publications for name in one.weights]
+                    return await self._governor.notes.refuse(account, limit, exposure.value, columns, rows=held.rows)
                 if adds_nothing(account.exposure, after):
                     account.repeated += 1
                     return self._answered(run, outcome, publications[0], held)
@@ -400,21 +367,9 @@ class Judging:
 
         return await asyncio.to_thread(work) if held.rows > MANY else work()
 
-    async def _deny(self, publications: list[Publication], limit: ExposureLimit, held: HeldResult) -> Decision:
-        """The score that is told is that of the worst values, so that a refusal tells nothing of the real ones."""
-        exposure, at = self._account.exposure, self._governor.clock()
-        for one in publications:
-            exposure, told = linked(exposure, one, at=at)
-            exposure = exposure.learn(told.worst(), at=at)
-        columns = [name.rpartition(".")[2] for one in publications for name in one.weights]
-        return await self._governor.notes.refuse(self._account, limit, exposure.value, columns, rows=held.rows)
-
     def _answered(self, run: Run, outcome: EnforcementOutcome, publication: Publication, held: HeldResult) -> Decision:
         if outcome.what == "release" and held.chunk == 0 and held.complete:
             self._account.remember(run.digest, held.data, self._governor.clock())
-        return self._answer(outcome, publication, held)
-
-    def _answer(self, outcome: EnforcementOutcome, publication: Publication, held: HeldResult) -> Decision:
         if not self._governor.enforces or outcome.what in ("release", "alert"):
             return ReleaseRows()
         if outcome.what == "subset" and outcome.rows is not None:
@@ -429,3 +384,8 @@ class Judging:
             for place in publication.cells[name]:
                 cells[place] |= rows
         return MaskCells(cells, notice_of(outcome, held.rows))
+
+
+async def _each(step: Callable[[Granted], Awaitable[None]], granted: list[Granted]) -> None:
+    for one in granted:
+        await step(one)

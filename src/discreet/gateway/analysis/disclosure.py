@@ -124,22 +124,23 @@ class Entities:
             given = keys[0]
             if not len(given) or (int(given.min()) >= 0 and int(given.max()) < RANGE):
                 return given + self.ranges[entity]
-        columns = [_texts(one) for one in keys]
-        memo: dict[Any, int] = {}
+        columns: list[list[str | None]] = [
+            [str(key) for key in one.tolist()]
+            if isinstance(one, np.ndarray)
+            else [one.values[code] for code in one.codes.tolist()]
+            for one in keys
+        ]
+        numbers: dict[tuple[str | None, ...], int] = {}
         rows = list(zip(*columns, strict=True))
-        return np.array([self._one(entity, row, memo) for row in rows], dtype=np.int64)
-
-    def _one(self, entity: str, row: tuple[str | None, ...], memo: dict[Any, int]) -> int:
-        found = memo.get(row)
-        if found is None:
-            found = memo[row] = self._number(entity, row)
-        return found
-
-    def _number(self, entity: str, row: tuple[str | None, ...]) -> int:
-        only = row[0] if len(row) == 1 else None
-        if only is not None and entity in self.ranges and _is_small(only):
-            return self.ranges[entity] + int(only)
-        return HASHED + self._hash(repr((entity, row)).encode()) % HASHED
+        for row in rows:
+            if row in numbers:
+                continue
+            key = (row[0] or "") if len(row) == 1 and entity in self.ranges else ""
+            if key.isascii() and key.isdigit() and len(key) < 10 and str(int(key)) == key and int(key) < RANGE:
+                numbers[row] = self.ranges[entity] + int(key)
+            else:
+                numbers[row] = HASHED + self._hash(repr((entity, row)).encode()) % HASHED
+        return np.array([numbers[row] for row in rows], dtype=np.int64)
 
     def rows(self, what: bytes, number: int) -> Ints:
         """Numbers for so many people of whom nothing is known but that a statement told of them."""
@@ -172,16 +173,6 @@ class Entities:
         return int.from_bytes(hashlib.blake2b(what, key=self.secret[:64], digest_size=7).digest(), "big")
 
 
-def _is_small(key: str) -> bool:
-    return key.isascii() and key.isdigit() and len(key) < 10 and str(int(key)) == key and int(key) < RANGE
-
-
-def _texts(keys: Coded | Ints) -> list[str | None]:
-    if isinstance(keys, np.ndarray):
-        return [str(key) for key in keys.tolist()]
-    return [keys.values[code] for code in keys.codes.tolist()]
-
-
 Values = Coded | Ints
 INTEGERS = {21: 2, 23: 4, 20: 8}
 """The types of whole numbers, and their bytes in binary format."""
@@ -193,8 +184,6 @@ LONGEST = 64
 """Cells of up to so many bytes are compared as words."""
 _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(WORD)] + [2**64 - 1], dtype=np.uint64)
 _FACTORS = np.array([secrets.randbits(64) | 1 for _ in range(LONGEST // WORD + 1)], dtype=np.uint64)
-
-
 _ONES, _ZEROS = np.uint64(2**64 - 1), np.uint64(0x3030303030303030)
 _SIXES, _HIGH = np.uint64(0x7676767676767676), np.uint64(0x8080808080808080)
 _PAIRS = np.uint64(0x000000FF000000FF)
@@ -218,9 +207,12 @@ class Decoder:
         if described is None:
             raise Undecodable
         kind, form = described[column].type, described[column].format
-        lengths = self._held.cells().lengths[column]
+        offsets, lengths = self._held.cells().offsets[column], self._held.cells().lengths[column]
         if kind in INTEGERS and self._held.rows > FEW and int(lengths.min()) > 0:
-            numbers = self._binary(column, INTEGERS[kind]) if form else self._digits(column)
+            if form and not (lengths != INTEGERS[kind]).any():
+                window = self._window(f">i{INTEGERS[kind]}", int(offsets.max()))
+                return np.asarray(window[offsets], dtype=np.int64)
+            numbers = None if form else self._digits(column)
             if numbers is not None:
                 return numbers
         if self._held.rows > FEW and 0 <= int(lengths.max()) <= LONGEST:
@@ -233,8 +225,7 @@ class Decoder:
 
     def sizes(self, column: int) -> Ints:
         """How many bytes each cell has; 0 for NULL."""
-        found: Ints = np.maximum(self._held.cells().lengths[column], 0).astype(np.int64)
-        return found
+        return np.asarray(np.maximum(self._held.cells().lengths[column], 0), dtype=np.int64)
 
     def unpadded(self, column: int, values: Values) -> Values:
         """The same values without the spaces that fill up a column of type char(n)."""
@@ -245,8 +236,7 @@ class Decoder:
 
     def nulls(self, column: int) -> NDArray[np.bool_]:
         """Where it is NULL, or empty, as NULL is in CSV."""
-        found: NDArray[np.bool_] = self._held.cells().lengths[column] <= 0
-        return found
+        return np.asarray(self._held.cells().lengths[column] <= 0, dtype=np.bool_)
 
     def _cells(self, column: int, rows: Any = slice(None)) -> list[bytes | None]:
         cells, data = self._held.cells(), self._held.data
@@ -260,14 +250,6 @@ class Decoder:
             self._padded = self._padded or data + bytes(WORD)
             data = self._padded
         return np.ndarray((len(data) - width + 1,), dtype=kind, buffer=data, strides=(1,))
-
-    def _binary(self, column: int, size: int) -> Ints | None:
-        cells = self._held.cells()
-        if (cells.lengths[column] != size).any():
-            return None
-        offsets = cells.offsets[column]
-        found: Ints = self._window(f">i{size}", int(offsets.max()))[offsets].astype(np.int64)
-        return found
 
     def _digits(self, column: int) -> Ints | None:
         """Whole numbers written in up to eight digits; None where any has a sign or is longer.
@@ -285,8 +267,7 @@ class Decoder:
             return None
         digits = digits * np.uint64(10) + (digits >> np.uint64(8))
         low, high = digits & _PAIRS, (digits >> np.uint64(16)) & _PAIRS
-        found: Ints = ((low * _LOW + high * _UP) >> np.uint64(32)).astype(np.int64)
-        return found
+        return np.asarray((low * _LOW + high * _UP) >> np.uint64(32), dtype=np.int64)
 
     def _words(self, column: int, load: Any) -> Coded:
         """Equal cells are found by their bytes as 64-bit words, mixed; one of each is read."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.gateway import Column, Held
-from discreet.gateway.disclosure.disclosure import FEW, Decoder, Undecodable
+from discreet.gateway.analysis.disclosure import FEW, Decoder, Undecodable
 from discreet.kernel.hierarchy import text
 from discreet.misuse.columns import labels
 

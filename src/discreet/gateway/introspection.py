@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.errors import PolicyError
-from discreet.gateway.catalog.plans import NotExplained, explained
+from discreet.gateway.admin_connection import NotExplained, explained, full, plan_of
 from discreet.policy import Policy
 from discreet.policy.gateway_section import GovernedTable
+from discreet.sources.server import quote
 from discreet.sql.catalog import Catalog, ColumnSource, Leaf, Relation, leaves_of
 from discreet.sql.lexer import Statement, Unreadable, lexed
 
@@ -79,71 +80,63 @@ def read_catalog(
     file: str,
     newcomers: Iterable[str] = (),
 ) -> Catalog:
-    """Ask the database. Newcomers are tables that should be governed and were not counted: they stand for the worst."""
+    """Catalog of the database; newcomers, governed but not counted, count as the worst."""
     every = {oid: (schema, name, kind) for oid, schema, name, kind in _rows(cursor, RELATIONS)}
     places = {f"{schema}.{name}": oid for oid, (schema, name, _) in every.items()}
-    functions, known = _functions(cursor, frozenset(trusted)), frozenset(trusted)
-    tables = {name: _place(name, places, file) for name in governed}
+    schemas: dict[str, tuple[str, ...]] = {}
+    for schema, name, _ in every.values():
+        schemas[name] = (*schemas.get(name, ()), schema)
+    absent = next((name for name in governed if full(name) not in places), None)
+    if absent is not None:
+        raise PolicyError(
+            f"The database has no table '{absent}', or the gateway's own user cannot see it.",
+            remedy="Name it as schema.table in [gateway.tables], in the case it was created with.",
+            file=file,
+        )
+    tables = {name: places[full(name)] for name in governed}
+    found = _rows(cursor, FUNCTIONS)
+    functions = frozenset(name for name, extension in found if extension not in HARMLESS_EXTENSIONS) - {*trusted}
     opaque = {oid for oid, (_, _, kind) in every.items() if kind == "f"} | {places[name] for name in newcomers}
-    roots = _roots(cursor, every, tables, opaque, functions - known)
-    columns, types = _columns(cursor, roots, {oid: name for name, oid in tables.items()})
+    roots = _roots(cursor, every, tables, opaque, functions)
+    # The names of columns by relation and number, and the types of those of governed tables.
+    columns: dict[int, dict[int, str]] = {}
+    types: dict[Leaf, str] = {}
+    names = {oid: name for name, oid in tables.items()}
+    for oid, number, column, kind in _rows(cursor, COLUMNS, [list(roots)]):
+        columns.setdefault(oid, {})[number] = column
+        if oid in names:
+            types[names[oid], column] = kind
     checked = {name: _present(governed[name], columns.get(oid, {}).values(), file) for name, oid in tables.items()}
     relations = {oid: _relation(oid, every[oid], names, columns.get(oid, {}), checked) for oid, names in roots.items()}
+    indexes = [(oid, set(indexed)) for oid, indexed in _rows(cursor, UNIQUE, [list(tables.values())])]
     effects = _rows(cursor, EFFECTS)
-    found = Catalog(
+    catalog = Catalog(
         checked,
         relations,
-        _schemas(every.values()),
+        schemas,
         known=frozenset(every),
         functions=functions,
         volatile=frozenset(name for name, kind in effects if kind == "v"),
         changing=frozenset(name for name, _ in effects),
         sets=frozenset(name for (name,) in _rows(cursor, SETS)),
         operators=frozenset(name for (name,) in _rows(cursor, OPERATORS)),
-        unique=_unique(cursor, tables, checked),
+        unique=frozenset(  # tables whose key, or a part of it, is unique
+            name
+            for name, table in checked.items()
+            if table.key and any(oid == tables[name] and indexed <= set(table.key) for oid, indexed in indexes)
+        ),
         types=types,
         triggered=triggered(cursor, list(relations), frozenset(one.name for one in relations.values()), functions),
     )
-    return with_views(cursor, found, columns)
-
-
-def _columns(
-    cursor: Any, relations: Iterable[int], governed: Mapping[int, str]
-) -> tuple[dict[int, dict[int, str]], dict[Leaf, str]]:
-    """The names of columns by relation and number, and the types of those of governed tables."""
-    columns: dict[int, dict[int, str]] = {}
-    types: dict[Leaf, str] = {}
-    for oid, number, name, kind in _rows(cursor, COLUMNS, [list(relations)]):
-        columns.setdefault(oid, {})[number] = name
-        if oid in governed:
-            types[governed[oid], name] = kind
-    return columns, types
-
-
-def _schemas(relations: Iterable[tuple[str, str, str]]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for schema, name, _ in relations:
-        found[name] = (*found.get(name, ()), schema)
-    return found
+    return with_views(cursor, catalog, columns)
 
 
 def _rows(cursor: Any, question: str, values: Any = None) -> list[Any]:
     return list(cursor.execute(question, values).fetchall())
 
 
-def _place(name: str, places: Mapping[str, int], file: str) -> int:
-    found = places.get(name if "." in name else f"public.{name}")
-    if found is None:
-        raise PolicyError(
-            f"The database has no table '{name}', or the gateway's own user cannot see it.",
-            remedy="Name it as schema.table in [gateway.tables], in the case it was created with.",
-            file=file,
-        )
-    return found
-
-
 def _present(table: GovernedTable, columns: Iterable[str], file: str) -> GovernedTable:
-    """The table without columns that only [columns] speaks of and that it does not have."""
+    """Table without the columns that only [columns] names and that it lacks."""
 
     has = set(columns)
     roles: dict[str, Any] = {role: getattr(table, role) for role in ("key", "identifiers", "quasi", "sensitive")}
@@ -159,33 +152,15 @@ def _present(table: GovernedTable, columns: Iterable[str], file: str) -> Governe
     return replace(table, **kept)
 
 
-def _functions(cursor: Any, trusted: frozenset[str]) -> frozenset[str]:
-    found = _rows(cursor, FUNCTIONS)
-    return frozenset(name for name, extension in found if extension not in HARMLESS_EXTENSIONS) - trusted
-
-
-def _unique(cursor: Any, tables: Mapping[str, int], governed: Mapping[str, GovernedTable]) -> frozenset[str]:
-    """Tables whose key, or a part of it, is unique."""
-    found = [(oid, set(names)) for oid, names in _rows(cursor, UNIQUE, [list(tables.values())])]
-    return frozenset(
-        name
-        for name, table in governed.items()
-        if table.key and any(oid == tables[name] and its <= set(table.key) for oid, its in found)
-    )
-
-
 def _roots(
     cursor: Any, every: Mapping[int, Any], tables: Mapping[str, int], opaque: set[int], untrusted: frozenset[str]
 ) -> dict[int, set[str]]:
-    """Per relation the governed tables that reading it may read; what is behind a foreign table cannot be known."""
+    """Governed tables that reading each relation may read; a foreign one may read all."""
     found: dict[int, set[str]] = {oid: set(tables) for oid in opaque}
     found |= {oid: {name} for name, oid in tables.items()}
-    for (oid,) in _rows(cursor, STATISTICAL):
-        if oid in every:
-            found[oid] = set(tables)
-    for oid, name in _rows(cursor, CALLS):
-        if name in untrusted and oid in every:
-            found[oid] = set(tables)
+    unseen = {oid for (oid,) in _rows(cursor, STATISTICAL)}
+    unseen |= {oid for oid, name in _rows(cursor, CALLS) if name in untrusted}
+    found |= {oid: set(tables) for oid in unseen & every.keys()}
     edges = [(reader, read) for reader, read in _rows(cursor, READS) if reader in every]
     family = _rows(cursor, INHERITS)
     edges += family + [(parent, child) for child, parent in family]
@@ -203,7 +178,7 @@ def _roots(
 def _relation(
     oid: int, place: Any, roots: Iterable[str], columns: Mapping[int, str], governed: Mapping[str, GovernedTable]
 ) -> Relation:
-    """For tables, their parts and parents: a column is the governed one of the same name."""
+    """Relation of a table, part or parent: columns are governed by their names."""
     found = {}
     for number, name in columns.items():
         leaves = frozenset((root, name) for root in roots if (root, name) in leaves_of(governed[root]))
@@ -215,28 +190,31 @@ def _relation(
 
 
 # Views: which governed columns each of their columns shows, as the server's own plan of reading them says.
-VIEWS = ("v", "m")
 
 
 def with_views(cursor: Any, catalog: Catalog, columns: Mapping[int, Mapping[int, str]]) -> Catalog:
-    """The same catalog with the columns of views. What cannot be told is taken for everything."""
-    views = {oid: one for oid, one in catalog.relations.items() if one.kind in VIEWS}
+    """Catalog with the columns of views; one without a plan may show everything."""
+    views = {oid: one for oid, one in catalog.relations.items() if one.kind in ("v", "m")}
     if not views:
         return catalog
-    opaque = {oid: _opaque(one, columns.get(oid, {}), catalog) for oid, one in views.items()}
     plain = {oid: one for oid, one in catalog.relations.items() if oid not in views}
     base = replace(catalog, relations=plain)
     found = {}
     for oid, view in views.items():
-        known = _through_plan(cursor, view, columns.get(oid, {}), base) if view.kind == "v" else None
-        found[oid] = known or opaque[oid]
+        shown = columns.get(oid, {})
+        known = _through_plan(cursor, view, shown, base) if view.kind == "v" else None
+        if known is None:  # every column may show everything
+            source = ColumnSource(frozenset(leaf for root in view.roots for leaf in leaves_of(catalog.governed[root])))
+            opaque = {number: (name, source) for number, name in shown.items()}
+            known = replace(view, columns=opaque, others=frozenset(), once=False)
+        found[oid] = known
     return replace(catalog, relations={**plain, **found})
 
 
 def _through_plan(cursor: Any, view: Relation, columns: Mapping[int, str], catalog: Catalog) -> Relation | None:
-    names = ", ".join(_quoted(name) for _, name in sorted(columns.items()))
+    names = ", ".join(quote(name) for _, name in sorted(columns.items()))
     try:
-        plan = plan_of(cursor, f"SELECT {names} FROM {_quoted(view.schema)}.{_quoted(view.name)}")  # noqa: S608 - quoted
+        plan = plan_of(cursor, f"SELECT {names} FROM {quote(view.schema)}.{quote(view.name)}")  # noqa: S608 - quoted
         said = explained(plan, catalog)
     except NotExplained:
         return None
@@ -250,29 +228,6 @@ def _through_plan(cursor: Any, view: Relation, columns: Mapping[int, str], catal
     return replace(view, columns=known, others=others, once=all(times == 1 for times in said.scans.values()))
 
 
-def _opaque(view: Relation, columns: Mapping[int, str], catalog: Catalog) -> Relation:
-    """Every column may show everything."""
-    leaves = frozenset(leaf for root in view.roots for leaf in leaves_of(catalog.governed[root]))
-    shown = {number: (name, ColumnSource(leaves)) for number, name in columns.items()}
-    return replace(view, columns=shown, others=frozenset(), once=False)
-
-
-def plan_of(cursor: Any, question: str) -> Any:
-    """The plan of a statement, as the server would run it; NotExplained if it does not say."""
-    connection = cursor.connection
-    try:
-        with connection.transaction():
-            cursor.execute("SET LOCAL statement_timeout = '5s'")
-            cursor.execute(f"EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) {question}")
-            return cursor.fetchone()[0][0]["Plan"]
-    except Exception:
-        raise NotExplained from None
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 # Triggers: writing to some tables runs code that reads governed ones, and what it reads can be given back.
 TRIGGERS = """
 SELECT DISTINCT c.relname::text, p.proname::text, l.lanname::text, p.prosrc
@@ -283,28 +238,22 @@ RULES = """
 SELECT DISTINCT c.relname::text, r.rulename::text FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_class c ON c.oid = r.ev_class
  WHERE r.ev_type <> '1' AND c.relnamespace <> 'pg_catalog'::pg_catalog.regnamespace"""
 """Rules for anything but reading, which is what views are made of."""
-READABLE = frozenset(("sql", "plpgsql"))
 
 
 def triggered(cursor: Any, governed: list[int], names: frozenset[str], untrusted: frozenset[str]) -> dict[str, str]:
-    """Per name of a table the function or rule that writing to it runs, where that may read governed tables (`names`)."""
-    found = cursor.execute(TRIGGERS, [governed]).fetchall()
-    return dict(cursor.execute(RULES).fetchall()) | {
-        table: function
-        for table, function, language, source in found
-        if function in untrusted and not _is_harmless(language, source, names, untrusted)
-    }
-
-
-def _is_harmless(language: str, source: str, names: frozenset[str], untrusted: frozenset[str]) -> bool:
-    """Whether its text names no governed table, runs no other text, and calls nothing that might."""
-    if language not in READABLE:
-        return False
-    try:
-        body = Statement(tuple(lexed(source)))
-    except Unreadable:
-        return False
-    return not (body.names & names or "execute" in body.names or body.calls & untrusted)
+    """What writing to each table runs, where that may read governed tables (`names`)."""
+    runs: dict[str, str] = dict(_rows(cursor, RULES))
+    for table, function, language, source in _rows(cursor, TRIGGERS, [governed]):
+        if function not in untrusted:
+            continue
+        # Harmless is what names no governed table, runs no other text, and calls nothing that might.
+        try:
+            body = Statement(tuple(lexed(source))) if language in ("sql", "plpgsql") else None
+        except Unreadable:
+            body = None
+        if body is None or body.names & names or "execute" in body.names or body.calls & untrusted:
+            runs[table] = function
+    return runs
 
 
 # Which tables are governed where the policy names none: those with columns of which it says what they are.
@@ -340,7 +289,8 @@ def find_governed(cursor: Any, policy: Policy) -> dict[str, GovernedTable]:
 
     Their rows are about whom the primary key says, or about whom a foreign key to such a table says.
     """
-    speaking = _names(policy, "sensitive") | _names(policy, "identifier")
+    roles = {role: _names(policy, role) for role in ("identifier", "quasi", "sensitive")}
+    speaking = roles["sensitive"] | roles["identifier"]
     tables = {oid: (name, columns) for oid, name, columns in cursor.execute(TABLES).fetchall() if speaking & {*columns}}
     keys: dict[int, tuple[str, ...]] = {}
     references: dict[int, list[_Reference]] = {}
@@ -349,7 +299,13 @@ def find_governed(cursor: Any, policy: Policy) -> dict[str, GovernedTable]:
             references.setdefault(oid, []).append(_Reference(tuple(columns), other, tuple(there)))
         else:
             keys[oid] = tuple(columns)
-    found = {oid: _governed(name, columns, keys.get(oid, ()), policy) for oid, (name, columns) in tables.items()}
+    found = {}
+    for oid, (name, columns) in tables.items():
+        sensitive = tuple(column for column in columns if column in roles["sensitive"])
+        key = keys.get(oid, ())
+        identifiers = tuple(column for column in columns if column in roles["identifier"] and column not in key)
+        quasi = tuple(column for column in columns if column in roles["quasi"] and column not in key)
+        found[oid] = GovernedTable(name, () if {*key} & {*sensitive} else key, name, identifiers, quasi, sensitive)
     return {found[oid].name: _about(oid, found, references, frozenset()) for oid in found}
 
 
@@ -377,29 +333,17 @@ def _names(policy: Policy, role: str) -> frozenset[str]:
     return frozenset(named | weighed)
 
 
-def _governed(name: str, columns: list[str], key: tuple[str, ...], policy: Policy) -> GovernedTable:
-    def of(role: str) -> tuple[str, ...]:
-        its = _names(policy, role)
-        return tuple(column for column in columns if column in its and (column not in key or role == "sensitive"))
-
-    sensitive = of("sensitive")
-    kept = () if set(key) & set(sensitive) else key
-    return GovernedTable(name, kept, name, of("identifier"), of("quasi"), sensitive)
-
-
 def _about(
     oid: int, found: Mapping[int, GovernedTable], references: Mapping[int, list[_Reference]], below: frozenset[int]
 ) -> GovernedTable:
-    """A table with the people of the one that it refers to by their key; `below` are those that refer to it."""
+    """Table about the people of the one it refers to; `below` refer to it."""
     table = found[oid]
     for one in references.get(oid, []):
         if one.table not in found or one.table in below | {oid} or set(one.columns) & set(table.sensitive):
             continue
         above = _about(one.table, found, references, below | {oid})
         if above.key == one.there:
-            roles = ("identifiers", "quasi")
-            others: dict[str, Any] = {
-                role: tuple(name for name in getattr(table, role) if name not in one.columns) for role in roles
-            }
-            return replace(table, key=one.columns, entity=above.entity, **others)
+            identifiers = tuple(name for name in table.identifiers if name not in one.columns)
+            quasi = tuple(name for name in table.quasi if name not in one.columns)
+            return replace(table, key=one.columns, entity=above.entity, identifiers=identifiers, quasi=quasi)
     return table

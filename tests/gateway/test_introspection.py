@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import PolicyError
 from discreet.gateway import Upstream
-from discreet.gateway.catalog.introspection import find_governed
+from discreet.gateway.introspection import find_governed
 from discreet.policy import Policy
 from tests.gateway.governed import Guarding, connected
 

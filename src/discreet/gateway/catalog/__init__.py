@@ -1,1 +1,0 @@
-"""What the gateway asks the database about itself."""

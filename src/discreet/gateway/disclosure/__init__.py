@@ -1,1 +1,0 @@
-"""What a result discloses, and of whom."""
