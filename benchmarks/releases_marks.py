@@ -173,7 +173,7 @@ def imitations(linked: Any, table: Any) -> Iterator[tuple[str, Any]]:
 
 def shown(donors: Any, released: Any, small: Any, labels: Sequence[Any], made: Any) -> Any:
     """Real classes, then their imitations."""
-    from discreet.releases.decoys.detectability import Exhibit
+    from discreet.releases.decoys.detectability import LabelledRows
     from discreet.releases.decoys.donors import DonorColumn
 
     rows = np.concatenate([donors.rows[place] for place in small.tolist()])
@@ -186,7 +186,7 @@ def shown(donors: Any, released: Any, small: Any, labels: Sequence[Any], made: A
         DonorColumn.of(column.name, [column.cells[row] for row in [*rows.tolist(), *made[:, place].tolist()]])
         for place, column in enumerate(donors.columns)
     ]
-    return Exhibit([*quasi, *others], owners, np.repeat([False, True], len(small)))
+    return LabelledRows([*quasi, *others], owners, np.repeat([False, True], len(small)))
 
 
 def halves(exhibit: Any) -> Iterator[Any]:
@@ -231,7 +231,7 @@ def theirs(exhibit: Any) -> float:
 
 def show_luck() -> None:
     """How far the gate's classifier strays from guessing where there is nothing to find: beside guesses, and its stated luck."""
-    from discreet.releases.decoys.detectability import EITHER_WAY, Exhibit, noise_floor, told
+    from discreet.releases.decoys.detectability import EITHER_WAY, LabelledRows, noise_floor, told
     from discreet.releases.decoys.donors import DonorColumn
 
     print("The gate where decoys and real classes are drawn alike: luck that is stated, and how often it is passed")
@@ -247,7 +247,7 @@ def show_luck() -> None:
                 DonorColumn.of("job", job.tolist()),
                 DonorColumn.of("pay", pay.tolist()),
             ]
-            found.append(told(Exhibit(columns, owners, np.arange(classes) % 2 == 0), rng))
+            found.append(told(LabelledRows(columns, owners, np.arange(classes) % 2 == 0), rng))
         strays = np.sqrt(np.mean([(gate.auc - 0.5) ** 2 for gate in found]))
         guess = (noise_floor(classes // 2, classes // 2) - 0.5) / EITHER_WAY
         passed = np.mean([gate.auc > gate.floor for gate in found])

@@ -20,7 +20,7 @@ from discreet.misuse import anomalies
 from discreet.misuse.elicitation import comparisons, joint_fit
 from discreet.people.state import MOST_ZIPS, State
 from discreet.releases import bait, population_link
-from discreet.releases.decoys import dependencies, detectability, synthesis
+from discreet.releases.decoys import detectability, donors, synthesis
 from discreet.releases.marks import codebook, pairing
 from discreet.releases.marks import pairing as mark_pairing
 from discreet.releases.marks.pairing import UNLUCKY, MarkBudget
@@ -51,7 +51,7 @@ def stated() -> Iterator[tuple[str, str]]:
     yield marks, f"than {percent(mark_pairing.NEAR)} of the real ones"
     yield marks, f"({codebook.DEFAULT.name.replace('/', ' or ')} unless another law"
     yield marks, f"some further rows, at most {synthesis.WITNESSES:,}"
-    yield marks, f"(Cramér's V of at least {dependencies.STRONG})"
+    yield marks, f"(Cramér's V of at least {donors.STRONG})"
     yield (
         marks,
         f"{detectability.EITHER_WAY} standard errors of the Mann-Whitney statistic times {detectability.TOGETHER}",

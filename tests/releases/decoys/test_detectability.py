@@ -13,8 +13,8 @@ from discreet.releases.decoys.detectability import (
     BINS,
     WARN,
     BoostedForest,
-    Exhibit,
-    Gate,
+    DetectabilityResult,
+    LabelledRows,
     auc,
     either_way,
     noise_floor,
@@ -39,7 +39,7 @@ def test_guessing_stays_below_the_floor_in_nineteen_of_twenty_cases(decoys: int,
     assert lucky == pytest.approx(0.05, abs=0.012)
 
 
-def rows(seed: int, *, classes: int = 160, told_by: str = "") -> Exhibit:
+def rows(seed: int, *, classes: int = 160, told_by: str = "") -> LabelledRows:
     """Classes of six rows with an age group, a job that hangs on it, and a pay that hangs on the job."""
     rng = np.random.default_rng(seed)
     owners, decoy = np.repeat(np.arange(classes), 6), np.arange(classes) % 2 == 0
@@ -56,7 +56,7 @@ def rows(seed: int, *, classes: int = 160, told_by: str = "") -> Exhibit:
         DonorColumn.of("job", [f"j{one}" for one in job]),
         DonorColumn.of("pay", pay.round().tolist()),
     ]
-    return Exhibit(columns, owners, decoy)
+    return LabelledRows(columns, owners, decoy)
 
 
 @pytest.mark.parametrize("classes", [40, 160])
@@ -77,7 +77,7 @@ def test_who_ranks_the_wrong_way_round_is_told_as_well() -> None:
     """Each value is that of one decoy and one real class: whoever knows the one rates the other wrongly, and turns it round."""
     plain = rows(1)
     shared = DonorColumn.of("batch", [f"b{owner // 2}" for owner in plain.owners.tolist()])
-    gate = told(Exhibit([*plain.columns, shared], plain.owners, plain.decoy), np.random.default_rng(1))
+    gate = told(LabelledRows([*plain.columns, shared], plain.owners, plain.decoy), np.random.default_rng(1))
     assert gate.auc > 0.8
     assert gate.refused
 
@@ -90,13 +90,13 @@ def test_a_gate_with_too_few_classes_says_so() -> None:
 
 
 def test_limits_are_above_luck() -> None:
-    assert not Gate(0.7, 0.75, 9, 9).warned
-    assert Gate(0.7, 0.6, 90, 90).warned
-    assert not Gate(0.7, 0.6, 90, 90).refused
-    assert Gate(0.81, 0.6, 90, 90).refused
-    assert Gate(0.31, 0.6, 90, 90).warned
-    assert Gate(0.19, 0.6, 90, 90).refused
-    assert not Gate(0.31, 0.75, 9, 9).warned
+    assert not DetectabilityResult(0.7, 0.75, 9, 9).warned
+    assert DetectabilityResult(0.7, 0.6, 90, 90).warned
+    assert not DetectabilityResult(0.7, 0.6, 90, 90).refused
+    assert DetectabilityResult(0.81, 0.6, 90, 90).refused
+    assert DetectabilityResult(0.31, 0.6, 90, 90).warned
+    assert DetectabilityResult(0.19, 0.6, 90, 90).refused
+    assert not DetectabilityResult(0.31, 0.75, 9, 9).warned
     assert noise_floor(0, 5) == 1.0
 
 

@@ -1,7 +1,8 @@
-"""How far marks may reach, against attacks played out."""
+"""Pairs for marks: how far they may reach, against attacks played out, and how far they shift the share of a value."""
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 
 import numpy as np
@@ -18,18 +19,22 @@ from discreet.releases.marks.pairing import (
     LIMIT,
     UNLUCKY,
     AmbiguityBand,
+    Balance,
     MarkBudget,
     ambiguous,
+    balanced,
     chances,
     closest,
     expected_aucs,
     expected_lost,
     most,
+    shifts_so_far,
     undecided,
     worst_lost,
 )
 from discreet.releases.population_link import Linked
 
+VALUES = st.sampled_from("abcd")
 NUMBERS = st.lists(st.integers(1, 60).map(lambda tenths: tenths / 20), max_size=7)
 
 
@@ -208,3 +213,46 @@ def test_the_budget_takes_as_many_pairs_as_fit() -> None:
 def test_a_budget_is_a_share(given: dict[str, float]) -> None:
     with pytest.raises(UsageError):
         MarkBudget(**given)
+
+
+@given(
+    st.dictionaries(VALUES, st.integers(20, 90), min_size=1),
+    st.lists(st.tuples(VALUES, st.floats(-1, 1)), min_size=1, max_size=12),
+)
+def test_shifts_are_counted_again(base: dict[str, int], moves: list[tuple[str, float]]) -> None:
+    values, changes = [value for value, _ in moves], np.array([change for _, change in moves])
+    found = shifts_so_far({value: float(count) for value, count in base.items()}, values, changes)
+    after: Counter[str] = Counter()
+    after.update({value: float(count) for value, count in base.items()})  # type: ignore[arg-type]
+    people = sum(base.values())
+    for place, (value, change) in enumerate(moves):
+        after[value] += change  # type: ignore[assignment]
+        total = sum(after.values())
+        moved = max(abs(after[one] / total - base.get(one, 0) / people) for one in {*after, *base})
+        assert found[place] == pytest.approx(moved, abs=1e-12)
+
+
+def test_no_marks_shift_nothing() -> None:
+    assert shifts_so_far({"a": 1.0}, [], np.zeros(0)).tolist() == []
+
+
+@given(
+    st.lists(st.tuples(VALUES, VALUES, st.floats(-9, 0), st.floats(0, 9)), max_size=12),
+    st.sampled_from([0.005, 0.02, 0.2]),
+)
+def test_pairs_are_passed_over_that_would_shift_too_far(
+    pairs: list[tuple[str, str, float, float]], limit: float
+) -> None:
+    base = {"a": 60.0, "b": 30.0, "c": 200.0, "d": 15.0}
+    column = Balance.of(base, [one for one, *_ in pairs], [other for _, other, *_ in pairs])
+    changes = np.array([[gone, come] for *_, gone, come in pairs]).reshape(-1, 2)
+    kept = balanced([column], changes, limit).tolist()
+    so_far: list[int] = []
+    for place in range(len(pairs)):
+        tried = [*so_far, place]
+        values = [value for one in tried for value in pairs[one][:2]]
+        moved = shifts_so_far(base, values, np.array([change for one in tried for change in pairs[one][2:]]))[-1]
+        if abs(moved - limit) > 1e-12:
+            assert (place in kept) == (moved < limit)
+        if place in kept:
+            so_far.append(place)

@@ -14,7 +14,7 @@ import discreet
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes
 from discreet.policy import Policy
-from discreet.releases.decoys.detectability import Exhibit, Gate, told
+from discreet.releases.decoys.detectability import DetectabilityResult, LabelledRows, told
 from discreet.releases.decoys.nearest_classes import Space
 from discreet.releases.marks.codebook import DEFAULT, Codebook
 from discreet.releases.marks.pairing import NEAR, MarkBudget, MarkPairs, ambiguous
@@ -121,7 +121,7 @@ def test_the_order_of_the_rows_changes_nothing() -> None:
 def test_decoys_that_are_told_apart_are_made_up_again_and_then_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     first, seen = marked.marking(), []
 
-    def strict(exhibit: Exhibit, generator: np.random.Generator) -> Gate:
+    def strict(exhibit: LabelledRows, generator: np.random.Generator) -> DetectabilityResult:
         seen.append(exhibit)
         return replace(told(exhibit, generator), auc=1.0) if len(seen) <= given_away else told(exhibit, generator)
 

@@ -13,7 +13,7 @@ from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints, Label, pack
 from discreet.kernel.hierarchy import text
 from discreet.kernel.serialise import json_of
-from discreet.releases.decoys.detectability import EITHER_WAY, Exhibit, auc, either_way, noise_floor, rated
+from discreet.releases.decoys.detectability import EITHER_WAY, LabelledRows, auc, either_way, noise_floor, rated
 from discreet.releases.decoys.donors import DonorColumn, Donors, neighbours
 from discreet.releases.decoys.nearest_classes import Space
 from discreet.releases.decoys.similarity import Likeness
@@ -96,7 +96,7 @@ def _made_up(own: Holding, lessons: Ints, givers: Ints, generator: np.random.Gen
     return [[column.cells[row] for row in made[:, place].tolist()] for place, column in enumerate(own.others)]
 
 
-def _exhibit(own: Holding, asked: Ints, lessons: Ints, made: list[list[object]]) -> Exhibit:
+def _exhibit(own: Holding, asked: Ints, lessons: Ints, made: list[list[object]]) -> LabelledRows:
     """The classes in doubt, the real ones he learns from, and the decoys he made of them, in this order."""
     shown = np.concatenate([asked, lessons])
     rows = np.concatenate([own.rows_of(place) for place in shown.tolist()])
@@ -112,7 +112,7 @@ def _exhibit(own: Holding, asked: Ints, lessons: Ints, made: list[list[object]])
         for column, cells in zip(own.others, made, strict=True)
     ]
     decoy = np.arange(len(sizes)) >= len(shown)
-    return Exhibit([*quasi, *others], owners, decoy)
+    return LabelledRows([*quasi, *others], owners, decoy)
 
 
 # Attacks by joining classes on what their rows hold: copied rows meet the rows they were taken from.

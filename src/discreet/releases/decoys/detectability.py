@@ -34,7 +34,7 @@ TOGETHER = 1.5
 
 
 @dataclass(frozen=True)
-class Gate:
+class DetectabilityResult:
     """How well decoys were told from real classes."""
 
     auc: float
@@ -93,7 +93,7 @@ def noise_floor(decoys: int, real: int, *, errors: float = EITHER_WAY) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Exhibit:
+class LabelledRows:
     """Rows of classes whose kind is known to us: what the classifier is shown."""
 
     columns: Sequence[DonorColumn]
@@ -104,70 +104,57 @@ class Exhibit:
     """Per class."""
 
 
-def told(exhibit: Exhibit, generator: np.random.Generator, *, folds: int = FOLDS) -> Gate:
+def told(exhibit: LabelledRows, generator: np.random.Generator, *, folds: int = FOLDS) -> DetectabilityResult:
     """Learn from some classes, ask about the others, in turn."""
     decoys, real = int(exhibit.decoy.sum()), int((~exhibit.decoy).sum())
     floor = noise_floor(decoys, real, errors=EITHER_WAY * TOGETHER)
     if min(decoys, real) < folds or not exhibit.columns:
-        return Gate(0.5, floor, decoys, real)
-    fold = _folds(exhibit.decoy, folds, generator)
-    scores = np.zeros(len(exhibit.decoy))
+        return DetectabilityResult(0.5, floor, decoys, real)
+    # Classes are dealt out at random, decoys and real ones evenly.
+    fold, scores = np.zeros(len(exhibit.decoy), dtype=np.int64), np.zeros(len(exhibit.decoy))
+    for kind in (exhibit.decoy, ~exhibit.decoy):
+        places = generator.permutation(np.flatnonzero(kind))
+        fold[places] = np.arange(len(places)) % folds
     for number in range(folds):
         held = fold == number
         scores[held] = rated(exhibit, learn=~held)[held]
     aucs = [auc(scores[fold == number], exhibit.decoy[fold == number]) for number in range(folds)]
-    return Gate(either_way(float(np.mean(aucs))), floor, decoys, real)
+    return DetectabilityResult(either_way(float(np.mean(aucs))), floor, decoys, real)
 
 
-def _folds(decoy: Flags, folds: int, generator: np.random.Generator) -> Ints:
-    """Classes dealt out at random, decoys and real ones evenly."""
-    fold = np.zeros(len(decoy), dtype=np.int64)
-    for kind in (decoy, ~decoy):
-        places = generator.permutation(np.flatnonzero(kind))
-        fold[places] = np.arange(len(places)) % folds
-    return fold
-
-
-def rated(exhibit: Exhibit, *, learn: Flags) -> Floats:
+def rated(exhibit: LabelledRows, *, learn: Flags) -> Floats:
     """The mean score of the rows of each class, learnt from the classes marked true."""
-    train, held = learn[exhibit.owners], ~learn
-    truth = exhibit.decoy[exhibit.owners]
-    # Every feature as a few whole numbers: numbers by rank, categories by how often they were decoys.
-    ordered = [_ordered(column, train, truth) for column in exhibit.columns]
-    classes = [feature for values in ordered for feature in _of_class(values, exhibit.owners)]
-    bins = np.stack([_cut(values) for values in [*ordered, *classes]], axis=1)
-    forest = BoostedForest.grown(bins[train], truth[train])
-    rows = forest.scores(bins)
-    count = np.bincount(exhibit.owners, minlength=len(held))
-    return np.asarray(np.bincount(exhibit.owners, weights=rows, minlength=len(held)) / np.maximum(count, 1))
-
-
-def _ordered(column: DonorColumn, train: Flags, truth: Flags) -> Floats:
-    if column.numbers is not None:
-        return np.where(np.isnan(column.numbers), -1e9, column.numbers)
-    seen = np.bincount(column.codes[train], minlength=column.distinct)
-    hits = np.bincount(column.codes[train], weights=truth[train], minlength=column.distinct)
-    share: Floats = (hits + 10 * truth[train].mean()) / (seen + 10)
-    return share[column.codes]
-
-
-def _of_class(values: Floats, owners: Ints) -> tuple[Floats, Floats]:
-    """The mean and the spread of a feature in each row's class."""
+    owners, train = exhibit.owners, learn[exhibit.owners]
+    truth = exhibit.decoy[owners]
     count = np.maximum(np.bincount(owners), 1)
-    mean = np.bincount(owners, weights=values) / count
-    spread = np.sqrt(np.maximum(np.bincount(owners, weights=values**2) / count - mean**2, 0))
-    return mean[owners], spread[owners]
-
-
-def _cut(values: Floats) -> Bins:
-    distinct = np.unique(values)
-    if len(distinct) > BINS:
-        distinct = np.unique(np.quantile(values, np.linspace(0, 1, BINS)))
-    return np.minimum(np.searchsorted(distinct, values), BINS - 1).astype(np.int32)
+    features, of_classes = [], []
+    for column in exhibit.columns:
+        # Numbers by rank, categories by how often they were decoys.
+        if column.numbers is not None:
+            values = np.where(np.isnan(column.numbers), -1e9, column.numbers)
+        else:
+            seen = np.bincount(column.codes[train], minlength=column.distinct)
+            hits = np.bincount(column.codes[train], weights=truth[train], minlength=column.distinct)
+            values = ((hits + 10 * truth[train].mean()) / (seen + 10))[column.codes]
+        features.append(values)
+        # The mean and the spread of the feature in each row's class.
+        mean = np.bincount(owners, weights=values) / count
+        spread = np.sqrt(np.maximum(np.bincount(owners, weights=values**2) / count - mean**2, 0))
+        of_classes += [mean[owners], spread[owners]]
+    bins = np.zeros((len(owners), len(features) + len(of_classes)), dtype=np.int32)
+    for place, values in enumerate([*features, *of_classes]):
+        distinct = np.unique(values)
+        if len(distinct) > BINS:
+            distinct = np.unique(np.quantile(values, np.linspace(0, 1, BINS)))
+        bins[:, place] = np.minimum(np.searchsorted(distinct, values), BINS - 1)
+    rows = BoostedForest.grown(bins[train], truth[train]).scores(bins)
+    classes = len(learn)
+    count = np.maximum(np.bincount(owners, minlength=classes), 1)
+    return np.asarray(np.bincount(owners, weights=rows, minlength=classes) / count)
 
 
 # What the classifier of the gate is shown: the rows of real marks and of decoys, and how alike they are to others.
-def exhibit(linked: Linked, donors: Donors, pairs: MarkPairs, decoys: DecoyRows) -> Exhibit:
+def exhibit(linked: Linked, donors: Donors, pairs: MarkPairs, decoys: DecoyRows) -> LabelledRows:
     """Real marks first, then decoys; `decoys` are placed by the number of their pair."""
     half, rows = len(pairs), [donors.rows[place] for place in pairs.real.tolist()]
     real = np.concatenate(rows)
@@ -182,20 +169,17 @@ def exhibit(linked: Linked, donors: Donors, pairs: MarkPairs, decoys: DecoyRows)
         for column in donors.columns
     ]
     alike = DonorColumn.of("alike", degrees(donors, real, decoys).tolist())
-    return Exhibit([*quasi, *others, alike], owners, np.repeat([False, True], half))
+    return LabelledRows([*quasi, *others, alike], owners, np.repeat([False, True], half))
 
 
 def degrees(donors: Donors, real: Ints, decoys: DecoyRows) -> Ints:
     """How like each row is to the row of another class that is most like it: real rows, then decoys."""
-    likeness = donors.likeness
-    made = zip(*(_codes(column, decoys) for column in donors.columns), strict=True)
-    return np.concatenate([likeness.degrees(real), np.array([likeness.degree(row) for row in made], dtype=np.int64)])
-
-
-def _codes(column: DonorColumn, decoys: DecoyRows) -> list[int]:
-    """The codes of the decoys' cells among the donors."""
-    known = dict(zip(map(repr, column.cells), column.codes.tolist(), strict=True))
-    return [known.get(repr(cell), NOBODY) for cell in decoys.columns[column.name]]
+    likeness, codes = donors.likeness, []
+    for column in donors.columns:
+        code_of = dict(zip(map(repr, column.cells), column.codes.tolist(), strict=True))
+        codes.append([code_of.get(repr(cell), NOBODY) for cell in decoys.columns[column.name]])
+    made = [likeness.degree(row) for row in zip(*codes, strict=True)]
+    return np.concatenate([likeness.degrees(real), np.array(made, dtype=np.int64)])
 
 
 # A small gradient-boosted forest on binned columns, so that the gate needs nothing beyond numpy.
@@ -242,9 +226,19 @@ class BoostedForest:
         """Learn from rows whose columns are whole numbers below `BINS`."""
         settings = settings or BoostingSettings()
         scores, wanted, trees = np.zeros(len(bins)), truth.astype(np.float64), []
+        every, columns = np.arange(len(bins)), np.ascontiguousarray(bins.T)
         for _ in range(settings.trees):
             chance = 1 / (1 + np.exp(-scores))
-            tree = _grown(bins, chance - wanted, chance * (1 - chance), settings)
+            slope, curve = chance - wanted, chance * (1 - chance)
+            node, features, cuts = np.zeros(len(bins), dtype=np.int64), [], []
+            for level in range(settings.depth):
+                feature, cut = _best(columns, node, 2**level, slope, curve, settings)
+                node = 2 * node + (bins[every, feature[node]] > cut[node])
+                features.append(feature)
+                cuts.append(cut)
+            pull = np.bincount(node, weights=slope, minlength=2**settings.depth)
+            weight = np.bincount(node, weights=curve, minlength=2**settings.depth)
+            tree = BoostedTree(features, cuts, -settings.rate * pull / (weight + settings.smoothing))
             scores = scores + tree.scores(bins)
             trees.append(tree)
         return cls(trees)
@@ -252,20 +246,6 @@ class BoostedForest:
     def scores(self, bins: Bins) -> Floats:
         """The logarithm of the odds of each row."""
         return np.asarray(sum((tree.scores(bins) for tree in self.trees), np.zeros(len(bins))))
-
-
-def _grown(bins: Bins, slope: Floats, curve: Floats, settings: BoostingSettings) -> BoostedTree:
-    node, every = np.zeros(len(bins), dtype=np.int64), np.arange(len(bins))
-    columns = np.ascontiguousarray(bins.T)
-    all_features, all_cuts = [], []
-    for level in range(settings.depth):
-        features, cuts = _best(columns, node, 2**level, slope, curve, settings)
-        node = 2 * node + (bins[every, features[node]] > cuts[node])
-        all_features.append(features)
-        all_cuts.append(cuts)
-    pull = np.bincount(node, weights=slope, minlength=2**settings.depth)
-    weight = np.bincount(node, weights=curve, minlength=2**settings.depth)
-    return BoostedTree(all_features, all_cuts, -settings.rate * pull / (weight + settings.smoothing))
 
 
 def _best(

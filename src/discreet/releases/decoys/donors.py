@@ -1,18 +1,21 @@
-"""Donor rows of released classes near each decoy."""
+"""Donor rows near each decoy: which of their columns depend on others, and which values may move."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from discreet.kernel import Classes, Recoding
-from discreet.kernel.arrays import Flags, Floats, Ints
+from discreet.kernel import Classes, Column, Recoding
+from discreet.kernel.arrays import Flags, Floats, Ints, Label, pack
+from discreet.policy import Policy
 from discreet.releases.decoys.nearest_classes import DIGITS, Space
 from discreet.releases.decoys.similarity import Likeness
 from discreet.sources.table import Table, rows_of
@@ -38,16 +41,18 @@ class DonorColumn:
     def of(cls, name: str, cells: Sequence[Any]) -> DonorColumn:
         """Code the cells of a column."""
         index: dict[Any, int] = {}
-        codes = np.array([index.setdefault(_hashable(cell), len(index)) for cell in cells], dtype=np.int64)
+        hashable = (
+            repr(cell) if isinstance(cell, (list, dict, set, bytearray)) else (type(cell).__name__, cell)
+            for cell in cells
+        )
+        codes = np.array([index.setdefault(cell, len(index)) for cell in hashable], dtype=np.int64)
         _, first = np.unique(codes, return_index=True)
         distinct = [cells[place] for place in first.tolist()]
         numbers = np.array([_number(cell) for cell in distinct], dtype=np.float64)
-        fine = [
-            is_known or cell is None for is_known, cell in zip(np.isfinite(numbers).tolist(), distinct, strict=True)
-        ]
+        fine = np.isfinite(numbers) | np.array([cell is None for cell in distinct], dtype=bool)
         values = numbers[codes]
         known = np.isfinite(values)
-        if not known.any() or not all(fine):
+        if not known.any() or not fine.all():
             return cls(name, cells, codes, None)
         centre, scale = float(values[known].mean()), float(values[known].std()) or 1.0
         return cls(name, cells, codes, np.where(known, (values - centre) / scale, np.nan))
@@ -67,6 +72,22 @@ class DonorColumn:
         return np.where(np.isfinite(self.numbers), np.searchsorted(edges, self.numbers, side="right"), len(edges) + 1)
 
 
+def _number(cell: Any) -> float:
+    """A cell on a scale, or not a number; text that looks like a number is one, since all cells of a CSV are text."""
+    if isinstance(cell, bool) or cell is None:
+        return float("nan")
+    if isinstance(cell, (int, float, Decimal)):
+        return float(cell)
+    if isinstance(cell, datetime):
+        return float(cell.toordinal()) + cell.hour / 24
+    if isinstance(cell, date):
+        return float(cell.toordinal())
+    try:
+        return float(cell) if isinstance(cell, str) else float("nan")
+    except ValueError:
+        return float("nan")
+
+
 @dataclass(frozen=True, eq=False)
 class Donors:
     """Rows of some released classes."""
@@ -81,13 +102,19 @@ class Donors:
     @classmethod
     def fetch(cls, table: Table, released: Classes, wanted: Flags, *, drop: Sequence[str]) -> Donors:
         """The rows of the wanted classes, and of no others, from the engine that holds them."""
-        found = rows_of(table, Recoding.of_levels(released, released.levels, kept=wanted), drop=drop)
+        cells_by_name = rows_of(table, Recoding.of_levels(released, released.levels, kept=wanted), drop=drop)
         index = {label: place for place, label in enumerate(released.tuples())}
-        labels = zip(*(found[name] for name in released.names), strict=True)
+        labels = zip(*(cells_by_name[name] for name in released.names), strict=True)
         owners = np.array([index[label] for label in labels], dtype=np.int64)
-        others = {name: cells for name, cells in found.items() if name not in released.names}
-        order = _settled(others, owners)
-        columns = tuple(DonorColumn.of(name, [cells[row] for row in order]) for name, cells in others.items())
+        others = {name: cells for name, cells in cells_by_name.items() if name not in released.names}
+        # An order of the rows that depends on what they hold, not on the order in which the engine gave them.
+        keys = [owners]
+        for cells in others.values():
+            spelt = list(map(repr, cells))
+            ranks = {text: rank for rank, text in enumerate(sorted(set(spelt)))}
+            keys.append(np.array([ranks[text] for text in spelt], dtype=np.int64))
+        order = np.lexsort(keys[::-1])
+        columns = tuple(DonorColumn.of(name, [cells[row] for row in order.tolist()]) for name, cells in others.items())
         return cls(columns, owners[order])
 
     @cached_property
@@ -103,17 +130,6 @@ class Donors:
         return dict(zip(places.tolist(), np.split(order, starts[1:]), strict=True))
 
 
-def _settled(others: Mapping[str, Sequence[Any]], owners: Ints) -> list[int]:
-    """An order of the rows that depends on what they hold, not on the order in which the engine gave them."""
-    keys = [owners]
-    for column in others.values():
-        spelt = list(map(repr, column))
-        ranks = {text: rank for rank, text in enumerate(sorted(set(spelt)))}
-        keys.append(np.array([ranks[text] for text in spelt], dtype=np.int64))
-    order: list[int] = np.lexsort(keys[::-1]).tolist()
-    return order
-
-
 def neighbours(
     space: Space, classes: Classes, sizes: Ints, generator: np.random.Generator, *, per_row: int = ROWS_PER_ROW
 ) -> list[Ints]:
@@ -122,30 +138,296 @@ def neighbours(
     Which of several equally near ones comes first is drawn.
     """
     held, luck = space.classes.sizes, generator.random(len(space.classes))
-    shelves, found = space.shelves(classes), []
+    shelves, nearest = space.shelves(classes), []
     for place, size in enumerate(sizes.tolist()):
         enough = max(per_row * size, FEWEST)
         places, far = shelves.near(place, held, enough)
         order = places[np.lexsort([luck[(places - place) % len(luck)], far.round(DIGITS)])]
-        found.append(order[: int(np.searchsorted(np.cumsum(held[order]), enough)) + 1])
+        nearest.append(order[: int(np.searchsorted(np.cumsum(held[order]), enough)) + 1])
+    return nearest
+
+
+# Columns that follow from quasi-identifiers: a decoy holds there what every real row of its class would hold.
+GLANCE = 4096
+"""Rows that are looked at first: mostly they show already that one column does not give another."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A quasi-identifier as it is published or coarser, for values of the data and of the population."""
+
+    place: int
+    """Its place among the quasi-identifiers."""
+    level: int
+    labels: Mapping[Label, Label]
+    """What each published value is at that level."""
+
+    @classmethod
+    def of(cls, column: Column, in_population: Column | None, place: int, level: int) -> View:
+        """From the column of the data, and that of the population where it has one."""
+        labels: dict[Label, Label] = {}
+        for side in (in_population, column):
+            if side is not None and level < side.hierarchy.height:
+                above = side.hierarchy.map(side.level, level)
+                labels |= {
+                    label: side.hierarchy.labels[level][code] for label, code in zip(side.labels, above, strict=True)
+                }
+        return cls(place, level, labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """A column whose value follows from some quasi-identifiers."""
+
+    column: int
+    """Its place among the columns of the donors."""
+    by: tuple[View, ...]
+    donors: dict[tuple[Label, ...], int]
+    """For each combination of their values, a donor row that shows the value of the column."""
+
+    def key(self, label: Sequence[Label]) -> tuple[Label, ...]:
+        """The values of a class on which the column hangs."""
+        return tuple(view.labels[label[view.place]] for view in self.by)
+
+    def knows(self, label: Sequence[Label]) -> bool:
+        """Whether some donor shows the value that the column has in a class."""
+        return self.key(label) in self.donors
+
+
+def dependences(table: Table, released: Classes, population: Classes, donors: Donors) -> list[Dependence]:
+    """Every column that follows from one quasi-identifier, as coarse as possible, or from two, in all rows of the table."""
+    in_population = {column.name: column for column in population.columns}
+    # One quasi-identifier at a time from coarse to fine, then two as they are published.
+    every = list(enumerate(released.columns))
+    views: list[tuple[View, ...]] = [
+        (View.of(column, in_population.get(column.name), place, level),)
+        for place, column in every
+        for level in range(column.hierarchy.height - 1, column.level - 1, -1)
+    ]
+    finest = [View.of(column, in_population.get(column.name), place, column.level) for place, column in every]
+    views += combinations(finest, 2)
+    owners = [codes[donors.owners] for codes in released.codes]
+    policy, dependent = table.policy or Policy(), []
+    for number, column in enumerate(donors.columns):
+        if column.distinct < 2:
+            continue
+        for by in views:
+            sources = [released.columns[view.place] for view in by]
+            upwards = [source.hierarchy.map(source.level, view.level) for source, view in zip(sources, by, strict=True)]
+            glance = [up[owners[view.place][:GLANCE]] for up, view in zip(upwards, by, strict=True)]
+            if contradicted(_packed(glance), column.codes[:GLANCE]):
+                continue
+            keys = [up[owners[view.place]] for up, view in zip(upwards, by, strict=True)]
+            if not determines(_packed(keys), column.codes):
+                continue
+            # Donors are a part of the table; its engine counts whether it holds in the whole of it.
+            names = [source.name for source in sources]
+            counted = table.engine.count([*names, column.name], weight=policy.count)
+            classes = Classes.from_histogram(counted, rules={name: policy.rule(name) for name in names})
+            there = classes.at({name: view.level for name, view in zip(names, by, strict=True)})
+            if len(there) == len(there.project(names)):
+                labels = [source.hierarchy.labels[view.level] for source, view in zip(sources, by, strict=True)]
+                rows = zip(*(key.tolist() for key in keys), strict=True)
+                named = [tuple(values[code] for values, code in zip(labels, row, strict=True)) for row in rows]
+                dependent.append(Dependence(number, by, {key: row for row, key in enumerate(named)}))
+                break
+    return dependent
+
+
+def _packed(keys: Sequence[Ints]) -> Ints:
+    packed, _ = pack(keys, [int(key.max()) + 1 if len(key) else 1 for key in keys], len(keys[0]))
+    return np.unique(packed, return_inverse=True)[1].reshape(-1)
+
+
+# Which columns belong together: a row is spliced along these seams, so that no cell contradicts its neighbour.
+STRONG = 0.5
+"""The association from which on two columns are not torn apart."""
+
+
+def association(one: Ints, other: Ints) -> float:
+    """Cramér's V, corrected for bias (Bergsma 2013): 0 where two columns have nothing to do with each other, 1 where one gives the other.
+
+    >>> round(association(np.array([0, 0, 1, 1] * 9), np.array([1, 1, 0, 0] * 9)), 6)
+    1.0
+    """
+    rows, columns, n = int(one.max()) + 1, int(other.max()) + 1, len(one)
+    if min(rows, columns) < 2 or n < 2:
+        return 0.0
+    seen = np.bincount(one * columns + other, minlength=rows * columns).reshape(rows, columns).astype(np.float64)
+    expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        phi = float(np.nansum((seen - expected) ** 2 / expected)) / n
+    excess = max(0.0, phi - (rows - 1) * (columns - 1) / (n - 1))
+    room = min(rows - (rows - 1) ** 2 / (n - 1), columns - (columns - 1) ** 2 / (n - 1)) - 1
+    return float(min(1.0, np.sqrt(excess / room))) if room > 0 else 0.0
+
+
+def determines(one: Ints, other: Ints) -> bool:
+    """Whether every value of one column comes with a single value of the other, and comes often enough to say so.
+
+    >>> determines(np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 1, 1, 1, 1]))
+    True
+    """
+    if contradicted(one[:GLANCE], other[:GLANCE]):
+        return False
+    return 2 * len(np.unique(one)) <= len(one) and not contradicted(one, other)
+
+
+def contradicted(one: Ints, other: Ints) -> bool:
+    """Whether some value of one column comes with several of the other.
+
+    >>> contradicted(np.array([0, 0, 1]), np.array([0, 1, 1]))
+    True
+    """
+    width = int(other.max()) + 1 if len(other) else 1
+    return len(np.unique(one * width + other)) > len(np.unique(one))
+
+
+def associations(columns: Sequence[DonorColumn]) -> Floats:
+    """Between all pairs of columns; 1 where one determines the other."""
+    found = np.eye(len(columns))
+    for left in range(len(columns)):
+        for right in range(left):
+            one, other = columns[left], columns[right]
+            sure = determines(one.codes, other.codes) or determines(other.codes, one.codes)
+            found[left, right] = found[right, left] = 1.0 if sure else association(one.binned, other.binned)
     return found
 
 
-def _hashable(cell: Any) -> Any:
-    return repr(cell) if isinstance(cell, (list, dict, set, bytearray)) else (type(cell).__name__, cell)
+def blocks(strength: Floats) -> list[list[int]]:
+    """Columns in groups that are strongly associated, each group in the order of the columns."""
+    group = list(range(len(strength)))
+    for left, right in zip(*np.nonzero(strength >= STRONG), strict=True):
+        old, new = group[int(left)], group[int(right)]
+        group = [new if one == old else one for one in group]
+    return [[place for place, one in enumerate(group) if one == name] for name in dict.fromkeys(group)]
 
 
-def _number(cell: Any) -> float:
-    """A cell on a scale, or not a number; text that looks like a number is one, since all cells of a CSV are text."""
-    if isinstance(cell, bool) or cell is None:
-        return float("nan")
-    if isinstance(cell, (int, float, Decimal)):
-        return float(cell)
-    if isinstance(cell, datetime):
-        return float(cell.toordinal()) + cell.hour / 24
-    if isinstance(cell, date):
-        return float(cell.toordinal())
+# Near-unique numbers and dates move to another value between their neighbours, on the same grid: hundreds stay hundreds.
+ALONE = 0.5
+"""The share of values held by one row only from which on a column counts as telling."""
+FEW = 30
+"""Different values up to which a column is left alone: ratings, months, rooms."""
+REACH = 4
+"""Neighbouring values on each side between which a new one is drawn."""
+ATTEMPTS = 8
+MOST_DECIMALS = 9
+_EPOCH = datetime(1970, 1, 1)
+
+
+def alone(column: DonorColumn) -> float:
+    """The share of the cells whose value no other row holds."""
+    held = [cell for cell in column.cells if cell is not None]
+    if not held:
+        return 0.0
+    counts = np.bincount(column.codes)
+    return float((counts[column.codes] == 1).sum() / len(held))
+
+
+def telling(column: DonorColumn) -> bool:
+    """Whether most values are held by one row only."""
+    return len(column.cells) > 1 and alone(column) >= ALONE
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values as whole numbers of steps, and back."""
+
+    steps: Callable[[Any], int]
+    value: Callable[[int], Any]
+
+
+def grid_of(cells: Sequence[Any]) -> Grid | None:
+    """The grid on which all values lie; None where they are neither numbers nor dates, or are codes with leading zeros."""
+    held = [cell for cell in cells if cell is not None]
+    kinds = {type(cell) for cell in held}
+    if len(kinds) != 1:
+        return None
+    kind = kinds.pop()
+    if kind is int:
+        return _whole(held)
+    if kind is float:
+        return _decimal(held, float, repr) if all(math.isfinite(cell) for cell in held) else None
+    if kind is Decimal:
+        return _decimal(held, Decimal, str) if all(cell.is_finite() for cell in held) else None
+    if kind is date:
+        return Grid(date.toordinal, date.fromordinal)
+    if kind is datetime and all(cell.tzinfo is None for cell in held):
+        whole = _whole([(cell - _EPOCH) // timedelta(microseconds=1) for cell in held])
+        return Grid(
+            lambda cell: whole.steps((cell - _EPOCH) // timedelta(microseconds=1)),
+            lambda step: _EPOCH + timedelta(microseconds=whole.value(step)),
+        )
+    if kind is not str:
+        return None
+    # Cells of a CSV are text; they are numbers if all of them are spelt as one way of writing numbers spells them.
+    places = _places(held[0])
     try:
-        return float(cell) if isinstance(cell, str) else float("nan")
-    except ValueError:
-        return float("nan")
+        same = all(_written(_scaled(cell, places), places) == cell for cell in held)
+    except (ArithmeticError, ValueError):
+        return None
+    return _decimal(held, str, str) if same else None
+
+
+def _whole(held: Sequence[int]) -> Grid:
+    start = min(held)
+    unit = reduce(math.gcd, (cell - start for cell in held)) or 1
+    return Grid(lambda cell: (cell - start) // unit, lambda step: start + unit * step)
+
+
+def _decimal(held: Sequence[Any], back: Callable[[str], Any], spell: Callable[[Any], str]) -> Grid:
+    places = min(MOST_DECIMALS, max(_places(spell(cell)) for cell in held))
+    whole = _whole([_scaled(spell(cell), places) for cell in held])
+    return Grid(
+        lambda cell: whole.steps(_scaled(spell(cell), places)),
+        lambda step: back(_written(whole.value(step), places)),
+    )
+
+
+def _places(text: str) -> int:
+    try:
+        number = Decimal(text)
+    except ArithmeticError:
+        return 0
+    return max(0, -int(number.as_tuple().exponent)) if number.is_finite() else 0
+
+
+def _scaled(text: str, places: int) -> int:
+    return int(Decimal(text).scaleb(places).to_integral_value())
+
+
+def _written(number: int, places: int) -> str:
+    return f"{Decimal(number).scaleb(-places):.{places}f}"
+
+
+def nudged(column: DonorColumn, rows: Ints, fresh: Flags, generator: np.random.Generator) -> list[Any]:
+    """The cells of some rows, those marked fresh moved a little to a value that nobody holds."""
+    cells = [column.cells[row] for row in rows.tolist()]
+    grid = grid_of(column.cells) if fresh.any() else None
+    if grid is None:
+        return cells
+    known = sorted({grid.steps(cell) for cell in column.cells if cell is not None})
+    taken, places = set(known), {step: place for place, step in enumerate(known)}
+    for row in np.flatnonzero(fresh).tolist():
+        if cells[row] is None:
+            continue
+        place = places[grid.steps(cells[row])]
+        low, high = known[max(place - REACH, 0)], known[min(place + REACH, len(known) - 1)]
+        # A step between two others that nobody holds, if one is found soon.
+        for _ in range(ATTEMPTS):
+            step = low + int(generator.random() * (high - low + 1))
+            if step not in taken:
+                break
+        taken.add(step)
+        cells[row] = grid.value(step)
+    return cells
+
+
+def movable(column: DonorColumn) -> bool:
+    """Whether values can be moved: numbers and dates, of which there are many."""
+    return column.numbers is not None and column.distinct > FEW and grid_of(column.cells) is not None
+
+
+def repeated(columns: Sequence[DonorColumn]) -> list[str]:
+    """Columns whose values lead to one row each and cannot be made up, such as free text."""
+    return [column.name for column in columns if telling(column) and grid_of(column.cells) is None]

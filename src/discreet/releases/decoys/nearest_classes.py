@@ -46,7 +46,15 @@ class ClassIndex:
     @classmethod
     def of(cls, own: Points, asked: Points, agree: Sequence[int]) -> ClassIndex:
         """Put up the classes, and look where the asked points belong."""
-        groups, wanted = _grouped(own[1][:, list(agree)], asked[1][:, list(agree)])
+        chosen = list(agree)
+        groups, wanted = np.zeros(len(own[1]), dtype=np.int64), np.zeros(len(asked[1]), dtype=np.int64)
+        for codes, others in zip(own[1][:, chosen].T, asked[1][:, chosen].T, strict=True):
+            width = int(codes.max()) + 1
+            known = (wanted >= 0) & (others >= 0) & (others < width)
+            distinct, groups = np.unique(groups * width + codes, return_inverse=True)
+            keys = np.where(known, wanted * width + others, -1)
+            place = np.minimum(np.searchsorted(distinct, keys), len(distinct) - 1)
+            groups, wanted = groups.reshape(-1), np.where(distinct[place] == keys, place, -1)
         numbers = _first(own)
         order = np.lexsort([numbers, groups])
         return cls(order, groups[order], numbers[order], wanted)
@@ -102,6 +110,8 @@ class Shelves:
     """What a difference in each category adds to a distance."""
     distances: Callable[[Points, Ints], Floats]
     """From one point to some classes."""
+    indexes: dict[tuple[int, ...], ClassIndex] = field(default_factory=dict)
+    """The shelves that were needed so far, by the categories that agree."""
 
     @cached_property
     def choices(self) -> list[tuple[float, tuple[int, ...]]]:
@@ -119,28 +129,22 @@ class Shelves:
                 far = far + cost
         return far
 
-    @cached_property
-    def _put_up(self) -> dict[tuple[int, ...], ClassIndex]:
-        return {}
-
     def _shelf(self, agree: tuple[int, ...]) -> ClassIndex:
-        if agree not in self._put_up:
-            self._put_up[agree] = ClassIndex.of(self.own, self.asked, agree)
-        return self._put_up[agree]
+        if agree not in self.indexes:
+            self.indexes[agree] = ClassIndex.of(self.own, self.asked, agree)
+        return self.indexes[agree]
 
     def nearest(self, itself: Ints | None) -> Floats:
         """The distance of each asked point to the nearest class, or to the nearest but itself."""
-        if self.own[0].shape[1] <= 1 and len(self.costs) <= MOST_CATEGORIES:
-            return self._by_gaps(itself)
-        found, ones = np.full(len(self.asked[0]), np.inf), np.ones(len(self.own[0]), dtype=np.int64)
-        for point in range(len(found)):
-            places, far = self.near(point, ones, 1 if itself is None else 2)
-            found[point] = np.min(far if itself is None else far[places != itself[point]], initial=np.inf)
-        return found
-
-    def _by_gaps(self, itself: Ints | None) -> Floats:
-        """The same where at most one number counts: then its nearest value on every shelf is all it takes."""
-        best, numbers = np.full(len(self.asked[0]), np.inf), _first(self.asked)
+        best = np.full(len(self.asked[0]), np.inf)
+        if self.own[0].shape[1] > 1 or len(self.costs) > MOST_CATEGORIES:
+            ones = np.ones(len(self.own[0]), dtype=np.int64)
+            for point in range(len(best)):
+                places, far = self.near(point, ones, 1 if itself is None else 2)
+                best[point] = np.min(far if itself is None else far[places != itself[point]], initial=np.inf)
+            return best
+        # Where at most one number counts, its nearest value on every shelf is all it takes.
+        numbers = _first(self.asked)
         for cost, agree in self.choices:
             still = np.flatnonzero(best > cost)
             if not len(still):
@@ -179,19 +183,6 @@ def _first(points: Points) -> Floats:
     """The first number of each point, or 0 where there is none."""
     numbers = points[0]
     return numbers[:, 0] if numbers.shape[1] else np.zeros(len(numbers))
-
-
-def _grouped(own: Ints, asked: Ints) -> tuple[Ints, Ints]:
-    """The group of each class by some codes, and that of each asked point, or -1."""
-    groups, wanted = np.zeros(len(own), dtype=np.int64), np.zeros(len(asked), dtype=np.int64)
-    for codes, others in zip(own.T, asked.T, strict=True):
-        width = int(codes.max()) + 1
-        known = (wanted >= 0) & (others >= 0) & (others < width)
-        distinct, groups = np.unique(groups * width + codes, return_inverse=True)
-        keys = np.where(known, wanted * width + others, -1)
-        place = np.minimum(np.searchsorted(distinct, keys), len(distinct) - 1)
-        groups, wanted = groups.reshape(-1), np.where(distinct[place] == keys, place, -1)
-    return groups, wanted
 
 
 # How far apart two classes are: years and other numbers in standard deviations, everything else the same or not.

@@ -82,7 +82,10 @@ class Agreements:
                 ways = ways + 1 if number == most else 1
                 most, best, rows = number, place, held
         if ways == 1 and rows > 1 and but is not None:
-            rows -= self._own(best, row, but)
+            # Less the rows of that class which agree with the codes in these columns.
+            start, stop = np.searchsorted(self.owners, [but, but + 1])
+            agree = [codes[start:stop] == row[last] for last, codes in enumerate(self.columns) if best >> last & 1]
+            rows -= int(np.logical_and.reduce(agree).sum())
         # No row agrees in two combinations of the most columns: it would agree in more.
         return 2 * most - int(most > 0 and (ways > 1 or rows > 1))
 
@@ -101,9 +104,10 @@ class Agreements:
 
         Both as numbers. A code that no row holds agrees with nothing.
         """
-        cells = [code if code < width else ABSENT for code, width in zip(row, self._widths, strict=True)]
+        widths, steps = self._steps
+        cells = [code if code < width else ABSENT for code, width in zip(row, widths, strict=True)]
         numbers, found = [0], []
-        for place, (before, last, width, index, rows, owners) in enumerate(self._steps, start=1):
+        for place, (before, last, width, index, rows, owners) in enumerate(steps, start=1):
             first, code = numbers[before], cells[last]
             number = index.get(first * width + code, ABSENT) if first >= 0 <= code else ABSENT
             numbers.append(number)
@@ -112,19 +116,12 @@ class Agreements:
         return found
 
     @cached_property
-    def _widths(self) -> list[int]:
-        return [self.combinations[(1 << last) - 1].width for last in range(len(self.columns))]
-
-    @cached_property
-    def _steps(self) -> list[tuple[int, int, int, dict[int, int], array[int], array[int]]]:
-        """The combinations as plain tuples: most of the time of a release is spent in going through them."""
-        return [(one.before, one.last, one.width, one.index, one.rows, one.owners) for one in self.combinations]
-
-    def _own(self, place: int, row: Sequence[int], owner: int) -> int:
-        """How many rows of a class agree with the given codes in certain columns."""
-        start, stop = np.searchsorted(self.owners, [owner, owner + 1])
-        agree = [codes[start:stop] == row[last] for last, codes in enumerate(self.columns) if place >> last & 1]
-        return int(np.logical_and.reduce(agree).sum())
+    def _steps(self) -> tuple[list[int], list[tuple[int, int, int, dict[int, int], array[int], array[int]]]]:
+        """Codes per column, and the combinations as tuples: most of the time of a release goes through them."""
+        widths = [self.combinations[(1 << last) - 1].width for last in range(len(self.columns))]
+        return widths, [
+            (each.before, each.last, each.width, each.index, each.rows, each.owners) for each in self.combinations
+        ]
 
 
 # Which rows hold each value: what a row shares with others by looking at those that share its rarest cells.
@@ -181,19 +178,16 @@ class Holders:
         """The most that any row of another class than that in `but` shares with each row, by what each cell is worth."""
         classes = [None] * len(rows) if but is None else but.tolist()
         for row, counts, owner in zip(rows.tolist(), worth, classes, strict=True):
-            yield self._most(row, counts, owner)
-
-    def _most(self, row: Sequence[int], worth: NDArray[np.float32], but: int | None) -> float:
-        cells, best, asked = self._rarest(row), 0.0, np.array(row, dtype=np.int32)[:, None]
-        left = float(sum(worth[place] for place, _ in cells))
-        for place, rows in cells:
-            if best >= left * _ROUNDING:
-                break
-            shared = np.add.reduce(worth[:, None] * (self.cells[:, rows] == asked), axis=0)
-            if but is not None:
-                shared[self.owners[rows] == but] = 0
-            best, left = max(best, float(shared.max(initial=0))), left - float(worth[place])
-        return best
+            cells, best, asked = self._rarest(row), 0.0, np.array(row, dtype=np.int32)[:, None]
+            left = float(sum(counts[place] for place, _ in cells))
+            for place, holders in cells:
+                if best >= left * _ROUNDING:
+                    break
+                shared = np.add.reduce(counts[:, None] * (self.cells[:, holders] == asked), axis=0)
+                if owner is not None:
+                    shared[self.owners[holders] == owner] = 0
+                best, left = max(best, float(shared.max(initial=0))), left - float(counts[place])
+            yield best
 
 
 # How like a row is to the row of another class that is most like it: what gives a copied row away.

@@ -11,7 +11,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -19,10 +18,20 @@ import numpy as np
 
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
-from discreet.releases.decoys.dependencies import Dependence, association, associations, blocks, dependences
-from discreet.releases.decoys.donors import BINS, Donors, neighbours
+from discreet.releases.decoys.donors import (
+    BINS,
+    Dependence,
+    Donors,
+    alone,
+    association,
+    associations,
+    blocks,
+    dependences,
+    movable,
+    neighbours,
+    nudged,
+)
 from discreet.releases.decoys.nearest_classes import Space, numbers_of
-from discreet.releases.decoys.perturbation import alone, movable, nudged
 from discreet.releases.decoys.similarity import NOBODY, Likeness
 from discreet.sources.table import Table
 
@@ -71,15 +80,48 @@ class Splicer:
     donors: Donors
     groups: list[list[int]]
     """Columns that stay together."""
-    strength: Floats
-    """How far each column depends on each other one."""
     likeness: Likeness
+    codes: Ints
+    """What the donors hold, column by column."""
+    numbers: Floats
+    """The same as numbers, not a number where they are none."""
+    ladders: dict[int, NumberLadder]
+    """Columns of many numbers."""
+    pulls: dict[int, Floats]
+    """For each block, by its first column, what a difference in each other column counts."""
+    odds: list[float]
+    """How soon each block is exchanged: those that have little to do with the others first."""
 
     @classmethod
     def of(cls, donors: Donors) -> Splicer:
         """Learn from the donors which columns stay together, and how alike rows are."""
-        strength = associations(donors.columns)
-        return cls(donors, blocks(strength), strength, donors.likeness)
+        columns, strength, nothing = donors.columns, associations(donors.columns), np.full(len(donors), np.nan)
+        groups, pulls, ties = blocks(strength), {}, []
+        for group in groups:
+            pull = strength[:, group].max(axis=1) + 0.05
+            pull[group] = 0.0
+            pulls[group[0]] = pull
+            rest = [place for place in range(len(strength)) if place not in group]
+            ties.append(float(strength[np.ix_(group, rest)].max()) if rest else 1.0)
+        odds = (1 - np.array(ties)) ** 2 + 1e-6
+        ladders = {
+            place: NumberLadder.of(column.numbers)
+            for place, column in enumerate(columns)
+            if column.distinct > SHORT and column.numbers is not None
+        }
+        empty = np.zeros((0, len(donors)))
+        return cls(
+            donors,
+            groups,
+            donors.likeness,
+            np.stack([column.codes for column in columns]) if columns else empty.astype(np.int64),
+            np.stack([nothing if column.numbers is None else column.numbers for column in columns])
+            if columns
+            else empty,
+            ladders,
+            pulls,
+            (odds / odds.sum()).tolist(),
+        )
 
     def rows(self, pool: Ints, size: int, fresh: Flags, generator: np.random.Generator) -> Ints:
         """So many rows, each a row of places among the donors, one per column.
@@ -94,15 +136,12 @@ class Splicer:
             return made
         equal = self.likeness.degrees(firsts) == 2 * made.shape[1]
         for row in np.flatnonzero(equal).tolist():
-            made[row] = self._single(pool, generator)
+            # A row that no other class holds, whole: real rows, too, equal a single other one now and then.
+            some = generator.permutation(pool)[:CLOSE]
+            alone = some[self.likeness.degrees(some) < 2 * len(self.donors.columns) - 1]
+            made[row] = (alone if len(alone) else some)[0]
         made[~equal] = self._spliced(made[~equal], pool, fresh[~equal], generator)
         return made
-
-    def _single(self, pool: Ints, generator: np.random.Generator) -> int:
-        """A row that no other class holds, whole: real rows, too, equal a single other one now and then."""
-        some = generator.permutation(pool)[:CLOSE]
-        alone = some[self.likeness.degrees(some) < 2 * len(self.donors.columns) - 1]
-        return int((alone if len(alone) else some)[0])
 
     def _spliced(self, firsts: Ints, pool: Ints, fresh: Flags, generator: np.random.Generator) -> Ints:
         """The rows after as many exchanges as it takes to have as much in common with others as their donors have.
@@ -112,7 +151,8 @@ class Splicer:
         donors = firsts[:, 0]
         wanted = self.likeness.surprises(self._codes(firsts), but=self.donors.owners[donors])
         rows, best, apart = firsts.copy(), firsts.copy(), np.full(len(firsts), np.inf)
-        orders = [self._order(generator) for _ in firsts]
+        # The blocks of each row in the order in which they are exchanged.
+        orders = [[number for _ in range(SWEEPS) for number in in_order(self.odds, generator)] for _ in firsts]
         open_rows = np.arange(len(firsts))
         for turn in range(SWEEPS * len(self.groups)):
             codes = np.where(fresh[open_rows], NOBODY, self._codes(rows[open_rows]))
@@ -122,75 +162,35 @@ class Splicer:
             apart[open_rows] = np.minimum(apart[open_rows], off)
             open_rows = open_rows[off > ENOUGH]
             for row in open_rows.tolist():
-                group = orders[row][turn]
+                group = self.groups[orders[row][turn]]
                 rows[row, group] = self._donor(rows[row], pool, group, generator)
             if not len(open_rows):
                 break
         return best
 
-    def _order(self, generator: np.random.Generator) -> list[list[int]]:
-        """The blocks in the order in which they are exchanged."""
-        sweeps = [in_order(self._odds, generator) for _ in range(SWEEPS)]
-        return [self.groups[number] for sweep in sweeps for number in sweep]
-
     def _codes(self, rows: Ints) -> Ints:
         """What the rows hold, as codes."""
-        held: Ints = self._cells[0][np.arange(rows.shape[1]), rows]
+        held: Ints = self.codes[np.arange(rows.shape[1]), rows]
         return held
-
-    @cached_property
-    def _cells(self) -> tuple[Ints, Floats]:
-        """All donors, column by column: their codes, and their numbers, not a number where they are none."""
-        columns, nothing = self.donors.columns, np.full(len(self.donors), np.nan)
-        numbers = [nothing if column.numbers is None else column.numbers for column in columns]
-        return np.stack([column.codes for column in columns]), np.stack(numbers)
 
     def _donor(self, row: Ints, pool: Ints, group: list[int], generator: np.random.Generator) -> int:
         """One of the donors that agree best with the row in the columns on which the block depends.
 
         It is not asked to differ in the block: that would favour rare values.
         """
-        ladder = self._ladders.get(group[0]) if len(group) == 1 else None
+        ladder = self.ladders.get(group[0]) if len(group) == 1 else None
         if ladder is not None and generator.random() < BESIDE:
             return ladder.beside(int(row[group[0]]), generator)
         # How far each donor of the pool is from the row, column by column.
-        (codes, numbers), every = self._cells, np.arange(len(row))
+        codes, numbers, every = self.codes, self.numbers, np.arange(len(row))
         different = DIFFERENT * (codes[:, pool] != codes[every, row][:, None])
         gap = np.abs(numbers[:, pool] - numbers[every, row][:, None])
-        far = np.add.reduce(self._pulls[group[0]][:, None] * np.where(np.isnan(gap), different, gap), axis=0)
+        far = np.add.reduce(self.pulls[group[0]][:, None] * np.where(np.isnan(gap), different, gap), axis=0)
         others = pool != row[group[0]]
         near = far[others]
         close = np.partition(near, min(CLOSE, len(near)) - 1)[min(CLOSE, len(near)) - 1]
-        found = pool[others & (far <= close + 1e-9)]
-        return int(found[generator.integers(0, len(found))])
-
-    @cached_property
-    def _ladders(self) -> dict[int, NumberLadder]:
-        scales = [
-            (place, column.numbers) for place, column in enumerate(self.donors.columns) if column.distinct > SHORT
-        ]
-        return {place: NumberLadder.of(numbers) for place, numbers in scales if numbers is not None}
-
-    @cached_property
-    def _pulls(self) -> dict[int, Floats]:
-        """For each block, by its first column, what a difference in each other column counts."""
-        found = {}
-        for group in self.groups:
-            pull = self.strength[:, group].max(axis=1) + 0.05
-            pull[group] = 0.0
-            found[group[0]] = pull
-        return found
-
-    @cached_property
-    def _odds(self) -> list[float]:
-        """Blocks that have little to do with the others are exchanged first."""
-        ties = np.array([self._tie(group) for group in self.groups])
-        odds = (1 - ties) ** 2 + 1e-6
-        return [float(one) for one in odds / odds.sum()]
-
-    def _tie(self, group: list[int]) -> float:
-        rest = [place for place in range(len(self.strength)) if place not in group]
-        return float(self.strength[np.ix_(group, rest)].max()) if rest else 1.0
+        fitting = pool[others & (far <= close + 1e-9)]
+        return int(fitting[generator.integers(0, len(fitting))])
 
 
 # What the rows of decoys hold: whole rows of near classes, spliced, with what follows from the class put right.
@@ -263,7 +263,12 @@ class Filler:
     ) -> DecoyRows:
         """The rows of decoys in these classes, which are places 0, 1, ... of the result."""
         owners = np.repeat(np.arange(len(sizes)), sizes)
-        fresh = generator.random((len(owners), len(self.donors.columns))) < self._loneliness
+        # A cell is moved to a value that nobody holds as often as real values of its column are alone.
+        tied = {place for group in self.splicer.groups if len(group) > 1 for place in group}
+        tied |= {dependence.column for dependence in self.follows}
+        columns = enumerate(self.donors.columns)
+        often = [0.0 if place in tied or not movable(column) else alone(column) for place, column in columns]
+        fresh = generator.random((len(owners), len(self.donors.columns))) < np.array(often)
         made = np.zeros(fresh.shape, dtype=np.int64)
         near = neighbours(self.space, free, sizes, generator)
         starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
@@ -279,14 +284,6 @@ class Filler:
         }
         return DecoyRows(cells, owners)
 
-    @cached_property
-    def _loneliness(self) -> Floats:
-        """Per column, how often a cell is moved to a value that nobody holds: as often as real values are alone."""
-        tied = {place for group in self.splicer.groups if len(group) > 1 for place in group}
-        tied |= {one.column for one in self.follows}
-        columns = enumerate(self.donors.columns)
-        return np.array([0.0 if place in tied or not movable(column) else alone(column) for place, column in columns])
-
 
 def weights(released: Classes, donors: Donors) -> dict[str, float]:
     """How much each quasi-identifier says about the other columns, 1 on average: what a distance should count."""
@@ -294,21 +291,16 @@ def weights(released: Classes, donors: Donors) -> dict[str, float]:
         return {}
     found = {}
     for column, codes in zip(released.columns, released.codes, strict=True):
-        held = _binned(numbers_of(column), codes)[donors.owners]
-        ties = [
-            association(np.unique(held, return_inverse=True)[1].reshape(-1), other.binned) for other in donors.columns
-        ]
+        numbers, bins = numbers_of(column), codes
+        if len(numbers) > BINS and not np.isnan(numbers).any():
+            values: Floats = numbers[codes]
+            edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1]))
+            bins = np.asarray(np.searchsorted(edges, values, side="right"))
+        binned = np.unique(bins[donors.owners], return_inverse=True)[1].reshape(-1)
+        ties = [association(binned, other.binned) for other in donors.columns]
         found[column.name] = float(np.sqrt(np.mean(np.square(ties))))
     mean = float(np.mean(list(found.values())))
     return {name: max(weight / mean, 0.1) for name, weight in found.items()} if mean else {}
-
-
-def _binned(numbers: Floats, codes: Ints) -> Ints:
-    if np.isnan(numbers).any() or len(numbers) <= BINS:
-        return codes
-    values: Floats = numbers[codes]
-    edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1]))
-    return np.asarray(np.searchsorted(edges, values, side="right"))
 
 
 # Drawing lots among a few things: for so few, numpy's own ways take most of their time to begin.

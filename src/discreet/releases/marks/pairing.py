@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
 from discreet.releases.decoys.nearest_classes import Space
 from discreet.releases.marks.codebook import Law, Marks, secret_probabilities
-from discreet.releases.marks.distribution_shift import Balance, balanced
 from discreet.releases.population_link import Linked
 
 FEWEST_MARKS = 30
@@ -88,13 +87,11 @@ def affordable(
     pairs, chance = pairs.only(kept), chance[:, kept]
     sizes = linked.released.sizes[pairs.real]
     count = budget.pairs(sizes, chance[0], released=linked.released.records)
-    return pairs.only(slice(_doubtful(linked, pairs.only(slice(count)), chance[:, :count])))
-
-
-def _doubtful(linked: Linked, pairs: MarkPairs, chance: Floats) -> int:
-    """How many of the pairs can be marks before link counts tell decoys."""
-    real, decoys = linked.links[pairs.real], linked.population.sizes[pairs.free]
-    return undecided(real, decoys, chance.ravel(), linked.links, fewest=FEWEST_MARKS // 2)
+    # Of these, as many as can be marks before link counts tell decoys.
+    pairs, chance = pairs.only(slice(count)), chance[:, :count]
+    links, decoy_links = linked.links[pairs.real], linked.population.sizes[pairs.free]
+    fewest = FEWEST_MARKS // 2
+    return pairs.only(slice(undecided(links, decoy_links, chance.ravel(), linked.links, fewest=fewest)))
 
 
 def within(shifts: Sequence[Floats], limit: float) -> int:
@@ -161,13 +158,7 @@ def closest(left: Floats, right: Floats, *, tolerance: float = TOLERANCE) -> Int
     >>> closest(np.array([1.0, 1.2]), np.array([1.05, 1.2, 3.0])).tolist()
     [[0, 0], [1, 1]]
     """
-    lefts, rights = np.argsort(left, kind="stable"), np.argsort(right, kind="stable")
-    found = []
-    for step in range(STEPS + 1):
-        pairs = _two_pointers(left[lefts], right[rights], tolerance * step / STEPS)
-        found.append(np.stack([lefts[pairs[:, 0]], rights[pairs[:, 1]]], axis=1))
-        lefts, rights = np.delete(lefts, pairs[:, 0]), np.delete(rights, pairs[:, 1])
-    return _sorted(np.concatenate(found))
+    return _two_pointers(left, right, [tolerance * step / STEPS for step in range(STEPS + 1)])
 
 
 def most(left: Floats, right: Floats, *, tolerance: float = TOLERANCE) -> Ints:
@@ -175,28 +166,30 @@ def most(left: Floats, right: Floats, *, tolerance: float = TOLERANCE) -> Ints:
 
     Both sides in order, the smallest that fit are paired: by exchange, some largest pairing begins with them.
     """
+    return _two_pointers(left, right, [tolerance])
+
+
+def _two_pointers(left: Floats, right: Floats, tolerances: Sequence[float]) -> Ints:
+    """Both sides in order; what one tolerance leaves over is paired within the next."""
     lefts, rights = np.argsort(left, kind="stable"), np.argsort(right, kind="stable")
-    pairs = _two_pointers(left[lefts], right[rights], tolerance)
-    return _sorted(np.stack([lefts[pairs[:, 0]], rights[pairs[:, 1]]], axis=1))
-
-
-def _two_pointers(left: Floats, right: Floats, tolerance: float) -> Ints:
-    pairs, one, other = [], 0, 0
-    mine, theirs, reach = left.tolist(), right.tolist(), tolerance + _ROUNDING
-    while one < len(mine) and other < len(theirs):
-        apart = mine[one] - theirs[other]
-        if apart > reach:
-            other += 1
-        elif apart < -reach:
-            one += 1
-        else:
-            pairs.append((one, other))
-            one, other = one + 1, other + 1
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
-
-
-def _sorted(pairs: Ints) -> Ints:
-    return pairs[np.argsort(pairs[:, 0], kind="stable")]
+    pairs = [np.zeros((0, 2), dtype=np.int64)]
+    for tolerance in tolerances:
+        within_reach, first, second = [], 0, 0
+        mine, theirs, reach = left[lefts].tolist(), right[rights].tolist(), tolerance + _ROUNDING
+        while first < len(mine) and second < len(theirs):
+            apart = mine[first] - theirs[second]
+            if apart > reach:
+                second += 1
+            elif apart < -reach:
+                first += 1
+            else:
+                within_reach.append((first, second))
+                first, second = first + 1, second + 1
+        places = np.array(within_reach, dtype=np.int64).reshape(-1, 2)
+        pairs.append(np.stack([lefts[places[:, 0]], rights[places[:, 1]]], axis=1))
+        lefts, rights = np.delete(lefts, places[:, 0]), np.delete(rights, places[:, 1])
+    every = np.concatenate(pairs)
+    return every[np.argsort(every[:, 0], kind="stable")]
 
 
 # How far marks can reach before link counts tell decoys: beyond, nearly every class of the same risk is real.
@@ -240,23 +233,18 @@ def expected_aucs(real: Ints, decoys: Ints, chance: Floats, released: Ints, coun
     without = np.repeat(distinct, np.maximum(counts - taken, 0))
     links = np.concatenate([made, marks, without])
     weights = np.concatenate([there, here, np.ones(unmarked)])
-    by_links = _auc(-links.astype(np.float64), weights, np.arange(len(links)) < count)
+    # The chance that a decoy has fewer people in the population than a real class, each drawn by its weight.
+    decoy = np.arange(len(links)) < count
+    distinct, places = np.unique(-links, return_inverse=True)
+    wanted, others = (
+        np.bincount(places.reshape(-1), weights=weights * kind, minlength=len(distinct)) for kind in (decoy, ~decoy)
+    )
+    below = np.cumsum(others) - others
+    by_links = float(np.dot(wanted, below + others / 2) / (wanted.sum() * others.sum())) if others.sum() else 0.5
     alone = float(np.dot(there, 1 - there) / there.sum())
     alone_real = float(np.dot(here, 1 - here) / max(here.sum() + unmarked, 1e-12))
     same = alone * alone_real + (1 - alone) * (1 - alone_real)
     return by_links, alone * (1 - alone_real) + same * by_links
-
-
-def _auc(scores: Floats, weights: Floats, truth: Flags) -> float:
-    """The chance that one marked true scores above one that is not, each drawn by its weight."""
-    distinct, places = np.unique(scores, return_inverse=True)
-    places = places.reshape(-1)
-    wanted = np.bincount(places, weights=weights * truth, minlength=len(distinct))
-    others = np.bincount(places, weights=weights * ~truth, minlength=len(distinct))
-    if not others.sum():
-        return 0.5
-    below = np.cumsum(others) - others
-    return float(np.dot(wanted, below + others / 2) / (wanted.sum() * others.sum()))
 
 
 # The ambiguity band: classes of which nobody can say from their link count whether they would be released.
@@ -277,11 +265,8 @@ def chances(links: Ints, *, sampling: float, k: int) -> Floats:
     distinct, places = np.unique(links, return_inverse=True)
     if sampling >= 1:
         return (distinct >= k).astype(np.float64)[places.reshape(-1)]
-    return _tail(distinct.astype(np.float64), sampling, k)[places.reshape(-1)]
-
-
-def _tail(people: Floats, sampling: float, k: int) -> Floats:
-    """One minus the chance of fewer than k, summed in logarithms since (1 - f)**G may be below the least float."""
+    # One minus the chance of fewer than k, summed in logarithms since (1 - f)**G may be below the least float.
+    people = distinct.astype(np.float64)
     term = people * np.log1p(-sampling)
     below = term.copy()
     odds = np.log(sampling) - np.log1p(-sampling)
@@ -290,7 +275,7 @@ def _tail(people: Floats, sampling: float, k: int) -> Floats:
             term = term + np.log(np.maximum(people - drawn + 1, 0)) - np.log(drawn) + odds
         below = np.logaddexp(below, term)
     tail: Floats = np.where(people < k, 0.0, np.clip(-np.expm1(np.minimum(below, 0.0)), 0.0, 1.0))
-    return tail
+    return tail[places.reshape(-1)]
 
 
 def ambiguous(links: Ints, *, sampling: float, k: int) -> Flags:
@@ -366,3 +351,105 @@ def worst_lost(sizes: Ints, probabilities: Floats) -> Floats:
     third = largest * depth / 3
     bound: Floats = np.minimum(mean + third + np.sqrt(third**2 + 2 * variance * depth), np.cumsum(sizes))
     return bound
+
+
+# Distribution shift: how far the share of any value changes when rows come and go.
+
+
+def shifts_so_far(
+    base: Mapping[Hashable, float], values: Sequence[Hashable], changes: Floats, *, at: Sequence[int] | None = None
+) -> Floats:
+    """The largest change of the share of any value after the first value, the first two, and so on.
+
+    `changes` are the rows that each value gains or loses. With `at`, only after the values at these places, which ascend.
+
+    >>> shifts_so_far({"a": 10.0, "b": 10.0}, ["a", "b"], np.array([1.0, -1.0])).round(6).tolist()
+    [0.02381, 0.05]
+    """
+    index = {value: place for place, value in enumerate(dict.fromkeys([*base, *values]))}
+    before = np.zeros(len(index))
+    before[: len(base)] = list(base.values())
+    after, shares, found, start = before.copy(), before / before.sum(), [], 0
+    places = np.array([index[value] for value in values], dtype=np.int64)
+    for last in range(len(values)) if at is None else at:
+        np.add.at(after, places[start : last + 1], changes[start : last + 1])
+        start = last + 1
+        found.append(float(np.abs(after / after.sum() - shares).max()))
+    return np.array(found)
+
+
+@dataclass(eq=False)
+class Balance:
+    """The values of one column as pairs are added, and a bound on how far any of them has shifted.
+
+    With another number of people every share changes, by no more than the number did. Only when such changes add up to
+    more than the limit are all values looked at again.
+    """
+
+    counts: Floats
+    shares: Floats
+    values: list[list[int]]
+    """Per pair, the places of the values of both classes."""
+    people: float
+    bound: float = 0.0
+
+    @classmethod
+    def of(cls, base: Mapping[Hashable, float], first: Sequence[Hashable], second: Sequence[Hashable]) -> Balance:
+        """From people per value, and the value of each pair's classes."""
+        index = {value: place for place, value in enumerate(dict.fromkeys([*base, *first, *second]))}
+        counts = np.zeros(len(index))
+        counts[: len(base)] = list(base.values())
+        people = float(counts.sum())
+        values = [[index[value] for value in pair] for pair in zip(first, second, strict=True)]
+        return cls(counts, counts / people, values, people)
+
+    def tried(self, pair: int, first: float, second: float, limit: float) -> Trial:
+        """With a pair whose classes change their values by so many rows."""
+        real, decoy = self.values[pair]
+        counts = {real: float(self.counts[real]) + first}
+        counts[decoy] = counts.get(decoy, float(self.counts[decoy])) + second
+        people = self.people + first + second
+        moved = [abs(count / people - float(self.shares[place])) for place, count in counts.items()]
+        shift = max(self.bound + abs(first + second) / people, *moved)
+        if shift <= limit - 1e-9:
+            return Trial(counts, people, shift)
+        # The bound does not say enough: all values are looked at.
+        every = self.counts.copy()
+        every[list(counts)] = list(counts.values())
+        people = float(every.sum())
+        return Trial(counts, people, float(np.abs(every / people - self.shares).max()))
+
+    def take(self, trial: Trial) -> None:
+        """Add what was tried."""
+        self.counts[list(trial.counts)] = list(trial.counts.values())
+        self.people, self.bound = trial.people, trial.shift
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a column would be with one more pair."""
+
+    counts: dict[int, float]
+    """The values that change."""
+    people: float
+    shift: float
+    """How far any value has shifted at most."""
+
+
+def balanced(columns: Sequence[Balance], changes: Floats, limit: float) -> Ints:
+    """The pairs, in their order, that can be taken one after another without any column shifting beyond the limit.
+
+    A pair that would shift a column too far is passed over; a later one may shift it back.
+    """
+    taken = []
+    for pair, (first, second) in enumerate(changes.tolist()):
+        trials = []
+        for column in columns:
+            trials.append(column.tried(pair, first, second, limit))
+            if trials[-1].shift > limit:
+                break
+        else:
+            for column, trial in zip(columns, trials, strict=True):
+                column.take(trial)
+            taken.append(pair)
+    return np.array(taken, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""New values for numbers and dates that hardly anybody shares."""
+"""Donor columns: which of them belong together, and new values for numbers and dates that hardly anybody shares."""
 
 from __future__ import annotations
 
@@ -10,9 +10,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
+from scipy.stats.contingency import crosstab
 
-from discreet.releases.decoys.donors import DonorColumn
-from discreet.releases.decoys.perturbation import alone, grid_of, movable, nudged, repeated, telling
+from discreet.releases.decoys.donors import (
+    DonorColumn,
+    alone,
+    association,
+    associations,
+    blocks,
+    determines,
+    grid_of,
+    movable,
+    nudged,
+    repeated,
+    telling,
+)
 
 NEW_YEAR = date(2020, 1, 1)
 STEPS = np.random.default_rng(7).choice(5000, 300, replace=False).tolist()
@@ -96,3 +109,38 @@ def test_free_text_can_only_be_repeated() -> None:
     colours = DonorColumn.of("colour", ["red", "blue"] * 25)
     assert (alone(texts), alone(colours)) == (1.0, 0.0)
     assert repeated([texts, colours, DonorColumn.of("pay", CELLS["hundreds"])]) == ["note"]
+
+
+def test_association_is_cramers_v_without_its_bias() -> None:
+    rng = np.random.default_rng(1)
+    one = rng.integers(0, 4, 500)
+    other = np.where(rng.random(500) < 0.4, one % 3, rng.integers(0, 3, 500))
+    table = crosstab(one, other).count
+    phi = chi2_contingency(table, correction=False).statistic / 500
+    rows, columns = table.shape
+    excess = max(0, phi - (rows - 1) * (columns - 1) / 499)
+    room = min(rows - (rows - 1) ** 2 / 499, columns - (columns - 1) ** 2 / 499) - 1
+    assert association(one, other) == pytest.approx(np.sqrt(excess / room))
+    assert association(one, rng.integers(0, 3, 500)) < 0.1
+    assert association(one, np.zeros(500, dtype=np.int64)) == 0.0
+
+
+def test_a_column_determines_another_only_where_it_comes_often_enough() -> None:
+    one = np.arange(60) % 6
+    assert determines(one, one // 2)
+    assert not determines(one // 2, one)
+    assert not determines(np.arange(60), one)  # every value comes once: that proves nothing
+
+
+def test_columns_that_hang_together_stay_together() -> None:
+    rng = np.random.default_rng(2)
+    school = rng.integers(0, 5, 400)
+    years = (school * 2 + 8).tolist()
+    columns = [
+        DonorColumn.of("school", [f"s{one}" for one in school]),
+        DonorColumn.of("pet", [f"p{one}" for one in rng.integers(0, 4, 400)]),
+        DonorColumn.of("years", years),
+    ]
+    strength = associations(columns)
+    assert strength[0, 2] == 1.0
+    assert blocks(strength) == [[0, 2], [1]]
