@@ -75,7 +75,7 @@ def decide(folder: Path, rows: int) -> dict[str, Any]:
 
     import discreet
     from benchmarks.scale_steps import GATES, POLICY, SUPPRESSION, K
-    from discreet.releases.manifest.manifest import ReleaseSettings
+    from discreet.releases.manifest import ReleaseSettings
     from discreet.releases.plan import find_node
 
     table = discreet.read(folder / "people.parquet", policy=POLICY)

@@ -15,7 +15,7 @@ from discreet.errors import UsageError
 from discreet.ledger import Ledger
 from discreet.releases.delivery.copies import Copying
 from discreet.releases.delivery.service import Registry
-from discreet.releases.manifest.manifest import Manifest
+from discreet.releases.manifest import Manifest
 from discreet.sources import Table, read
 from tests.contract.readers import READERS
 from tests.releases.delivery.test_copies import meant, numeric, spelt

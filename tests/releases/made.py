@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.releases.manifest.manifest import DecoyCells, Manifest, PopulationSummary, ReleaseSettings, fingerprint
+from discreet.releases.manifest import DecoyCells, Manifest, PopulationSummary, ReleaseSettings, fingerprint
 from discreet.releases.marks.codebook import DEFAULT, Codebook, Marks
 from discreet.releases.population_link import Linked
 from discreet.releases.tracing.case import chains_of

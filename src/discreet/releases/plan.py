@@ -17,7 +17,7 @@ from discreet.kernel import Classes, Countable
 from discreet.kernel.classes import Levels
 from discreet.kernel.serialise import card
 from discreet.releases.decoys.detectability import REFUSE, WARN, either_way
-from discreet.releases.manifest.manifest import ReleaseSettings
+from discreet.releases.manifest import ReleaseSettings
 from discreet.releases.marks.codebook import Law
 from discreet.releases.marks.pairing import FEWEST_MARKS
 from discreet.releases.marks.selection import Marking, mark

@@ -21,7 +21,7 @@ from discreet.errors import IntegrityError, Refused, UsageError
 from discreet.ledger import Ledger
 from discreet.releases.delivery.copies import Copying, ExpectedClasses, recoded
 from discreet.releases.delivery.service import Registry
-from discreet.releases.manifest.manifest import Manifest
+from discreet.releases.manifest import Manifest
 from discreet.sources import Table, read
 from discreet.sources.export.copies import ranks
 from tests.examples import examples

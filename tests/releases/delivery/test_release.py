@@ -269,7 +269,7 @@ def test_a_manifest_that_was_swapped_or_changed_is_refused(world: World, store_u
     other = made(world, store_url, name="autumn")
     old = spring.opened.kept.sealed
     for forged in (other.opened.kept.sealed, old[:-1] + bytes([old[-1] ^ 1]), b"rubbish"):
-        from discreet.releases.manifest.serialise import digest
+        from discreet.releases.manifest import digest
 
         with Store.open(store_url) as opened, opened.writing() as connection:
             connection.execute(

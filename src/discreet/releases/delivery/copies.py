@@ -22,7 +22,7 @@ from discreet.ledger import Receipt
 from discreet.releases.delivery import repository
 from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Registry
-from discreet.releases.manifest.manifest import Manifest, fingerprint
+from discreet.releases.manifest import Manifest, fingerprint
 from discreet.sources import Table
 from discreet.sources.engine import CopyFolder, CopyFolders, Marked, Pool
 from discreet.sources.export.copies import pooled, refuse_row_ids

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.classes import Levels
-from discreet.kernel.serialise import card
+from discreet.kernel.hierarchy import text
+from discreet.kernel.notebook import card
+from discreet.policy import Policy
 from discreet.releases.delivery.copies import Copying, Delivered, Format, Watch, recoded
-from discreet.releases.delivery.repository import Copy, StoredRelease
+from discreet.releases.delivery.repository import Copy
 from discreet.releases.delivery.service import Opened, Registry, Where, ledger_of, whoever_asks
-from discreet.releases.manifest.draft import draft
-from discreet.releases.manifest.manifest import Manifest, ReleaseSettings, fingerprint
-from discreet.releases.marks.codebook import Law
-from discreet.releases.plan import find_node, published_columns, require_releasable
+from discreet.releases.manifest import DecoyCells, Manifest, PopulationSummary, ReleaseSettings, fingerprint
+from discreet.releases.marks.codebook import Codebook, Law, Marks
+from discreet.releases.marks.pairing import FEWEST_MARKS
+from discreet.releases.marks.selection import mark
+from discreet.releases.plan import Node, Preflight, find_node, published_columns, require_releasable
+from discreet.releases.population_link import Linked
 from discreet.releases.preconditions import Gates, check_names
+from discreet.releases.tracing.case import chains_of
 from discreet.sources import Table
 
 
@@ -89,7 +97,9 @@ class Release:
             kept = registry.require(self.name, self.version)
             manifest = registry.open(kept)
             work = Copying(registry, kept, manifest, self.table, str(folder), format, self.actor, watch)
-            return work.write(_wanted(kept, recipients))
+            if recipients is None:
+                return work.write([copy.recipient for copy in kept.copies if copy.state != "retired"])
+            return work.write([kept.copy(name).recipient for name in recipients])
 
     def refuse_other_data(self) -> None:
         """Stop unless the table is the one that this version was made of."""
@@ -187,47 +197,30 @@ def release(
     settings = ReleaseSettings(k=k, suppression=suppression, loss=loss, law=Law.parse(law).name, row_ids=row_ids)
     who = actor or whoever_asks()
     require_releasable(table)
+    state = "approved" if approved else "planned"
     with ledger_of(store, create=True) as ledger:
         registry = Registry(ledger)
         _refuse_retired(registry, name, people)
         before = registry.find(name)
         previous = None if before is None else registry.open(before)
-        if previous is not None and _same(previous, table, settings):
-            kept = _continued(registry, previous, people, who, state="approved" if approved else "planned")
-            return Release(Opened(kept, registry.open(kept)), table, store, who)
-        _refuse_other_law(previous, settings)
-        levels = levels if previous is None else _same_levels(previous, levels)
+        if before is not None and previous is not None:
+            # The same people under the same settings: this is the version that is there, perhaps with more recipients.
+            asked = replace(settings, requirements=previous.settings.requirements)
+            names = tuple(column.name for column in previous.released.columns)
+            same_settings = asked.to_dict() == previous.settings.to_dict()
+            if same_settings and fingerprint(table.classes(names)) == previous.fingerprint:
+                added = [recipient for recipient in people if recipient not in previous.recipients]
+                if added:
+                    check_names([*previous.recipients, *added], "recipient")
+                    more = previous.with_recipients(added, key=registry.key(name))
+                    before = registry.seal(more, actor=who, state=state)
+                return Release(Opened(before, registry.open(before)), table, store, who)
+            levels = _levels_of_next_version(previous, settings, levels)
         node = find_node(table, population, settings, levels=levels, diversity=diversity, closeness=closeness)
         settings = replace(settings, requirements=node.requirements)
-        manifest = draft(registry.key(name), name, table, node, settings, people, gates, previous, force=force)
-        kept = registry.seal(manifest, actor=who, state="approved" if approved else "planned")
+        manifest = _draft(registry.key(name), name, table, node, settings, people, gates, previous, force=force)
+        kept = registry.seal(manifest, actor=who, state=state)
         return Release(Opened(kept, registry.open(kept)), table, store, who)
-
-
-def _same(previous: Manifest, table: Table, settings: ReleaseSettings) -> bool:
-    """Whether this asks for the version that is there: the same people, under the same settings."""
-    asked = replace(settings, requirements=previous.settings.requirements)
-    if asked.to_dict() != previous.settings.to_dict():
-        return False
-    names = tuple(column.name for column in previous.released.columns)
-    return fingerprint(table.classes(names)) == previous.fingerprint
-
-
-def _continued(
-    registry: Registry, manifest: Manifest, recipients: Sequence[str], actor: str, *, state: str
-) -> StoredRelease:
-    added = [name for name in recipients if name not in manifest.recipients]
-    if not added:
-        return registry.require(manifest.release, manifest.version)
-    check_names([*manifest.recipients, *added], "recipient")
-    more = manifest.with_recipients(added, key=registry.key(manifest.release))
-    return registry.seal(more, actor=actor, state=state)
-
-
-def _wanted(kept: StoredRelease, recipients: Sequence[str] | None) -> list[str]:
-    if recipients is not None:
-        return [kept.copy(name).recipient for name in recipients]
-    return [copy.recipient for copy in kept.copies if copy.state != "retired"]
 
 
 def _refuse_retired(registry: Registry, name: str, recipients: Sequence[str]) -> None:
@@ -239,24 +232,110 @@ def _refuse_retired(registry: Registry, name: str, recipients: Sequence[str]) ->
         )
 
 
-def _same_levels(previous: Manifest, levels: Levels | None) -> Levels:
-    """All versions are at the levels of the first, so that a class is the same class."""
-    names = previous.levels
-    asked = (
-        names if levels is None else levels if isinstance(levels, Mapping) else dict(zip(names, levels, strict=True))
-    )
-    if {**names, **asked} != names:
-        raise Refused(
-            f"Version {previous.version} of '{previous.release}' is at other levels, and all versions are at the same.",
-            remedy="Leave out the levels, or start a release of another name.",
-        )
-    return names
-
-
-def _refuse_other_law(previous: Manifest | None, settings: ReleaseSettings) -> None:
-    if previous is not None and previous.settings.law != settings.law:
+def _levels_of_next_version(previous: Manifest, settings: ReleaseSettings, levels: Levels | None) -> Levels:
+    """The levels of the first version, at which all others are, so that a class is the same class."""
+    if previous.settings.law != settings.law:
         raise Refused(
             f"Version {previous.version} of '{previous.release}' follows the law {previous.settings.law}; with another one a "
             "recipient's marks would change, and two versions would show which classes they are.",
             remedy=f"Use the law {previous.settings.law}, or start a release of another name.",
         )
+    first = previous.levels
+    asked = levels if levels is None or isinstance(levels, Mapping) else dict(zip(first, levels, strict=True))
+    if {**first, **(asked or {})} != first:
+        raise Refused(
+            f"Version {previous.version} of '{previous.release}' is at other levels, and all versions are at the same.",
+            remedy="Leave out the levels, or start a release of another name.",
+        )
+    return first
+
+
+def _draft(
+    key: bytes,
+    name: str,
+    table: Table,
+    node: Node,
+    settings: ReleaseSettings,
+    recipients: Sequence[str],
+    gates: Gates,
+    previous: Manifest | None,
+    *,
+    force: bool,
+) -> Manifest:
+    """Everything about a version, before it is sealed."""
+    law, linked, policy = Law.parse(settings.law), node.linked, table.policy or Policy()
+    columns = tuple(column for column in table.published if column not in linked.data.names)
+    if previous is not None:
+        marks, decoys = _carried_over(previous, linked, columns, force=force)
+        foreseen: dict[str, Any] = {"marks": len(marks), "marks_before": len(previous.codebook.marks)}
+    else:
+        marking = mark(linked, table, key=key, release=name, law=law, force=force)
+        marks, foreseen = marking.marks, Preflight.of(marking, recipients=len(recipients), law=law).to_dict()
+        # Texts from which the columns' types can be made again; a number that is none is not a missing value.
+        cells = {
+            column: [
+                "nan" if isinstance(cell, float) and math.isnan(cell) else text(cell)
+                for cell in marking.decoys.columns.get(column, ())
+            ]
+            for column in columns
+        }
+        decoys = DecoyCells(cells, marking.decoys.places)
+    return Manifest(
+        release=name,
+        version=1 if previous is None else previous.version + 1,
+        revision=0,
+        settings=settings,
+        policy=policy.digest,
+        rules={column: policy.rule(column) for column in linked.data.names},
+        fingerprint=fingerprint(node.classes),
+        released=linked.released,
+        links=linked.links,
+        chains={column: chains_of(column, linked.data, linked.population) for column in linked.data.names},
+        crowd=PopulationSummary.of(linked.population, sampling=linked.sampling),
+        codebook=Codebook.of(marks, law, recipients, release=name, key=key),
+        decoys=decoys,
+        gates=gates,
+        preflight=foreseen,
+        published=table.published,
+    )
+
+
+def _carried_over(
+    previous: Manifest, linked: Linked, columns: tuple[str, ...], *, force: bool
+) -> tuple[Marks, DecoyCells]:
+    """The marks that still can be: made-up classes that are not released, and real ones that are.
+
+    A recipient who holds two versions compares them. A made-up class that vanishes, a real one that comes back, or a class
+    all of whose rows are others than before would be noticed. So the marks of the first version stay marks, with the same
+    answer for the same recipient and the same made-up rows, as long as the data allow it; and there are no new ones.
+    `columns` are the published columns of the table other than the quasi-identifiers.
+    """
+    old, decoys = previous.codebook.marks, previous.decoys
+    if set(columns) - set(decoys.columns):
+        raise Refused(
+            f"The table has columns that version {previous.version} of '{previous.release}' had not, and made-up rows have no "
+            "values for them.",
+            remedy="Leave them out, or start a release of another name.",
+        )
+    sizes = linked.released.project(old.columns).lookup(old.labels)
+    links = linked.population.project(old.columns).lookup(old.labels)
+    places = np.flatnonzero(np.where(old.decoy, (sizes == 0) & (links > 0), sizes > 0))
+    if len(places) < FEWEST_MARKS and not force:
+        raise Refused(
+            f"Too much has changed since version {previous.version} of '{previous.release}': {len(places)} of its {len(old)} "
+            f"marks are left, and below {FEWEST_MARKS} a leak can hardly be traced.",
+            remedy="Start a release of another name; new marks in this one would show recipients which classes they are.",
+        )
+    number = np.full(len(old), -1, dtype=np.int64)
+    number[places] = np.arange(len(places))
+    marks = Marks(
+        columns=old.columns,
+        labels=tuple(old.labels[place] for place in places.tolist()),
+        decoy=old.decoy[places],
+        sizes=np.where(old.decoy, old.sizes, sizes)[places],
+        links=links[places],
+        partners=number[old.partners[places]],
+    )
+    rows = np.flatnonzero(np.isin(decoys.places, places)).tolist()
+    cells = {name: [decoys.columns[name][row] for row in rows] for name in columns}
+    return marks, DecoyCells(cells, np.searchsorted(places, decoys.places[rows]))

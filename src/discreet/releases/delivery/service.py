@@ -19,8 +19,8 @@ from discreet.ledger.entry import Detail, listing, timestamp
 from discreet.ledger.ledger import utc_now
 from discreet.releases.delivery import repository
 from discreet.releases.delivery.repository import Copy, StoredRelease, subject_of
-from discreet.releases.manifest import serialise
-from discreet.releases.manifest.manifest import Manifest
+from discreet.releases.manifest import Manifest
+from discreet.releases.manifest import digest as digest_of
 from discreet.releases.marks.codebook import derive
 from discreet.store.tables.ledger import ENTRY
 
@@ -64,7 +64,7 @@ class Registry:
             found = ledger_reading.receipts(connection, newest)
         digest = found[0].entry.details.get("manifest") if found else None
         committed = digest if isinstance(digest, str) else None
-        if committed != serialise.digest(kept.sealed) or committed != kept.digest:
+        if committed != digest_of(kept.sealed) or committed != kept.digest:
             raise IntegrityError(
                 f"The manifest of release '{kept.name}' version {kept.version} in the store is not the one that the "
                 "ledger committed to before delivery: it was changed or swapped.",
@@ -93,7 +93,7 @@ class Registry:
             version=manifest.version,
             revision=manifest.revision,
             sealed=sealed,
-            digest=serialise.digest(sealed),
+            digest=digest_of(sealed),
             content=before.content if before else None,
             actor=before.actor if before else actor,
             made=before.made if before else now,

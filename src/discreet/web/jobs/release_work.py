@@ -18,7 +18,7 @@ from discreet.releases.delivery.copies import Shelved, keep_shelved, recoded, sh
 from discreet.releases.delivery.release import Release, release
 from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Registry
-from discreet.releases.manifest.manifest import ReleaseSettings, fingerprint
+from discreet.releases.manifest import ReleaseSettings, fingerprint
 from discreet.releases.marks.codebook import Law
 from discreet.releases.marks.selection import mark
 from discreet.releases.plan import Plan as PlanResult

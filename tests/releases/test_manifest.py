@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from discreet.errors import IntegrityError, StoreTooNew, UsageError
 from discreet.kernel import AnyValue, Classes, Dates, Flat, Mask, Rule, Tree, Widths
-from discreet.releases.manifest import serialise
-from discreet.releases.manifest.manifest import Manifest, fingerprint
-from discreet.releases.manifest.serialise import read_rule, write_rule
+from discreet.releases import manifest as sealed_form
+from discreet.releases.manifest import Manifest, fingerprint, read_rule, write_rule
 from discreet.releases.marks.codebook import Codebook
 from tests.examples import examples
 from tests.releases.made import KEY, draft
@@ -49,8 +48,8 @@ def test_a_rule_that_cannot_be_written_is_refused() -> None:
 
 @given(st.lists(st.integers(-(2**62), 2**62)), st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1))
 def test_arrays_come_back(numbers: list[int], flags: list[list[bool]]) -> None:
-    assert serialise.unpack_ints(serialise.pack_ints(np.array(numbers, dtype=np.int64))).tolist() == numbers
-    assert serialise.unpack_flags(serialise.pack_flags(np.array(flags))).tolist() == flags
+    assert sealed_form.unpack_ints(sealed_form.pack_ints(np.array(numbers, dtype=np.int64))).tolist() == numbers
+    assert sealed_form.unpack_flags(sealed_form.pack_flags(np.array(flags))).tolist() == flags
 
 
 @settings(max_examples=examples(50), deadline=None)
@@ -58,7 +57,7 @@ def test_arrays_come_back(numbers: list[int], flags: list[list[bool]]) -> None:
 def test_classes_come_back_with_their_coarser_levels(people: list[tuple[str | None, str]]) -> None:
     rules: dict[str, Rule] = {"zip": Mask(2), "sex": AnyValue()}
     classes = Classes.of(["zip", "sex"], people, rules=rules).at({"zip": 1})
-    again = serialise.unpack_classes(serialise.pack_classes(classes))
+    again = sealed_form.unpack_classes(sealed_form.pack_classes(classes))
     assert (list(again.tuples()), again.sizes.tolist(), again.levels) == (
         list(classes.tuples()),
         classes.sizes.tolist(),
@@ -85,7 +84,7 @@ def test_sealed_bytes_are_the_same_each_time_and_tell_nothing(manifest: Manifest
     assert sealed == manifest.seal(key=KEY)
     assert b"ann" not in sealed
     assert Manifest.unseal(sealed, key=KEY).to_bytes() == manifest.to_bytes()
-    assert serialise.digest(sealed) != serialise.digest(replace(manifest, revision=1).seal(key=KEY))
+    assert sealed_form.digest(sealed) != sealed_form.digest(replace(manifest, revision=1).seal(key=KEY))
 
 
 def test_another_key_opens_nothing(manifest: Manifest) -> None:
@@ -95,7 +94,7 @@ def test_another_key_opens_nothing(manifest: Manifest) -> None:
 
 def test_any_changed_byte_is_found(manifest: Manifest) -> None:
     sealed = manifest.seal(key=KEY)
-    start = len(serialise.FORMAT)
+    start = len(sealed_form.FORMAT)
     for place in [*range(start, start + 60), len(sealed) - 1]:
         forged = bytearray(sealed)
         forged[place] ^= 1
@@ -108,7 +107,7 @@ def test_any_changed_byte_is_found(manifest: Manifest) -> None:
 def test_a_manifest_of_another_version_is_told_from_rubbish(manifest: Manifest) -> None:
     sealed = manifest.seal(key=KEY)
     with pytest.raises(StoreTooNew, match="newer version"):
-        Manifest.unseal(serialise.FAMILY + b"2\n" + sealed[len(serialise.FORMAT) :], key=KEY)
+        Manifest.unseal(sealed_form.FAMILY + b"2\n" + sealed[len(sealed_form.FORMAT) :], key=KEY)
     with pytest.raises(IntegrityError, match="no sealed manifest"):
         Manifest.unseal(b"rubbish", key=KEY)
 

@@ -1,1 +1,0 @@
-"""Sealed manifest of a release."""
