@@ -1,14 +1,14 @@
 """Bait (AnonTokens, as published): decoys riskier than any person, different per copy.
 
-It works against an adversary without a list of the population. One who has such a list counts look-alikes himself and
-tells decoys from real classes by their link counts, alone or together with others: `discreet.releases` has marks for
-that. This mode is here because it is published, and because the attacks can be run against it.
+It works against an adversary without a list of the population. One who has such a list counts look-alikes and detects
+decoys by their link counts, alone or together with others: `discreet.releases` has marks for that. This mode is here
+because it is published, and because the attacks can be run against it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,11 +20,14 @@ from discreet.errors import UsageError
 from discreet.kernel import Classes, Column
 from discreet.kernel.arrays import Ints, Label
 from discreet.kernel.serialise import json_of
-from discreet.releases.population_link import DecoyCandidates, Linked
+from discreet.releases.marks.pairing import people_by
+from discreet.releases.population_link import Linked
 from discreet.wording import fine_percent
 
 DECOYS = 10
 BUDGET = 0.05
+REMOVALS = ("random", "size", "risk")
+"""Classes that one copy keeps alone: any, those hardly larger than k (as decoys are), or those of fewest people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +66,7 @@ class BaitCopy:
     tuples: tuple[tuple[Label, ...], ...]
     sizes: Ints
     links: Ints
-    """People of the population in each class, which a recipient with a list of it counts himself."""
+    """People of the population in each class, which a recipient with a list of it can count."""
     decoy: np.ndarray[Any, np.dtype[np.bool_]]
     """Which classes are decoys: the custodian's secret."""
 
@@ -91,13 +94,13 @@ class BaitPlan:
 
     def seen_by(self, recipient: str) -> BaitCopy:
         """What a recipient holds, class by class in the order of their values."""
-        mine, released = self.of(recipient), self.linked.released
-        kept = np.ones(len(released), dtype=bool)
-        kept[mine.removed] = False
-        tuples = [*released.keep(kept).tuples(), *mine.decoys.tuples()]
-        sizes = np.concatenate([released.sizes[kept], mine.decoys.sizes])
-        links = np.concatenate([self.linked.links[kept], mine.decoy_links])
-        decoy = np.arange(len(tuples)) >= int(kept.sum())
+        copy, released = self.of(recipient), self.linked.released
+        present = np.ones(len(released), dtype=bool)
+        present[copy.removed] = False
+        tuples = [*released.keep(present).tuples(), *copy.decoys.tuples()]
+        sizes = np.concatenate([released.sizes[present], copy.decoys.sizes])
+        links = np.concatenate([self.linked.links[present], copy.decoy_links])
+        decoy = np.arange(len(tuples)) >= int(present.sum())
         order = sorted(range(len(tuples)), key=lambda place: [(cell is None, cell or "") for cell in tuples[place]])
         return BaitCopy(tuple(tuples[place] for place in order), sizes[order], links[order], decoy[order])
 
@@ -106,22 +109,21 @@ class BaitPlan:
 
         It is the same for coalitions of every size, since a copy has each of its n_e classes alone among all copies. This
         is no guarantee, and is never shown as one. It holds only against recipients without population data; those who
-        can count look-alikes tell decoys from real classes nearly always.
+        can count look-alikes detect decoys nearly always.
         """
-        mine = self.of(recipient)
-        return len(mine.decoys) / (len(mine.decoys) + len(mine.alone))
+        copy = self.of(recipient)
+        return len(copy.decoys) / (len(copy.decoys) + len(copy.alone))
 
     def hits(self, leaked: Classes) -> dict[str, int]:
-        """Per recipient, how many of his decoys a leaked copy shows, at its own or any coarser levels.
+        """Per recipient, how many of their decoys a leaked copy shows, at its own or any coarser levels.
 
         A decoy that has become one with released people proves nothing and is not counted.
         """
-        return {copy.recipient: self._hits(copy.decoys, leaked) for copy in self.copies}
-
-    def _hits(self, decoys: Classes, leaked: Classes) -> int:
-        levels = {name: max(level, leaked.levels[name]) for name, level in decoys.levels.items()}
-        alone = ~same_origin(decoys, self.linked.released.at(levels))
-        return int((same_origin(decoys, leaked) & alone).sum())
+        hits = {}
+        for copy in self.copies:
+            alone = ~same_origin(copy.decoys, self.linked.released.at(joined_levels(copy.decoys, leaked)))
+            hits[copy.recipient] = int((same_origin(copy.decoys, leaked) & alone).sum())
+        return hits
 
     def words(self) -> str:
         """The plan for people."""
@@ -158,89 +160,73 @@ def plan_bait(
     """Choose decoys by risk factor, the largest first, and deal them out; then real classes that one copy keeps alone.
 
     Each recipient's own real classes are taken out of the copies of all others, so that a class which only one of several
-    colluding copies holds need not be a decoy. `budget` is the share of the released classes that a copy may lose so; `least_factor` leaves out candidates
-    of less risk; `subjects` allows candidates in which people of the data were left out. Whoever knows the state of
-    `rng` knows the decoys: seed it with a secret.
+    colluding copies holds need not be a decoy (Section 3 of the paper). `budget` is the share of the released classes that
+    a copy may lose so; `removal` is one of `REMOVALS`; `least_factor` leaves out candidates of less risk; `subjects` allows
+    candidates in which people of the data were left out. The state of `rng` determines the decoys: seed it with a secret.
     """
     if not recipients or len(set(recipients)) < len(recipients):
         raise UsageError("Every recipient is named once.", remedy='For example recipients=["north", "south"].')
-    usable = ranked(linked.candidates, least_factor=least_factor, subjects=subjects, rng=rng)
-    if decoys < 1 or decoys * len(recipients) > len(usable):
+    # Candidates that may be used, the riskiest first, ties in any order.
+    candidates, released, many = linked.candidates, linked.released, len(recipients)
+    fits = candidates.factors >= least_factor
+    if not subjects:
+        fits &= candidates.subjects == 0
+    usable = _riskiest_first(np.flatnonzero(fits), candidates.links, rng)
+    if decoys < 1 or decoys * many > len(usable):
         raise UsageError(
             f"{len(usable):,} candidates are enough for {len(usable) // max(decoys, 1):,} recipients of {decoys:,} decoys "
-            f"each, not for {len(recipients):,}.",
+            f"each, not for {many:,}.",
             remedy="Give fewer decoys to each, lower the least factor, or look at other limits: release feasibility --grid.",
         )
-    per_copy = classes_per_recipient(budget, len(linked.released), len(recipients))
-    alone = classes_kept_alone(linked, removal, per_copy, len(recipients), rng)
-    hands = deal(usable, decoys, len(recipients), rng)
+    # Released classes that each copy keeps and all others lose.
+    per_copy = classes_per_recipient(budget, len(released), many)
+    if removal not in REMOVALS:
+        raise UsageError(f"There is no removal named '{removal}'.", remedy=f"Choose one of: {', '.join(REMOVALS)}.")
+    if removal == "risk":
+        pool = _riskiest_first(np.flatnonzero(linked.links > 0), linked.links, rng)
+    else:
+        small = 10 * released.sizes <= 11 * linked.k
+        pool = rng.permutation(len(released) if removal == "random" else np.flatnonzero(small))
+    if per_copy * many > len(pool):
+        raise UsageError(
+            f"Removal by {removal} finds {len(pool):,} classes, enough for {len(pool) // per_copy:,} copies that keep "
+            f"{per_copy:,} each alone, not for {many:,}.",
+            remedy="Lower the budget, serve fewer recipients, or remove at random.",
+        )
+    alone = deal(pool, per_copy, many, rng)
+    hands = deal(usable, decoys, many, rng)
+    everyone = np.concatenate(alone)
     copies = tuple(
-        _baited(linked, name, hand, own, np.setdiff1d(np.concatenate(alone), own), rng)
+        _copy_with_bait(linked, name, hand, own, np.setdiff1d(everyone, own), rng)
         for name, hand, own in zip(recipients, hands, alone, strict=True)
     )
     return BaitPlan(linked, copies, removal, float(budget), len(usable))
 
 
-def ranked(candidates: DecoyCandidates, *, least_factor: float, subjects: bool, rng: np.random.Generator) -> Ints:
-    """Places of the candidates that may be used, the riskiest first, ties in any order."""
-    fits = candidates.factors >= least_factor
-    if not subjects:
-        fits &= candidates.subjects == 0
-    shuffled = rng.permutation(np.flatnonzero(fits))
-    return shuffled[np.argsort(candidates.links[shuffled], kind="stable")]
-
-
-def _baited(linked: Linked, recipient: str, hand: Ints, alone: Ints, removed: Ints, rng: np.random.Generator) -> Baited:
-    chosen = np.zeros(len(linked.candidates), dtype=bool)
-    chosen[hand] = True
-    places = linked.candidates.classes.keep(chosen)
+def _copy_with_bait(
+    linked: Linked, recipient: str, hand: Ints, alone: Ints, removed: Ints, rng: np.random.Generator
+) -> Baited:
+    """One recipient's copy, and the largest total variation distance of a column between it and the released table."""
+    candidates, released = linked.candidates, linked.released
+    places = candidates.classes.keep(np.isin(np.arange(len(candidates)), hand))
     decoys = Classes(places.columns, places.codes, decoy_sizes(linked, places.sizes, rng))
-    people = int(linked.released.sizes[removed].sum())
-    # The largest total variation distance of a column between the released table and the copy.
-    kept = np.ones(len(linked.released), dtype=bool)
-    kept[removed] = False
-    before, after = linked.released, linked.released.keep(kept)
-    rows = after.records + decoys.records
-    shift = max((_moved(before, after, decoys, name, rows) for name in before.names), default=0.0)
-    return Baited(recipient, decoys, places.sizes, alone, removed, people, shift)
+    left = released.keep(~np.isin(np.arange(len(released)), removed))
+    rows, shifts = left.records + decoys.records, [0.0]
+    for name in released.names:
+        before, after, added = (people_by(classes, name) for classes in (released, left, decoys))
+        shares = [
+            (before.get(label, 0.0) / released.records, after.get(label, 0.0) / rows + added.get(label, 0.0) / rows)
+            for label in {*before, *after, *added}
+        ]
+        shifts.append(math.fsum(abs(old - new) for old, new in shares) / 2)
+    people = int(released.sizes[removed].sum())
+    return Baited(recipient, decoys, places.sizes, alone, removed, people, max(shifts))
 
 
-def _moved(before: Classes, after: Classes, decoys: Classes, name: str, rows: int) -> float:
-    old, new = _shares(before, name, before.records), _shares(after, name, rows)
-    for label, share in _shares(decoys, name, rows).items():
-        new[label] = new.get(label, 0.0) + share
-    return math.fsum(abs(old.get(label, 0.0) - new.get(label, 0.0)) for label in {*old, *new}) / 2
-
-
-def _shares(classes: Classes, name: str, rows: int) -> dict[Label, float]:
-    one = classes.project([name])
-    return {values[0]: size / rows for values, size in zip(one.tuples(), one.sizes.tolist(), strict=True)}
-
-
-# Real classes that one copy keeps alone, so that a class which no other copy has need not be a decoy (AnonTokens).
-#
-# For each recipient some classes are chosen and taken out of the copies of all the others (Section 3 of the paper).
-Pool = Callable[[Linked, np.random.Generator], Ints]
-
-
-def _any(linked: Linked, rng: np.random.Generator) -> Ints:
-    """Any released classes."""
-    return rng.permutation(len(linked.released))
-
-
-def _small(linked: Linked, rng: np.random.Generator) -> Ints:
-    """Released classes hardly larger than k, as decoys are."""
-    return rng.permutation(np.flatnonzero(10 * linked.released.sizes <= 11 * linked.k))
-
-
-def _risky(linked: Linked, rng: np.random.Generator) -> Ints:
-    """Released classes of the fewest people in the population first, ties in any order."""
-    shuffled = rng.permutation(np.flatnonzero(linked.links > 0))
-    return shuffled[np.argsort(linked.links[shuffled], kind="stable")]
-
-
-REMOVALS: dict[str, Pool] = {"random": _any, "size": _small, "risk": _risky}
-"""How the classes that one copy keeps alone are chosen."""
+def _riskiest_first(places: Ints, links: Ints, rng: np.random.Generator) -> Ints:
+    """Classes of the fewest people in the population first, ties in any order."""
+    shuffled = rng.permutation(places)
+    return shuffled[np.argsort(links[shuffled], kind="stable")]
 
 
 def classes_per_recipient(budget: float, classes: int, recipients: int) -> int:
@@ -274,20 +260,6 @@ def recipients_by_size(close_to_k: int, removed: int) -> int:
     return close_to_k // _positive(removed, "removed classes")
 
 
-def classes_kept_alone(linked: Linked, how: str, per_copy: int, copies: int, rng: np.random.Generator) -> list[Ints]:
-    """Places of the released classes that each copy keeps and all others lose."""
-    if how not in REMOVALS:
-        raise UsageError(f"There is no removal named '{how}'.", remedy=f"Choose one of: {', '.join(REMOVALS)}.")
-    pool = REMOVALS[how](linked, rng)
-    if per_copy * copies > len(pool):
-        raise UsageError(
-            f"Removal by {how} finds {len(pool):,} classes, enough for {len(pool) // per_copy:,} copies that keep "
-            f"{per_copy:,} each alone, not for {copies:,}.",
-            remedy="Lower the budget, serve fewer recipients, or remove at random.",
-        )
-    return deal(pool, per_copy, copies, rng)
-
-
 def deal(ranked: Ints, per_copy: int, copies: int, rng: np.random.Generator) -> list[Ints]:
     """The first of a ranking dealt out in rounds, so that no copy gets all of the best; the order changes each round.
 
@@ -306,8 +278,6 @@ def _positive(number: int, what: str) -> int:
     return number
 
 
-# Sizes of decoys that do not stand out: drawn from the released classes whose link counts are nearest.
-#
 # A class of few people in the population has few in the data. A decoy as large as the average class would be noticed, and
 # so would decoys that are all as small as they may be.
 NEIGHBOURS = 25
@@ -327,22 +297,19 @@ def decoy_sizes(linked: Linked, links: Ints, rng: np.random.Generator) -> Ints:
     if not met.any():
         raise UsageError("No class is released, so no size can be taken from one.", remedy="Allow other limits.")
     order = np.argsort(linked.links[met], kind="stable")
-    known, sizes = np.log(linked.links[met][order]), linked.released.sizes[met][order]
-    width = min(NEIGHBOURS, len(known))
-    first = np.clip(np.searchsorted(known, np.log(links)) - width // 2, 0, len(known) - width)
-    drawn = [_drawn(sizes[start : start + width], link, rng) for start, link in zip(first, links, strict=True)]
-    return np.array([linked.k if size is None else size for size in drawn], dtype=np.int64)
+    log_links, sizes = np.log(linked.links[met][order]), linked.released.sizes[met][order]
+    width = min(NEIGHBOURS, len(log_links))
+    first = np.clip(np.searchsorted(log_links, np.log(links)) - width // 2, 0, len(log_links) - width)
+    drawn = []
+    for start, link in zip(first, links, strict=True):
+        # More people than the population has would give the decoy away.
+        fitting = sizes[start : start + width]
+        fitting = fitting[fitting <= link]
+        drawn.append(int(rng.choice(fitting)) if len(fitting) else linked.k)
+    return np.array(drawn, dtype=np.int64)
 
 
-def _drawn(sizes: Ints, most: int, rng: np.random.Generator) -> int | None:
-    """One of the sizes up to `most`: more people than the population has would give the decoy away."""
-    fitting = sizes[sizes <= most]
-    return int(rng.choice(fitting)) if len(fitting) else None
-
-
-# Which classes of two copies stem from the same people, though the copies were generalised differently.
-#
-# Both are generalised to the coarser of their levels, column by column, and compared there.
+# Classes of two copies stem from the same people if they meet at the coarser of their levels, column by column.
 def joined_levels(mine: Classes, theirs: Classes) -> dict[str, int]:
     """The per-column maximum of the levels: the finest node at which both can be compared."""
     others = theirs.levels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -26,12 +26,12 @@ from discreet.kernel.serialise import card, json_of
 from discreet.releases.population_link import Linked, population_at
 
 
-# `feasibility`: can decoys be put into a table so that whoever re-identifies somebody is likely to hit one?
+# Can decoys be put into a table so that anyone who re-identifies people is likely to hit one?
 #
 # After AnonTokens (Antonatos, Braghin, Holohan, MacAonghusa), Section 5 and Algorithm 1.
 @dataclass(frozen=True, eq=False)
 class Feasibility:
-    """What the least lossy table within the limits leaves room for."""
+    """Room for decoys in the least lossy table within the limits."""
 
     k: int
     suppression: float
@@ -68,8 +68,8 @@ class Feasibility:
     @classmethod
     def of(cls, linked: Linked, *, suppression: float, loss: float, loss_name: str) -> Feasibility:
         """From the data beside the population at the node that was chosen."""
-        found = linked.candidates
-        factors = found.factors.copy()
+        candidates = linked.candidates
+        factors = candidates.factors.copy()
         factors[::-1].sort()
         factors.flags.writeable = False
         return cls(
@@ -84,9 +84,9 @@ class Feasibility:
             close_to_k=linked.close_to_k,
             population=linked.population.records,
             min_link=linked.min_link,
-            candidate_classes=len(found),
-            candidate_records=int(found.links.sum()),
-            candidates_without_subjects=int((found.subjects == 0).sum()),
+            candidate_classes=len(candidates),
+            candidate_records=int(candidates.links.sum()),
+            candidates_without_subjects=int((candidates.subjects == 0).sum()),
             factors=factors,
             uncovered=int(linked.uncovered.sum()),
             uncovered_records=linked.uncovered_records,
@@ -111,13 +111,13 @@ class Feasibility:
         """What was found, for people."""
         if not self.classes:
             return "Nobody would be released, so there is nothing to put decoys into."
-        crowd = (
+        look_alikes = (
             f"Every released person has at least {self.min_link:,} look-alikes in the population of {self.population:,}"
         )
         if not self.candidate_classes:
-            return f"{crowd}, and no class of {self.k:,} or more people in it is smaller: there is no room for decoys."
+            return f"{look_alikes}, and no class of {self.k:,} or more people in it is smaller: there is no room for decoys."
         return (
-            f"{crowd}; {self.candidate_classes:,} classes that are not released have fewer, but at least {self.k:,}. "
+            f"{look_alikes}; {self.candidate_classes:,} classes that are not released have fewer, but at least {self.k:,}. "
             f"A decoy there is up to {self.max_factor:.2f} times as risky as the riskiest real person. "
             f"{self.candidates_without_subjects:,} of them hold nobody who was left out of the data."
         )
@@ -135,10 +135,7 @@ class Feasibility:
         )
 
     def _repr_html_(self) -> str:
-        return card(self.words(), self._rows())
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return [
+        rows = [
             ("People left out", f"{self.suppressed:,} of {self.records:,}"),
             ("Classes released", f"{self.classes:,}"),
             ("Classes of k to 1.1 k people", f"{self.close_to_k:,}"),
@@ -149,6 +146,7 @@ class Feasibility:
             ("Largest risk factor", f"{self.max_factor:.4g}"),
             ("Released classes the population does not show", f"{self.uncovered:,}"),
         ]
+        return card(self.words(), rows)
 
 
 def feasibility(
@@ -168,13 +166,13 @@ def feasibility(
     >>> feasibility(people, everybody, k=3)
     Feasibility(k=3, 2 candidates, least link count 40, largest factor 13.3)
     """
-    crowd = crowd_of(data, population)
-    found = anonymise(data, k=k, suppression=suppression, loss=loss)
-    linked = Linked.of(found, crowd)
-    return Feasibility.of(linked, suppression=float(suppression), loss=found.loss, loss_name=loss)
+    everybody = population_classes(data, population)
+    anonymised = anonymise(data, k=k, suppression=suppression, loss=loss)
+    linked = Linked.of(anonymised, everybody)
+    return Feasibility.of(linked, suppression=float(suppression), loss=anonymised.loss, loss_name=loss)
 
 
-def crowd_of(data: Countable | Classes, population: Countable | Classes) -> Classes:
+def population_classes(data: Countable | Classes, population: Countable | Classes) -> Classes:
     """The population counted by the columns of the data."""
     for given, what in ((data, "data"), (population, "population")):
         if not isinstance(given, Classes | Countable):
@@ -184,18 +182,14 @@ def crowd_of(data: Countable | Classes, population: Countable | Classes) -> Clas
             )
     if isinstance(population, Classes):
         return population
-    names = data.names if isinstance(data, Classes) else data.classes().names
-    return _by_the_same_policy(data, population).classes(names)
-
-
-def _by_the_same_policy(data: object, population: Countable) -> Countable:
-    """A population that was read without a policy generalises as the data do."""
     from discreet.sources import Table
 
+    names = data.names if isinstance(data, Classes) else data.classes().names
+    # A population that was read without a policy generalises as the data do.
     policy = data.policy if isinstance(data, Table) else None
     if policy is not None and isinstance(population, Table) and population.policy is None:
-        return Table(population.engine, policy.for_population())
-    return population
+        population = Table(population.engine, policy.for_population())
+    return population.classes(names)
 
 
 KS = (2, 5, 10, 20, 50)
@@ -213,11 +207,10 @@ class Cell:
     reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; the keys are stable. Factors are summed up by their quartiles."""
+        """For JSON; factors are summed up by their quartiles."""
         if self.found is None:
             return {"k": self.k, "suppression": self.suppression, "reason": self.reason}
-        figures = self.found.to_dict()
-        del figures["factors"]
+        figures = {name: figure for name, figure in self.found.to_dict().items() if name != "factors"}
         return {**figures, "reason": None}
 
 
@@ -281,22 +274,19 @@ def feasibility_grid(
         raise UsageError(f"There is no loss named '{loss}'.", remedy=f"Choose one of: {', '.join(LOSSES)}.")
     if not ks or not suppressions:
         raise UsageError("The grid is empty.", remedy="Give at least one k and one share of suppression.")
-    for k, share in product(ks, suppressions):
-        _refuse_nonsense(k, share)
-    crowd = crowd_of(data, population)
+    limits: list[tuple[Any, float]] = list(product(ks, suppressions))
+    for k, share in limits:
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise UsageError("k is a whole number from 1 up.", remedy="k = 5 means: at least five people look alike.")
+        if not 0 <= share <= 1:
+            raise UsageError("suppression is a share from 0 to 1.", remedy="0.05 means: at most 5 % of the people.")
+    everybody = population_classes(data, population)
     # Looks at the table as `feasibility` does, and refuses what it refuses.
     classes = anonymise(data, k=1, loss="precision").recoding.classes
-    sheet = _Sheet(classes, crowd, loss, ks)
-    cells = tuple(sheet.cell(k, float(share)) for k, share in product(ks, suppressions))
+    sheet = _Sheet(classes, everybody, loss, ks)
+    cells = tuple(sheet.cell(k, float(share)) for k, share in limits)
     counted = len(sheet.sizes.outcomes) if sheet.sizes else None
-    return FeasibilityGrid(classes.records, crowd.records, loss, cells, counted, sheet.problem.nodes)
-
-
-def _refuse_nonsense(k: Any, suppression: float) -> None:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise UsageError("k is a whole number from 1 up.", remedy="k = 5 means: at least five people look alike.")
-    if not 0 <= suppression <= 1:
-        raise UsageError("suppression is a share from 0 to 1.", remedy="0.05 means: at most 5 % of the people.")
+    return FeasibilityGrid(classes.records, everybody.records, loss, cells, counted, sheet.problem.nodes)
 
 
 class _SeveralSizes(BySize):
@@ -312,21 +302,25 @@ class _SeveralSizes(BySize):
 
         def evaluate(node: Node) -> NodeOutcome:
             if node not in self.outcomes:
-                self.outcomes[node] = dict(zip(self.ks, self._each(node), strict=True))
+                # The outcome for each k, from the small classes in order of their sizes.
+                _, counts = self._tuples(node)
+                squares, few = int(counts @ counts), np.sort(counts[counts < self.k])
+                people, hidden = (np.concatenate([[0], np.cumsum(each)]) for each in (few, few * few))
+                classes = dict(zip(self.ks, np.searchsorted(few, self.ks).tolist(), strict=True))
+                self.outcomes[node] = {
+                    least: NodeOutcome(
+                        node,
+                        int(people[small]),
+                        len(counts) - small,
+                        squares,
+                        squares - int(hidden[small]),
+                        partial(self._hidden_at, node, least),
+                    )
+                    for least, small in classes.items()
+                }
             return self.outcomes[node][k]
 
         return evaluate
-
-    def _each(self, node: Node) -> Iterator[NodeOutcome]:
-        """The outcome for each k, from the small classes in order of their sizes."""
-        _, counts = self._tuples(node)
-        squares, few = int(counts @ counts), np.sort(counts[counts < self.k])
-        people, hidden = (np.concatenate([[0], np.cumsum(each)]) for each in (few, few * few))
-        for k, small in zip(self.ks, np.searchsorted(few, self.ks).tolist(), strict=True):
-            kept = squares - int(hidden[small])
-            yield NodeOutcome(
-                node, int(people[small]), len(counts) - small, squares, kept, partial(self._hidden_at, node, k)
-            )
 
     def _hidden_at(self, node: Node, k: int) -> tuple[Ints, ...]:
         keys, counts = self._tuples(node)
@@ -337,8 +331,8 @@ class _SeveralSizes(BySize):
 class _Sheet:
     """Everything the cells of a grid share."""
 
-    def __init__(self, classes: Classes, crowd: Classes, loss: str, ks: Sequence[int]) -> None:
-        self.classes, self.crowd, self.loss = classes, crowd, loss
+    def __init__(self, classes: Classes, everybody: Classes, loss: str, ks: Sequence[int]) -> None:
+        self.classes, self.everybody, self.loss = classes, everybody, loss
         self.problem = LatticeProblem.of(classes)
         self.sizes = _SeveralSizes(self.problem, ks) if self.problem.packs else None
         self.populations: dict[Node, Classes] = {}
@@ -346,29 +340,29 @@ class _Sheet:
     def cell(self, k: int, suppression: float) -> Cell:
         """What `feasibility` finds for one pair of limits."""
         try:
-            return Cell(k, suppression, self._feasible(k, suppression))
+            node, loss = self._optimum(k, suppression)
+            data = self.classes.at(node)
+            # From the smallest node that was looked at and is nowhere coarser.
+            if node not in self.populations:
+                finer = [classes for other, classes in self.populations.items() if all(map(operator.le, other, node))]
+                self.populations[node] = population_at(min(finer, key=len, default=self.everybody), data)
+            linked = Linked(data, np.asarray(data.sizes >= k), self.populations[node], k).checked()
+            feasible = Feasibility.of(linked, suppression=suppression, loss=loss, loss_name=self.loss)
         except (UsageError, PopulationError) as error:
             return Cell(k, suppression, None, error.problem)
-
-    def _feasible(self, k: int, suppression: float) -> Feasibility:
-        node, loss = self._optimum(k, suppression)
-        data = self.classes.at(node)
-        # From the smallest node that was looked at and is nowhere coarser.
-        if node not in self.populations:
-            finer = [held for other, held in self.populations.items() if all(map(operator.le, other, node))]
-            self.populations[node] = population_at(min(finer, key=len, default=self.crowd), data)
-        linked = Linked(data, np.asarray(data.sizes >= k), self.populations[node], k).checked()
-        return Feasibility.of(linked, suppression=suppression, loss=loss, loss_name=self.loss)
+        return Cell(k, suppression, feasible)
 
     def _optimum(self, k: int, suppression: float) -> tuple[Node, float]:
+        """The least lossy node within the limits, and its loss."""
         if self.sizes is None:
             best = anonymise(self.classes, k=k, suppression=suppression, loss=self.loss)
             return tuple(best.levels.values()), best.loss
-        sieve = self.sizes.sieve(k)
         limit = math.floor(Fraction(str(suppression)) * self.problem.people)
         measure = make_loss(self.loss, self.problem, smallest=k, by_size=True)
         search = BoundedSearch if self.problem.nodes > lattice_problem.MOST_NODES else Search
-        found = search(self.problem, loss=measure, limit=limit, sieve=sieve, judge=None, watch=lambda _: True).run()
+        found = search(
+            self.problem, loss=measure, limit=limit, sieve=self.sizes.sieve(k), judge=None, watch=lambda _: True
+        ).run()
         if found.outcome is None or k > self.problem.people:
             raise UsageError(f"No combination of levels has {k:,} people in every class within that suppression.")
         return found.outcome.node, found.loss

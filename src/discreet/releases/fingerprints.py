@@ -2,21 +2,20 @@
 
 After Schrittwieser et al. (2011). Copies of different levels can be joined on other columns, and then show the finer
 level of each; families chosen without care leave people below k that way. So a family is offered only if all of its
-nodes lie above one node that is itself k-anonymous, and every copy leaves out the same people: then any number of copies
+nodes are above one node that is itself k-anonymous, and every copy leaves out the same people: then any number of copies
 joined show no more than that node does, and each of its classes has k people.
 
-Levels that a recipient could reach from his own by coarsening would let him put the blame on somebody else. Families in
+Levels that a recipient could reach from their own by coarsening would let them put the blame on another. Families in
 which nobody can do that are taken first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.anonymity import anonymise, sweep
 from discreet.anonymity.lattice.problem import LatticeProblem
@@ -24,7 +23,7 @@ from discreet.anonymity.limits import Requirements
 from discreet.anonymity.losses import loss_of
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable, Recoding
-from discreet.kernel.arrays import Ints, Label
+from discreet.kernel.arrays import Flags, Floats, Label
 from discreet.kernel.serialise import json_of
 from discreet.releases.joins import Node, breaches, exposed, meet
 from discreet.wording import fine_percent
@@ -52,7 +51,7 @@ class Fingerprints:
     k: int
     base: Mapping[str, int]
     """What all copies joined would show."""
-    kept: NDArray[np.bool_]
+    kept: Flags
     """Which classes of the data are in the copies, the same in all of them."""
     recipients: tuple[Fingerprint, ...]
 
@@ -63,15 +62,15 @@ class Fingerprints:
 
     @cached_property
     def frameable(self) -> bool:
-        """Whether some recipient can make another one's copy by coarsening his own."""
+        """Whether some recipient can make another one's copy by coarsening their own."""
         nodes = [tuple(one.levels.values()) for one in self.recipients]
         return any(one != other and all(map(int.__le__, one, other)) for one in nodes for other in nodes)
 
     def of(self, recipient: str) -> Fingerprint:
         """One recipient's levels."""
-        for one in self.recipients:
-            if one.recipient == recipient:
-                return one
+        for given in self.recipients:
+            if given.recipient == recipient:
+                return given
         raise UsageError(f"'{recipient}' is no recipient of these fingerprints.", remedy="Plan again with all of them.")
 
     def recoding(self, recipient: str) -> Recoding:
@@ -113,12 +112,7 @@ class Fingerprints:
             f"A recipient who generalises a copy further removes the mark."
         )
 
-    to_dict = json_of(
-        "k records=classes.records suppressed base frameable",
-        recipients=lambda self: [
-            {"recipient": one.recipient, "levels": dict(one.levels), "loss": one.loss} for one in self.recipients
-        ],
-    )
+    to_dict = json_of("k records=classes.records suppressed base frameable recipients")
 
     def __repr__(self) -> str:
         return f"Fingerprints({len(self.recipients)} recipients, k={self.k}, {self.suppressed} people left out)"
@@ -143,93 +137,71 @@ def plan_fingerprints(
     if not recipients or len(set(recipients)) < len(recipients):
         raise UsageError("Every recipient is named once.", remedy='For example recipients=["north", "south"].')
     best = anonymise(data, k=k, suppression=suppression, loss=loss)
-    classes, limits = best.recoding.classes, best.limits
+    classes, limits, many = best.recoding.classes, best.limits, len(recipients)
     # Without levels that merge nothing: they differ from a finer one in name only.
-    steps = [_merging(ladder.distinct) for ladder in LatticeProblem.of(classes).ladders]
-    seen = [
-        one
-        for one in sweep(classes, limits, loss=loss)
-        if one.allowed and all(level in step for level, step in zip(one.node, steps, strict=True))
+    steps = [
+        [level for level, values in enumerate(ladder.distinct) if level == 0 or values < ladder.distinct[level - 1]]
+        for ladder in LatticeProblem.of(classes).ladders
     ]
-    seen.sort(key=lambda one: (one.loss, one.node))
-    there = {one.node for one in seen}
-    heights = [sum(step.index(level) for level, step in zip(one.node, steps, strict=True)) for one in seen]
-    allowed = _Allowed(
-        nodes=np.array([one.node for one in seen], dtype=np.int64).reshape(len(seen), len(classes.columns)),
-        losses=np.array([one.loss for one in seen]),
-        heights=np.array(heights, dtype=np.int64),
-        bases=[place for place, one in enumerate(seen) if not any(map(there.__contains__, _below(one.node, steps)))],
-    )
-    chosen = _family(allowed, len(recipients))
+    allowed = [
+        swept
+        for swept in sweep(classes, limits, loss=loss)
+        if swept.allowed and all(level in step for level, step in zip(swept.node, steps, strict=True))
+    ]
+    allowed.sort(key=lambda swept: (swept.loss, swept.node))
+    nodes = [swept.node for swept in allowed]
+    chosen = _least_lossy_family(nodes, np.array([swept.loss for swept in allowed]), steps, many)
     if chosen is None:
-        # Why not: too few nodes, or what the least lossy ones would show together.
-        nodes = [tuple(node.tolist()) for node in allowed.nodes]
-        many = len(recipients)
         remedy = "Serve fewer recipients this way, allow more suppression or a smaller k, or use marks instead."
-        raise Refused(f"{_reason(classes, nodes, many, limits)}.", remedy=remedy)
-    return _made(classes, recipients, chosen, limits.k)
-
-
-@dataclass(frozen=True, eq=False)
-class _Allowed:
-    """Nodes that suppress little enough, by loss."""
-
-    nodes: Ints
-    losses: NDArray[np.float64]
-    heights: Ints
-    """Steps above the finest node; nodes of one height are never one above the other."""
-    bases: list[int]
-    """Places of the nodes without a finer one that is allowed."""
-
-
-def _below(node: Node, steps: Sequence[Sequence[int]]) -> Iterator[Node]:
-    """The nodes one step finer in one column."""
-    for place, (level, step) in enumerate(zip(node, steps, strict=True)):
-        if level:
-            yield (*node[:place], step[step.index(level) - 1], *node[place + 1 :])
-
-
-def _merging(distinct: Sequence[int]) -> list[int]:
-    """Levels that have fewer values than the one below."""
-    return [level for level, many in enumerate(distinct) if level == 0 or many < distinct[level - 1]]
-
-
-def _family(allowed: _Allowed, many: int) -> list[Node] | None:
-    """The nodes of least total loss that lie above one allowed node; of equal height, if there are such."""
-    best: tuple[bool, float, list[int]] | None = None
-    for base in allowed.bases[:MOST_BASES]:
-        above = np.flatnonzero((allowed.nodes >= allowed.nodes[base]).all(axis=1))
-        heights = allowed.heights[above]
-        families = [(False, above[heights == height]) for height in np.unique(heights)]
-        for framed, pool in [*families, (True, above)]:
-            if len(pool) < many:
-                continue
-            offer = (framed, float(allowed.losses[pool[:many]].sum()), pool[:many].tolist())
-            best = offer if best is None or offer < best else best
-    return None if best is None else [tuple(allowed.nodes[place].tolist()) for place in best[2]]
-
-
-def _made(classes: Classes, recipients: Sequence[str], nodes: Sequence[Node], k: int) -> Fingerprints:
-    base = meet(nodes)
+        raise Refused(f"{_why_no_family(classes, nodes, many, limits)}.", remedy=remedy)
+    base = meet(chosen)
     coarse = classes.at(base)
-    kept = coarse.keep(coarse.sizes >= k).holds(classes)
+    kept = coarse.keep(coarse.sizes >= limits.k).holds(classes)
     given = []
-    for recipient, node in zip(recipients, nodes, strict=True):
+    for recipient, node in zip(recipients, chosen, strict=True):
         levels = dict(zip(classes.names, node, strict=True))
         given.append(Fingerprint(recipient, levels, loss_of(Recoding.of_levels(classes, levels, kept=kept))))
-    return Fingerprints(classes, k, dict(zip(classes.names, base, strict=True)), kept, tuple(given))
+    return Fingerprints(classes, limits.k, dict(zip(classes.names, base, strict=True)), kept, tuple(given))
 
 
-def _reason(classes: Classes, nodes: list[Node], many: int, limits: Requirements) -> str:
+def _least_lossy_family(
+    nodes: list[Node], losses: Floats, steps: Sequence[Sequence[int]], many: int
+) -> list[Node] | None:
+    """The nodes of least total loss above one allowed node; of equal height, if there are such.
+
+    Height is the steps above the finest node: nodes of one height are never one above the other.
+    """
+    ranks = [[step.index(level) for level, step in zip(node, steps, strict=True)] for node in nodes]
+    by_rank = {tuple(rank) for rank in ranks}
+    table = np.array(ranks, dtype=np.int64).reshape(len(nodes), len(steps))
+    heights, best = table.sum(axis=1), None
+    # Only nodes without a finer one that is allowed are tried as the one below.
+    lowest = [
+        place
+        for place, rank in enumerate(ranks)
+        if not any((*rank[:at], rank[at] - 1, *rank[at + 1 :]) in by_rank for at in range(len(rank)))
+    ]
+    for base in lowest[:MOST_BASES]:
+        above = np.flatnonzero((table >= table[base]).all(axis=1))
+        families = [(False, above[heights[above] == height]) for height in np.unique(heights[above])]
+        for framed, pool in [*families, (True, above)]:
+            if len(pool) >= many:
+                offer = (framed, float(losses[pool[:many]].sum()), pool[:many].tolist())
+                best = offer if best is None or offer < best else best
+    return None if best is None else [nodes[place] for place in best[2]]
+
+
+def _why_no_family(classes: Classes, nodes: list[Node], many: int, limits: Requirements) -> str:
+    """Too few nodes, or what the least lossy ones would show together."""
     if len(nodes) < many:
         return (
             f"Only {len(nodes):,} combinations of levels have at least {limits.k:,} people in every class within the "
             f"suppression allowed; {many:,} recipients need one each"
         )
     start = f"No {many:,} combinations of levels stay safe together: "
-    found = breaches(classes, nodes[:many], limits.k)
-    if found:
-        return start + max(found, key=lambda breach: breach.people).words(classes.names)
+    pairs = breaches(classes, nodes[:many], limits.k)
+    if pairs:
+        return start + max(pairs, key=lambda breach: breach.people).words(classes.names)
     below = exposed(classes, nodes[:many], limits.k)
     if below:
         return (

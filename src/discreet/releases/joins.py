@@ -49,7 +49,7 @@ def meet(nodes: Sequence[Node]) -> Node:
 
 
 def breaches(classes: Classes, nodes: Sequence[Node], k: int) -> list[Breach]:
-    """Every pair of nodes whose joined copies show somebody among fewer than k, each copy leaving out its own people.
+    """Every pair of nodes whose joined copies show people among fewer than k, each copy leaving out its own.
 
     >>> from discreet.kernel import AnyValue
     >>> people = Classes.of(["sex", "age"], [("F", "30"), ("F", "40"), ("M", "30"), ("M", "40")],
@@ -57,13 +57,13 @@ def breaches(classes: Classes, nodes: Sequence[Node], k: int) -> list[Breach]:
     >>> [breach.people for breach in breaches(people, [(0, 1), (1, 0)], 2)]
     [4]
     """
-    shown = [_places(classes, node, k) for node in nodes]
-    found = []
-    for (first, one), (second, other) in combinations(zip(nodes, shown, strict=True), 2):
-        small, joined = _below(classes, one, other, k)
+    shown = [(node, _places(classes, node, k)) for node in nodes]
+    pairs = []
+    for (first, places), (second, other_places) in combinations(shown, 2):
+        small, joined = _below(classes, places, other_places, k)
         if small:
-            found.append(Breach(first, second, small, joined))
-    return found
+            pairs.append(Breach(first, second, small, joined))
+    return pairs
 
 
 def exposed(classes: Classes, nodes: Sequence[Node], k: int) -> int:
@@ -72,7 +72,7 @@ def exposed(classes: Classes, nodes: Sequence[Node], k: int) -> int:
     together = shown[0]
     for places in shown[1:]:
         pairs = together * (int(places.max(initial=0)) + 1) + places
-        # Whoever is in no copy stays 0: he is in none of the groups.
+        # People in no copy stay 0: they are in none of the groups.
         _, renamed = np.unique(np.concatenate([[0], pairs]), return_inverse=True)
         together = renamed[1:]
     return _below(classes, together, np.zeros_like(together), k)[0]

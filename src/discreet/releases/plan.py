@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,8 @@ from discreet.anonymity.result import AS_IT_IS, treatment
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.classes import Levels
-from discreet.kernel.serialise import card
+from discreet.kernel.notebook import card
+from discreet.kernel.serialise import json_of
 from discreet.releases.decoys.detectability import REFUSE, WARN, either_way
 from discreet.releases.manifest import ReleaseSettings
 from discreet.releases.marks.codebook import Law
@@ -90,70 +91,66 @@ class Preflight:
 
     def words(self) -> tuple[str, ...]:
         """One sentence per thing that a custodian decides on."""
-        return tuple(_sentences(self))
+        few = [f"That is fewer than {FEWEST_MARKS}: a leak can hardly be traced."] if self.marks < FEWEST_MARKS else []
+        # Who can be traced from a leaked copy.
+        sure = f"with at most {ALPHA:g} for all innocents together, and in {percent(POWER)} of cases"
+        if self.coalition:
+            who = (
+                "a single leaker"
+                if self.coalition == 1
+                else f"up to {self.coalition} who collude in a way that was played"
+            )
+            takes = ", ".join(
+                f"{'more than there can be' if needed is None else f'{needed:,}'} for {colluding}"
+                for colluding, needed in enumerate(self.needed, start=1)
+            )
+            traced = f"{who} of {self.recipients:,} recipients can be traced, {sure} (marks needed: {takes})."
+        else:
+            traced = f"nobody of {self.recipients:,} can be named {sure}: that takes {self.needed[0] or 'more'} marks."
+        # Who can be traced by re-identifying people.
+        alone, together = (
+            "more claims than there are classes" if math.isinf(claims) else f"{claims:.0f} claims in half of all cases"
+            for claims in (self.claims, self.claims_of_two)
+        )
+        # How well decoys are detected.
+        auc = either_way(self.auc)
+        if auc > max(REFUSE, self.floor):
+            judged = "too well to be released"
+        elif auc > max(WARN, self.floor):
+            judged = "better than it should"
+        else:
+            judged = "there are too few marks to say whether it can" if auc > WARN else "this one hardly can"
+        return (
+            (
+                f"{self.pairs:,} pairs of a real and an unreleased class have about the same link count and size; "
+                f"{self.marks:,} classes become marks, half of them made up."
+            ),
+            *few,
+            f"From an unaltered copy {traced}",
+            ESCAPES,
+            (
+                f"Every copy lacks {fine_percent(self.rows_lost)} of the released rows on average, and in fewer than one case in a million "
+                f"more than {fine_percent(self.most_lost)}, however many recipients there are. No value of any column changes its share by "
+                f"more than {fine_percent(self.largest_shift)} of all rows; a rare value may still lose most of its people."
+            ),
+            (
+                f"A leaker who re-identifies people, the riskiest first, is named after {alone}; two who claim only "
+                f"what both have, after {together}."
+            ),
+            (
+                f"A classifier tells made-up classes from real ones with an AUC of {auc:.2f} (0.5 is guessing, up to "
+                f"{self.floor:.2f} may be luck): {judged}."
+            ),
+            RECOGNISED,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; numbers that are never reached are null."""
-        return {name: _finite(value) for name, value in self.__dict__.items()} | {"needed": list(self.needed)}
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isinf(value) else value
-
-
-def _sentences(flight: Preflight) -> Iterator[str]:
-    yield (
-        f"{flight.pairs:,} pairs of a real and an unreleased class have about the same link count and size; "
-        f"{flight.marks:,} classes become marks, half of them made up."
-    )
-    if flight.marks < FEWEST_MARKS:
-        yield f"That is fewer than {FEWEST_MARKS}: a leak can hardly be traced."
-    yield _coalition(flight)
-    yield ESCAPES
-    yield (
-        f"Every copy lacks {fine_percent(flight.rows_lost)} of the released rows on average, and in fewer than one case in a million "
-        f"more than {fine_percent(flight.most_lost)}, however many recipients there are. No value of any column changes its share by "
-        f"more than {fine_percent(flight.largest_shift)} of all rows; a rare value may still lose most of its people."
-    )
-    yield (
-        f"A leaker who re-identifies people, the riskiest first, is named after {_claims(flight.claims)}; two who claim only "
-        f"what both have, after {_claims(flight.claims_of_two)}."
-    )
-    yield _gate(flight)
-    yield RECOGNISED
-
-
-def _coalition(flight: Preflight) -> str:
-    sure = f"with at most {ALPHA:g} for all innocents together, and in {percent(POWER)} of cases"
-    one, *_ = flight.needed
-    if not flight.coalition:
-        return f"From an unaltered copy nobody of {flight.recipients:,} can be named {sure}: that takes {one or 'more'} marks."
-    who = (
-        "a single leaker" if flight.coalition == 1 else f"up to {flight.coalition} who collude in a way that was played"
-    )
-    takes = ", ".join(_takes(number, needed) for number, needed in enumerate(flight.needed, start=1))
-    return f"From an unaltered copy {who} of {flight.recipients:,} recipients can be traced, {sure} (marks needed: {takes})."
-
-
-def _takes(colluding: int, needed: int | None) -> str:
-    return f"{'more than there can be' if needed is None else f'{needed:,}'} for {colluding}"
-
-
-def _claims(claims: float) -> str:
-    return "more claims than there are classes" if math.isinf(claims) else f"{claims:.0f} claims in half of all cases"
-
-
-def _gate(flight: Preflight) -> str:
-    found = either_way(flight.auc)
-    told = f"A classifier tells made-up classes from real ones with an AUC of {found:.2f}"
-    scale = f"0.5 is guessing, up to {flight.floor:.2f} may be luck"
-    if found > max(REFUSE, flight.floor):
-        return f"{told} ({scale}): too well to be released."
-    if found > max(WARN, flight.floor):
-        return f"{told} ({scale}): better than it should."
-    if found > WARN:
-        return f"{told} ({scale}): there are too few marks to say whether it can."
-    return f"{told} ({scale}): this one hardly can."
+        finite = {
+            name: None if isinstance(value, float) and math.isinf(value) else value
+            for name, value in self.__dict__.items()
+        }
+        return finite | {"needed": list(self.needed)}
 
 
 NO_SECRET = hashlib.sha256(b"discreet: a plan has no secret").digest()
@@ -245,7 +242,7 @@ def _counted(population: Countable | Classes, names: tuple[str, ...]) -> Classes
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a release would look like; made without a store and without a secret."""
+    """Plan of a release, made without a store and without a secret."""
 
     node: Node
     marking: Marking
@@ -269,30 +266,19 @@ class Plan:
         )
         return first, f"Every copy has {columns_by_role(self.published)}.", *self.preflight.words()
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; the keys are stable."""
-        linked = self.node.linked
-        return {
-            "levels": dict(self.levels),
-            "k": self.settings.k,
-            "requirements": list(self.node.requirements),
-            "published": published_columns(self.published, linked.released),
-            "records": linked.records,
-            "released": linked.released.records,
-            "suppressed": self.node.suppressed,
-            "classes": len(linked.released),
-            "population": linked.population.records,
-            "preflight": self.preflight.to_dict(),
-            "marking": self.marking.to_dict(),
-        }
+    to_dict = json_of(
+        "levels k=settings.k requirements=node.requirements records=node.linked.records "
+        "released=node.linked.released.records suppressed=node.suppressed population=node.linked.population.records "
+        "preflight marking",
+        published=lambda self: published_columns(self.published, self.node.linked.released),
+        classes=lambda self: len(self.node.linked.released),
+    )
 
     def __repr__(self) -> str:
         return f"Plan({len(self.marking.marks)} marks for {self.preflight.recipients} recipients)"
 
     def _repr_html_(self) -> str:
-        return card(
-            "What this release would be:", [(number, said) for number, said in enumerate(self.words(), start=1)]
-        )
+        return card("What this release would be:", list(enumerate(self.words(), start=1)))
 
 
 def plan(

@@ -1,7 +1,7 @@
-"""How many marks it takes to name somebody, and how many claims: answered by playing it out with dice of a fixed seed.
+"""Power of a trace: marks and claims needed to name a recipient, by simulation with a fixed seed.
 
 Recipients who collude decide mark by mark what the leaked copy shows, from how many of them have the mark. Where all of
-them have it, or none, they have no choice. A recipient is named when the odds that his copy is behind the leak, over
+them have it, or none, they have no choice. A recipient is named when the odds that their copy is behind the leak, over
 those of an innocent one, reach N/alpha; by Markov's inequality an innocent is then named with probability alpha at most.
 
 Five strategies are played. There are others that need more marks, such as showing what only a minority of them has.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import comb
 
@@ -29,7 +29,7 @@ MOST_COLLUDING = 8
 _SEED = 1_847
 _FIRST_CLAIMS = 512
 CERTAIN, SHARES = 0.98, (2, 3)
-"""How sure a lone leaker's claim is taken to come from his copy; sizes of coalitions that are also reckoned with."""
+"""How sure a lone leaker's claim is taken to come from their copy; sizes of coalitions that also count."""
 
 
 def strategies(colluding: int) -> dict[str, tuple[float, ...]]:
@@ -60,26 +60,22 @@ def marks_needed(
     True
     """
     threshold = math.log(recipients / alpha)
-    worst, drawn = 0, Dice(law, colluding)
+    worst, games = 0, dict[int, Game]()
     for choice in dict.fromkeys(strategies(colluding).values()):
-        found = _needed(drawn, choice, threshold, power, most)
-        if found is None:
-            return None
-        worst = max(worst, found)
+        # First with few marks, since that is quick; each game is drawn once for all strategies.
+        marks = min(64, most)
+        while True:
+            if marks not in games:
+                games[marks] = Game.drawn(law, colluding, marks)
+            short = np.flatnonzero(games[marks].named(choice, threshold) < power)
+            needed = int(short[-1]) + 2 if len(short) else 1
+            if not len(short) or needed - 1 < 0.8 * marks:
+                break
+            if marks == most:
+                return None
+            marks = min(2 * marks, most)
+        worst = max(worst, needed)
     return worst
-
-
-def _needed(drawn: Dice, choice: tuple[float, ...], threshold: float, power: float, most: int) -> int | None:
-    """For one strategy, first with few marks, since that is quick."""
-    marks = min(64, most)
-    while True:
-        named = drawn.game(marks).named(choice, threshold)
-        short = np.flatnonzero(named < power)
-        if not len(short) or (short[-1] + 1 < marks * 0.8):
-            return int(short[-1]) + 2 if len(short) else 1
-        if marks == most:
-            return None
-        marks = min(2 * marks, most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,43 +106,22 @@ class Game:
 
     def named(self, choice: tuple[float, ...], threshold: float) -> Floats:
         """The share of trials in which one of the coalition is named after the first mark, the first two, and so on."""
+        # How much likelier each recipient is in the coalition than not, as a logarithm: by the probability of the mark,
+        # whether they have it, and whether it was shown.
+        chance, others = np.asarray(self.law.values), len(choice) - 2
+        ways = [comb(others, have) * chance**have * (1 - chance) ** (others - have) for have in range(others + 1)]
+        with_mark = sum(way * choice[have + 1] for have, way in enumerate(ways))
+        without = sum(way * choice[have] for have, way in enumerate(ways))
+        innocent = (chance * with_mark + (1 - chance) * without)[:, None]
+        guilty = np.stack([without, with_mark], axis=1)
+        ratios = [(1 - guilty) / np.maximum(1 - innocent, 1e-300), guilty / np.maximum(innocent, 1e-300)]
+        odds = np.log(np.maximum(np.stack(ratios, axis=2), 1e-12)).ravel()
         shown = self.luck < np.asarray(choice)[self.holders]
         cells = 4 * self.kinds + shown
-        odds = _odds(self.law, choice).ravel()
         best = np.full(shown.shape, -np.inf)
-        for mine in self.have:
-            np.maximum(best, np.cumsum(odds[cells + 2 * mine], axis=1), out=best)
+        for marks in self.have:
+            np.maximum(best, np.cumsum(odds[cells + 2 * marks], axis=1), out=best)
         return np.asarray((best >= threshold).mean(axis=0))
-
-
-@dataclass(frozen=True, eq=False)
-class Dice:
-    """Games with a number who collude, each drawn once for all that they can do."""
-
-    law: Law
-    colluding: int
-    games: dict[int, Game] = field(default_factory=dict)
-
-    def game(self, marks: int) -> Game:
-        """With so many marks."""
-        if marks not in self.games:
-            self.games[marks] = Game.drawn(self.law, self.colluding, marks)
-        return self.games[marks]
-
-
-def _odds(law: Law, choice: Sequence[float]) -> Floats:
-    """The logarithm of how much likelier it is that somebody with certain marks is in the coalition than that he is not.
-
-    By the probability of the mark, whether he has it, and whether it was shown.
-    """
-    chance, others = np.asarray(law.values), len(choice) - 2
-    ways = [comb(others, have) * chance**have * (1 - chance) ** (others - have) for have in range(others + 1)]
-    with_mark = sum(way * choice[have + 1] for have, way in enumerate(ways))
-    without = sum(way * choice[have] for have, way in enumerate(ways))
-    innocent = (chance * with_mark + (1 - chance) * without)[:, None]
-    guilty = np.stack([without, with_mark], axis=1)
-    ratios = [(1 - guilty) / np.maximum(1 - innocent, 1e-300), guilty / np.maximum(innocent, 1e-300)]
-    return np.asarray(np.log(np.maximum(np.stack(ratios, axis=2), 1e-12)))
 
 
 def coalition_supported(marks: int, law: Law, recipients: int, *, alpha: float = ALPHA, power: float = POWER) -> int:
@@ -163,9 +138,9 @@ def coalition_supported(marks: int, law: Law, recipients: int, *, alpha: float =
 def claims_until_traced(
     marks: Marks, probabilities: Floats, unmarked: Ints, recipients: int, *, colluding: int = 1, alpha: float = ALPHA
 ) -> float:
-    """How many claims, the riskiest first, it takes in half of all cases until somebody is named; infinite if never.
+    """Claims, the riskiest first, until a recipient is named in half of all cases; infinite if never.
 
-    Those who collude claim only what all of them have. `unmarked` are the link counts of released classes without a mark.
+    Recipients who collude claim only what all of them have. `unmarked` are the link counts of released classes without a mark.
     """
     generator = np.random.default_rng(_SEED)
     if not len(marks):
@@ -178,39 +153,24 @@ def claims_until_traced(
     ]
     wanted = math.log(recipients / alpha) + math.log(len(gains))
     ranked = np.argsort(links, kind="stable")
-    taken = [
-        _claims(_present(probabilities, len(unmarked), colluding, generator), links, ranked, gains, wanted, generator)
-        for _ in range(TRIALS // 2)
-    ]
-    return float(np.median(taken))
-
-
-def _present(probabilities: Floats, unmarked: int, colluding: int, generator: np.random.Generator) -> Flags:
-    drawn = generator.random((colluding, len(probabilities))) < probabilities
-    return np.concatenate([drawn.all(axis=0), np.ones(unmarked, dtype=bool)])
-
-
-def _claims(
-    present: Flags, links: Floats, ranked: Ints, gains: Floats, wanted: float, generator: np.random.Generator
-) -> float:
-    """The number of claims at which the sum of e-values over the sizes of coalitions reaches what is wanted.
-
-    `ranked` are the places of all classes by link count. The riskiest are looked at first, since that mostly does.
-    """
-    luck = np.empty(len(present))
-    luck[present] = generator.random(int(present.sum()))
-    count = _FIRST_CLAIMS
-    while True:
-        # So many classes, and all others with the link count of the last.
-        if count >= len(ranked):
-            head = ranked
-        else:
-            last = links[ranked[count - 1]]
+    needed = []
+    for _ in range(TRIALS // 2):
+        shared = (generator.random((colluding, len(marks))) < probabilities).all(axis=0)
+        in_copy = np.concatenate([shared, np.ones(len(unmarked), dtype=bool)])
+        luck = np.empty(len(links))
+        luck[in_copy] = generator.random(int(in_copy.sum()))
+        # The sum of e-values over the sizes of coalitions mostly reaches the line within the riskiest classes. So these
+        # come first: so many of them, and all others with the link count of the last; eight times as many if that fails.
+        count, reached = _FIRST_CLAIMS, np.arange(0)
+        while not len(reached):
+            last = links[ranked[min(count, len(ranked)) - 1]]
             head = ranked[: int(np.searchsorted(links, last, side="right", sorter=ranked))]
-        held = head[present[head]]
-        order = held[np.lexsort([luck[held], links[held]])]
-        total: NDArray[np.float64] = np.logaddexp.reduce(np.cumsum(gains[:, order], axis=1), axis=0)
-        reached = np.flatnonzero(total >= wanted)
-        if len(reached) or len(head) == len(ranked):
-            return float(reached[0]) + 1 if len(reached) else math.inf
-        count *= 8
+            claimed = head[in_copy[head]]
+            order = claimed[np.lexsort([luck[claimed], links[claimed]])]
+            evidence: Floats = np.logaddexp.reduce(np.cumsum(gains[:, order], axis=1), axis=0)
+            reached = np.flatnonzero(evidence >= wanted)
+            if len(head) == len(ranked):
+                break
+            count *= 8
+        needed.append(float(reached[0]) + 1 if len(reached) else math.inf)
+    return float(np.median(needed))

@@ -1,4 +1,7 @@
-"""Trial of attacks: copies made in memory in both modes, attacked, summarised."""
+"""Attacks on releases: what recipients with a list of the population can find out, alone and together.
+
+`play` makes copies in memory in both modes, attacks them, and says what came out.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.kernel import Classes, Recoding
+from discreet.kernel import Recoding
 from discreet.kernel.arrays import Flags, Ints, Label
-from discreet.releases.attacks.suite import TARGET, AttackCase, AttackOutcome, CopyHolder, Holding, run
+from discreet.kernel.serialise import json_of
+from discreet.releases.attack_suite import ATTACKS, TARGET, AttackCase, AttackOutcome, CopyHolder, Holding, run
 from discreet.releases.bait import BaitPlan, plan_bait
 from discreet.releases.decoys.synthesis import DecoyRows, Filler
 from discreet.releases.marks.codebook import DEFAULT, Codebook, Law
@@ -23,7 +27,9 @@ from discreet.sources.engine import Cells
 from discreet.sources.table import Table, rows_of
 from discreet.wording import percent
 
-# Playing the recipients: make copies in both modes, attack them, and say what came out.
+__all__ = ["ATTACKS", "Adversary", "Case", "Holding", "Outcome", "Played", "play", "run"]
+
+Adversary, Case, Outcome = CopyHolder, AttackCase, AttackOutcome
 MODES = ("marks", "bait")
 RECIPIENTS = 4
 
@@ -38,21 +44,27 @@ class Played:
 
     def words(self) -> tuple[str, ...]:
         """One sentence per mode."""
-        return tuple(_sentence(mode, outcomes) for mode, outcomes in self.outcomes.items())
+        sentences = []
+        for mode, outcomes in self.outcomes.items():
+            best = max(outcomes, key=lambda outcome: outcome.auc)
+            telling = [outcome.attack for outcome in outcomes if outcome.tells]
+            seen = (
+                f"detected by {', '.join(telling)}"
+                if telling
+                else f"not detected by any of these attacks beyond {TARGET:.2f} and luck"
+            )
+            sentences.append(
+                f"Decoys of the {mode} mode are {seen}; the best attack is {best.attack} with an AUC of {best.auc:.2f} (0.5 is "
+                f"guessing, up to {best.floor:.2f} may be luck), and {percent(best.precision)} of what it names are decoys."
+            )
+        return tuple(sentences)
 
     @property
     def holds(self) -> bool:
         """Whether no attack tells the decoys of the marks mode by more than luck explains."""
         return not any(outcome.tells for outcome in self.outcomes.get("marks", ()))
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "recipients": self.recipients,
-            "target": TARGET,
-            "holds": self.holds,
-            "modes": {mode: [one.to_dict() for one in outcomes] for mode, outcomes in self.outcomes.items()},
-        }
+    to_dict = json_of("recipients holds modes=outcomes", target=lambda self: TARGET)
 
     def __repr__(self) -> str:
         return f"Played({', '.join(self.outcomes)}; {'holds' if self.holds else 'does not hold'})"
@@ -85,26 +97,18 @@ def play(
             key = hashlib.sha256(f"discreet: attacked with seed {seed}".encode()).digest()
             marking = mark(linked, table, key=key, release="attacked", law=law, force=force)
             codebook = Codebook.of(marking.marks, law, names, release="attacked", key=key)
-            cases = marked_cases(stage, marking, codebook, dice)
+            held = _marked_copies(stage, marking, codebook, dice)
         else:
             plan = plan_bait(linked, names, rng=dice, decoys=decoys, subjects=True)
-            cases = baited_cases(stage, plan, table, dice)
+            held = _baited_copies(stage, plan, table, dice)
+        # Every recipient attacks with the next one as accomplice.
+        cases = []
+        for number, (own, planted) in enumerate(held):
+            accomplices = [held[(number + 1) % len(held)][0]] if len(held) > 1 else []
+            adversary = CopyHolder((own, *accomplices), linked.population, linked.k, linked.sampling)
+            cases.append(AttackCase(adversary, frozenset(planted)))
         outcomes[mode] = tuple(run(cases))
     return Played(outcomes, recipients, marking)
-
-
-def _sentence(mode: str, outcomes: tuple[AttackOutcome, ...]) -> str:
-    best = max(outcomes, key=lambda one: one.auc)
-    telling = [one.attack for one in outcomes if one.tells]
-    seen = (
-        f"detected by {', '.join(telling)}"
-        if telling
-        else f"not detected by any of these attacks beyond {TARGET:.2f} and luck"
-    )
-    return (
-        f"Decoys of the {mode} mode are {seen}; the best attack is {best.attack} with an AUC of {best.auc:.2f} (0.5 is "
-        f"guessing, up to {best.floor:.2f} may be luck), and {percent(best.precision)} of what it names are decoys."
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,60 +144,43 @@ class TrialStage:
             cells[name] = [joined[row] for row in order]
         return Holding(names, cells, list(range(1, len(order) + 1)))
 
-    def case(self, copies: Sequence[Holding], decoys: Sequence[tuple[Label, ...]]) -> AttackCase:
-        """An adversary with these copies."""
-        linked = self.linked
-        adversary = CopyHolder(tuple(copies), linked.population, linked.k, linked.sampling)
-        return AttackCase(adversary, frozenset(decoys))
 
-
-def marked_cases(stage: TrialStage, marking: Marking, codebook: Codebook, dice: Any) -> list[AttackCase]:
-    """Every recipient with a colluding neighbour, holding copies of the marks mode."""
-    marks = codebook.marks
-    place_of = {label: place for place, label in enumerate(stage.linked.released.tuples())}
+def _marked_copies(
+    stage: TrialStage, marking: Marking, codebook: Codebook, dice: Any
+) -> list[tuple[Holding, list[tuple[Label, ...]]]]:
+    """The copy of every recipient in the marks mode, and the decoys that are planted."""
+    marks, released = codebook.marks, stage.linked.released
+    place_of = {label: place for place, label in enumerate(released.tuples())}
     real = np.flatnonzero(~marks.decoy)
     classes = np.array([place_of[marks.labels[mark]] for mark in real.tolist()], dtype=np.int64)
+    decoys = [marks.labels[mark] for mark in np.flatnonzero(marks.decoy).tolist()]
     copies = []
     for present in codebook.present:
-        kept = np.ones(len(stage.linked.released), dtype=bool)
+        kept = np.ones(len(released), dtype=bool)
         kept[classes] = present[real]
         rows = marking.decoys.only(np.flatnonzero(present & marks.decoy))
-        copies.append(stage.copy(kept, marks.labels, rows, dice))
-    decoys = [marks.labels[mark] for mark in np.flatnonzero(marks.decoy).tolist()]
-    return _round(stage, copies, [decoys] * len(copies))
+        copies.append((stage.copy(kept, marks.labels, rows, dice), decoys))
+    return copies
 
 
-def baited_cases(stage: TrialStage, plan: BaitPlan, table: Table, dice: Any) -> list[AttackCase]:
-    """Every recipient with a colluding neighbour, holding copies of the bait mode."""
-    copies, decoys = [], []
+def _baited_copies(
+    stage: TrialStage, plan: BaitPlan, table: Table, dice: Any
+) -> list[tuple[Holding, list[tuple[Label, ...]]]]:
+    """The copy of every recipient in the bait mode, and the decoys that are planted in it.
+
+    The paper does not say what decoys hold; here they are filled as those of the marks mode.
+    """
+    copies, linked = [], stage.linked
     drop = table.policy.unpublished if table.policy else ()
     for copy in plan.copies:
-        kept = np.ones(len(stage.linked.released), dtype=bool)
+        kept = np.ones(len(linked.released), dtype=bool)
         kept[copy.removed] = False
-        labels = labels_of(copy.decoys, np.arange(len(copy.decoys)))
-        rows = _bait_rows(table, stage.linked, copy.decoys, labels, dice, drop)
-        copies.append(stage.copy(kept, labels, rows, dice))
-        decoys.append(labels)
-    return _round(stage, copies, decoys)
-
-
-def _bait_rows(
-    table: Table, linked: Linked, decoys: Classes, labels: list[tuple[Label, ...]], dice: Any, drop: Sequence[str]
-) -> DecoyRows:
-    """The paper does not say what decoys hold; here they are filled as those of the marks mode."""
-    filler = Filler.fetch(
-        table, linked.released, linked.population, decoys, decoys.sizes, np.arange(0), dice, drop=drop
-    )
-    for one in filler.follows:
-        missing = {one.key(label): 0 for label in labels if one.key(label) not in one.donors}
-        one.donors.update(missing)
-    return filler.decoys(decoys, labels, decoys.sizes, dice)
-
-
-def _round(
-    stage: TrialStage, copies: Sequence[Holding], decoys: Sequence[Sequence[tuple[Label, ...]]]
-) -> list[AttackCase]:
-    """Each with the next one as accomplice."""
-    count = len(copies)
-    pairs = [[copies[number], *([copies[(number + 1) % count]] if count > 1 else [])] for number in range(count)]
-    return [stage.case(pair, decoys[number]) for number, pair in enumerate(pairs)]
+        decoys, sizes = copy.decoys, copy.decoys.sizes
+        labels = labels_of(decoys, np.arange(len(decoys)))
+        filler = Filler.fetch(table, linked.released, linked.population, decoys, sizes, np.arange(0), dice, drop=drop)
+        for dependence in filler.follows:
+            keys = [dependence.key(label) for label in labels]
+            dependence.donors.update({key: 0 for key in keys if key not in dependence.donors})
+        rows = filler.decoys(decoys, labels, sizes, dice)
+        copies.append((stage.copy(kept, labels, rows, dice), labels))
+    return copies

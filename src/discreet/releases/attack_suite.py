@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -50,15 +50,15 @@ def intersection(adversary: CopyHolder, asked: Ints) -> Floats:
     return lacking + 1 / (2.0 + links)
 
 
-# The attack by classifier: an adversary who knows how decoys are made makes some himself, and learns to tell them.
+# The attack by classifier: an adversary who knows how decoys are made makes some and learns to detect them.
 #
-# He takes classes that are surely real, since they are too large to be in doubt, makes up a decoy for each from its
-# neighbours, trains on both, and rates the classes in doubt.
+# They take classes that are surely real, since they are too large to be in doubt, make up a decoy for each from its
+# neighbours, train on both, and rate the classes in doubt.
 TAUGHT = 100
-"""Surely real classes that he learns from, at most."""
+"""Surely real classes that the adversary learns from, at most."""
 SURE = 0.95
-"""The chance of being released from which on he takes a class to be real."""
-_SEED = 20_211  # any: the adversary's dice are his own
+"""The chance of being released from which on the adversary takes a class to be real."""
+_SEED = 20_211  # any: the adversary's dice are their own
 
 
 def classifier(adversary: CopyHolder, asked: Ints) -> Floats:
@@ -70,36 +70,25 @@ def classifier(adversary: CopyHolder, asked: Ints) -> Floats:
         return np.zeros(len(asked))
     generator = np.random.default_rng(_SEED)
     lessons = sure[np.argsort(adversary.links[sure], kind="stable")][:TAUGHT]
-    made = _made_up(own, lessons, np.setdiff1d(sure, lessons), generator)
-    exhibit = _exhibit(own, asked, lessons, made)
-    return rated(exhibit, learn=np.arange(len(exhibit.decoy)) >= len(asked))[: len(asked)]
-
-
-def _made_up(own: Holding, lessons: Ints, givers: Ints, generator: np.random.Generator) -> list[list[object]]:
-    """Decoys in the place of real classes, of rows from other classes: cells by column."""
+    others_sure = np.setdiff1d(sure, lessons)
+    givers = others_sure if len(others_sure) else lessons
     # The classes of a copy, as anybody can count them.
     counted = Classes.of(own.quasi, own.labels, own.sizes.tolist())
-    place = {label: number for number, label in enumerate(counted.tuples())}
-    classes = some(counted, np.array([place[label] for label in own.labels], dtype=np.int64))
+    place_of = {label: number for number, label in enumerate(counted.tuples())}
+    classes = some(counted, np.array([place_of[label] for label in own.labels], dtype=np.int64))
+    # Decoys in the place of the lessons, of rows from the givers.
     donors = Donors(own.others, own.owners[own.grouped_rows])
-    givers = givers if len(givers) else lessons
-    given = some(classes, givers)
-    space, splicer = Space(given, weights(classes, donors)), Splicer.of(donors)
+    space, splicer = Space(some(classes, givers), weights(classes, donors)), Splicer.of(donors)
     near = neighbours(space, some(classes, lessons), own.sizes[lessons], generator)
     none = np.zeros((int(own.sizes.max()), len(own.others)), dtype=bool)
-    rows = [np.zeros((0, len(own.others)), dtype=np.int64)]
+    made = [np.zeros((0, len(own.others)), dtype=np.int64)]
     for lesson, places in zip(lessons.tolist(), near, strict=True):
         pool = np.concatenate([own.rows_of(place) for place in givers[places].tolist()])
         size = int(own.sizes[lesson])
-        rows.append(splicer.rows(pool, size, none[:size], generator))
-    made = np.concatenate(rows)
-    return [[column.cells[row] for row in made[:, place].tolist()] for place, column in enumerate(own.others)]
-
-
-def _exhibit(own: Holding, asked: Ints, lessons: Ints, made: list[list[object]]) -> LabelledRows:
-    """The classes in doubt, the real ones he learns from, and the decoys he made of them, in this order."""
+        made.append(splicer.rows(pool, size, none[:size], generator))
+    # The classes in doubt, the real ones to learn from, and the decoys made of these, in this order.
     shown = np.concatenate([asked, lessons])
-    rows = np.concatenate([own.rows_of(place) for place in shown.tolist()])
+    rows, made_rows = np.concatenate([own.rows_of(place) for place in shown.tolist()]), np.concatenate(made)
     sizes = np.concatenate([own.sizes[shown], own.sizes[lessons]])
     owners = np.repeat(np.arange(len(sizes)), sizes)
     labels = [own.labels[place] for place in [*shown.tolist(), *lessons.tolist()]]
@@ -108,11 +97,12 @@ def _exhibit(own: Holding, asked: Ints, lessons: Ints, made: list[list[object]])
         for place, name in enumerate(own.quasi)
     ]
     others = [
-        DonorColumn.of(column.name, [*(column.cells[row] for row in rows.tolist()), *cells])
-        for column, cells in zip(own.others, made, strict=True)
+        DonorColumn.of(column.name, [column.cells[row] for row in [*rows.tolist(), *made_rows[:, place].tolist()]])
+        for place, column in enumerate(own.others)
     ]
-    decoy = np.arange(len(sizes)) >= len(shown)
-    return LabelledRows([*quasi, *others], owners, decoy)
+    numbers = np.arange(len(sizes))
+    exhibit = LabelledRows([*quasi, *others], owners, numbers >= len(shown))
+    return rated(exhibit, learn=numbers >= len(asked))[: len(asked)]
 
 
 # Attacks by joining classes on what their rows hold: copied rows meet the rows they were taken from.
@@ -130,22 +120,18 @@ def duplicates(adversary: CopyHolder, asked: Ints) -> Floats:
 def tuple_join(adversary: CopyHolder, asked: Ints) -> Floats:
     """How much the rows of a class have in common with the row of another class that is most like them.
 
-    Rare values count more than common ones: who shares them shares an origin.
+    Rare values count more than common ones: rows that share them share an origin.
     """
     own = adversary.own
     if not own.others:
         return np.zeros(len(asked))
     cells = np.stack([column.codes for column in own.others], axis=1)
-    shared = [own.likeness.surprises(cells[rows], but=np.full(len(rows), place)) for place, rows in _rows(own, asked)]
-    return np.array([float(one.mean()) for one in shared])
+    rows_by_class = [(place, own.rows_of(place)) for place in asked.tolist()]
+    shared = [own.likeness.surprises(cells[rows], but=np.full(len(rows), place)) for place, rows in rows_by_class]
+    return np.array([float(surprise.mean()) for surprise in shared])
 
 
-def _rows(own: Holding, asked: Ints) -> Iterator[tuple[int, Ints]]:
-    for place in asked.tolist():
-        yield place, own.rows_of(place)
-
-
-# Attacks on the file itself: where rows stand, and how they are numbered. Higher scores mean rather a decoy.
+# Attacks on the file itself: the order of its rows, and how they are numbered.
 def order(adversary: CopyHolder, asked: Ints) -> Floats:
     """Rows that were put in later may stand later, or together: the mean place of a class."""
     own = adversary.own
@@ -164,17 +150,13 @@ def standing_together(adversary: CopyHolder, asked: Ints) -> Floats:
 def row_numbers(adversary: CopyHolder, asked: Ints) -> Floats:
     """Rows that were put in later may have later numbers; all equal where the file has none."""
     own = adversary.own
-    numbers = _numbers(own.ids) if own.ids is not None else np.zeros(len(own.owners))
-    return np.asarray(_mean(numbers, own.owners, len(own.labels))[asked])
-
-
-def _numbers(ids: object) -> Floats:
-    """Row numbers as numbers, or by their order where they are none."""
-    spelt = [text(one) or "" for one in ids]  # type: ignore[attr-defined]
+    spelt = [text(number) or "" for number in own.ids or ()]
     try:
-        return np.array([float(one) for one in spelt])
+        numbers = np.array([float(number) for number in spelt]) if spelt else np.zeros(len(own.owners))
     except ValueError:
-        return np.argsort(np.argsort(np.array(spelt), kind="stable"), kind="stable").astype(np.float64)
+        # Row numbers that are no numbers count by their order.
+        numbers = np.argsort(np.argsort(np.array(spelt), kind="stable"), kind="stable").astype(np.float64)
+    return np.asarray(_mean(numbers, own.owners, len(own.labels))[asked])
 
 
 def _mean(values: Floats, owners: Ints, classes: int) -> Floats:
@@ -247,7 +229,7 @@ class Holding:
 
 @dataclass(frozen=True, eq=False)
 class CopyHolder:
-    """Somebody with copies and a list of the population; his own copy comes first."""
+    """An adversary with copies and a list of the population; their own copy comes first."""
 
     copies: tuple[Holding, ...]
     population: Classes
@@ -257,14 +239,13 @@ class CopyHolder:
 
     @property
     def own(self) -> Holding:
-        """His own copy, whose classes he rates."""
+        """Their own copy, whose classes they rate."""
         return self.copies[0]
 
     @cached_property
     def links(self) -> Ints:
-        """How many people of the population are in each class of his own copy."""
-        names = self.own.quasi
-        return self.population.project(names).lookup(self.own.labels)
+        """People of the population in each class of their own copy."""
+        return self.population.project(self.own.quasi).lookup(self.own.labels)
 
 
 Rate = Callable[[CopyHolder, Ints], Floats]
@@ -299,7 +280,7 @@ class AttackOutcome:
     precision: float
     """The share of decoys among the classes rated highest, as many as there are decoys."""
     guessing: float
-    """The same for somebody who guesses."""
+    """The same by guessing."""
 
     @property
     def tells(self) -> bool:
@@ -311,16 +292,16 @@ class AttackOutcome:
 
 @dataclass(frozen=True, eq=False)
 class AttackCase:
-    """An adversary, and which of his classes are decoys: the truth that he does not see."""
+    """An adversary, and which of their classes are decoys: the truth that they do not see."""
 
     adversary: CopyHolder
     decoys: frozenset[tuple[Label, ...]]
 
     def asked(self) -> tuple[Ints, Flags]:
-        """The classes he is asked about, and the truth: all decoys, and the real classes as risky as these.
+        """The classes that are rated, and the truth: all decoys, and the real classes as risky as these.
 
         Real classes are as risky where their link counts are among those of decoys. Where there are none, as with bait,
-        every real class is asked about.
+        every real class is rated.
         """
         truth = np.array([label in self.decoys for label in self.adversary.own.labels], dtype=bool)
         links = self.adversary.links
@@ -334,35 +315,32 @@ class AttackCase:
 def run(cases: Sequence[AttackCase], *, attacks: Mapping[str, tuple[Rate, int]] = ATTACKS) -> list[AttackOutcome]:
     """Every attack by every adversary who has enough copies for it."""
     asked = [case.asked() for case in cases]
-    found = []
+    outcomes = []
     for name, (rate, copies) in attacks.items():
         able = [number for number, case in enumerate(cases) if len(case.adversary.copies) >= copies]
-        if able:
-            found.append(_outcome(name, rate, [cases[number] for number in able], [asked[number] for number in able]))
-    return found
-
-
-def _outcome(name: str, rate: Rate, cases: Sequence[AttackCase], asked: Sequence[tuple[Ints, Flags]]) -> AttackOutcome:
-    rated = [rate(case.adversary, places) for case, (places, _) in zip(cases, asked, strict=True)]
-    truths = [truth for _, truth in asked]
-    mean = float(np.mean([auc(scores, truth) for scores, truth in zip(rated, truths, strict=True)]))
-    sign = 1.0 if mean >= 0.5 else -1.0
-    precision = [_precision(sign * scores, truth) for scores, truth in zip(rated, truths, strict=True)]
-    return AttackOutcome(
-        name,
-        either_way(mean),
-        float(np.mean([noise_floor(int(truth.sum()), int((~truth).sum())) for truth in truths])),
-        float(np.mean(precision)),
-        float(np.mean([truth.mean() if len(truth) else 0.0 for truth in truths])),
-    )
-
-
-def _precision(scores: Floats, truth: Flags) -> float:
-    """The share of true ones among the highest scores; ties count in proportion."""
-    wanted = int(truth.sum())
-    if not wanted:
-        return 0.0
-    edge = np.sort(scores)[::-1][wanted - 1]
-    above, at = scores > edge, scores == edge
-    left = wanted - int(above.sum())
-    return float((truth[above].sum() + left * truth[at].mean()) / wanted)
+        if not able:
+            continue
+        truths = [asked[number][1] for number in able]
+        ratings = [rate(cases[number].adversary, asked[number][0]) for number in able]
+        mean = float(np.mean([auc(scores, truth) for scores, truth in zip(ratings, truths, strict=True)]))
+        precisions = []
+        for scores, truth in zip(ratings, truths, strict=True):
+            # The share of decoys among the highest scores, whichever way they point; ties count in proportion.
+            pointed, wanted = (scores if mean >= 0.5 else -scores), int(truth.sum())
+            if not wanted:
+                precisions.append(0.0)
+                continue
+            edge = np.sort(pointed)[::-1][wanted - 1]
+            above, at = pointed > edge, pointed == edge
+            left = wanted - int(above.sum())
+            precisions.append(float((truth[above].sum() + left * truth[at].mean()) / wanted))
+        outcomes.append(
+            AttackOutcome(
+                name,
+                either_way(mean),
+                float(np.mean([noise_floor(int(truth.sum()), int((~truth).sum())) for truth in truths])),
+                float(np.mean(precisions)),
+                float(np.mean([truth.mean() if len(truth) else 0.0 for truth in truths])),
+            )
+        )
+    return outcomes
