@@ -18,7 +18,7 @@ from discreet.kernel.arrays import Flags, Ints, Label
 from discreet.people import State, counted, generate
 from discreet.releases.marks.codebook import DEFAULT, Codebook, Law, Marks, derive
 from discreet.releases.population_link import Linked
-from discreet.releases.tracing.case import Given, Traceable
+from discreet.releases.tracing.case import SuspectTable, Traceable
 from discreet.releases.tracing.evidence import binomial
 
 RULES: dict[str, Rule] = {"zip": Mask(5), "sex": AnyValue("Person"), "birth_year": Widths((2, 4, 8))}
@@ -84,7 +84,7 @@ class World:
             for _ in range(number)
         ]
 
-    def file(self, numbers: Ints) -> Given:
+    def file(self, numbers: Ints) -> SuspectTable:
         """A leaked file with so many rows of each class, without writing it."""
         met = numbers > 0
         columns = {
@@ -95,7 +95,7 @@ class World:
         def counted(by: Sequence[str]) -> Histogram:
             return Histogram({name: Coded(columns[name].values, columns[name].codes[met]) for name in by}, numbers[met])
 
-        return Given("leak.csv", self.codebook.marks.columns, counted)
+        return SuspectTable("leak.csv", self.codebook.marks.columns, counted)
 
     def riskiest_first(self, held: Flags, generator: np.random.Generator) -> Ints:
         """The classes of a copy in the order in which an adversary with a population list would attack them."""

@@ -37,7 +37,7 @@ from discreet.people import DemoFiles, write_demo, write_extracts
 from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Opened, Registry
 from discreet.releases.preconditions import AGREEMENT
-from discreet.releases.tracing.case import Given
+from discreet.releases.tracing.case import SuspectTable
 from discreet.releases.tracing.trace import trace_leak
 from discreet.sources import read
 from discreet.store.exposures import write
@@ -355,8 +355,8 @@ def _handed_over_and_leaked(context: Context, kept: StoredRelease) -> None:
         lines = archive.read("data.csv").splitlines(keepends=True)
         file = aside / "found-on-a-forum.csv"
         file.write_bytes(b"".join(lines[: 1 + round(LEAKED * (len(lines) - 1))]))
-        given = Given.of(read(file))
-        found = trace_leak(opened.traceable, Given(file.name, given.columns, given.counted))
+        given = SuspectTable.of(read(file))
+        found = trace_leak(opened.traceable, SuspectTable(file.name, given.columns, given.counted))
     tracing.keep(context, opened, found)
 
 

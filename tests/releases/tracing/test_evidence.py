@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet.releases.marks.codebook import Law
-from discreet.releases.tracing.case import Sorted
+from discreet.releases.tracing.case import ClaimsByPlace
 from discreet.releases.tracing.evidence import (
     COALITIONS,
     TRUST,
@@ -176,7 +176,7 @@ def test_link_counts_in_one_band_are_within_ten_per_cent(link: int) -> None:
     assert same.max() <= 1.1 * link + 1
 
 
-def drawn_at_random(town: World, random: np.random.Generator, number: int) -> Sorted:
+def drawn_at_random(town: World, random: np.random.Generator, number: int) -> ClaimsByPlace:
     """Classes of the population picked at random, among those with as many people as marks have."""
     links = town.linked.population.sizes
     low, high = np.quantile(town.codebook.marks.links, [0, 1])
@@ -187,7 +187,7 @@ def drawn_at_random(town: World, random: np.random.Generator, number: int) -> So
     picked = [tuples[place] for place in chosen]
     hit = [marks[labels] for labels in picked if labels in marks]
     held = [released[labels] for labels in picked if labels in released and labels not in marks]
-    return Sorted(tuple(sorted(hit)), tuple(sorted(held)), number - len(hit) - len(held))
+    return ClaimsByPlace(tuple(sorted(hit)), tuple(sorted(held)), number - len(hit) - len(held))
 
 
 def test_claims_at_random_are_not_taken_for_a_release(town: World) -> None:
@@ -200,27 +200,27 @@ def test_claims_from_a_copy_are_found_out(town: World) -> None:
     marks, random = town.codebook.marks, np.random.default_rng(2)
     held = np.flatnonzero(town.codebook.present[0])
     decoys = tuple(sorted(random.permutation(held[marks.decoy[held]])[:25].tolist()))
-    found = origin_of(town.traceable, Sorted(decoys, (), 0))
+    found = origin_of(town.traceable, ClaimsByPlace(decoys, (), 0))
     assert found.decoys == found.claims == 25
     assert found.p_value < 1e-6 < found.expected
 
 
 def test_hits_without_a_decoy_point_at_the_original(town: World) -> None:
     real = tuple(np.flatnonzero(~town.codebook.marks.decoy)[:20].tolist())
-    found = origin_of(town.traceable, Sorted(real, (), 0))
+    found = origin_of(town.traceable, ClaimsByPlace(real, (), 0))
     assert found.decoys == 0
     assert found.own_copy == pytest.approx(0.5**20)
 
 
 def test_classes_of_unknown_link_count_only_weaken_the_evidence(town: World) -> None:
     decoys = tuple(np.flatnonzero(town.codebook.marks.decoy)[:6].tolist())
-    values = [origin_of(town.traceable, Sorted(decoys, (), nowhere)).p_value for nowhere in (0, 1, 5, 50)]
+    values = [origin_of(town.traceable, ClaimsByPlace(decoys, (), nowhere)).p_value for nowhere in (0, 1, 5, 50)]
     assert values == sorted(values)
     assert values[0] < values[-1]
 
 
 def test_nothing_claimed_is_nothing_found(town: World) -> None:
-    found = origin_of(town.traceable, Sorted((), (), 0))
+    found = origin_of(town.traceable, ClaimsByPlace((), (), 0))
     assert (found.claims, found.p_value, found.own_copy) == (0, 1.0, None)
 
 
@@ -228,7 +228,7 @@ def test_the_sum_over_link_counts_is_that_of_independent_draws(town: World) -> N
     """Against scipy: convolve one hypergeometric law per band."""
     marks = town.codebook.marks
     hit = tuple(range(0, len(marks), 7))
-    found = origin_of(town.traceable, Sorted(hit, (), 0))
+    found = origin_of(town.traceable, ClaimsByPlace(hit, (), 0))
     links, numbers = town.traceable.population_links
     law = np.ones(1)
     for band in np.unique(bands(marks.links[list(hit)])):
@@ -243,4 +243,4 @@ def test_the_sum_over_link_counts_is_that_of_independent_draws(town: World) -> N
 def test_a_population_without_known_link_counts_shows_nothing(town: World) -> None:
     bare = replace(town.traceable, population_links=(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)))
     decoys = tuple(np.flatnonzero(town.codebook.marks.decoy)[:6].tolist())
-    assert origin_of(bare, Sorted(decoys, (), 0)).p_value == pytest.approx(1.0, abs=1e-9)
+    assert origin_of(bare, ClaimsByPlace(decoys, (), 0)).p_value == pytest.approx(1.0, abs=1e-9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -18,10 +18,9 @@ from discreet.releases.population_link import Linked
 from discreet.sources import Table, read
 
 
-# What somebody hands in to be traced: claims or a leaked file, from wherever, counted by the columns that matter.
 @dataclass(frozen=True, eq=False)
-class Given:
-    """A table that was handed in."""
+class SuspectTable:
+    """Claims or a leaked file, from wherever, counted by the columns that matter."""
 
     name: str
     columns: tuple[str, ...]
@@ -29,31 +28,26 @@ class Given:
     """Rows per tuple of some columns; equal tuples may come several times."""
 
     @classmethod
-    def of(cls, source: Any) -> Given:
+    def of(cls, source: Any) -> SuspectTable:
         """From a path, a frame, a table that was read, or rows as dictionaries."""
-        if isinstance(source, Given):
+        if isinstance(source, SuspectTable):
             return source
-        if isinstance(source, (list, tuple)):
-            return cls._of_rows(source)
-        table = source if isinstance(source, Table) else read(source)
-        return cls(table.name, table.columns, table.engine.count)
-
-    @classmethod
-    def _of_rows(cls, rows: Sequence[Any]) -> Given:
-        if not all(isinstance(row, Mapping) for row in rows):
+        if not isinstance(source, (list, tuple)):
+            table = source if isinstance(source, Table) else read(source)
+            return cls(table.name, table.columns, table.engine.count)
+        if not all(isinstance(row, Mapping) for row in source):
             raise UsageError(
                 "Rows in memory are dictionaries by column.", remedy='For example: [{"zip": "43001", "sex": "F"}]'
             )
-        names = tuple(dict.fromkeys(str(name) for row in rows for name in row))
 
         def counted(by: Sequence[str]) -> Histogram:
-            columns = {name: Coded.of([row.get(name) for row in rows]) for name in by}
-            return Histogram(columns, np.ones(len(rows), dtype=np.int64))
+            columns = {name: Coded.of([row.get(name) for row in source]) for name in by}
+            return Histogram(columns, np.ones(len(source), dtype=np.int64))
 
-        return cls("the rows", names, counted)
+        return cls("the rows", tuple(dict.fromkeys(str(name) for row in source for name in row)), counted)
 
-    def renamed(self, names: Mapping[str, str]) -> Given:
-        """The same table with columns called by our names; `names` maps theirs to ours."""
+    def renamed(self, names: Mapping[str, str]) -> SuspectTable:
+        """The table with columns under names of the release; `names` maps the file's names to these."""
         for theirs in names:
             if theirs not in self.columns:
                 raise UsageError(
@@ -66,15 +60,14 @@ class Given:
         theirs_of = dict(zip(ours, self.columns, strict=True))
 
         def counted(by: Sequence[str]) -> Histogram:
-            found = self.counted([theirs_of[name] for name in by])
-            return Histogram({name: found.columns[theirs_of[name]] for name in by}, found.counts)
+            histogram = self.counted([theirs_of[name] for name in by])
+            return Histogram({name: histogram.columns[theirs_of[name]] for name in by}, histogram.counts)
 
-        return Given(self.name, ours, counted)
+        return SuspectTable(self.name, ours, counted)
 
 
-# One quasi-identifier from its published labels upwards: where a claimed value or a leaked label stands on it.
 NOWHERE, STRANGER = -1, -2
-"""Codes of a value that fits the hierarchy but stands in no copy, and of one that fits no value of it."""
+"""Codes of a value that fits the hierarchy but is in no copy, and of one that fits no value of it."""
 
 Chain = tuple[Label, ...]
 """A published label and what it becomes at each coarser level."""
@@ -87,15 +80,14 @@ def chains_of(name: str, *tables: Classes) -> tuple[Chain, ...]:
     >>> chains_of("zip", Classes.of(["zip"], [("12",), ("13",)], rules={"zip": Mask(2)}).at({"zip": 1}))
     (('1*', '**'),)
     """
-    found = {chain: None for table in tables for chain in _chains(table, name)}
-    return tuple(sorted(found, key=lambda chain: [(label is None, label or "") for label in chain]))
-
-
-def _chains(table: Classes, name: str) -> Iterable[Chain]:
-    column = table.columns[table.names.index(name)]
-    hierarchy, levels = column.hierarchy, range(column.level, column.hierarchy.height)
-    steps = [np.asarray(hierarchy.labels[level], dtype=object)[hierarchy.map(column.level, level)] for level in levels]
-    return (tuple(chain) for chain in zip(*(step.tolist() for step in steps), strict=True))
+    chains: set[Chain] = set()
+    for table in tables:
+        column = table.columns[table.names.index(name)]
+        hierarchy, levels = column.hierarchy, range(column.level, column.hierarchy.height)
+        labels = (np.asarray(hierarchy.labels[level], dtype=object) for level in levels)
+        steps = [each[hierarchy.map(column.level, level)].tolist() for each, level in zip(labels, levels, strict=True)]
+        chains.update(zip(*steps, strict=True))
+    return tuple(sorted(chains, key=lambda chain: [(label is None, label or "") for label in chain]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,27 +114,25 @@ class PublishedLevel:
 
         A value that could be both is raw if others of the column can only be raw.
         """
-        known = self.hierarchy.index[0]
-        plain = np.array([known.get(value, STRANGER) for value in values], dtype=np.int64)
-        raised = np.array([self._raised(value) for value in values], dtype=np.int64)
+        code_of = self.hierarchy.index[0]
+        plain = np.array([code_of.get(value, STRANGER) for value in values], dtype=np.int64)
+        paths = [self.rule.missing if value is None else self.rule.path(value) for value in values]
+        codes = [STRANGER if path is None else code_of.get(path[self.level], NOWHERE) for path in paths]
+        raised = np.array(codes, dtype=np.int64)
         raw = bool(((raised != STRANGER) & (plain == STRANGER)).any())
         first, second = (raised, plain) if raw else (plain, raised)
         return np.where(first == STRANGER, second, first)
 
-    def _raised(self, value: Label) -> int:
-        path = self.rule.missing if value is None else self.rule.path(value)
-        return STRANGER if path is None else self.hierarchy.index[0].get(path[self.level], NOWHERE)
-
     def steps(self, values: Sequence[Label]) -> Ints:
-        """How many levels above the published one each label stands, the finest where it stands on several; -1: on none."""
-        found = np.full(len(values), -1, dtype=np.int64)
+        """Levels above the published one of each label, the finest where it is on several; -1: on none."""
+        steps = np.full(len(values), -1, dtype=np.int64)
         for step in reversed(range(self.hierarchy.height)):
             index = self.hierarchy.index[step]
-            found[[place for place, value in enumerate(values) if value in index]] = step
-        return found
+            steps[[place for place, value in enumerate(values) if value in index]] = step
+        return steps
 
     def lifted(self, values: Sequence[Label], steps: Ints, target: int) -> Ints:
-        """The code at step `target` of each label that stands on `steps`; -1 where it stands on none, or above."""
+        """The code at step `target` of each label that is on `steps`; -1 where it is on none, or above."""
         codes = np.full(len(values), -1, dtype=np.int64)
         for step in range(target + 1):
             upwards, index = self.hierarchy.map(step, target), self.hierarchy.index[step]
@@ -250,29 +240,23 @@ class Traceable:
     @cached_property
     def mark_codes(self) -> tuple[Ints, ...]:
         """Per quasi-identifier, the published label of each mark as a code of its ladder."""
-        ladders = self.ladders
-        columns = list(zip(*self.codebook.marks.labels, strict=True))
-        if not columns:
-            return tuple(np.zeros(0, dtype=np.int64) for _ in ladders)
-        coded = [Coded.of(cells) for cells in columns]
-        return tuple(_places(ladder, one.values)[one.codes] for ladder, one in zip(ladders, coded, strict=True))
+        codes = []
+        for place, ladder in enumerate(self.ladders):
+            column = Coded.of([labels[place] for labels in self.codebook.marks.labels])
+            codes.append(_places(ladder, column.values)[column.codes])
+        return tuple(codes)
 
     @cached_property
     def released_codes(self) -> tuple[Ints, ...]:
         """The same for the released classes."""
-        found = []
-        for ladder, column, codes in zip(self.ladders, self.released.columns, self.released.codes, strict=True):
-            found.append(_places(ladder, column.labels)[codes])
-        return tuple(found)
+        columns = zip(self.ladders, self.released.columns, self.released.codes, strict=True)
+        return tuple(_places(ladder, column.labels)[codes] for ladder, column, codes in columns)
 
     @cached_property
     def base(self) -> Ints:
         """Rows of each released class that every copy has: none where it is a mark."""
-        real = {
-            labels
-            for labels, decoy in zip(self.codebook.marks.labels, self.codebook.marks.decoy, strict=True)
-            if not decoy
-        }
+        marks = self.codebook.marks
+        real = {labels for labels, decoy in zip(marks.labels, marks.decoy, strict=True) if not decoy}
         marked = np.array([labels in real for labels in self.released.tuples()], dtype=bool)
         return np.where(marked, 0, self.released.sizes)
 
@@ -287,14 +271,13 @@ def _places(ladder: PublishedLevel, labels: Sequence[Label]) -> Ints:
     return np.array([index[label] for label in labels], dtype=np.int64)
 
 
-# Claims that people were re-identified, brought to the classes of the release: one claim per class.
 Key = tuple[int, ...]
 """A class, as the codes of its published labels."""
 
 
 @dataclass(frozen=True)
-class Claimed:
-    """The classes that were claimed, and what became of the other rows. Holds no value of anybody."""
+class ClaimedClasses:
+    """Classes in which people were claimed to be re-identified, and what became of the other rows; no person's values."""
 
     rows: int
     unusable: int
@@ -304,41 +287,35 @@ class Claimed:
     classes: frozenset[Key]
 
     @classmethod
-    def of(cls, traceable: Traceable, claims: Any) -> Claimed:
+    def of(cls, traceable: Traceable, claims: Any) -> ClaimedClasses:
         """From rows with the quasi-identifiers, raw or as they were published."""
-        given = Given.of(claims)
-        names = [ladder.name for ladder in traceable.ladders if ladder.name in given.columns]
-        missing = [ladder.name for ladder in traceable.ladders if ladder.open and ladder.name not in given.columns]
+        table = SuspectTable.of(claims)
+        names = [ladder.name for ladder in traceable.ladders if ladder.name in table.columns]
+        missing = [ladder.name for ladder in traceable.ladders if ladder.open and ladder.name not in table.columns]
         if missing:
             raise ColumnError(
-                f"{given.name} has no column '{missing[0]}', and a claim is brought to its class by every quasi-identifier.",
+                f"{table.name} has no column '{missing[0]}', and a claim is brought to its class by every quasi-identifier.",
                 remedy=f"Give the columns {', '.join(traceable.columns)} under these names.",
             )
-        found = given.counted(names)
-        codes = _codes(traceable, found.columns, len(found.counts))
+        histogram = table.counted(names)
+        counts, columns = histogram.counts, histogram.columns
+        codes = np.zeros((len(counts), len(traceable.ladders)), dtype=np.int64)
+        for place, ladder in enumerate(traceable.ladders):
+            if ladder.name in columns:
+                codes[:, place] = ladder.published(columns[ladder.name].values)[columns[ladder.name].codes]
         strange, outside = (codes == STRANGER).any(axis=1), (codes == NOWHERE).any(axis=1)
         good = ~strange & ~outside
         return cls(
-            rows=int(found.counts.sum()),
-            unusable=int(found.counts[strange].sum()),
-            outside=int(found.counts[outside & ~strange].sum()),
+            rows=int(counts.sum()),
+            unusable=int(counts[strange].sum()),
+            outside=int(counts[outside & ~strange].sum()),
             classes=frozenset(map(tuple, codes[good].tolist())),
         )
 
 
-def _codes(traceable: Traceable, columns: Any, rows: int) -> Ints:
-    codes = [
-        ladder.published(columns[ladder.name].values)[columns[ladder.name].codes]
-        if ladder.name in columns
-        else np.zeros(rows, dtype=np.int64)
-        for ladder in traceable.ladders
-    ]
-    return np.stack(codes, axis=1) if codes else np.zeros((rows, 0), dtype=np.int64)
-
-
 @dataclass(frozen=True)
-class Sorted:
-    """Claimed classes by where they stand."""
+class ClaimsByPlace:
+    """Claimed classes by where they are: marks, in every copy, or in none."""
 
     marks: tuple[int, ...]
     """Places of the marks that were hit, in order."""
@@ -348,15 +325,12 @@ class Sorted:
     """Classes that no copy holds."""
 
     @classmethod
-    def of(cls, traceable: Traceable, classes: frozenset[Key]) -> Sorted:
-        """Each class is a mark, in every copy, or in none."""
-        marks = _claimed_places(traceable.mark_codes)
+    def of(cls, traceable: Traceable, classes: frozenset[Key]) -> ClaimsByPlace:
+        """Look each class up among the marks and the released classes."""
+        marks, released = (
+            {key: place for place, key in enumerate(zip(*(column.tolist() for column in codes), strict=True))}
+            for codes in (traceable.mark_codes, traceable.released_codes)
+        )
         hit = sorted(marks[key] for key in classes if key in marks)
-        released = _claimed_places(traceable.released_codes)
         held = sorted(released[key] for key in classes if key in released and key not in marks)
         return cls(tuple(hit), tuple(held), len(classes) - len(hit) - len(held))
-
-
-def _claimed_places(codes: Sequence[Ints]) -> dict[Key, int]:
-    rows = zip(*(column.tolist() for column in codes), strict=True)
-    return {key: place for place, key in enumerate(rows)}

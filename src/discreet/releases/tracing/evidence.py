@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel.arrays import Flags, Floats, Ints
-from discreet.releases.tracing.case import Sorted, Traceable
+from discreet.releases.tracing.case import ClaimsByPlace, Traceable
 
 # How strongly hits on marks speak against a recipient: e-values, and why they are ones.
 #
@@ -32,7 +32,7 @@ from discreet.releases.tracing.case import Sorted, Traceable
 # and the e-value is the mean over c of the product over all hit marks.
 #
 # **Null.** The recipient is innocent: given the secret probabilities, its bits were drawn independently of everything
-# that led to the claims (whoever made them, whatever other copies he had, in whatever order, however he chose).
+# that led to the claims (by any claimant, with any other copies, in any order, however they were chosen).
 #
 # **Why it is an e-value.** Under the null, and given the claims, each bit is 1 with probability p, so that a factor has
 # expectation p (0.98/p) + (1 - p)(0.02/(1 - p)) = 1 for c = 1, and p + (1 - p)/c + (1 - p) - (1 - p)/c = 1 for c > 1.
@@ -42,7 +42,7 @@ from discreet.releases.tracing.case import Sorted, Traceable
 # one looks. Products over incidents that hit different marks are e-values for the same reason.
 COALITIONS = (1, 2, 3)
 TRUST = 0.98
-"""How far the hit of a single leaker is trusted to come from his copy; the rest: he had the person from elsewhere."""
+"""How far the hit of a single leaker is trusted to come from their copy, and not from elsewhere."""
 
 
 def factors(probability: Any, colluding: int, *, trust: Any = TRUST) -> tuple[Any, Any]:
@@ -64,26 +64,20 @@ def log_e_values(probabilities: Floats, present: Flags) -> Floats:
     >>> np.exp(log_e_values(np.array([0.5]), np.array([[True], [False]]))).round(6).tolist()
     [1.597778, 0.402222]
     """
-    logs = [_products(probabilities, present, colluding) for colluding in COALITIONS]
+    logs = []
+    for colluding in COALITIONS:
+        held, missed = (np.log(factor) for factor in factors(probabilities, colluding))
+        logs.append(present @ (held - missed) + np.sum(missed))
     return log_mean(np.stack(logs, axis=-1))
 
 
 def log_e_paths(probabilities: Floats, present: Flags) -> Floats:
-    """The same after each hit, in the order of the last axis: what somebody sees who looks after every claim."""
-    logs = [np.cumsum(_logs(probabilities, present, colluding), axis=-1) for colluding in COALITIONS]
+    """The logarithm after each hit, in the order of the last axis: for a custodian who looks after every claim."""
+    logs = []
+    for colluding in COALITIONS:
+        held, missed = factors(probabilities, colluding)
+        logs.append(np.cumsum(np.where(present, np.log(held), np.log(missed)), axis=-1))
     return log_mean(np.stack(logs, axis=-1))
-
-
-def _products(probabilities: Floats, present: Flags, colluding: int) -> Floats:
-    held, missed = (np.log(factor) for factor in factors(probabilities, colluding))
-    summed: Floats = present @ (held - missed) + np.sum(missed)
-    return summed
-
-
-def _logs(probabilities: Floats, present: Flags, colluding: int) -> Floats:
-    held, missed = factors(probabilities, colluding)
-    logs: Floats = np.where(present, np.log(held), np.log(missed))
-    return logs
 
 
 def log_mean(logs: Floats) -> Floats:
@@ -105,8 +99,7 @@ def threshold(recipients: int, alpha: float) -> float:
 def posterior(logs: Floats, prior: float) -> Floats:
     """The probability that each recipient is the source, if at most one is.
 
-    `prior` is the probability that a recipient is, before the evidence, shared evenly among them; the rest is that
-    somebody else is, or nobody.
+    `prior` is the probability that a recipient is, before the evidence, shared evenly among them.
 
     >>> posterior(np.log(np.array([98.0, 1.0])), 0.5).round(3).tolist()
     [0.97, 0.01]
@@ -115,8 +108,8 @@ def posterior(logs: Floats, prior: float) -> Floats:
     other = math.log1p(-prior)
     top = max(float(np.max(weighed)), other)
     shares = np.exp(weighed - top)
-    found: Floats = shares / (shares.sum() + math.exp(other - top))
-    return found
+    chances: Floats = shares / (shares.sum() + math.exp(other - top))
+    return chances
 
 
 @dataclass(frozen=True)
@@ -134,15 +127,25 @@ class ClaimOrigin:
     """Probability of so few decoys among the marks that were hit, had a copy been used; small speaks for the original."""
 
 
-def origin_of(traceable: Traceable, claims: Sorted) -> ClaimOrigin:
+def origin_of(traceable: Traceable, claims: ClaimsByPlace) -> ClaimOrigin:
     """Hold the claims against chance."""
     marks = traceable.codebook.marks
     hit = np.array(claims.marks, dtype=np.int64)
     decoys = int(marks.decoy[hit].sum())
     links = np.concatenate([marks.links[hit], traceable.links[list(claims.everywhere)]])
-    drawn = Counter(bands(links).tolist())
-    law, unsure = _law(traceable, drawn, claims.nowhere)
-    pmf = np.convolve(law, unsure)
+    drawn, planted = Counter(bands(links).tolist()), Counter(bands(marks.links[marks.decoy]).tolist())
+    classes: Counter[int] = Counter()
+    population_links, numbers = traceable.population_links
+    for band, number in zip(bands(population_links).tolist(), numbers.tolist(), strict=True):
+        classes[band] += number
+    # The law of decoys among claims whose link counts are known, and among the others.
+    pmf: Floats = np.ones(1)
+    for band, number in sorted(drawn.items()):
+        if planted[band]:
+            whole = max(classes[band], planted[band], number)
+            pmf = np.convolve(pmf, hypergeometric(whole, planted[band], number))
+    richest = max((number / max(classes[band], number) for band, number in planted.items()), default=0.0)
+    pmf = np.convolve(pmf, binomial(claims.nowhere, richest))
     return ClaimOrigin(
         claims=len(claims.marks) + len(claims.everywhere) + claims.nowhere,
         decoys=decoys,
@@ -150,23 +153,6 @@ def origin_of(traceable: Traceable, claims: Sorted) -> ClaimOrigin:
         p_value=min(1.0, float(pmf[decoys:].sum())),
         own_copy=float(binomial(len(hit), 0.5)[: decoys + 1].sum()) if len(hit) else None,
     )
-
-
-def _law(traceable: Traceable, drawn: Counter[int], nowhere: int) -> tuple[Floats, Floats]:
-    """The law of decoys among claims whose link counts are known, and among the others."""
-    marks = traceable.codebook.marks
-    planted = Counter(bands(marks.links[marks.decoy]).tolist())
-    classes: Counter[int] = Counter()
-    links, numbers = traceable.population_links
-    for band, number in zip(bands(links).tolist(), numbers.tolist(), strict=True):
-        classes[band] += number
-    law: Floats = np.ones(1)
-    for band, number in sorted(drawn.items()):
-        if planted[band]:
-            whole = max(classes[band], planted[band], number)
-            law = np.convolve(law, hypergeometric(whole, planted[band], number))
-    richest = max((number / max(classes[band], number) for band, number in planted.items()), default=0.0)
-    return law, binomial(nowhere, richest)
 
 
 def bands(links: Ints) -> Ints:

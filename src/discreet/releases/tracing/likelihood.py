@@ -55,11 +55,8 @@ def fitted(sightings: Sightings, expected: Floats) -> Rates:
     if not sightings.counts[chosen].sum():
         rows += np.bincount(sightings.cells[sightings.visible], weights=expected, minlength=len(rows))
         chosen = rows > 0
-    return _fit(sightings.counts[chosen].astype(np.float64), rows[chosen])
-
-
-def _fit(counts: Floats, rows: Floats) -> Rates:
-    """A zero-inflated Poisson law by expectation and maximisation."""
+    counts, rows = sightings.counts[chosen].astype(np.float64), rows[chosen]
+    # A zero-inflated Poisson law by expectation and maximisation.
     share, unreached = max(LEAST, float(counts.sum() / rows.sum())) if len(rows) else LEAST, 0.1
     empty = counts == 0
     for _ in range(STEPS):
@@ -118,8 +115,6 @@ WAYS: tuple[How, ...] = ("mix", "turns", "union", "intersection")
 SCENARIOS = (Scenario(1, "mix"), *(Scenario(copies, how) for copies in (2, 3) for how in WAYS))
 
 
-# Cells of a leaked file that several marks share, or that every copy has people in.
-#
 # The other copies count with their mean. What they vary by widens the law of a cell's rows, as sampling without
 # replacement narrows it: an extended quasi-likelihood (Nelder and Pregibon 1987).
 NARROWEST = 0.1
@@ -128,17 +123,18 @@ NARROWEST = 0.1
 
 @dataclass(frozen=True, eq=False)
 class SharedCells:
-    """Shared cells under one scenario; in which there are rows, `ground` and `counts` say more."""
+    """Cells that several marks share, under one scenario; `ground` and `counts` cover those with rows."""
 
     steps: Floats
     """What holding a mark adds to the rate of its cell."""
     slopes: Floats
     """What it adds to the score by the rate alone."""
     ground: Floats
-    """Per cell with rows, the rate without marks of the recipient."""
+    """Per cell with rows, their rate if the recipient holds none of its marks."""
     counts: Floats
-    """Per cell with rows, how many, over how wide the law is."""
+    """Per cell with rows, their number divided by the variance over the mean of its law."""
     rest: float
+    """The score of all shared cells for a codeword without marks."""
 
     @classmethod
     def of(
@@ -188,21 +184,16 @@ class Scoring:
     def scores(self, present: Flags) -> Floats:
         """The score of each row of bits of the visible marks."""
         bits = present.astype(np.float64)
-        found = bits @ self._weights + self._rest
+        scores = bits @ self._weights + self._rest
         if len(self._order):
             shared = bits[:, self._order]
-            for place, crowded in enumerate(self._crowds):
-                found[:, place] += crowded.curved(shared, self._order, self._starts)
-        return log_mean(found)
+            for place, cells in enumerate(self._shared):
+                scores[:, place] += cells.curved(shared, self._order, self._starts)
+        return log_mean(scores)
 
     def ideal(self) -> Flags:
         """Codewords that fit the file well: per scenario all lone marks that speak for it, and as many others as fit."""
-        fitting = self._weights > 0
-        fitting[~self.sightings.lone] = self._filling()[~self.sightings.lone, None]
-        return np.asarray(fitting.T)
-
-    def _filling(self) -> Flags:
-        """Marks that fill each cell up to what the file has of it."""
+        # Marks that fill each cell up to what the file has of it.
         order = np.argsort(self._cells, kind="stable")
         cells, rows = self._cells[order], self._rows[order]
         filled = np.cumsum(rows) - rows
@@ -210,7 +201,9 @@ class Scoring:
         wanted = self.sightings.counts[cells] / self.rates.overall - self.sightings.base[cells]
         fits = np.zeros(len(cells), dtype=bool)
         fits[order] = filled - filled[first] + rows / 2 <= wanted
-        return fits
+        fitting, shared = self._weights > 0, ~self.sightings.lone
+        fitting[shared] = fits[shared, None]
+        return np.asarray(fitting.T)
 
     @cached_property
     def _cells(self) -> Ints:
@@ -232,7 +225,7 @@ class Scoring:
         return np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]])) if len(cells) else cells
 
     @cached_property
-    def _crowds(self) -> list[SharedCells]:
+    def _shared(self) -> list[SharedCells]:
         busy = self._cells[self._order][self._starts]
         return [
             SharedCells.of(scenario, self.sightings, self.probabilities, self.rates, self._floors[scenario], busy)
@@ -247,44 +240,41 @@ class Scoring:
         for place, scenario in enumerate(SCENARIOS):
             held, missed = self._logs(scenario, self._floors[scenario])
             weights[lone, place] = held - missed
-            weights[~lone, place] = self._crowds[place].slopes[~lone]
+            weights[~lone, place] = self._shared[place].slopes[~lone]
         return weights
 
     @cached_property
     def _rest(self) -> Floats:
         """Per scenario the score of a codeword without marks."""
         lone = [float(self._logs(scenario, self._floors[scenario])[1].sum()) for scenario in SCENARIOS]
-        whole = np.array(lone) + [crowd.rest for crowd in self._crowds]
+        whole = np.array(lone) + [cells.rest for cells in self._shared]
         return np.asarray(whole - whole.max())
 
     @cached_property
     def _floors(self) -> dict[Scenario, float]:
-        """Per scenario the floor under which the file is likeliest, whoever made it."""
-        return {scenario: max(FLOORS, key=lambda floor: self._fit(scenario, floor)) for scenario in SCENARIOS}
-
-    def _fit(self, scenario: Scenario, floor: float) -> float:
-        held, missed = self._logs(scenario, floor)
-        chances = self.probabilities[self.sightings.lone]
-        return float(np.logaddexp(np.log(chances) + held, np.log1p(-chances) + missed).sum())
+        """Per scenario the floor under which the file is likeliest, over all recipients."""
+        floors, chances = {}, self.probabilities[self.sightings.lone]
+        for scenario in SCENARIOS:
+            fits = []
+            for floor in FLOORS:
+                held, missed = self._logs(scenario, floor)
+                fits.append(float(np.logaddexp(np.log(chances) + held, np.log1p(-chances) + missed).sum()))
+            floors[scenario] = FLOORS[int(np.argmax(fits))]
+        return floors
 
     def _logs(self, scenario: Scenario, floor: float) -> tuple[Floats, Floats]:
         """The log-likelihood of the rows in the cell of each lone mark, if the recipient holds it and if not."""
-        lone = self.sightings.lone
+        lone, rates = self.sightings.lone, self.rates
         counts, rows = self.sightings.counts[self._cells[lone]].astype(np.float64), self._rows[lone]
-        found = []
+        unreached = math.log(rates.unreached) + _log_poisson(counts, np.full(len(rows), floor))
+        likelihoods = []
         for own in (1, 0):
-            parts = scenario.parts(self.probabilities[lone], own)
-            logs = [np.log(chance) + self._seen(counts, rows * part, floor) for part, chance in parts]
-            found.append(np.logaddexp.reduce(logs, axis=0))
-        return found[0], found[1]
-
-    def _seen(self, counts: Floats, rows: Floats, floor: float) -> Floats:
-        reached = _log_poisson(counts, self.rates.share * rows + floor)
-        unreached = _log_poisson(counts, np.full(len(rows), floor))
-        seen: Floats = np.logaddexp(
-            math.log1p(-self.rates.unreached) + reached, math.log(self.rates.unreached) + unreached
-        )
-        return seen
+            logs = []
+            for part, chance in scenario.parts(self.probabilities[lone], own):
+                reached = _log_poisson(counts, rates.share * (rows * part) + floor)
+                logs.append(np.log(chance) + np.logaddexp(math.log1p(-rates.unreached) + reached, unreached))
+            likelihoods.append(np.logaddexp.reduce(logs, axis=0))
+        return likelihoods[0], likelihoods[1]
 
 
 def _log_poisson(counts: Floats, rates: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from discreet.errors import DataError, EmptySource
 from discreet.kernel import Coded, Histogram
 from discreet.kernel.arrays import Flags, Ints, group, pack, total
-from discreet.releases.tracing.case import STRANGER, DecoyTuples, Given, Key, PublishedLevel, Traceable
+from discreet.releases.tracing.case import STRANGER, Key, PublishedLevel, SuspectTable, Traceable
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Sightings:
     left_out: int
     """Rows that are written too coarsely to be used."""
     columns: dict[str, int]
-    """The columns that were used, and how many levels above the published one they stand."""
+    """The columns that were used, and how many levels above the published one they are."""
     notes: tuple[str, ...] = ()
     classes: frozenset[Key] | None = None
     """The classes that the file shows, where it shows all quasi-identifiers as they were published."""
@@ -59,30 +59,38 @@ class Sightings:
         return len(self.counts) > 1 and len(self.visible) > 0
 
 
-def sightings_of(traceable: Traceable, given: Given) -> Sightings:
+def sightings_of(traceable: Traceable, table: SuspectTable) -> Sightings:
     """The cells of a file by the quasi-identifiers that it shows."""
-    names = [ladder.name for ladder in traceable.ladders if ladder.name in given.columns]
-    found = given.counted(names)
-    rows = int(found.counts.sum())
+    names = [ladder.name for ladder in traceable.ladders if ladder.name in table.columns]
+    histogram = table.counted(names)
+    rows = int(histogram.counts.sum())
     if not rows:
-        raise EmptySource(f"There is no row in {given.name}.", remedy="Give a file with at least one row.")
-    known, notes = _recognised(traceable, found)
-    used = [one for one in known if one.telling]
-    coarser = np.any([one.coarser for one in used], axis=0) if used else np.zeros(len(found.counts), dtype=bool)
-    strange = np.any([one.codes < 0 for one in used], axis=0) if used else np.zeros(len(found.counts), dtype=bool)
+        raise EmptySource(f"There is no row in {table.name}.", remedy="Give a file with at least one row.")
+    recognised, notes = _recognised(traceable, histogram)
+    used = [column for column in recognised if column.telling]
+    coarser = strange = np.zeros(len(histogram.counts), dtype=bool)
+    for column in used:
+        coarser, strange = coarser | column.coarser, strange | (column.codes < 0)
     good = ~strange & ~coarser
-    counts, base, cells, foreign = _cells(traceable, used, found.counts, good)
+    counts, base, cells, foreign = _cells(traceable, used, histogram.counts, good)
+    # The classes, where the file shows all quasi-identifiers as they were published.
+    classes: frozenset[Key] | None = None
+    every = {ladder.name for ladder in traceable.ladders if ladder.open}
+    if {column.ladder.name for column in used} == every and not any(column.step for column in used):
+        by_name = {column.ladder.name: column.codes[good] for column in used}
+        top = np.zeros(int(good.sum()), dtype=np.int64)
+        classes = frozenset(zip(*(by_name.get(name, top).tolist() for name in traceable.columns), strict=True))
     return Sightings(
         counts=counts,
         base=base,
         cells=cells,
         sizes=traceable.codebook.marks.sizes,
         rows=rows,
-        foreign=foreign + int(found.counts[strange & ~coarser].sum()),
-        left_out=int(found.counts[coarser].sum()),
-        columns={one.ladder.name: one.step for one in used},
+        foreign=foreign + int(histogram.counts[strange & ~coarser].sum()),
+        left_out=int(histogram.counts[coarser].sum()),
+        columns={column.ladder.name: column.step for column in used},
         notes=tuple(notes),
-        classes=_classes(traceable, used, good),
+        classes=classes,
     )
 
 
@@ -133,38 +141,37 @@ def _cells(traceable: Traceable, used: Sequence[Recognised], counts: Ints, good:
     return rows[known], whole[known], number[member[len(base) : len(base) + marks]], int(rows[~known].sum())
 
 
-def _classes(traceable: Traceable, used: Sequence[Recognised], good: Flags) -> frozenset[Key] | None:
-    whole = {ladder.name for ladder in traceable.ladders if ladder.open}
-    if {one.ladder.name for one in used} != whole or any(one.step for one in used):
-        return None
-    by_name = {one.ladder.name: one.codes[good] for one in used}
-    rows = int(good.sum())
-    columns = [by_name.get(name, np.zeros(rows, dtype=np.int64)).tolist() for name in traceable.columns]
-    return frozenset(zip(*columns, strict=True))
-
-
-def sightings_of_decoys(traceable: Traceable, given: Given, original: Any = None) -> Sightings:
+def sightings_of_decoys(traceable: Traceable, table: SuspectTable, original: Any = None) -> Sightings:
     """The decoys of a file by their other columns: rows that no real person has, as far as can be told.
 
     Tuples that also occur in the `original` table, or belong to two decoys, tell nothing and are left out.
     """
     decoys = traceable.decoys
-    names = [] if decoys is None else [name for name in decoys.columns if name in given.columns]
+    names = [] if decoys is None else [name for name in decoys.columns if name in table.columns]
     if decoys is None or not names:
-        raise _mute(given, traceable)
-    owners = _owners(decoys, names)
+        raise DataError(
+            f"{table.name} cannot carry evidence: none of its columns tells copies of this release apart.",
+            remedy=f"Copies differ by {', '.join(traceable.columns)}; if the file has these under other names, map them: --column THEIRS=OURS.",
+        )
+    # The mark of each tuple that one decoy alone has.
+    owners: dict[tuple[Any, ...], int] = {}
+    shared: set[tuple[Any, ...]] = set()
+    coded = {name: Coded.of(decoys.columns[name]) for name in names}
+    for cells, place in zip(_tuples(coded, names), decoys.places, strict=True):
+        if owners.setdefault(cells, int(place)) != place:
+            shared.add(cells)
     if original is not None:
-        for cells in _tuples(Given.of(original).counted(names), names):
-            owners.pop(cells, None)
-    found = given.counted(names)
+        shared.update(_tuples(SuspectTable.of(original).counted(names).columns, names))
+    owners = {cells: place for cells, place in owners.items() if cells not in shared}
+    histogram = table.counted(names)
     marks = len(traceable.codebook.marks)
     counts, sizes = np.zeros(marks, dtype=np.int64), np.bincount(list(owners.values()), minlength=marks)
-    for cells, number in zip(_tuples(found, names), found.counts.tolist(), strict=True):
+    for cells, number in zip(_tuples(histogram.columns, names), histogram.counts.tolist(), strict=True):
         if cells in owners:
             counts[owners[cells]] += number
-    rows = int(found.counts.sum())
+    rows = int(histogram.counts.sum())
     if not rows:
-        raise EmptySource(f"There is no row in {given.name}.", remedy="Give a file with at least one row.")
+        raise EmptySource(f"There is no row in {table.name}.", remedy="Give a file with at least one row.")
     note = "The quasi-identifiers do not tell copies apart here: only decoys were looked for, by their other columns."
     return Sightings(
         counts=counts,
@@ -179,35 +186,15 @@ def sightings_of_decoys(traceable: Traceable, given: Given, original: Any = None
     )
 
 
-def _owners(decoys: DecoyTuples, names: Sequence[str]) -> dict[tuple[Any, ...], int]:
-    """The mark of each tuple that one decoy alone has."""
-    coded = [Coded.of(decoys.columns[name]) for name in names]
-    rows = zip(*([one.values[code] for code in one.codes.tolist()] for one in coded), strict=True)
-    owners: dict[tuple[Any, ...], int] = {}
-    shared: set[tuple[Any, ...]] = set()
-    for cells, place in zip(rows, decoys.places, strict=True):
-        if owners.setdefault(cells, int(place)) != place:
-            shared.add(cells)
-    return {cells: place for cells, place in owners.items() if cells not in shared}
+def _tuples(columns: Mapping[str, Coded], names: Sequence[str]) -> list[tuple[Any, ...]]:
+    cells = [[columns[name].values[code] for code in columns[name].codes.tolist()] for name in names]
+    return list(zip(*cells, strict=True))
 
 
-def _tuples(found: Histogram, names: Sequence[str]) -> list[tuple[Any, ...]]:
-    columns = [[found.columns[name].values[code] for code in found.columns[name].codes.tolist()] for name in names]
-    return list(zip(*columns, strict=True))
-
-
-def _mute(given: Given, traceable: Traceable) -> DataError:
-    return DataError(
-        f"{given.name} cannot carry evidence: none of its columns tells copies of this release apart.",
-        remedy=f"Copies differ by {', '.join(traceable.columns)}; if the file has these under other names, map them: --column THEIRS=OURS.",
-    )
-
-
-# Which quasi-identifiers a leaked file shows, and at which level of its hierarchy each of them stands.
 KNOWN = 0.5
-"""Share of rows whose label must stand on the ladder for a column to be what its name says."""
+"""Share of rows whose label must be on the ladder for a column to be what its name says."""
 COVERED = 0.95
-"""Share of rows that stand at the level of a column or below; the few above it are left out."""
+"""Share of rows at the level of a column or below; the few above it are left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,11 +205,11 @@ class Recognised:
     step: int
     """Levels above the published one."""
     codes: Ints
-    """Per tuple of the file, its label at that level; -1 where it stands on no level, or above."""
+    """Per tuple of the file, its label at that level; -1 where it is on no level, or above."""
     coarser: Flags
-    """Per tuple, whether its label stands above."""
+    """Per tuple, whether its label is above."""
     mixed: bool
-    """Whether labels stand on several levels."""
+    """Whether labels are on several levels."""
     finer: bool
     """Whether some labels are finer than anything that was published."""
 

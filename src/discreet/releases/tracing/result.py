@@ -31,7 +31,7 @@ class RecipientEvidence:
     posterior: float
     accused: bool
     p_value: float | None = None
-    """Of a leaked file: how often somebody who never had a copy would look as bad."""
+    """Of a leaked file: how often a recipient who never had a copy would look as bad."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ class Trace:
     incidents: tuple[tuple[int, ...], ...]
     """Per incident, the numbers of the marks that were hit for the first time; the last one is this one."""
     best_log10_e: float
-    """What the evidence against somebody who holds every mark that came up would be."""
+    """The evidence there would be against a recipient who holds every mark that came up."""
     counts: Mapping[str, int]
     """Rows, classes and marks, by what became of them."""
     origin: ClaimOrigin | None = None
     best_p_value: float | None = None
     dummies: int | None = None
     columns: Mapping[str, int] = field(default_factory=dict)
-    """Of a leaked file: the columns that were used, and how many levels above the published one they stand."""
+    """Of a leaked file: the columns that were used, and how many levels above the published one they are."""
     notes: tuple[str, ...] = ()
     """What a reader should know about how the table was read."""
 
@@ -84,15 +84,14 @@ class Trace:
 
     @property
     def possible(self) -> bool:
-        """Whether anybody could have been accused, had his copy held every mark that came up."""
+        """Whether a recipient could have been accused whose copy holds every mark that came up."""
         if self.best_p_value is not None:
             return self.best_p_value <= self.alpha / self.family
         return self.best_log10_e >= self.log10_needed
 
     def words(self) -> str:
         """All of it in sentences."""
-
-        return "\n".join(f"{one.says} {one.then}".strip() for one in told(self))
+        return "\n".join(f"{statement.says} {statement.then}".strip() for statement in statements(self))
 
     to_dict = json_of(
         "release kind fingerprint source accused alpha prior family log10_needed possible best_log10_e "
@@ -124,55 +123,69 @@ OWN = (
 
 
 @dataclass(frozen=True)
-class Said:
-    """A statement about a topic, and what to do about it."""
+class TraceStatement:
+    """A statement about a topic of a trace, and what to do about it."""
 
     topic: str
     says: str
     then: str = ""
 
 
-def told(trace: Trace) -> tuple[Said, ...]:
+def statements(trace: Trace) -> Iterator[TraceStatement]:
     """Everything that can be said, the most important first."""
-    return tuple(_told(trace))
-
-
-def _told(trace: Trace) -> Iterator[Said]:
-    if trace.accused:
-        for one in trace.standings:
-            if one.accused:
-                seen = count(one.hits + one.misses, "mark", "marks")
-                came = "claims hit" if trace.kind == "claims" else "file shows"
-                yield Said(
-                    "recipients",
-                    f"{one.recipient} is accused: of {seen} that the {came}, {one.hits:,} {'is' if one.hits == 1 else 'are'} in its copy and "
-                    f"{one.misses:,} {'is' if one.misses == 1 else 'are'} not.",
-                    "Ask for access logs and for what was done with the copy before anything else is concluded.",
-                )
-                strength = _strength(trace, one)
-                yield Said(
-                    "recipients",
-                    f"{strength[:1].upper()}{strength[1:]}. {_posterior(trace, one)}",
-                    "The prior is yours to choose: weigh the evidence with what else is known.",
-                )
-    else:
+    leak = trace.kind == "leak"
+    for evidence in trace.standings:
+        if not evidence.accused:
+            continue
+        seen = count(evidence.hits + evidence.misses, "mark", "marks")
+        yield TraceStatement(
+            "recipients",
+            f"{evidence.recipient} is accused: of {seen} that the {'file shows' if leak else 'claims hit'}, "
+            f"{evidence.hits:,} {'is' if evidence.hits == 1 else 'are'} in its copy and "
+            f"{evidence.misses:,} {'is' if evidence.misses == 1 else 'are'} not.",
+            "Ask for access logs and for what was done with the copy before anything else is concluded.",
+        )
+        strength = _strength(trace, evidence)
+        yield TraceStatement(
+            "recipients",
+            f"{strength[:1].upper()}{strength[1:]}. If before the evidence the chance was {share(trace.prior)} that one "
+            f"recipient is the source, any of {trace.family:,} alike, it is now {share(evidence.posterior)} that it is "
+            f"{evidence.recipient}.",
+            "The prior is yours to choose: weigh the evidence with what else is known.",
+        )
+    if not trace.accused:
+        if trace.possible:
+            best = (
+                "A copy with every mark that came up would have been named, so the evidence does not point at one copy."
+            )
+            then = "Look for another source: a second release, the original, or several recipients together."
+        elif leak:
+            best = "Not even a copy that fits the file perfectly would differ from those that nobody had: it holds too little."
+            then = "Look for more rows, or for a version of the file with more columns."
+        else:
+            best = (
+                f"Even a recipient whose copy holds every mark that was hit would only reach {power(trace.best_log10_e)}: "
+                "nobody could have been accused."
+            )
+            then = "Keep these claims, and trace again with `earlier` when more are known; evidence adds up."
         first = trace.standings[0]
         says = f"Nobody is accused. The strongest evidence is against {first.recipient}: {_strength(trace, first)}."
-        yield Said("recipients", f"{says} {_best(trace)}", _more(trace))
+        yield TraceStatement("recipients", f"{says} {best}", then)
     others = "" if trace.family == len(trace.standings) else " (some of them still to come)"
-    yield Said(
+    looks = " The rate is that of one file and one look: twenty looks at one file with a row less each gave 0.24 % in a trial."
+    yield TraceStatement(
         "error-rate",
         f"Were all {count(trace.family, 'recipient', 'recipients')}{others} innocent, anybody would be accused in at most "
-        f"{share(trace.alpha)} of {'releases, however often one looks' if trace.kind == 'claims' else 'traced files'}.",
+        f"{share(trace.alpha)} of {'traced files' if leak else 'releases, however often one looks'}.",
         "If an accusation must be rarer, choose a smaller alpha before the next trace, never after one."
-        + _looks(trace),
+        f"{looks if leak else ''}",
     )
-    if trace.origin is not None:
-        yield from _origin(trace)
-    yield _read(trace)
+    if trace.origin is not None and trace.origin.claims:
+        yield from _about_origin(trace, trace.origin)
+    yield _about_rows(trace)
     for note in trace.notes:
-        yield Said("read", note)
-    yield Said("alternatives", ALTERNATIVES, OWN)
+        yield TraceStatement("read", note)
+    yield TraceStatement("alternatives", ALTERNATIVES, OWN)
 
 
 def _strength(trace: Trace, one: RecipientEvidence) -> str:
@@ -184,60 +197,23 @@ def _strength(trace: Trace, one: RecipientEvidence) -> str:
     return f"the evidence (e-value) is {power(one.log10_e)}, and {power(trace.log10_needed)} is the line"
 
 
-def _posterior(trace: Trace, one: RecipientEvidence) -> str:
-    return (
-        f"If before the evidence the chance was {share(trace.prior)} that one recipient is the source, any of "
-        f"{trace.family:,} alike, it is now {share(one.posterior)} that it is {one.recipient}."
-    )
-
-
-def _best(trace: Trace) -> str:
-    if trace.possible:
-        return "A copy with every mark that came up would have been named, so the evidence does not point at one copy."
-    if trace.kind == "leak":
-        return (
-            "Not even a copy that fits the file perfectly would differ from those that nobody had: it holds too little."
-        )
-    return (
-        f"Even a recipient whose copy holds every mark that was hit would only reach {power(trace.best_log10_e)}: nobody could "
-        "have been accused."
-    )
-
-
-def _more(trace: Trace) -> str:
-    if trace.possible:
-        return "Look for another source: a second release, the original, or several recipients together."
-    if trace.kind == "leak":
-        return "Look for more rows, or for a version of the file with more columns."
-    return "Keep these claims, and trace again with `earlier` when more are known; evidence adds up."
-
-
-def _looks(trace: Trace) -> str:
-    if trace.kind == "claims":
-        return ""
-    return " The rate is that of one file and one look: twenty looks at one file with a row less each gave 0.24 % in a trial."
-
-
-def _origin(trace: Trace) -> Iterator[Said]:
-    origin = trace.origin
-    if origin is None or not origin.claims:
-        return
+def _about_origin(trace: Trace, origin: ClaimOrigin) -> Iterator[TraceStatement]:
+    """Whether a copy was used at all, as decoys among the claims show."""
     where = "claimed" if trace.kind == "claims" else "in the file"
-    found = f"{origin.decoys:,} of {count(origin.claims, 'class', 'classes')} {where} {'is a decoy' if origin.decoys == 1 else 'are decoys'}"
+    hit = f"{origin.decoys:,} of {count(origin.claims, 'class', 'classes')} {where} {'is a decoy' if origin.decoys == 1 else 'are decoys'}"
     chance = f"people picked at random among those with as many look-alikes would have given {origin.expected:.1f}"
     if origin.p_value <= trace.alpha:
-        yield Said(
-            "origin",
-            f"A copy of this release was used: {found}, and {chance} (p = {origin.p_value:.2g}).",
-            "Treat it as a breach of a copy, also where nobody is accused yet.",
-        )
+        lead, link = "A copy of this release was used", ", and"
+        then = "Treat it as a breach of a copy, also where nobody is accused yet."
+    elif trace.accused:
+        lead, link = "Decoys alone would not show it", ";"
+        then = "That a copy was used follows from the accusation, which counts real marks as well."
     else:
-        lead = (
-            "Decoys alone would not show it" if trace.accused else "Nothing shows that a copy of this release was used"
-        )
-        yield Said("origin", f"{lead}: {found}; {chance} (p = {origin.p_value:.2g}).", _without_decoys(trace))
+        lead, link = "Nothing shows that a copy of this release was used", ";"
+        then = "Ask where it comes from: people can be named, and tables be made, without any copy."
+    yield TraceStatement("origin", f"{lead}: {hit}{link} {chance} (p = {origin.p_value:.2g}).", then)
     if origin.own_copy is not None and origin.own_copy <= trace.alpha:
-        yield Said(
+        yield TraceStatement(
             "origin",
             f"Hardly any decoys are among the marks that were hit (p = {origin.own_copy:.2g}, had a copy been used as it is): the "
             "claims may come from the original table, which has none, or from a copy whose decoys were left out.",
@@ -245,44 +221,35 @@ def _origin(trace: Trace) -> Iterator[Said]:
         )
 
 
-def _without_decoys(trace: Trace) -> str:
-    if trace.accused:
-        return "That a copy was used follows from the accusation, which counts real marks as well."
-    return "Ask where it comes from: people can be named, and tables be made, without any copy."
-
-
-def _read(trace: Trace) -> Said:
-    if trace.kind == "leak":
-        return _read_leak(trace)
+def _about_rows(trace: Trace) -> TraceStatement:
+    """How the claims or the file were read, and what became of the rows."""
     n = trace.counts
+    if trace.kind == "leak":
+        levels = {
+            name: f"{count(step, 'level', 'levels')} coarser" if step else "as published"
+            for name, step in trace.columns.items()
+        }
+        where = ", ".join(f"{name} ({level})" for name, level in levels.items())
+        says = f"{count(n['rows'], 'row', 'rows')}, read by {where or 'the other columns of decoys'}: {n['matched']:,} match the release"
+        rest = [("foreign", "are in no copy"), ("left_out", "are written too coarsely to be used")]
+        says += "".join(f", {n[name]:,} {what}" for name, what in rest if n[name])
+        says += f". {count(n['marks'], 'mark', 'marks')} of {n['visible']:,} that it could show came up"
+        return TraceStatement("read", f"{says}.")
     says = f"{count(n['rows'], 'claim', 'claims')} in {count(n['classes'], 'class', 'classes')}: {count(n['marks'], 'mark', 'marks')} ({count(n['decoys'], 'decoy', 'decoys')}, {count(n['real_marks'], 'real', 'real')})"
     rest = [
-        (n["repeated"], "hit before and not counted again"),
-        (n["everywhere"], "in every copy"),
-        (n["nowhere"], "in no copy"),
-        (n["excluded"], "left out as own audits"),
+        ("repeated", "hit before and not counted again"),
+        ("everywhere", "in every copy"),
+        ("nowhere", "in no copy"),
+        ("excluded", "left out as own audits"),
     ]
-    says += "".join(f", {number:,} {what}" for number, what in rest if number)
+    says += "".join(f", {n[name]:,} {what}" for name, what in rest if n[name])
     lost = [
-        (n["unusable"], "with a value that fits no hierarchy"),
-        (n["outside"], "of people whom neither data nor population show"),
+        ("unusable", "with a value that fits no hierarchy"),
+        ("outside", "of people whom neither data nor population show"),
     ]
-    says += "".join(f"; {count(number, 'row', 'rows')} {what}" for number, what in lost if number)
+    says += "".join(f"; {count(n[name], 'row', 'rows')} {what}" for name, what in lost if n[name])
     then = f"Evidence of {len(trace.incidents):,} incidents is multiplied." if len(trace.incidents) > 1 else ""
-    return Said("read", f"{says}.", then)
-
-
-def _read_leak(trace: Trace) -> Said:
-    n = trace.counts
-    where = ", ".join(f"{name} ({_step(step)})" for name, step in trace.columns.items())
-    says = f"{count(n['rows'], 'row', 'rows')}, read by {where or 'the other columns of decoys'}: {n['matched']:,} match the release"
-    rest = [(n["foreign"], "are in no copy"), (n["left_out"], "are written too coarsely to be used")]
-    says += "".join(f", {number:,} {what}" for number, what in rest if number)
-    return Said("read", f"{says}. {count(n['marks'], 'mark', 'marks')} of {n['visible']:,} that it could show came up.")
-
-
-def _step(step: int) -> str:
-    return "as published" if step == 0 else f"{count(step, 'level', 'levels')} coarser"
+    return TraceStatement("read", f"{says}.", then)
 
 
 def count(number: int, one: str, many: str) -> str:

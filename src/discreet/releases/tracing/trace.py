@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.kernel.arrays import Floats, Ints
+from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.ledger.entry import Detail
 from discreet.releases.delivery.release import Release
 from discreet.releases.delivery.service import Opened, Where, open_release, record_trace
 from discreet.releases.marks.codebook import Codebook
-from discreet.releases.tracing.case import Claimed, Given, Key, Sorted, Traceable
+from discreet.releases.tracing.case import ClaimedClasses, ClaimsByPlace, SuspectTable, Traceable
 from discreet.releases.tracing.evidence import log_e_values, log_mean, origin_of, posterior, threshold
 from discreet.releases.tracing.likelihood import Scoring, fitted
-from discreet.releases.tracing.observed_marks import Sightings, sightings_of, sightings_of_decoys
+from discreet.releases.tracing.observed_marks import sightings_of, sightings_of_decoys
 from discreet.releases.tracing.result import ALPHA, PRIOR, RecipientEvidence, Trace
 
 MOST_NAMED = 400
@@ -42,18 +42,27 @@ def trace(
     """
     if (claims is None) == (leak is None):
         raise UsageError("A trace starts from claims or from a leaked file.", remedy="Give claims=... or leak=...")
+    if not isinstance(release, (Release, Opened, str)):
+        raise UsageError(
+            f"A trace is held against a release or its name, not a {type(release).__name__}.", remedy="Give its name."
+        )
     where = release.store if isinstance(release, Release) and store is None else store
-    opened = _opened(release, where, version)
-    if claims is not None:
-        found = trace_claims(opened.traceable, claims, **options)
+    # Opened again, so that recipients who came later are there and the manifest is held against the ledger.
+    if isinstance(release, str):
+        opened = open_release(release, where, version=version)
     else:
-        found = trace_leak(opened.traceable, leak, **options)
-    record_trace(opened, where, details=about(found), actor=actor)
-    return found
+        kept = release.opened.kept if isinstance(release, Release) else release.kept
+        opened = open_release(kept.name, where, version=version or kept.version)
+    if claims is not None:
+        result = trace_claims(opened.traceable, claims, **options)
+    else:
+        result = trace_leak(opened.traceable, leak, **options)
+    record_trace(opened, where, details=about(result), actor=actor)
+    return result
 
 
 def about(found: Trace) -> dict[str, Detail]:
-    """What the ledger says about a trace: counts and evidence, no value of anybody."""
+    """What the ledger says about a trace: counts and evidence, no value of any person."""
     strongest = found.standings[0]
     return {
         "kind": found.kind,
@@ -68,18 +77,6 @@ def about(found: Trace) -> dict[str, Detail]:
         "smallest_p_value": None if strongest.p_value is None else f"{strongest.p_value:.3g}",
         "best_log10_e": f"{found.best_log10_e:.2f}",
     }
-
-
-def _opened(release: Release | Opened | str, store: Where, version: int | None) -> Opened:
-    """Opened anew, so that recipients who came later are there and the manifest is held against the ledger."""
-    if isinstance(release, str):
-        return open_release(release, store, version=version)
-    if isinstance(release, (Release, Opened)):
-        kept = release.opened.kept if isinstance(release, Release) else release.kept
-        return open_release(kept.name, store, version=version or kept.version)
-    raise UsageError(
-        f"A trace is held against a release or its name, not a {type(release).__name__}.", remedy="Give its name."
-    )
 
 
 # `trace_claims`: whose copy were these people re-identified from?
@@ -104,26 +101,74 @@ def trace_claims(
     class counts once. `family` is the number of recipients to share the error rate among if more are still to come.
     """
     family = checked(traceable, alpha=alpha, prior=prior, family=family)
-    given = Given.of(claims)
-    claimed = Claimed.of(traceable, given)
-    own = Claimed.of(traceable, exclude).classes if len_of(exclude) else frozenset()
-    found = Sorted.of(traceable, claimed.classes - own)
-    incidents = _incidents(traceable, earlier, found, own)
-    logs, best = _weighed(traceable.codebook, incidents)
-    hits = np.array(incidents[-1], dtype=np.int64)
+    table, codebook = SuspectTable.of(claims), traceable.codebook
+    claimed = ClaimedClasses.of(traceable, table)
+    audited = not isinstance(exclude, (list, tuple)) or len(exclude) > 0
+    own = ClaimedClasses.of(traceable, exclude).classes if audited else frozenset()
+    places = ClaimsByPlace.of(traceable, claimed.classes - own)
+    # The marks of each incident that none before it has hit.
+    before = [marks for incident in earlier for marks in _marks_of_incident(traceable, incident)]
+    seen = set(ClaimsByPlace.of(traceable, own).marks)
+    incidents: list[tuple[int, ...]] = []
+    logs, best = np.zeros(len(codebook.recipients)), 0.0
+    for marks in [*before, places.marks]:
+        incidents.append(tuple(sorted(set(marks) - seen)))
+        seen.update(marks)
+        hit = np.array(incidents[-1], dtype=np.int64)
+        logs += log_e_values(codebook.probabilities[hit], codebook.present[:, hit])
+        best += float(log_e_values(codebook.probabilities[hit], np.ones((1, len(hit)), dtype=bool))[0])
+    decoys = int(codebook.marks.decoy[hit].sum())
+    every = np.array(sorted(mark for marks in incidents for mark in marks), dtype=np.int64)
     return Trace(
         release=traceable.release,
         kind="claims",
         fingerprint=traceable.fingerprint,
-        source=given.name,
+        source=table.name,
         alpha=alpha,
         prior=prior,
         family=family,
-        standings=_standings(traceable.codebook, incidents, logs, prior=prior, least=threshold(family, alpha)),
-        incidents=incidents,
+        standings=_standings(codebook, every, logs, logs, logs >= threshold(family, alpha), prior),
+        incidents=tuple(incidents),
         best_log10_e=best / LN10,
-        counts=_counts(traceable, claimed, own, found, hits),
-        origin=origin_of(traceable, found),
+        counts={
+            "rows": claimed.rows,
+            "unusable": claimed.unusable,
+            "outside": claimed.outside,
+            "classes": len(claimed.classes),
+            "excluded": len(claimed.classes & own),
+            "everywhere": len(places.everywhere),
+            "nowhere": places.nowhere,
+            "repeated": len(places.marks) - len(hit),
+            "marks": len(hit),
+            "decoys": decoys,
+            "real_marks": len(hit) - decoys,
+        },
+        origin=origin_of(traceable, places),
+    )
+
+
+def _standings(
+    codebook: Codebook,
+    seen: Ints,
+    logs: Floats,
+    scores: Floats,
+    accused: Flags,
+    prior: float,
+    p_values: Floats | None = None,
+) -> tuple[RecipientEvidence, ...]:
+    """The evidence against each recipient, the highest score first; `seen` are the marks that came up."""
+    hits, chances = codebook.present[:, seen].sum(axis=1), posterior(logs, prior)
+    return tuple(
+        RecipientEvidence(
+            recipient=codebook.recipients[place],
+            hits=int(hits[place]),
+            misses=len(seen) - int(hits[place]),
+            log10_e=float(logs[place]) / LN10,
+            posterior=float(chances[place]),
+            accused=bool(accused[place]),
+            p_value=None if p_values is None else float(p_values[place]),
+        )
+        for place in np.argsort(-scores, kind="stable").tolist()
     )
 
 
@@ -143,26 +188,8 @@ def checked(traceable: Traceable, *, alpha: float, prior: float, family: int | N
     return family or recipients
 
 
-def len_of(table: Any) -> int:
-    """Whether there is anything to read: an empty list is no table."""
-    return len(table) if isinstance(table, (list, tuple)) else 1
-
-
-def _incidents(
-    traceable: Traceable, earlier: Iterable[Any], found: Sorted, own: frozenset[Key]
-) -> tuple[tuple[int, ...], ...]:
-    """The marks of each incident that none before it has hit."""
-    audits = set(Sorted.of(traceable, own).marks)
-    every = [marks for one in earlier for marks in _marks(traceable, one)]
-    seen: set[int] = set(audits)
-    fresh = []
-    for marks in [*every, found.marks]:
-        fresh.append(tuple(sorted(set(marks) - seen)))
-        seen.update(marks)
-    return tuple(fresh)
-
-
-def _marks(traceable: Traceable, incident: Any) -> list[Sequence[int]]:
+def _marks_of_incident(traceable: Traceable, incident: Any) -> list[Sequence[int]]:
+    """The marks that an earlier incident hit, given as a trace, as marks or as claims."""
     if isinstance(incident, Trace):
         if incident.kind != "claims":
             raise UsageError(
@@ -175,59 +202,11 @@ def _marks(traceable: Traceable, incident: Any) -> list[Sequence[int]]:
                 remedy="Give its claims instead of the trace: they are brought to the classes of this version.",
             )
         return list(incident.incidents)
-    if isinstance(incident, (list, tuple)) and all(isinstance(one, int) for one in incident):
-        if any(not 0 <= one < len(traceable.codebook.marks) for one in incident):
+    if isinstance(incident, (list, tuple)) and all(isinstance(mark, int) for mark in incident):
+        if any(not 0 <= mark < len(traceable.codebook.marks) for mark in incident):
             raise UsageError("An earlier incident names marks that this release does not have.")
         return [incident]
-    return [Sorted.of(traceable, Claimed.of(traceable, incident).classes).marks]
-
-
-def _weighed(codebook: Codebook, incidents: Sequence[Sequence[int]]) -> tuple[Floats, float]:
-    """The logarithm of the e-value of each recipient over all incidents, and the largest that there could be."""
-    logs, best = np.zeros(len(codebook.recipients)), 0.0
-    for marks in incidents:
-        hit = np.array(marks, dtype=np.int64)
-        probabilities = codebook.probabilities[hit]
-        logs += log_e_values(probabilities, codebook.present[:, hit])
-        best += float(log_e_values(probabilities, np.ones((1, len(hit)), dtype=bool))[0])
-    return logs, best
-
-
-def _standings(
-    codebook: Codebook, incidents: Sequence[Sequence[int]], logs: Floats, *, prior: float, least: float
-) -> tuple[RecipientEvidence, ...]:
-    every = np.array(sorted(mark for marks in incidents for mark in marks), dtype=np.int64)
-    held = codebook.present[:, every].sum(axis=1)
-    chances = posterior(logs, prior)
-    found = [
-        RecipientEvidence(
-            recipient=name,
-            hits=int(held[place]),
-            misses=len(every) - int(held[place]),
-            log10_e=float(logs[place]) / LN10,
-            posterior=float(chances[place]),
-            accused=bool(logs[place] >= least),
-        )
-        for place, name in enumerate(codebook.recipients)
-    ]
-    return tuple(sorted(found, key=lambda one: -one.log10_e))
-
-
-def _counts(traceable: Traceable, claimed: Claimed, own: frozenset[Key], found: Sorted, hits: Ints) -> dict[str, int]:
-    decoys = int(traceable.codebook.marks.decoy[hits].sum())
-    return {
-        "rows": claimed.rows,
-        "unusable": claimed.unusable,
-        "outside": claimed.outside,
-        "classes": len(claimed.classes),
-        "excluded": len(claimed.classes & own),
-        "everywhere": len(found.everywhere),
-        "nowhere": found.nowhere,
-        "repeated": len(found.marks) - len(hits),
-        "marks": len(hits),
-        "decoys": decoys,
-        "real_marks": len(hits) - decoys,
-    }
+    return [ClaimsByPlace.of(traceable, ClaimedClasses.of(traceable, incident).classes).marks]
 
 
 # `trace_leak`: whose copy is this file?
@@ -252,9 +231,9 @@ def trace_leak(
 ) -> Trace:
     """Hold a leaked file against every recipient: any rows, any of the columns, perhaps coarser than published.
 
-    `columns` maps names of the file to names of the release. Where the quasi-identifiers tell nothing, decoys are looked
-    for by their other columns; the `original` table then helps to know which tuples are decoys' alone. `family` is the
-    number of recipients to share the error rate among if more are still to come.
+    `columns` maps names of the file to names of the release. Where the quasi-identifiers show no difference, decoys are
+    looked for by their other columns; the `original` table then helps to know which tuples are decoys' alone. `family` is
+    the number of recipients to share the error rate among if more are still to come.
 
     The p-value of a recipient is its rank among dummy recipients, drawn as real ones are. Were it innocent, its bits
     would be one more draw, independent of the file, and every rank equally probable; so the p-value is valid whatever the
@@ -262,36 +241,58 @@ def trace_leak(
     with one row less gives other draws: the error rate is that of one look, not of twenty.
     """
     family = checked(traceable, alpha=alpha, prior=prior, family=family)
-    given = Given.of(leak).renamed(columns or {})
-    found = _sightings(traceable, given, original)
-    codebook = traceable.codebook.only(found.visible)
-    scoring = Scoring(found, codebook.probabilities, fitted(found, codebook.probabilities * found.sizes[found.visible]))
+    table = SuspectTable.of(leak).renamed(columns or {})
+    observed = sightings_of(traceable, table)
+    if not observed.telling or not observed.columns:
+        observed = sightings_of_decoys(traceable, table, original)
+    codebook, seen = traceable.codebook.only(observed.visible), observed.seen
+    rates = fitted(observed, codebook.probabilities * observed.sizes[observed.visible])
+    scoring = Scoring(observed, codebook.probabilities, rates)
     scores = scoring.scores(codebook.present)
-    best = max(float(scores.max()), float(scoring.scores(scoring.ideal()).max()))
-    dummies = _dummies(traceable, codebook, scoring, number_of(family, alpha))
-    origin = None if found.classes is None else origin_of(traceable, Sorted.of(traceable, found.classes))
+    best = np.array([max(float(scores.max()), float(scoring.scores(scoring.ideal()).max()))])
+    # The scores of recipients who never were, a chunk at a time. The seed is from the file and what only the custodian
+    # knows; never from what recipients hold.
+    secret = [traceable.fingerprint.encode(), observed.counts.tobytes(), observed.cells.tobytes()]
+    generator = np.random.default_rng(int.from_bytes(sha256(b"".join(secret)).digest(), "big"))
+    number, step = number_of(family, alpha), max(1, CHUNK // max(1, len(codebook.marks)))
+    parts = [min(step, number - start) for start in range(0, number, step)]
+    dummies = np.concatenate([scoring.scores(codebook.drawn(part, generator)) for part in parts])
+    p_values, logs = ranks(scores, dummies), soft_rank(scores, dummies)
+    decoys = int(traceable.codebook.marks.decoy[seen].sum())
+    origin = None
+    if observed.classes is not None:
+        origin = origin_of(traceable, ClaimsByPlace.of(traceable, observed.classes))
     return Trace(
         release=traceable.release,
         kind="leak",
         fingerprint=traceable.fingerprint,
-        source=given.name,
+        source=table.name,
         alpha=alpha,
         prior=prior,
         family=family,
-        standings=_standings_leaks(traceable, found, scores, dummies, prior=prior, line=alpha / family),
-        incidents=(tuple(found.seen.tolist()),),
-        best_log10_e=float(soft_rank(np.array([best]), dummies)[0]) / LN10,
-        counts=_counts_leaks(traceable, found),
+        standings=_standings(traceable.codebook, seen, logs, scores, p_values <= alpha / family, prior, p_values),
+        incidents=(tuple(seen.tolist()),),
+        best_log10_e=float(soft_rank(best, dummies)[0]) / LN10,
+        counts={
+            "rows": observed.rows,
+            "matched": int(observed.counts.sum()),
+            "foreign": observed.foreign,
+            "left_out": observed.left_out,
+            "visible": len(observed.visible),
+            "marks": len(seen),
+            "decoys": decoys,
+            "real_marks": len(seen) - decoys,
+        },
         origin=origin,
-        best_p_value=float(ranks(np.array([best]), dummies)[0]),
+        best_p_value=float(ranks(best, dummies)[0]),
         dummies=len(dummies),
-        columns=found.columns,
-        notes=found.notes,
+        columns=observed.columns,
+        notes=observed.notes,
     )
 
 
 def number_of(family: int, alpha: float) -> int:
-    """Dummies from whom the line alpha/N can be told."""
+    """Dummies that it takes to resolve the line alpha/N."""
     number = math.ceil(FINER * family / alpha)
     if number > MOST_DUMMIES:
         raise UsageError(
@@ -299,25 +300,6 @@ def number_of(family: int, alpha: float) -> int:
             remedy=f"Use an alpha of {FINER * family / MOST_DUMMIES:.2g} or more.",
         )
     return number
-
-
-def _sightings(traceable: Traceable, given: Given, original: Any) -> Sightings:
-    found = sightings_of(traceable, given)
-    return found if found.telling and found.columns else sightings_of_decoys(traceable, given, original)
-
-
-def _dummies(traceable: Traceable, codebook: Codebook, scoring: Scoring, number: int) -> Floats:
-    """The scores of recipients who never were, a chunk at a time."""
-    generator = np.random.default_rng(_seed(traceable, scoring.sightings))
-    step = max(1, CHUNK // max(1, len(codebook.marks)))
-    parts = [min(step, number - start) for start in range(0, number, step)]
-    return np.concatenate([scoring.scores(codebook.drawn(part, generator)) for part in parts])
-
-
-def _seed(traceable: Traceable, found: Sightings) -> int:
-    """From the file and what only the custodian knows; never from what recipients hold."""
-    parts = [traceable.fingerprint.encode(), found.counts.tobytes(), found.cells.tobytes()]
-    return int.from_bytes(sha256(b"".join(parts)).digest(), "big")
 
 
 def ranks(scores: Floats, dummies: Floats) -> Floats:
@@ -329,8 +311,8 @@ def ranks(scores: Floats, dummies: Floats) -> Floats:
     ordered = np.sort(dummies)
     room = SAME * np.maximum(1.0, np.abs(scores))
     as_bad = len(ordered) - np.searchsorted(ordered, scores - room, side="left")
-    found: Floats = (1 + as_bad) / (1 + len(ordered))
-    return found
+    p_values: Floats = (1 + as_bad) / (1 + len(ordered))
+    return p_values
 
 
 def soft_rank(scores: Floats, dummies: Floats) -> Floats:
@@ -344,39 +326,3 @@ def soft_rank(scores: Floats, dummies: Floats) -> Floats:
     rest = float(log_mean(dummies)) + math.log(len(dummies))
     logs: Floats = math.log(1 + len(dummies)) + scores - np.logaddexp(scores, rest)
     return logs
-
-
-def _standings_leaks(
-    traceable: Traceable, found: Sightings, scores: Floats, dummies: Floats, *, prior: float, line: float
-) -> tuple[RecipientEvidence, ...]:
-    p_values, logs = ranks(scores, dummies), soft_rank(scores, dummies)
-    held = traceable.codebook.present[:, found.seen].sum(axis=1)
-    chances = posterior(logs, prior)
-    standings = [
-        RecipientEvidence(
-            recipient=name,
-            hits=int(held[place]),
-            misses=len(found.seen) - int(held[place]),
-            log10_e=float(logs[place]) / LN10,
-            posterior=float(chances[place]),
-            accused=bool(p_values[place] <= line),
-            p_value=float(p_values[place]),
-        )
-        for place, name in enumerate(traceable.recipients)
-    ]
-    order = np.argsort(-scores, kind="stable")
-    return tuple(standings[place] for place in order.tolist())
-
-
-def _counts_leaks(traceable: Traceable, found: Sightings) -> dict[str, int]:
-    decoys = int(traceable.codebook.marks.decoy[found.seen].sum())
-    return {
-        "rows": found.rows,
-        "matched": int(found.counts.sum()),
-        "foreign": found.foreign,
-        "left_out": found.left_out,
-        "visible": len(found.visible),
-        "marks": len(found.seen),
-        "decoys": decoys,
-        "real_marks": len(found.seen) - decoys,
-    }

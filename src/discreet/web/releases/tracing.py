@@ -15,7 +15,7 @@ from starlette.datastructures import UploadFile
 from discreet import __version__
 from discreet.releases.delivery.repository import StoredRelease, subject_of
 from discreet.releases.delivery.service import Opened, Registry
-from discreet.releases.tracing.case import Given
+from discreet.releases.tracing.case import SuspectTable
 from discreet.releases.tracing.result import ALPHA, Trace
 from discreet.releases.tracing.trace import about, trace_claims
 from discreet.report.trace import traced_page, traced_parts
@@ -185,7 +185,7 @@ def row_of(trace: Trace, *, now: str, created: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def _table(context: Context, upload: UploadFile | None, pasted: str) -> Iterator[Given]:
+def _table(context: Context, upload: UploadFile | None, pasted: str) -> Iterator[SuspectTable]:
     """The table that was sent, deleted as soon as it is no longer needed."""
     sent = upload is not None and bool(upload.filename)
     if sent == bool(pasted.strip()):
@@ -199,7 +199,7 @@ def _table(context: Context, upload: UploadFile | None, pasted: str) -> Iterator
         encoding = None if ending == "parquet" else "utf-8"
         inspection.inspect(path, name=name, ending=ending, settings=context.site.settings, encoding=encoding)
         with inspection.in_words(path, name):
-            yield replace(Given.of(read(path)), name=name)
+            yield replace(SuspectTable.of(read(path)), name=name)
     finally:
         path.unlink(missing_ok=True)
 
