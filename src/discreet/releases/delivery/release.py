@@ -125,7 +125,7 @@ class Release:
             return self._again(registry)
 
     def approve(self, *, actor: str) -> Release:
-        """Let copies that were planned by somebody else be written."""
+        """Let copies that another custodian planned be written."""
         with ledger_of(self.store) as ledger:
             registry = Registry(ledger)
             registry.approve(registry.require(self.name, self.version), actor=actor)
@@ -187,7 +187,7 @@ def release(
     """Decide who gets which marks, seal that, and commit to it in the ledger; `Release.write` then writes the copies.
 
     Under a name that is known, the same data go on where a failure stopped, with further recipients if there are; other
-    data are the next version. With approved=False, copies wait until somebody else calls `Release.approve`.
+    data are the next version. With approved=False, copies wait until another custodian calls `Release.approve`.
     """
     gates.check()
     check_names([name], "release")

@@ -21,6 +21,8 @@ STATES = {
     "retired": "gets no further copies",
 }
 """What each state of a copy means."""
+COLUMNS = ("name", "version", "revision", "sealed", "digest", "content", "actor", "made")
+"""Columns of a stored version, as `StoredRelease` names them."""
 
 
 def _changed() -> Outdated:
@@ -58,7 +60,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class StoredRelease:
-    """One version of a release as the store knows it. What is in the manifest only its key tells."""
+    """One version of a release in the store; only its key opens the manifest."""
 
     name: str
     version: int
@@ -83,9 +85,9 @@ class StoredRelease:
 
     def copy(self, recipient: str) -> Copy:
         """The copy of one recipient."""
-        for one in self.copies:
-            if one.recipient == recipient:
-                return one
+        for copy in self.copies:
+            if copy.recipient == recipient:
+                return copy
         raise UsageError(
             f"Release '{self.name}' has no such recipient.", remedy=f"List them: discreet release show {self.name}"
         )
@@ -121,7 +123,7 @@ def find(connection: Connection, name: str, version: int | None = None) -> Store
 
 
 def require(connection: Connection, name: str, version: int | None = None) -> StoredRelease:
-    """The same; an error in words if there is none."""
+    """A version of a release, the newest unless said; an error in words if there is none."""
     found = find(connection, name, version)
     if found is None:
         what = f"'{name}'" if version is None else f"'{name}' version {version}"
@@ -137,10 +139,9 @@ def retired(connection: Connection, name: str) -> set[str]:
 
 def add(connection: Connection, kept: StoredRelease) -> None:
     """Keep a new version with its copies."""
-    names = ("name", "version", "revision", "sealed", "digest", "content", "actor", "made")
     try:
         with connection.begin_nested():
-            connection.execute(insert(RELEASE).values({name: getattr(kept, name) for name in names}))
+            connection.execute(insert(RELEASE).values({name: getattr(kept, name) for name in COLUMNS}))
     except Taken:
         raise _changed() from None
     _add_copies(connection, kept, kept.copies, first=0)
@@ -206,16 +207,7 @@ def other_rows(kept: StoredRelease) -> Refused:
 
 def _kept(connection: Connection, row: Row[Any]) -> StoredRelease:
     mine = RELEASE_COPY.c.release == row.name, RELEASE_COPY.c.version == row.version
-    found = connection.execute(select(RELEASE_COPY).where(*mine).order_by(RELEASE_COPY.c.place))
-    copies = tuple(Copy(one.recipient, one.state, one.file, one.rows, one.changed) for one in found)
-    return StoredRelease(
-        name=row.name,
-        version=int(row.version),
-        revision=int(row.revision),
-        sealed=bytes(row.sealed),
-        digest=row.digest,
-        content=row.content,
-        actor=row.actor,
-        made=row.made,
-        copies=copies,
-    )
+    rows = connection.execute(select(RELEASE_COPY).where(*mine).order_by(RELEASE_COPY.c.place))
+    copies = tuple(Copy(copy.recipient, copy.state, copy.file, copy.rows, copy.changed) for copy in rows)
+    columns = {name: getattr(row, name) for name in COLUMNS}
+    return StoredRelease(**{**columns, "sealed": bytes(row.sealed)}, copies=copies)

@@ -38,15 +38,13 @@ class Registry:
         """The secret of a release. It follows from the keys of the ledger, so there is nothing more to keep."""
         return derive(self.ledger.keys.values, f"release/{name}")
 
-    # -- looking ---------------------------------------------------------------------------------------------------
-
     def find(self, name: str, version: int | None = None) -> StoredRelease | None:
         """A version, the newest unless said; None if there is none."""
         with self.ledger.store.reading() as connection:
             return repository.find(connection, name, version)
 
     def require(self, name: str, version: int | None = None) -> StoredRelease:
-        """The same; an error in words if there is none."""
+        """A version, the newest unless said; an error in words if there is none."""
         with self.ledger.store.reading() as connection:
             return repository.require(connection, name, version)
 
@@ -62,8 +60,7 @@ class Registry:
         with self.ledger.store.reading() as connection:
             newest = connection.execute(chosen.order_by(ENTRY.c.sequence.desc()).limit(1)).scalars().all()
             found = ledger_reading.receipts(connection, newest)
-        digest = found[0].entry.details.get("manifest") if found else None
-        committed = digest if isinstance(digest, str) else None
+        committed = found[0].entry.details.get("manifest") if found else None
         if committed != digest_of(kept.sealed) or committed != kept.digest:
             raise IntegrityError(
                 f"The manifest of release '{kept.name}' version {kept.version} in the store is not the one that the "
@@ -78,11 +75,9 @@ class Registry:
             )
         return manifest
 
-    # -- acting ----------------------------------------------------------------------------------------------------
-
     def seal(self, manifest: Manifest, *, actor: str, state: str = "approved") -> StoredRelease:
         """Commit to a manifest: a new version, or further recipients of one. Nothing may leave the house before."""
-        sealed = manifest.seal(key=self.key(manifest.release))
+        sealed, gates = manifest.seal(key=self.key(manifest.release)), manifest.gates
         now = timestamp(utc_now())
         before = self.find(manifest.release, manifest.version)
         known = before.copies if before else ()
@@ -105,7 +100,17 @@ class Registry:
             key=f"sealed:{kept.digest}",
             subject=kept.subject,
             policy=manifest.policy or None,
-            details=_about(manifest, kept.digest),
+            details={
+                "manifest": kept.digest,
+                "revision": manifest.revision,
+                "recipients": len(manifest.recipients),
+                "k": manifest.settings.k,
+                "sign_off": gates.sign_off,
+                "population_source": gates.population_source,
+                "population_licence": gates.population_licence,
+                "counts_only": gates.counts_only,
+                **listing("published", [f"{name} ({role})" for name, role in manifest.published.items()]),
+            },
             along=lambda connection: (
                 repository.revise(connection, kept, added) if manifest.revision else repository.add(connection, kept)
             ),
@@ -113,7 +118,7 @@ class Registry:
         return self.require(kept.name, kept.version)
 
     def approve(self, kept: StoredRelease, *, actor: str, recipients: Sequence[str] | None = None) -> StoredRelease:
-        """Let copies that were planned by somebody else be written."""
+        """Let copies that another custodian planned be written."""
         if actor == kept.actor:
             raise Refused(
                 "The person who planned a release cannot approve it.", remedy="Ask another custodian to review it."
@@ -182,23 +187,6 @@ class Registry:
         return self.require(name)
 
 
-def _about(manifest: Manifest, digest: str) -> dict[str, str | int]:
-    """What the ledger says about a manifest: how large it is and on whose word it rests, nothing of what is in it."""
-    gates = manifest.gates
-    return {
-        "manifest": digest,
-        "revision": manifest.revision,
-        "recipients": len(manifest.recipients),
-        "k": manifest.settings.k,
-        "sign_off": gates.sign_off,
-        "population_source": gates.population_source,
-        "population_licence": gates.population_licence,
-        "counts_only": gates.counts_only,
-        **listing("published", [f"{name} ({role})" for name, role in manifest.published.items()]),
-    }
-
-
-# Opening a release that was kept: for late recipients, for the next version, and for a trace.
 Where = Ledger | str | os.PathLike[str] | None
 """A ledger that is open, the address of a store, or nothing for the default one."""
 
@@ -266,7 +254,7 @@ def open_release(name: str, store: Where = None, *, version: int | None = None) 
 def record_trace(
     opened: Opened, store: Where = None, *, details: dict[str, Detail], actor: str | None = None, key: str | None = None
 ) -> Receipt:
-    """Write down that a trace was made and what it said, before anybody is told."""
+    """Record that a trace was made and what it said, before anybody sees it."""
     with ledger_of(store) as ledger:
         return ledger.record(
             actor=actor or whoever_asks(),
