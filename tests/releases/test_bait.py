@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.releases import BaitPlan, Linked, plan_bait, same_origin
-from discreet.releases.bait import classes_per_recipient, joined_levels, recipients_by_size, recipients_without_removal
+from discreet.releases.bait import classes_per_recipient, joined_levels
 from tests.anonymity.brute import Data
 from tests.examples import examples
 from tests.releases.brute import Town, key
@@ -176,12 +176,7 @@ def test_what_cannot_be_done_is_said(options: dict[str, object], words: str) -> 
 
 
 def test_supported_recipients() -> None:
-    assert recipients_without_removal(50, 8) == 6
-    assert recipients_by_size(21, 5) == 4
     assert [classes_per_recipient(0.29, 100, n) for n in (1, 2, 30)] == [29, 14, 0]
-    for call in (recipients_without_removal, recipients_by_size):
-        with pytest.raises(UsageError):
-            call(5, 0)
     with pytest.raises(UsageError, match="no recipient of this plan"):
         plan(2, decoys=1).of("stranger")
 

@@ -16,7 +16,6 @@ from discreet.kernel.serialise import json_of
 from discreet.releases.decoys.detectability import EITHER_WAY, LabelledRows, auc, either_way, noise_floor, rated
 from discreet.releases.decoys.donors import DonorColumn, Donors, neighbours
 from discreet.releases.decoys.nearest_classes import Space
-from discreet.releases.decoys.similarity import Likeness
 from discreet.releases.decoys.synthesis import Splicer, weights
 from discreet.releases.marks.pairing import chances, some
 from discreet.sources.table import Table, fetch
@@ -63,10 +62,10 @@ _SEED = 20_211  # any: the adversary's dice are their own
 
 def classifier(adversary: CopyHolder, asked: Ints) -> Floats:
     """How like self-made decoys each class in doubt is."""
-    own = adversary.own
+    own, donors = adversary.own, adversary.own.donors
     chance = chances(adversary.links, sampling=adversary.sampling, k=adversary.k)
     sure = np.flatnonzero(chance > SURE)
-    if not own.others or len(sure) < 20:
+    if not donors.columns or len(sure) < 20:
         return np.zeros(len(asked))
     generator = np.random.default_rng(_SEED)
     lessons = sure[np.argsort(adversary.links[sure], kind="stable")][:TAUGHT]
@@ -77,58 +76,51 @@ def classifier(adversary: CopyHolder, asked: Ints) -> Floats:
     place_of = {label: number for number, label in enumerate(counted.tuples())}
     classes = some(counted, np.array([place_of[label] for label in own.labels], dtype=np.int64))
     # Decoys in the place of the lessons, of rows from the givers.
-    donors = Donors(own.others, own.owners[own.grouped_rows])
     space, splicer = Space(some(classes, givers), weights(classes, donors)), Splicer.of(donors)
     near = neighbours(space, some(classes, lessons), own.sizes[lessons], generator)
-    none = np.zeros((int(own.sizes.max()), len(own.others)), dtype=bool)
-    made = [np.zeros((0, len(own.others)), dtype=np.int64)]
+    none = np.zeros((int(own.sizes.max()), len(donors.columns)), dtype=bool)
+    made = [np.zeros((0, len(donors.columns)), dtype=np.int64)]
     for lesson, places in zip(lessons.tolist(), near, strict=True):
-        pool = np.concatenate([own.rows_of(place) for place in givers[places].tolist()])
+        pool = np.concatenate([donors.rows[place] for place in givers[places].tolist()])
         size = int(own.sizes[lesson])
         made.append(splicer.rows(pool, size, none[:size], generator))
     # The classes in doubt, the real ones to learn from, and the decoys made of these, in this order.
     shown = np.concatenate([asked, lessons])
-    rows, made_rows = np.concatenate([own.rows_of(place) for place in shown.tolist()]), np.concatenate(made)
+    rows = np.concatenate([*(donors.rows[place] for place in shown.tolist())]).tolist()
     sizes = np.concatenate([own.sizes[shown], own.sizes[lessons]])
-    owners = np.repeat(np.arange(len(sizes)), sizes)
     labels = [own.labels[place] for place in [*shown.tolist(), *lessons.tolist()]]
-    quasi = [
-        DonorColumn.of(name, [labels[owner][place] for owner in owners.tolist()])
-        for place, name in enumerate(own.quasi)
-    ]
-    others = [
-        DonorColumn.of(column.name, [column.cells[row] for row in [*rows.tolist(), *made_rows[:, place].tolist()]])
-        for place, column in enumerate(own.others)
-    ]
+    cells = {
+        column.name: [column.cells[row] for row in [*rows, *made_rows.tolist()]]
+        for column, made_rows in zip(donors.columns, np.concatenate(made).T, strict=True)
+    }
     numbers = np.arange(len(sizes))
-    exhibit = LabelledRows([*quasi, *others], owners, numbers >= len(shown))
+    exhibit = LabelledRows.of(own.quasi, labels, np.repeat(numbers, sizes), cells, numbers >= len(shown))
     return rated(exhibit, learn=numbers >= len(asked))[: len(asked)]
 
 
 # Attacks by joining classes on what their rows hold: copied rows meet the rows they were taken from.
 def duplicates(adversary: CopyHolder, asked: Ints) -> Floats:
     """The share of a class's rows that equal exactly one row of the rest of the copy in all other columns."""
-    own = adversary.own
-    if not own.others:
+    donors = adversary.own.donors
+    if not donors.columns:
         return np.zeros(len(asked))
-    keys, _ = pack([column.codes for column in own.others], [column.distinct for column in own.others], len(own.owners))
+    codes, widths = zip(*((column.codes, column.distinct) for column in donors.columns), strict=True)
+    keys, _ = pack(codes, widths, len(donors))
     _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
     pair = counts[places.reshape(-1)] == 2
-    return np.array([float(pair[own.rows_of(place)].mean()) for place in asked.tolist()])
+    return np.array([float(pair[donors.rows[place]].mean()) for place in asked.tolist()])
 
 
 def tuple_join(adversary: CopyHolder, asked: Ints) -> Floats:
-    """How much the rows of a class have in common with the row of another class that is most like them.
-
-    Rare values count more than common ones: rows that share them share an origin.
-    """
-    own = adversary.own
-    if not own.others:
+    """What rows of a class share with the most similar row of another; rare values hint at a common origin."""
+    donors = adversary.own.donors
+    if not donors.columns:
         return np.zeros(len(asked))
-    cells = np.stack([column.codes for column in own.others], axis=1)
-    rows_by_class = [(place, own.rows_of(place)) for place in asked.tolist()]
-    shared = [own.likeness.surprises(cells[rows], but=np.full(len(rows), place)) for place, rows in rows_by_class]
-    return np.array([float(surprise.mean()) for surprise in shared])
+    cells, shared = np.stack([column.codes for column in donors.columns], axis=1), []
+    for place in asked.tolist():
+        rows = donors.rows[place]
+        shared.append(float(donors.likeness.surprises(cells[rows], but=np.full(len(rows), place)).mean()))
+    return np.array(shared)
 
 
 # Attacks on the file itself: the order of its rows, and how they are numbered.
@@ -205,26 +197,12 @@ class Holding:
         return np.bincount(self.owners, minlength=len(self.labels))
 
     @cached_property
-    def grouped_rows(self) -> Ints:
-        """The rows, class by class."""
-        return np.argsort(self.owners, kind="stable")
-
-    @cached_property
-    def others(self) -> tuple[DonorColumn, ...]:
+    def donors(self) -> Donors:
         """The columns that are no quasi-identifiers, with the rows class by class."""
-        order = self.grouped_rows.tolist()
+        order = np.argsort(self.owners, kind="stable")
         names = [name for name in self.cells if name not in self.quasi]
-        return tuple(DonorColumn.of(name, [self.cells[name][row] for row in order]) for name in names)
-
-    @cached_property
-    def likeness(self) -> Likeness:
-        """How like rows are to each other, with the rows class by class."""
-        return Likeness.of([column.codes for column in self.others], self.owners[self.grouped_rows])
-
-    def rows_of(self, place: int) -> Ints:
-        """Where the rows of a class stand when rows stand class by class."""
-        stop = int(self.sizes[: place + 1].sum())
-        return np.arange(stop - int(self.sizes[place]), stop)
+        columns = [DonorColumn.of(name, [self.cells[name][row] for row in order.tolist()]) for name in names]
+        return Donors(tuple(columns), self.owners[order])
 
 
 @dataclass(frozen=True, eq=False)

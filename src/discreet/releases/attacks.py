@@ -1,7 +1,4 @@
-"""Attacks on releases: what recipients with a list of the population can find out, alone and together.
-
-`play` makes copies in memory in both modes, attacks them, and says what came out.
-"""
+"""Attacks on releases by recipients with a list of the population, played on copies made in memory."""
 
 from __future__ import annotations
 
@@ -13,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.kernel import Recoding
 from discreet.kernel.arrays import Flags, Ints, Label
 from discreet.kernel.serialise import json_of
 from discreet.releases.attack_suite import ATTACKS, TARGET, AttackCase, AttackOutcome, CopyHolder, Holding, run
 from discreet.releases.bait import BaitPlan, plan_bait
+from discreet.releases.decoys.donors import rows_of_classes
 from discreet.releases.decoys.synthesis import DecoyRows, Filler
 from discreet.releases.marks.codebook import DEFAULT, Codebook, Law
 from discreet.releases.marks.pairing import labels_of
 from discreet.releases.marks.selection import Marking, mark
 from discreet.releases.population_link import Linked
-from discreet.sources.engine import Cells
-from discreet.sources.table import Table, rows_of
+from discreet.sources.rows import Cells
+from discreet.sources.table import Table
 from discreet.wording import percent
 
 __all__ = ["ATTACKS", "Adversary", "Case", "Holding", "Outcome", "Played", "play", "run"]
@@ -81,10 +78,7 @@ def play(
     decoys: int = 10,
     force: bool = False,
 ) -> Played:
-    """Make copies for some recipients in each mode and run every attack against them.
-
-    The copies are drawn from the seed, not from the key of a release; they are made to be attacked and thrown away.
-    """
+    """Run every attack against copies of each mode, which are drawn from the seed and thrown away."""
     if recipients < 1 or any(mode not in MODES for mode in modes):
         raise UsageError(
             f"The modes are {' and '.join(MODES)}, played by at least one recipient.", remedy="Leave them out."
@@ -124,13 +118,9 @@ class TrialStage:
     @classmethod
     def of(cls, linked: Linked, table: Table) -> TrialStage:
         """Fetch the released rows."""
-        released = linked.released
-        everybody = np.ones(len(released), dtype=bool)
         drop = table.policy.unpublished if table.policy else ()
-        cells = rows_of(table, Recoding.of_levels(released, released.levels, kept=everybody), drop=drop)
-        index = {label: place for place, label in enumerate(released.tuples())}
-        labels = zip(*(cells[name] for name in released.names), strict=True)
-        return cls(linked, cells, np.array([index[label] for label in labels], dtype=np.int64))
+        everybody = np.ones(len(linked.released), dtype=bool)
+        return cls(linked, *rows_of_classes(table, linked.released, everybody, drop=drop))
 
     def copy(self, kept: Flags, decoys: Sequence[tuple[Label, ...]], rows: DecoyRows, dice: Any) -> Holding:
         """A copy with some of the released classes and some decoys, its rows shuffled and numbered."""

@@ -115,10 +115,7 @@ class BaitPlan:
         return len(copy.decoys) / (len(copy.decoys) + len(copy.alone))
 
     def hits(self, leaked: Classes) -> dict[str, int]:
-        """Per recipient, how many of their decoys a leaked copy shows, at its own or any coarser levels.
-
-        A decoy that has become one with released people proves nothing and is not counted.
-        """
+        """Decoys of each recipient in a leaked copy at any levels, without those that merged with released people."""
         hits = {}
         for copy in self.copies:
             alone = ~same_origin(copy.decoys, self.linked.released.at(joined_levels(copy.decoys, leaked)))
@@ -239,25 +236,7 @@ def classes_per_recipient(budget: float, classes: int, recipients: int) -> int:
     """
     if not 0 <= budget <= 1:
         raise UsageError("The removal budget is a share from 0 to 1.", remedy="0.05 means: 5 % of the classes.")
-    return math.floor(Fraction(str(budget)) * classes / _positive(recipients, "recipients"))
-
-
-def recipients_without_removal(candidates: int, decoys: int) -> int:
-    """Recipients who can be given so many decoys each, none in two copies: floor(N_d / n_d).
-
-    >>> recipients_without_removal(50, 8)
-    6
-    """
-    return candidates // _positive(decoys, "decoys")
-
-
-def recipients_by_size(close_to_k: int, removed: int) -> int:
-    """Recipients who can keep so many classes close to k alone, none of them two: floor(K / d).
-
-    >>> recipients_by_size(21, 5)
-    4
-    """
-    return close_to_k // _positive(removed, "removed classes")
+    return math.floor(Fraction(str(budget)) * classes / recipients)
 
 
 def deal(ranked: Ints, per_copy: int, copies: int, rng: np.random.Generator) -> list[Ints]:
@@ -270,12 +249,6 @@ def deal(ranked: Ints, per_copy: int, copies: int, rng: np.random.Generator) -> 
     rounds = ranked[: per_copy * copies].reshape(per_copy, copies)
     dealt = rng.permuted(rounds, axis=1)
     return [np.sort(dealt[:, copy]) for copy in range(copies)]
-
-
-def _positive(number: int, what: str) -> int:
-    if number < 1:
-        raise UsageError(f"The number of {what} is at least 1.", remedy="Give a whole number from 1 up.")
-    return number
 
 
 # A class of few people in the population has few in the data. A decoy as large as the average class would be noticed, and

@@ -82,10 +82,7 @@ class Fingerprints:
         return next((one.recipient for one in self.recipients if dict(one.levels) == dict(levels)), None)
 
     def trace(self, values: Mapping[str, Iterable[Label]]) -> tuple[str, ...]:
-        """Whose copy can hold all of these values, given per column; nobody, if it was generalised further.
-
-        A copy is evidence, not a verdict: it may have been stolen from its recipient.
-        """
+        """Recipients whose copies can hold all of these values; evidence, not a verdict: copies can be stolen."""
         unknown = [name for name in values if name not in self.classes.names]
         if unknown:
             raise UsageError(f"Column '{unknown[0]}' has no levels.", remedy=f"Give {', '.join(self.classes.names)}.")

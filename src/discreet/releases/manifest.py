@@ -17,12 +17,16 @@ from numpy.typing import NDArray
 from discreet.errors import IntegrityError, MissingExtra, StoreTooNew, UsageError
 from discreet.kernel import AnyValue, Classes, Column, Dates, Flat, Hierarchy, Mask, Rule, Tree, Widths
 from discreet.kernel.arrays import Flags, Ints, Label
-from discreet.kernel.serialise import json_of
+from discreet.kernel.serialise import json_of, plain
 from discreet.releases.marks.codebook import Codebook, Law, Marks, canonical, derive
 from discreet.releases.preconditions import Gates
 
 if TYPE_CHECKING:
     from nacl.secret import SecretBox
+
+FAMILY = b"discreet-manifest-"
+FORMAT = FAMILY + b"1\n"
+NONCE_BYTES = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,13 +202,35 @@ class Manifest:
             ) from None
 
     def seal(self, *, key: bytes) -> bytes:
-        """Encrypt it as the store keeps it."""
-        return seal(self.to_bytes(), key=key)
+        """Compress and encrypt it for the store (XSalsa20 with Poly1305).
+
+        The nonce is a keyed hash of the content: the same manifest under the same key gives the same bytes, so that a step
+        that failed and is repeated commits to the same digest.
+        """
+        content = self.to_bytes()
+        nonce = hmac.digest(derive(key, "nonce"), content, hashlib.sha256)[:NONCE_BYTES]
+        return FORMAT + bytes(_box(key).encrypt(zlib.compress(content, 6), nonce))
 
     @classmethod
     def unseal(cls, sealed: bytes, *, key: bytes) -> Manifest:
-        """Decrypt what the store keeps."""
-        return cls.from_bytes(unseal(sealed, key=key))
+        """Decrypt it; an error in words if it is of another version, was changed, or has another key."""
+        if not sealed.startswith(FAMILY):
+            raise IntegrityError("This is no sealed manifest.", remedy="Restore the store from a backup.")
+        if not sealed.startswith(FORMAT):
+            raise StoreTooNew(
+                "The manifest of the release was sealed by a newer version of Discreet.",
+                remedy="Update Discreet on this machine.",
+            )
+        from nacl.exceptions import CryptoError
+
+        try:
+            content = zlib.decompress(_box(key).decrypt(sealed[len(FORMAT) :]))
+        except (CryptoError, ValueError, zlib.error):
+            raise IntegrityError(
+                "The manifest of the release cannot be opened: it was sealed with another key, or was changed.",
+                remedy="Say in DISCREET_KEYS where the keys of this ledger are, or restore the store from a backup.",
+            ) from None
+        return cls.from_bytes(content)
 
     def __repr__(self) -> str:
         return (
@@ -300,83 +326,43 @@ def _bytes(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
 
 
+RULES: Mapping[type[Any], Mapping[str, str]] = {
+    Mask: {"mask": "length"},
+    Widths: {"widths": "widths"},
+    AnyValue: {"any": "label"},
+    Dates: {"dates": "units", "format": "format"},
+    Tree: {"tree": "rows", "name": "name"},
+}
+"""Rules of generalisation: the keys of each in JSON, and its attributes."""
+
+
 def write_rule(rule: Rule) -> dict[str, Any]:
     """A rule as JSON holds it.
 
     >>> write_rule(Mask(5)), read_rule({"mask": 5})
     ({'mask': 5}, Mask(length=5))
     """
-    match rule:
-        case Flat():
-            return {"flat": True}
-        case Mask(length=length):
-            return {"mask": length}
-        case Widths(widths=widths):
-            return {"widths": list(widths)}
-        case AnyValue(label=label):
-            return {"any": label}
-        case Dates(units=units, format=style):
-            return {"dates": list(units), "format": style}
-        case Tree(rows=rows, name=name):
-            return {"tree": [list(row) for row in rows], "name": name}
-    raise UsageError(
-        f"A {type(rule).__name__} cannot be written into a manifest.",
-        remedy="Use the hierarchies that a policy file knows.",
-    )
+    if isinstance(rule, Flat):
+        return {"flat": True}
+    if type(rule) not in RULES:
+        raise UsageError(
+            f"A {type(rule).__name__} cannot be written into a manifest.",
+            remedy="Use the hierarchies that a policy file knows.",
+        )
+    return {key: plain(getattr(rule, attribute)) for key, attribute in RULES[type(rule)].items()}
 
 
 def read_rule(written: Mapping[str, Any]) -> Rule:
     """The rule that was written."""
-    match written:
-        case {"mask": length}:
-            return Mask(length)
-        case {"widths": widths}:
-            return Widths(tuple(widths))
-        case {"any": label}:
-            return AnyValue(label)
-        case {"dates": units, "format": style}:
-            return Dates(tuple(units), style)
-        case {"tree": rows, "name": name}:
-            return Tree(tuple(tuple(row) for row in rows), name)
+    for kind, keys in RULES.items():
+        if keys.keys() <= written.keys():
+            rule: Rule = kind(**{attribute: _tuples(written[key]) for key, attribute in keys.items()})
+            return rule
     return Flat()
 
 
-# Encryption of a manifest: compressed, encrypted and authenticated with a key that is not in the store.
-#
-# The same manifest under the same key gives the same bytes: a step that failed and is repeated commits to the same digest.
-FAMILY = b"discreet-manifest-"
-FORMAT = FAMILY + b"1\n"
-NONCE_BYTES = 24
-
-
-def seal(content: bytes, *, key: bytes) -> bytes:
-    """Encrypt (XSalsa20 with Poly1305); the nonce is a keyed hash of the content, so equal bytes mean equal content.
-
-    >>> unseal(seal(b"who has which mark", key=bytes(32)), key=bytes(32))
-    b'who has which mark'
-    """
-    nonce = hmac.digest(derive(key, "nonce"), content, hashlib.sha256)[:NONCE_BYTES]
-    return FORMAT + bytes(_box(key).encrypt(zlib.compress(content, 6), nonce))
-
-
-def unseal(sealed: bytes, *, key: bytes) -> bytes:
-    """Decrypt; an error in words if it is of another version, was changed, or was sealed with another key."""
-    if not sealed.startswith(FAMILY):
-        raise IntegrityError("This is no sealed manifest.", remedy="Restore the store from a backup.")
-    if not sealed.startswith(FORMAT):
-        raise StoreTooNew(
-            "The manifest of the release was sealed by a newer version of Discreet.",
-            remedy="Update Discreet on this machine.",
-        )
-    from nacl.exceptions import CryptoError
-
-    try:
-        return zlib.decompress(_box(key).decrypt(sealed[len(FORMAT) :]))
-    except (CryptoError, ValueError, zlib.error):
-        raise IntegrityError(
-            "The manifest of the release cannot be opened: it was sealed with another key, or was changed.",
-            remedy="Say in DISCREET_KEYS where the keys of this ledger are, or restore the store from a backup.",
-        ) from None
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def digest(sealed: bytes) -> str:

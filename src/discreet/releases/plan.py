@@ -167,16 +167,6 @@ class Node:
     requirements: tuple[str, ...]
     """What every released class satisfies, in words."""
 
-    @property
-    def levels(self) -> dict[str, int]:
-        """The level of each quasi-identifier."""
-        return self.linked.levels
-
-    @property
-    def suppressed(self) -> int:
-        """People who are left out."""
-        return self.linked.suppressed.records
-
 
 def require_releasable(table: Table) -> None:
     """Stop unless every column has a role and every row is a person."""
@@ -254,7 +244,7 @@ class Plan:
     @property
     def levels(self) -> Mapping[str, int]:
         """The level of each quasi-identifier."""
-        return self.node.levels
+        return self.node.linked.levels
 
     def words(self) -> tuple[str, ...]:
         """One sentence per thing that a custodian decides on."""
@@ -262,13 +252,13 @@ class Plan:
         levels = ", ".join(f"{name} {level}" for name, level in self.levels.items())
         first = (
             f"{linked.released.records:,} of {linked.records:,} people can be released in {len(linked.released):,} classes "
-            f"at levels {levels}; {self.node.suppressed:,} are left out. {'; '.join(self.node.requirements).capitalize()}."
+            f"at levels {levels}; {linked.suppressed.records:,} are left out. {'; '.join(self.node.requirements).capitalize()}."
         )
         return first, f"Every copy has {columns_by_role(self.published)}.", *self.preflight.words()
 
     to_dict = json_of(
         "levels k=settings.k requirements=node.requirements records=node.linked.records "
-        "released=node.linked.released.records suppressed=node.suppressed population=node.linked.population.records "
+        "released=node.linked.released.records suppressed=node.linked.suppressed.records population=node.linked.population.records "
         "preflight marking",
         published=lambda self: published_columns(self.published, self.node.linked.released),
         classes=lambda self: len(self.node.linked.released),

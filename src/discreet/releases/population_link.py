@@ -165,10 +165,7 @@ class Linked:
 
     @cached_property
     def candidates(self) -> DecoyCandidates:
-        """The classes in which decoys can be put.
-
-        None of them is released: a released class has at least `min_link` people of the population.
-        """
+        """Classes for decoys; none is released, since released ones have at least `min_link` people."""
         everybody = self.population.sizes
         few = self.population.keep((everybody >= self.k) & (everybody < self.min_link))
         return DecoyCandidates(few, read_only(few.link(self.suppressed)), self.min_link)

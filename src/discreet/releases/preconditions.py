@@ -12,7 +12,7 @@ DECLARATION = "This copy contains control records."
 """What every data-use agreement has to say: the recipient knows that they exist, and not which ones they are."""
 
 LONGEST = 500
-"""Characters of an answer, since it stands in the ledger."""
+"""Characters of an answer, since the ledger holds it."""
 
 AGREEMENT = f"""\
 # Data-use agreement
@@ -57,19 +57,17 @@ class Gates:
     @property
     def missing(self) -> tuple[str, ...]:
         """What is still to be given, in words."""
-        asked = (
-            (
-                _written(self.population_source),
-                "where the population comes from (population_source, --population-source)",
-            ),
-            (
-                _written(self.population_licence),
-                "the licence under which it may be used for this (population_licence, --population-licence)",
-            ),
-            (self.counts_only is True, "the confirmation that only counts of it are kept (counts_only, --counts-only)"),
-            (_written(self.sign_off), "the number under which the release was signed off (sign_off, --sign-off)"),
+        source, licence, sign_off = (
+            bool(answer.strip()) and answer.isprintable() and len(answer) <= LONGEST
+            for answer in (self.population_source, self.population_licence, self.sign_off)
         )
-        return tuple(words for given, words in asked if not given)
+        asked = {
+            "where the population comes from (population_source, --population-source)": source,
+            "the licence under which it may be used for this (population_licence, --population-licence)": licence,
+            "the confirmation that only counts of it are kept (counts_only, --counts-only)": self.counts_only is True,
+            "the number under which the release was signed off (sign_off, --sign-off)": sign_off,
+        }
+        return tuple(words for words, given in asked.items() if not given)
 
     def check(self) -> Gates:
         """These gates if all of them are open; else a refusal that says what to give."""
@@ -98,13 +96,8 @@ def declares(agreement: str) -> bool:
     return " ".join(DECLARATION.casefold().split()) in " ".join(agreement.casefold().split())
 
 
-def _written(answer: str) -> bool:
-    return bool(answer.strip()) and answer.isprintable() and len(answer) <= LONGEST
-
-
-# Names of releases and recipients: they stand in the ledger and name folders.
 def check_names(names: Sequence[str], what: str) -> tuple[str, ...]:
-    """Names that may stand in the ledger and name a folder on any system, no two of them alike.
+    """Names of releases or recipients that the ledger and folders on any system can hold, no two alike.
 
     >>> check_names(["Klinik Süd", "lab-2"], "recipient")
     ('Klinik Süd', 'lab-2')

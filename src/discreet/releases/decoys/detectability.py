@@ -7,13 +7,14 @@ its quasi-identifiers, its other columns, and what its class looks like as a who
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernel.arrays import Flags, Floats, Ints
+from discreet.kernel.arrays import Flags, Floats, Ints, Label
 from discreet.kernel.serialise import json_of
 from discreet.releases.decoys.donors import DonorColumn, Donors
 from discreet.releases.decoys.similarity import NOBODY
@@ -103,6 +104,22 @@ class LabelledRows:
     decoy: Flags
     """Per class."""
 
+    @classmethod
+    def of(
+        cls,
+        quasi: Sequence[str],
+        labels: Sequence[tuple[Label, ...]],
+        owners: Ints,
+        cells: Mapping[str, Sequence[Any]],
+        decoy: Flags,
+    ) -> LabelledRows:
+        """From the class of each row and its label, and the cells of the other columns."""
+        columns = [
+            DonorColumn.of(name, [labels[owner][place] for owner in owners.tolist()])
+            for place, name in enumerate(quasi)
+        ]
+        return cls([*columns, *(DonorColumn.of(name, column) for name, column in cells.items())], owners, decoy)
+
 
 def told(exhibit: LabelledRows, generator: np.random.Generator, *, folds: int = FOLDS) -> DetectabilityResult:
     """Learn from some classes, ask about the others, in turn."""
@@ -160,49 +177,33 @@ def exhibit(linked: Linked, donors: Donors, pairs: MarkPairs, decoys: DecoyRows)
     real = np.concatenate(rows)
     owners = np.concatenate([np.repeat(np.arange(half), [len(one) for one in rows]), decoys.places + half])
     labels = [*labels_of(linked.released, pairs.real), *labels_of(linked.population, pairs.free)]
-    quasi = [
-        DonorColumn.of(name, [labels[owner][place] for owner in owners.tolist()])
-        for place, name in enumerate(linked.released.names)
-    ]
-    others = [
-        DonorColumn.of(column.name, [*(column.cells[row] for row in real.tolist()), *decoys.columns[column.name]])
+    cells = {
+        column.name: [*(column.cells[row] for row in real.tolist()), *decoys.columns[column.name]]
         for column in donors.columns
-    ]
-    alike = DonorColumn.of("alike", degrees(donors, real, decoys).tolist())
-    return LabelledRows([*quasi, *others, alike], owners, np.repeat([False, True], half))
-
-
-def degrees(donors: Donors, real: Ints, decoys: DecoyRows) -> Ints:
-    """How like each row is to the row of another class that is most like it: real rows, then decoys."""
+    }
+    rows_of_classes = LabelledRows.of(linked.released.names, labels, owners, cells, np.repeat([False, True], half))
+    # How like each row is to the row of another class that is most like it: real rows, then decoys.
     likeness, codes = donors.likeness, []
     for column in donors.columns:
         code_of = dict(zip(map(repr, column.cells), column.codes.tolist(), strict=True))
         codes.append([code_of.get(repr(cell), NOBODY) for cell in decoys.columns[column.name]])
     made = [likeness.degree(row) for row in zip(*codes, strict=True)]
-    return np.concatenate([likeness.degrees(real), np.array(made, dtype=np.int64)])
+    alike = DonorColumn.of("alike", [*likeness.degrees(real).tolist(), *made])
+    return replace(rows_of_classes, columns=[*rows_of_classes.columns, alike])
 
 
 # A small gradient-boosted forest on binned columns, so that the gate needs nothing beyond numpy.
-BINS = 32
+BINS, TREES, DEPTH, RATE, SMOOTHING = 32, 60, 3, 0.15, 2.0
+"""Bins per column; how many trees of how many levels the forest has, and how fast and smoothly it learns."""
 Bins = NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class BoostingSettings:
-    """How much the forest learns."""
-
-    trees: int = 60
-    depth: int = 3
-    rate: float = 0.15
-    smoothing: float = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class BoostedTree:
     """Splits level by level; a node that is not split sends everybody to the left."""
 
-    features: list[NDArray[np.int64]]
-    cuts: list[NDArray[np.int64]]
+    features: list[Ints]
+    cuts: list[Ints]
     leaves: Floats
 
     def scores(self, bins: Bins) -> Floats:
@@ -222,23 +223,22 @@ class BoostedForest:
     trees: list[BoostedTree]
 
     @classmethod
-    def grown(cls, bins: Bins, truth: Flags, settings: BoostingSettings | None = None) -> BoostedForest:
+    def grown(cls, bins: Bins, truth: Flags) -> BoostedForest:
         """Learn from rows whose columns are whole numbers below `BINS`."""
-        settings = settings or BoostingSettings()
         scores, wanted, trees = np.zeros(len(bins)), truth.astype(np.float64), []
         every, columns = np.arange(len(bins)), np.ascontiguousarray(bins.T)
-        for _ in range(settings.trees):
+        for _ in range(TREES):
             chance = 1 / (1 + np.exp(-scores))
             slope, curve = chance - wanted, chance * (1 - chance)
             node, features, cuts = np.zeros(len(bins), dtype=np.int64), [], []
-            for level in range(settings.depth):
-                feature, cut = _best(columns, node, 2**level, slope, curve, settings)
+            for level in range(DEPTH):
+                feature, cut = _best(columns, node, 2**level, slope, curve)
                 node = 2 * node + (bins[every, feature[node]] > cut[node])
                 features.append(feature)
                 cuts.append(cut)
-            pull = np.bincount(node, weights=slope, minlength=2**settings.depth)
-            weight = np.bincount(node, weights=curve, minlength=2**settings.depth)
-            tree = BoostedTree(features, cuts, -settings.rate * pull / (weight + settings.smoothing))
+            pull = np.bincount(node, weights=slope, minlength=2**DEPTH)
+            weight = np.bincount(node, weights=curve, minlength=2**DEPTH)
+            tree = BoostedTree(features, cuts, -RATE * pull / (weight + SMOOTHING))
             scores = scores + tree.scores(bins)
             trees.append(tree)
         return cls(trees)
@@ -248,9 +248,7 @@ class BoostedForest:
         return np.asarray(sum((tree.scores(bins) for tree in self.trees), np.zeros(len(bins))))
 
 
-def _best(
-    columns: Bins, node: NDArray[np.int64], nodes: int, slope: Floats, curve: Floats, settings: BoostingSettings
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _best(columns: Bins, node: Ints, nodes: int, slope: Floats, curve: Floats) -> tuple[Ints, Ints]:
     """Per node the column and the last bin on the left by which the loss falls most."""
     first, length = node * BINS, nodes * BINS
     pull, weight = np.zeros((2, nodes, len(columns), BINS))
@@ -260,6 +258,6 @@ def _best(
         weight[:, place] = np.bincount(cells, weights=curve, minlength=length).reshape(nodes, BINS)
     left, left_weight = pull.cumsum(axis=2), weight.cumsum(axis=2)
     right, right_weight = left[:, :, -1:] - left, left_weight[:, :, -1:] - left_weight
-    gain = left**2 / (left_weight + settings.smoothing) + right**2 / (right_weight + settings.smoothing)
+    gain = left**2 / (left_weight + SMOOTHING) + right**2 / (right_weight + SMOOTHING)
     best = gain.reshape(nodes, -1).argmax(axis=1)
     return best // BINS, best % BINS

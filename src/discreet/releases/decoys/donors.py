@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property, reduce
@@ -18,7 +18,8 @@ from discreet.kernel.arrays import Flags, Floats, Ints, Label, pack
 from discreet.policy import Policy
 from discreet.releases.decoys.nearest_classes import DIGITS, Space
 from discreet.releases.decoys.similarity import Likeness
-from discreet.sources.table import Table, rows_of
+from discreet.sources.rows import Cells, rows_of
+from discreet.sources.table import Table
 
 ROWS_PER_ROW = 2
 """Donor rows per row of a decoy."""
@@ -88,6 +89,14 @@ def _number(cell: Any) -> float:
         return float("nan")
 
 
+def rows_of_classes(table: Table, released: Classes, wanted: Flags, *, drop: Sequence[str]) -> tuple[Cells, Ints]:
+    """The rows of the wanted classes as they are published, and the place of each row's class among all."""
+    cells = rows_of(table, Recoding.of_levels(released, released.levels, kept=wanted), drop=drop)
+    index = {label: place for place, label in enumerate(released.tuples())}
+    labels = zip(*(cells[name] for name in released.names), strict=True)
+    return cells, np.array([index[label] for label in labels], dtype=np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Donors:
     """Rows of some released classes."""
@@ -102,10 +111,7 @@ class Donors:
     @classmethod
     def fetch(cls, table: Table, released: Classes, wanted: Flags, *, drop: Sequence[str]) -> Donors:
         """The rows of the wanted classes, and of no others, from the engine that holds them."""
-        cells_by_name = rows_of(table, Recoding.of_levels(released, released.levels, kept=wanted), drop=drop)
-        index = {label: place for place, label in enumerate(released.tuples())}
-        labels = zip(*(cells_by_name[name] for name in released.names), strict=True)
-        owners = np.array([index[label] for label in labels], dtype=np.int64)
+        cells_by_name, owners = rows_of_classes(table, released, wanted, drop=drop)
         others = {name: cells for name, cells in cells_by_name.items() if name not in released.names}
         # An order of the rows that depends on what they hold, not on the order in which the engine gave them.
         keys = [owners]
@@ -133,10 +139,7 @@ class Donors:
 def neighbours(
     space: Space, classes: Classes, sizes: Ints, generator: np.random.Generator, *, per_row: int = ROWS_PER_ROW
 ) -> list[Ints]:
-    """For each class, the nearest released ones that together have enough donor rows, the nearest first.
-
-    Which of several equally near ones comes first is drawn.
-    """
+    """The nearest released classes with enough donor rows for each class, the nearest first, ties drawn."""
     held, luck = space.classes.sizes, generator.random(len(space.classes))
     shelves, nearest = space.shelves(classes), []
     for place, size in enumerate(sizes.tolist()):
@@ -331,73 +334,64 @@ def telling(column: DonorColumn) -> bool:
 
 @dataclass(frozen=True)
 class Grid:
-    """Values as whole numbers of steps, and back."""
+    """Values of one type as whole numbers of steps, and back."""
 
-    steps: Callable[[Any], int]
-    value: Callable[[int], Any]
+    kind: type[Any]
+    places: int = 0
+    """Decimals of numbers."""
+    start: int = 0
+    unit: int = 1
+
+    def number(self, cell: Any) -> int:
+        """A value as a whole number: days of a date, microseconds of a moment, the last decimals of a number."""
+        if self.kind is date:
+            return int(cell.toordinal())
+        if self.kind is datetime:
+            return int((cell - _EPOCH) // timedelta(microseconds=1))
+        spelt = repr(cell) if self.kind is float else cell
+        return int(cell) if self.kind is int else int(Decimal(spelt).scaleb(self.places).to_integral_value())
+
+    def steps(self, cell: Any) -> int:
+        """A value as steps on the grid."""
+        return (self.number(cell) - self.start) // self.unit
+
+    def value(self, step: int) -> Any:
+        """The value so many steps up."""
+        number = self.start + self.unit * step
+        if self.kind is date:
+            return date.fromordinal(number)
+        if self.kind is datetime:
+            return _EPOCH + timedelta(microseconds=number)
+        return number if self.kind is int else self.kind(f"{Decimal(number).scaleb(-self.places):.{self.places}f}")
 
 
 def grid_of(cells: Sequence[Any]) -> Grid | None:
-    """The grid on which all values lie; None where they are neither numbers nor dates, or are codes with leading zeros."""
+    """The grid of all values; None where they are neither numbers nor dates, or are codes with leading zeros."""
     held = [cell for cell in cells if cell is not None]
     kinds = {type(cell) for cell in held}
-    if len(kinds) != 1:
+    if len(kinds) != 1 or not kinds < {int, float, Decimal, str, date, datetime}:
         return None
-    kind = kinds.pop()
-    if kind is int:
-        return _whole(held)
-    if kind is float:
-        return _decimal(held, float, repr) if all(math.isfinite(cell) for cell in held) else None
-    if kind is Decimal:
-        return _decimal(held, Decimal, str) if all(cell.is_finite() for cell in held) else None
+    kind, places = kinds.pop(), 0
+    if kind is datetime and any(cell.tzinfo is not None for cell in held):
+        return None
+    if kind in (float, Decimal, str):
+        try:
+            numbers = [Decimal(repr(cell) if kind is float else cell) for cell in held]
+        except ArithmeticError:
+            return None
+        if not all(number.is_finite() for number in numbers):
+            return None
+        decimals = [max(0, -int(number.as_tuple().exponent)) for number in numbers]
+        # Cells of a CSV are text; they are numbers if all of them are spelt as one way of writing numbers spells them.
+        spelling = Grid(kind, decimals[0])
+        if kind is str and any(spelling.value(spelling.number(cell)) != cell for cell in held):
+            return None
+        places = min(MOST_DECIMALS, max(decimals))
+    grid = Grid(kind, places)
     if kind is date:
-        return Grid(date.toordinal, date.fromordinal)
-    if kind is datetime and all(cell.tzinfo is None for cell in held):
-        whole = _whole([(cell - _EPOCH) // timedelta(microseconds=1) for cell in held])
-        return Grid(
-            lambda cell: whole.steps((cell - _EPOCH) // timedelta(microseconds=1)),
-            lambda step: _EPOCH + timedelta(microseconds=whole.value(step)),
-        )
-    if kind is not str:
-        return None
-    # Cells of a CSV are text; they are numbers if all of them are spelt as one way of writing numbers spells them.
-    places = _places(held[0])
-    try:
-        same = all(_written(_scaled(cell, places), places) == cell for cell in held)
-    except (ArithmeticError, ValueError):
-        return None
-    return _decimal(held, str, str) if same else None
-
-
-def _whole(held: Sequence[int]) -> Grid:
-    start = min(held)
-    unit = reduce(math.gcd, (cell - start for cell in held)) or 1
-    return Grid(lambda cell: (cell - start) // unit, lambda step: start + unit * step)
-
-
-def _decimal(held: Sequence[Any], back: Callable[[str], Any], spell: Callable[[Any], str]) -> Grid:
-    places = min(MOST_DECIMALS, max(_places(spell(cell)) for cell in held))
-    whole = _whole([_scaled(spell(cell), places) for cell in held])
-    return Grid(
-        lambda cell: whole.steps(_scaled(spell(cell), places)),
-        lambda step: back(_written(whole.value(step), places)),
-    )
-
-
-def _places(text: str) -> int:
-    try:
-        number = Decimal(text)
-    except ArithmeticError:
-        return 0
-    return max(0, -int(number.as_tuple().exponent)) if number.is_finite() else 0
-
-
-def _scaled(text: str, places: int) -> int:
-    return int(Decimal(text).scaleb(places).to_integral_value())
-
-
-def _written(number: int, places: int) -> str:
-    return f"{Decimal(number).scaleb(-places):.{places}f}"
+        return grid
+    whole = [grid.number(cell) for cell in held]
+    return replace(grid, start=min(whole), unit=reduce(math.gcd, (number - min(whole) for number in whole)) or 1)
 
 
 def nudged(column: DonorColumn, rows: Ints, fresh: Flags, generator: np.random.Generator) -> list[Any]:

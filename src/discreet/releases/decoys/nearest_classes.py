@@ -155,10 +155,7 @@ class Shelves:
         return best
 
     def near(self, point: int, held: Ints, enough: int) -> tuple[Ints, Floats]:
-        """All classes up to the distance at which those that are as near hold enough rows, and further ones.
-
-        With the distance of each. All classes, if they do not hold so many.
-        """
+        """Classes up to at least the distance within which enough rows are held, or all, with their distances."""
         asked = (self.asked[0][point : point + 1], self.asked[1][point : point + 1])
         number = float(_first(asked)[0])
         places, radius = np.zeros(0, dtype=np.int64), np.inf

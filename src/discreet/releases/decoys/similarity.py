@@ -100,10 +100,7 @@ class Agreements:
             yield max([counts[place] for place, _ in self._met(row, owner)], default=0.0)
 
     def _met(self, row: Sequence[int], but: int | None) -> list[tuple[int, int]]:
-        """The combinations in which a row of a class other than `but` agrees with the given codes, and all rows that do.
-
-        Both as numbers. A code that no row holds agrees with nothing.
-        """
+        """Places of the combinations in which a row of a class other than `but` agrees, and the number of such rows."""
         widths, steps = self._steps
         cells = [code if code < width else ABSENT for code, width in zip(row, widths, strict=True)]
         numbers, found = [0], []

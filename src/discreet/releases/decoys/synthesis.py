@@ -9,10 +9,9 @@ others.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from discreet.releases.decoys.donors import (
 )
 from discreet.releases.decoys.nearest_classes import Space, numbers_of
 from discreet.releases.decoys.similarity import NOBODY, Likeness
+from discreet.sources.rows import Cells
 from discreet.sources.table import Table
 
 DIFFERENT = 0.5
@@ -124,10 +124,7 @@ class Splicer:
         )
 
     def rows(self, pool: Ints, size: int, fresh: Flags, generator: np.random.Generator) -> Ints:
-        """So many rows, each a row of places among the donors, one per column.
-
-        `fresh` are the cells that will be moved to a value that nobody holds.
-        """
+        """Rows as places among the donors, one per column; `fresh` cells will be moved to a value nobody holds."""
         # Rows of the pool, each taken once more only when all have been taken.
         rounds = [generator.permutation(pool) for _ in range(-(-size // len(pool)))]
         firsts: Ints = np.concatenate(rounds)[:size]
@@ -144,10 +141,7 @@ class Splicer:
         return made
 
     def _spliced(self, firsts: Ints, pool: Ints, fresh: Flags, generator: np.random.Generator) -> Ints:
-        """The rows after as many exchanges as it takes to have as much in common with others as their donors have.
-
-        Failing that, the versions that came closest.
-        """
+        """Rows after exchanges until they share as much with others as their donors do, or nearly."""
         donors = firsts[:, 0]
         wanted = self.likeness.surprises(self._codes(firsts), but=self.donors.owners[donors])
         rows, best, apart = firsts.copy(), firsts.copy(), np.full(len(firsts), np.inf)
@@ -174,10 +168,7 @@ class Splicer:
         return held
 
     def _donor(self, row: Ints, pool: Ints, group: list[int], generator: np.random.Generator) -> int:
-        """One of the donors that agree best with the row in the columns on which the block depends.
-
-        It is not asked to differ in the block: that would favour rare values.
-        """
+        # It is not asked to differ in the block: that would favour rare values.
         ladder = self.ladders.get(group[0]) if len(group) == 1 else None
         if ladder is not None and generator.random() < BESIDE:
             return ladder.beside(int(row[group[0]]), generator)
@@ -246,17 +237,6 @@ class Filler:
             np.flatnonzero(wanted),
             dependences(table, released, population, donors),
         )
-
-    def fit(self, labels: Sequence[tuple[Label, ...]]) -> Ints:
-        """The classes for which every column that follows from its quasi-identifiers is known."""
-        known = [all(one.knows(label) for one in self.follows) for label in labels]
-        return np.flatnonzero(np.array(known, dtype=bool))
-
-    def unknown(self, labels: Sequence[tuple[Label, ...]]) -> str | None:
-        """The column that follows from the quasi-identifiers and is unknown for most of these classes."""
-        missing = {one.column: sum(not one.knows(label) for label in labels) for one in self.follows}
-        worst = max(missing, key=missing.__getitem__, default=None)
-        return self.donors.columns[worst].name if worst is not None and missing[worst] else None
 
     def decoys(
         self, free: Classes, labels: Sequence[tuple[Label, ...]], sizes: Ints, generator: np.random.Generator
@@ -338,7 +318,6 @@ def _steps(odds: Sequence[float]) -> list[float]:
 
 
 # The rows of decoys: the columns of the published table other than the quasi-identifiers.
-Cells = Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)

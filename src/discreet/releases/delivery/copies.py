@@ -251,43 +251,35 @@ def readme(manifest: Manifest, *, data: str, columns: tuple[str, ...], rows: int
     """What a recipient should know; it says nothing that the copy itself does not show."""
     settings = manifest.settings
     recoded = {column.name: column for column in manifest.released.columns}
-    names = list(recoded)
-    coarse = (
-        f"Values are coarsened so that everybody who is described looks like at least {settings.k - 1} others on "
-        f"{' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}. People for whom that was not possible are left out. Every copy of this release is made "
-        "in the same way."
-    )
-    control = (
-        "This copy contains control records: rows that look like all others and describe nobody. Some rows of the original "
-        "are left out as well. Both serve to find the source of a leak or of a re-identification. See "
-        f"[the agreement]({AGREEMENT})."
-    )
-    lines = [
-        f"# {manifest.release}, version {manifest.version}",
-        "",
-        f"`{data}` has {rows:,} rows. Its SHA-256 is `{digest}`.",
-        "",
-        "## How it was made",
-        "",
-        coarse,
-        "",
-        "## Control records",
-        "",
-        control,
-        "",
-        "## Columns",
-        "",
-        "| column | |",
-        "|---|---|",
-    ]
+    *most, last = recoded
+    quasi = f"{', '.join(most)} and {last}" if most else last
+    table = ["| column | |", "|---|---|"]
     if settings.row_ids is not None:
-        lines.append(f"| {_cell(settings.row_ids)} | number of the row in this file; it means nothing elsewhere |")
+        table.append(f"| {_cell(settings.row_ids)} | number of the row in this file; it means nothing elsewhere |")
     for name in columns:
         column = recoded.get(name)
         done = treatment(column.level, column.hierarchy.height) if column else AS_IT_IS
-        lines.append(f"| {_cell(name)} | {'as collected' if done == AS_IT_IS else done} |")
-    lines += ["", "Rows come in random order.", ""]
-    return "\n".join(lines)
+        table.append(f"| {_cell(name)} | {'as collected' if done == AS_IT_IS else done} |")
+    paragraphs = (
+        f"# {manifest.release}, version {manifest.version}",
+        f"`{data}` has {rows:,} rows. Its SHA-256 is `{digest}`.",
+        "## How it was made",
+        (
+            f"Values are coarsened so that everybody who is described looks like at least {settings.k - 1} others on "
+            f"{quasi}. People for whom that was not possible are left out. Every copy "
+            "of this release is made in the same way."
+        ),
+        "## Control records",
+        (
+            "This copy contains control records: rows that look like all others and describe nobody. Some rows of the original "
+            "are left out as well. Both serve to find the source of a leak or of a re-identification. See "
+            f"[the agreement]({AGREEMENT})."
+        ),
+        "## Columns",
+        "\n".join(table),
+        "Rows come in random order.\n",
+    )
+    return "\n\n".join(paragraphs)
 
 
 def _cell(name: str) -> str:

@@ -18,7 +18,7 @@ from discreet.kernel.notebook import card
 from discreet.policy import Policy
 from discreet.releases.delivery.copies import Copying, Delivered, Format, Watch, recoded
 from discreet.releases.delivery.repository import Copy
-from discreet.releases.delivery.service import Opened, Registry, Where, ledger_of, whoever_asks
+from discreet.releases.delivery.service import Opened, Registry, Where, registry_of, whoever_asks
 from discreet.releases.manifest import DecoyCells, Manifest, PopulationSummary, ReleaseSettings, fingerprint
 from discreet.releases.marks.codebook import Codebook, Law, Marks
 from discreet.releases.marks.pairing import FEWEST_MARKS
@@ -72,8 +72,7 @@ class Release:
     @classmethod
     def open(cls, name: str, *, store: Where = None, table: Table | None = None, actor: str | None = None) -> Release:
         """The newest version of a release; the table is needed to write copies."""
-        with ledger_of(store) as ledger:
-            registry = Registry(ledger)
+        with registry_of(store) as registry:
             kept = registry.require(name)
             opened = Opened(kept, registry.open(kept))
         return cls(opened, table, store, actor or whoever_asks())
@@ -92,8 +91,7 @@ class Release:
         """
         if self.table is None:
             raise UsageError("Copies are written from the table.", remedy="Release.open(name, table=table).")
-        with ledger_of(self.store) as ledger:
-            registry = Registry(ledger)
+        with registry_of(self.store) as registry:
             kept = registry.require(self.name, self.version)
             manifest = registry.open(kept)
             work = Copying(registry, kept, manifest, self.table, str(folder), format, self.actor, watch)
@@ -108,8 +106,7 @@ class Release:
 
     def add_recipient(self, *names: str) -> Release:
         """The same release with further recipients; nobody else's copy changes."""
-        with ledger_of(self.store) as ledger:
-            registry = Registry(ledger)
+        with registry_of(self.store) as registry:
             kept = registry.require(self.name, self.version)
             manifest = registry.open(kept)
             check_names([*manifest.recipients, *names], "recipient")
@@ -119,22 +116,20 @@ class Release:
 
     def retire(self, recipient: str) -> Release:
         """Give a recipient no further copies; who had one can still be found by a trace."""
-        with ledger_of(self.store) as ledger:
-            registry = Registry(ledger)
+        with registry_of(self.store) as registry:
             registry.retire(self.name, recipient, actor=self.actor)
             return self._again(registry)
 
     def approve(self, *, actor: str) -> Release:
         """Let copies that another custodian planned be written."""
-        with ledger_of(self.store) as ledger:
-            registry = Registry(ledger)
+        with registry_of(self.store) as registry:
             registry.approve(registry.require(self.name, self.version), actor=actor)
             return self._again(registry)
 
     def refreshed(self) -> Release:
         """The same as the store knows it now."""
-        with ledger_of(self.store) as ledger:
-            return self._again(Registry(ledger))
+        with registry_of(self.store) as registry:
+            return self._again(registry)
 
     def _again(self, registry: Registry) -> Release:
         kept = registry.require(self.name, self.version)
@@ -198,8 +193,7 @@ def release(
     who = actor or whoever_asks()
     require_releasable(table)
     state = "approved" if approved else "planned"
-    with ledger_of(store, create=True) as ledger:
-        registry = Registry(ledger)
+    with registry_of(store, create=True) as registry:
         _refuse_retired(registry, name, people)
         before = registry.find(name)
         previous = None if before is None else registry.open(before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -117,16 +117,14 @@ class Registry:
         )
         return self.require(kept.name, kept.version)
 
-    def approve(self, kept: StoredRelease, *, actor: str, recipients: Sequence[str] | None = None) -> StoredRelease:
+    def approve(self, kept: StoredRelease, *, actor: str) -> StoredRelease:
         """Let copies that another custodian planned be written."""
         if actor == kept.actor:
             raise Refused(
                 "The person who planned a release cannot approve it.", remedy="Ask another custodian to review it."
             )
-        waiting = [copy.recipient for copy in kept.copies if copy.state == "planned"]
-        chosen = waiting if recipients is None else [kept.copy(name).recipient for name in recipients]
         now = timestamp(utc_now())
-        for name in chosen:
+        for name in [copy.recipient for copy in kept.copies if copy.state == "planned"]:
             self.ledger.record(
                 actor=actor,
                 event="web.approved",
@@ -192,13 +190,13 @@ Where = Ledger | str | os.PathLike[str] | None
 
 
 @contextmanager
-def ledger_of(store: Where, *, create: bool = False) -> Iterator[Ledger]:
-    """The ledger of a store, closed afterwards unless it was handed in open."""
+def registry_of(store: Where, *, create: bool = False) -> Iterator[Registry]:
+    """The releases of a store, closed afterwards unless its ledger was handed in open."""
     if isinstance(store, Ledger):
-        yield store
+        yield Registry(store)
         return
     with Ledger.open(store, create=create) as ledger:
-        yield ledger
+        yield Registry(ledger)
 
 
 def whoever_asks() -> str:
@@ -245,8 +243,7 @@ class Opened:
 
 def open_release(name: str, store: Where = None, *, version: int | None = None) -> Opened:
     """Open a release by its name, the newest version unless said; refused if its manifest was changed or swapped."""
-    with ledger_of(store) as ledger:
-        registry = Registry(ledger)
+    with registry_of(store) as registry:
         kept = registry.require(name, version)
         return Opened(kept, registry.open(kept))
 
@@ -255,8 +252,8 @@ def record_trace(
     opened: Opened, store: Where = None, *, details: dict[str, Detail], actor: str | None = None, key: str | None = None
 ) -> Receipt:
     """Record that a trace was made and what it said, before anybody sees it."""
-    with ledger_of(store) as ledger:
-        return ledger.record(
+    with registry_of(store) as registry:
+        return registry.ledger.record(
             actor=actor or whoever_asks(),
             event="releases.traced",
             key=key,

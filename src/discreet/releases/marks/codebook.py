@@ -191,23 +191,18 @@ KEY_BYTES = 32
 _SCALE = float(1 << 53)
 
 
-def check_key(key: bytes) -> bytes:
-    """The key, if it is long enough to be a secret."""
-    if len(key) < KEY_BYTES:
-        raise UsageError(
-            f"The key of a release has {KEY_BYTES} bytes; this one has {len(key)}.",
-            remedy="Leave the key out: the keys of the ledger give one.",
-        )
-    return key
-
-
 def derive(key: bytes, purpose: str) -> bytes:
     """A key of its own for each purpose, so that what one reveals says nothing of another.
 
     >>> derive(bytes(32), "order") == derive(bytes(32), "seal")
     False
     """
-    return hmac.digest(check_key(key), b"discreet/releases/" + purpose.encode(), sha256)
+    if len(key) < KEY_BYTES:
+        raise UsageError(
+            f"The key of a release has {KEY_BYTES} bytes; this one has {len(key)}.",
+            remedy="Leave the key out: the keys of the ledger give one.",
+        )
+    return hmac.digest(key, b"discreet/releases/" + purpose.encode(), sha256)
 
 
 def canonical(parts: Sequence[object]) -> bytes:

@@ -66,10 +66,7 @@ def paired(linked: Linked, band: AmbiguityBand, generator: np.random.Generator, 
 def affordable(
     linked: Linked, pairs: MarkPairs, law: Law, *, budget: MarkBudget, release: str, key: bytes
 ) -> MarkPairs:
-    """The riskiest pairs that the budget allows, in rows lost and in the shift of every quasi-identifier.
-
-    Pairs that would leave too little doubt are left out as well.
-    """
+    """The riskiest pairs within the budget of rows and of column shift that leave enough doubt."""
     if not len(pairs):
         return pairs
     chance = secret_probabilities(as_marks(linked, pairs), law, release=release, key=key).reshape(2, -1)
@@ -92,18 +89,6 @@ def affordable(
     links, decoy_links = linked.links[pairs.real], linked.population.sizes[pairs.free]
     fewest = FEWEST_MARKS // 2
     return pairs.only(slice(undecided(links, decoy_links, chance.ravel(), linked.links, fewest=fewest)))
-
-
-def within(shifts: Sequence[Floats], limit: float) -> int:
-    """The most pairs, the riskiest first, with which no column has shifted by more than the limit.
-
-    Shifts go up and down as pairs are added, so more pairs may do where fewer would not.
-
-    >>> within([np.array([0.1, 0.4, 0.2]), np.array([0.0, 0.1, 0.2])], 0.3)
-    3
-    """
-    fine = np.flatnonzero(np.max(shifts, axis=0) <= limit) if len(shifts) else np.arange(0)
-    return int(fine[-1]) + 1 if len(fine) else 0
 
 
 def as_marks(linked: Linked, pairs: MarkPairs) -> Marks:
@@ -131,11 +116,7 @@ def people_by(classes: Classes, name: str) -> dict[Any, float]:
 
 def labels_of(classes: Classes, places: Ints) -> list[tuple[Label, ...]]:
     """The values of some classes."""
-    cells = [
-        [column.labels[code] for code in codes[places].tolist()]
-        for column, codes in zip(classes.columns, classes.codes, strict=True)
-    ]
-    return list(zip(*cells, strict=True))
+    return list(some(classes, places).tuples())
 
 
 def some(classes: Classes, places: Ints) -> Classes:
@@ -192,8 +173,6 @@ def _two_pointers(left: Floats, right: Floats, tolerances: Sequence[float]) -> I
     return every[np.argsort(every[:, 0], kind="stable")]
 
 
-# How far marks can reach before link counts tell decoys: beyond, nearly every class of the same risk is real.
-#
 # Where a class is likely to be released there are few unreleased ones to make decoys of, and most real ones stay without a
 # partner. An adversary then does well to suspect classes of small link counts, and those that an accomplice lacks. So only
 # as many pairs, the riskiest first, become marks as keep both attacks near guessing, reckoned against every real class that
@@ -247,11 +226,9 @@ def expected_aucs(real: Ints, decoys: Ints, chance: Floats, released: Ints, coun
     return by_links, alone * (1 - alone_real) + same * by_links
 
 
-# The ambiguity band: classes of which nobody can say from their link count whether they would be released.
-#
-# A class with G people of the population is released if at least k of them are in the data, of which each is with
+# The ambiguity band: nobody can say from the link count of a class whether it would be released. A class with G people of the population is released if at least k of them are in the data, of which each is with
 # probability f. Where that chance is neither small nor large, a class that is there and a class that is made up look
-# the same to whoever knows the whole population.
+# the same to an adversary who knows the whole population.
 LEAST_CHANCE = 0.02
 MOST_CHANCE = 0.85
 
@@ -301,11 +278,9 @@ class AmbiguityBand:
     def of(cls, linked: Linked) -> AmbiguityBand:
         """The band of an anonymised table beside its population."""
         real = ambiguous(linked.links, sampling=linked.sampling, k=linked.k)
-        free = np.flatnonzero(ambiguous(linked.population.sizes, sampling=linked.sampling, k=linked.k))
-        chosen = np.zeros(len(linked.population), dtype=bool)
-        chosen[free] = True
-        unreleased = linked.population.keep(chosen).link(linked.released) == 0
-        return cls(np.flatnonzero(real), free[unreleased])
+        free = ambiguous(linked.population.sizes, sampling=linked.sampling, k=linked.k)
+        unreleased = linked.population.keep(free).link(linked.released) == 0
+        return cls(np.flatnonzero(real), np.flatnonzero(free)[unreleased])
 
 
 # How many pairs a release can afford: real rows that a copy loses, and how far any column may shift by it.
@@ -437,10 +412,7 @@ class Trial:
 
 
 def balanced(columns: Sequence[Balance], changes: Floats, limit: float) -> Ints:
-    """The pairs, in their order, that can be taken one after another without any column shifting beyond the limit.
-
-    A pair that would shift a column too far is passed over; a later one may shift it back.
-    """
+    """Pairs taken in order, passing over each that would shift a column beyond the limit."""
     taken = []
     for pair, (first, second) in enumerate(changes.tolist()):
         trials = []

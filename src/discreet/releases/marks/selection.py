@@ -1,7 +1,4 @@
-"""Selection of a release's marks, the rows of its decoys, and the column shift.
-
-Everything that is drawn is drawn from the key, so that the same release can be made again.
-"""
+"""Selection of a release's marks and decoys, drawn from its key so that it can be repeated."""
 
 from __future__ import annotations
 
@@ -35,7 +32,6 @@ from discreet.releases.marks.pairing import (
     people_by,
     shifts_so_far,
     some,
-    within,
     worst_lost,
 )
 from discreet.releases.population_link import Linked
@@ -59,7 +55,7 @@ def tenths(values: Floats, counts: Floats) -> Floats:
 def other_shifts(
     table: Table, donors: Donors, pairs: MarkPairs, decoys: DecoyRows, chance: Floats
 ) -> dict[str, Floats]:
-    """The shift of each other column in an average copy with the first pair, the first two, and so on.
+    """Per column that is no quasi-identifier, its shift in an average copy as pairs are added one by one.
 
     `chance` has the probabilities of presence of all real marks, then of all decoys.
     """
@@ -97,8 +93,7 @@ def _parts(values: Sequence[Label], edges: Floats) -> list[int]:
 
 
 ATTEMPTS = 3
-"""Choices of marks that are tried. With a few dozen marks a classifier is right about one choice by luck alone; it is right
-about the next one too where the decoys show what they are."""
+"""Choices of marks that are tried: with a few dozen marks a classifier is right about one choice by luck alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,10 +166,8 @@ def mark(
 ) -> Marking:
     """Choose marks within the budget and make up the rows of their decoys; refused where that cannot be done well.
 
-    Decoys that a classifier tells from real classes are thrown away and others made up, at most twice.
-
-    `force` goes on with too few marks, with decoys that a classifier tells from real classes, and with columns whose
-    values can only be repeated.
+    Decoys that a classifier detects are replaced, at most twice. `force` goes on with too few marks, with detectable
+    decoys, and with columns whose values can only be repeated.
     """
     # The columns that are not published.
     policy = table.policy or Policy()
@@ -209,7 +202,9 @@ def mark(
             )
             for place, name in enumerate(marks.columns)
         } | other_shifts(table, filler.donors, pairs, decoys, chance)
-        count = within(list(shifts.values()), budget.shift)
+        # Shifts go up and down as pairs are added, so more pairs may do where fewer would not.
+        fine = np.flatnonzero(np.max(list(shifts.values()), axis=0) <= budget.shift)
+        count = int(fine[-1]) + 1 if len(fine) else 0
         last = {name: float(moved[count - 1]) if count else 0.0 for name, moved in shifts.items()}
         pairs, decoys = pairs.only(slice(count)), decoys.only(np.arange(count))
         _refuse_few(len(pairs), force=force)
@@ -240,10 +235,13 @@ def _filled(
             remedy='Leave the column out (role "identifier"), make it coarser, or force it.',
         )
     everywhere = labels_of(linked.population, pairs.free)
-    fit = filler.fit(everywhere)
+    # Every column that follows from its quasi-identifiers must be known.
+    known = np.array([[follows.knows(label) for follows in filler.follows] for label in everywhere], dtype=bool)
+    fit = np.flatnonzero(known.reshape(len(everywhere), len(filler.follows)).all(axis=1))
     if 2 * len(fit) < FEWEST_MARKS and len(fit) < len(pairs) and not force:
+        worst = filler.follows[int(np.argmin(known.sum(axis=0)))]
         raise Refused(
-            f"Column '{filler.unknown(everywhere)}' follows from the quasi-identifiers, and what it would be in classes that are "
+            f"Column '{filler.donors.columns[worst.column].name}' follows from the quasi-identifiers, and what it would be in classes that are "
             "not released is not known.",
             remedy="Leave the column out; recipients can derive it anyway.",
         )

@@ -147,20 +147,15 @@ class DecoyTuples(Protocol):
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """Cells by column, one per row."""
-        ...
 
     @property
     def places(self) -> Sequence[int] | Ints:
         """The place of each row's mark."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
 class Traceable:
-    """An opened release, as a trace is held against it.
-
-    `codebook` knows every recipient there ever was, also those whose copies were called back.
-    """
+    """An opened release, as a trace is held against it, with every recipient there ever was."""
 
     release: str
     codebook: Codebook

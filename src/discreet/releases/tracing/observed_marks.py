@@ -142,10 +142,7 @@ def _cells(traceable: Traceable, used: Sequence[Recognised], counts: Ints, good:
 
 
 def sightings_of_decoys(traceable: Traceable, table: SuspectTable, original: Any = None) -> Sightings:
-    """The decoys of a file by their other columns: rows that no real person has, as far as can be told.
-
-    Tuples that also occur in the `original` table, or belong to two decoys, tell nothing and are left out.
-    """
+    """The decoys of a file by their other columns, without tuples of the `original` table or of two decoys."""
     decoys = traceable.decoys
     names = [] if decoys is None else [name for name in decoys.columns if name in table.columns]
     if decoys is None or not names:
