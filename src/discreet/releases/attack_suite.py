@@ -155,7 +155,6 @@ def _mean(values: Floats, owners: Ints, classes: int) -> Floats:
     return np.asarray(np.bincount(owners, weights=values, minlength=classes) / np.bincount(owners, minlength=classes))
 
 
-# What an adversary has: one copy or several, a list of the population, and what everybody may know about the release.
 @dataclass(frozen=True, eq=False)
 class Holding:
     """One copy as its recipient sees it: rows in their order."""

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from discreet.anonymity import anonymise
 from discreet.anonymity.result import AS_IT_IS, treatment
 from discreet.errors import Refused, UsageError
@@ -67,10 +65,9 @@ class Preflight:
     def of(cls, marking: Marking, *, recipients: int, law: Law) -> Preflight:
         """From the marks that were chosen."""
         marks, linked = marking.marks, marking.linked
-        real = {label for label, decoy in zip(marks.labels, marks.decoy.tolist(), strict=True) if not decoy}
-        unmarked = np.array([label not in real for label in linked.released.tuples()], dtype=bool)
+        unmarked = linked.links[~marks.among(linked.released)]
         claims = [
-            claims_until_traced(marks, marking.probabilities, linked.links[unmarked], recipients, colluding=colluding)
+            claims_until_traced(marks, marking.probabilities, unmarked, recipients, colluding=colluding)
             for colluding in (1, 2)
         ]
         return cls(

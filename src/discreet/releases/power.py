@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import comb
 
 import numpy as np
@@ -99,11 +99,6 @@ class Game:
         have = [generator.random((TRIALS, marks)) < chance for _ in range(colluding)]
         return cls(law, kinds, have, generator.random((TRIALS, marks)))
 
-    @cached_property
-    def holders(self) -> NDArray[np.int16]:
-        """How many have each mark."""
-        return np.asarray(np.sum(self.have, axis=0, dtype=np.int16))
-
     def named(self, choice: tuple[float, ...], threshold: float) -> Floats:
         """The share of trials in which one of the coalition is named after the first mark, the first two, and so on."""
         # How much likelier each recipient is in the coalition than not, as a logarithm: by the probability of the mark,
@@ -116,7 +111,7 @@ class Game:
         guilty = np.stack([without, with_mark], axis=1)
         ratios = [(1 - guilty) / np.maximum(1 - innocent, 1e-300), guilty / np.maximum(innocent, 1e-300)]
         odds = np.log(np.maximum(np.stack(ratios, axis=2), 1e-12)).ravel()
-        shown = self.luck < np.asarray(choice)[self.holders]
+        shown = self.luck < np.asarray(choice)[np.sum(self.have, axis=0, dtype=np.int16)]
         cells = 4 * self.kinds + shown
         best = np.full(shown.shape, -np.inf)
         for marks in self.have:

@@ -170,7 +170,6 @@ def rated(exhibit: LabelledRows, *, learn: Flags) -> Floats:
     return np.asarray(np.bincount(owners, weights=rows, minlength=classes) / count)
 
 
-# What the classifier of the gate is shown: the rows of real marks and of decoys, and how alike they are to others.
 def exhibit(linked: Linked, donors: Donors, pairs: MarkPairs, decoys: DecoyRows) -> LabelledRows:
     """Real marks first, then decoys; `decoys` are placed by the number of their pair."""
     half, rows = len(pairs), [donors.rows[place] for place in pairs.real.tolist()]
@@ -192,7 +191,7 @@ def exhibit(linked: Linked, donors: Donors, pairs: MarkPairs, decoys: DecoyRows)
     return replace(rows_of_classes, columns=[*rows_of_classes.columns, alike])
 
 
-# A small gradient-boosted forest on binned columns, so that the gate needs nothing beyond numpy.
+# A small gradient-boosted forest on binned columns, so that the test needs nothing beyond NumPy.
 BINS, TREES, DEPTH, RATE, SMOOTHING = 32, 60, 3, 0.15, 2.0
 """Bins per column; how many trees of how many levels the forest has, and how fast and smoothly it learns."""
 Bins = NDArray[np.int32]

@@ -121,11 +121,8 @@ class Agreements:
         ]
 
 
-# Which rows hold each value: what a row shares with others by looking at those that share its rarest cells.
-#
 # For tables of many columns, where there are too many combinations of cells to know them all. Rows that share none of the
-# rarest cells can share the others at most, which is little; so mostly a few rows are looked at, and what is found is what
-# comparing all of them would find.
+# rarest cells can share the others at most, which is little; so mostly a few rows are looked at.
 _ROUNDING = 1 + 1e-5
 
 
@@ -187,9 +184,6 @@ class Holders:
             yield best
 
 
-# How like a row is to the row of another class that is most like it: what gives a copied row away.
-#
-# To share many cells with a single row tells more than to share them with many rows, who then have common values.
 NOBODY = -1
 """The code of a value that no row holds."""
 MOST_COLUMNS = 6
@@ -199,7 +193,7 @@ MOST_COMBINATIONS = 1 << 21
 
 @dataclass(frozen=True, eq=False)
 class Likeness:
-    """Rows, column by column, in which the one most like another row is looked for."""
+    """Rows in which the one most like another row is found; to share many cells with a single row is the most telling."""
 
     columns: tuple[NDArray[np.int32], ...]
     owners: Ints

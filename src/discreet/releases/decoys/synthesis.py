@@ -184,7 +184,6 @@ class Splicer:
         return int(fitting[generator.integers(0, len(fitting))])
 
 
-# What the rows of decoys hold: whole rows of near classes, spliced, with what follows from the class put right.
 WITNESSES = 20_000
 """Rows that are fetched at most, unless the donors alone are more."""
 CANDIDATES_PER_ROW = 6
@@ -283,9 +282,7 @@ def weights(released: Classes, donors: Donors) -> dict[str, float]:
     return {name: max(weight / mean, 0.1) for name, weight in found.items()} if mean else {}
 
 
-# Drawing lots among a few things: for so few, numpy's own ways take most of their time to begin.
-#
-# What is drawn is what `Generator.choice` of numpy 2 draws from the same generator.
+# Weighted sampling for small inputs, where NumPy's call overhead dominates; it draws what `Generator.choice` draws.
 def drawn(odds: Sequence[float], generator: np.random.Generator) -> int:
     """One place, by its odds.
 
@@ -315,9 +312,6 @@ def _steps(odds: Sequence[float]) -> list[float]:
     """The odds one after the other, up to 1."""
     sums = list(accumulate(odds))
     return [one / sums[-1] for one in sums]
-
-
-# The rows of decoys: the columns of the published table other than the quasi-identifiers.
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from discreet.errors import UsageError
+from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
 
 # With which secret probability a mark is present in a copy: the law that the probabilities are drawn from.
@@ -121,6 +122,11 @@ class Marks:
 
     def __repr__(self) -> str:
         return f"Marks({len(self)} classes, {int(self.decoy.sum())} of them decoys)"
+
+    def among(self, released: Classes) -> Flags:
+        """Which of the released classes are real marks."""
+        real = {labels for labels, decoy in zip(self.labels, self.decoy.tolist(), strict=True) if not decoy}
+        return np.array([labels in real for labels in released.tuples()], dtype=bool)
 
     @cached_property
     def messages(self) -> tuple[bytes, ...]:

@@ -38,8 +38,6 @@ from discreet.releases.population_link import Linked
 from discreet.sources.table import Table
 from discreet.wording import brief_percent
 
-# How far the marks of an average copy shift each column.
-Shifts = Mapping[str, float]
 MOST_VALUES = 200
 """Different numbers beyond which they are put together in tenths."""
 
@@ -104,7 +102,7 @@ class Marking:
     marks: Marks
     decoys: DecoyRows
     gate: DetectabilityResult
-    shifts: Shifts
+    shifts: Mapping[str, float]
     """Per column, how far the share of any of its values changes in an average copy."""
     probabilities: Floats
     """Per mark, the secret probability of being present."""

@@ -250,10 +250,7 @@ class Traceable:
     @cached_property
     def base(self) -> Ints:
         """Rows of each released class that every copy has: none where it is a mark."""
-        marks = self.codebook.marks
-        real = {labels for labels, decoy in zip(marks.labels, marks.decoy, strict=True) if not decoy}
-        marked = np.array([labels in real for labels in self.released.tuples()], dtype=bool)
-        return np.where(marked, 0, self.released.sizes)
+        return np.where(self.codebook.marks.among(self.released), 0, self.released.sizes)
 
 
 def _places(ladder: PublishedLevel, labels: Sequence[Label]) -> Ints:
