@@ -42,11 +42,8 @@ def intersection(adversary: CopyHolder, asked: Ints) -> Floats:
     """Classes that others do not have are suspect, and among them those of few people in the population."""
     others = [set(copy.labels) for copy in adversary.copies[1:]]
     labels = adversary.own.labels
-    lacking = np.array(
-        [sum(labels[place] not in held for held in others) for place in asked.tolist()], dtype=np.float64
-    )
-    links = adversary.links[asked]
-    return lacking + 1 / (2.0 + links)
+    lacking = [float(sum(labels[place] not in held for held in others)) for place in asked.tolist()]
+    return np.array(lacking) + 1 / (2.0 + adversary.links[asked])
 
 
 # The attack by classifier: an adversary who knows how decoys are made makes some and learns to detect them.
@@ -125,34 +122,25 @@ def tuple_join(adversary: CopyHolder, asked: Ints) -> Floats:
 
 # Attacks on the file itself: the order of its rows, and how they are numbered.
 def order(adversary: CopyHolder, asked: Ints) -> Floats:
-    """Rows that were put in later may stand later, or together: the mean place of a class."""
-    own = adversary.own
-    return np.asarray(_mean(np.arange(len(own.owners), dtype=np.float64), own.owners, len(own.labels))[asked])
+    """Rows that were put in later may come later, or together: the mean place of a class."""
+    return np.asarray(adversary.own.mean(np.arange(len(adversary.own.owners), dtype=np.float64))[asked])
 
 
 def standing_together(adversary: CopyHolder, asked: Ints) -> Floats:
-    """Rows that were put in at once may stand together: how near the rows of a class are to each other."""
-    own = adversary.own
-    places = np.arange(len(own.owners), dtype=np.float64)
-    mean = _mean(places, own.owners, len(own.labels))
-    spread = _mean(np.abs(places - mean[own.owners]), own.owners, len(own.labels))
-    return np.asarray(-spread[asked])
+    """Rows that were put in at once may come together: how near the rows of a class are to each other."""
+    own, places = adversary.own, np.arange(len(adversary.own.owners), dtype=np.float64)
+    return np.asarray(-own.mean(np.abs(places - own.mean(places)[own.owners]))[asked])
 
 
 def row_numbers(adversary: CopyHolder, asked: Ints) -> Floats:
     """Rows that were put in later may have later numbers; all equal where the file has none."""
-    own = adversary.own
-    spelt = [text(number) or "" for number in own.ids or ()]
+    spelt = [text(number) or "" for number in adversary.own.ids or ()]
     try:
-        numbers = np.array([float(number) for number in spelt]) if spelt else np.zeros(len(own.owners))
+        numbers = np.array([float(number) for number in spelt]) if spelt else np.zeros(len(adversary.own.owners))
     except ValueError:
         # Row numbers that are no numbers count by their order.
         numbers = np.argsort(np.argsort(np.array(spelt), kind="stable"), kind="stable").astype(np.float64)
-    return np.asarray(_mean(numbers, own.owners, len(own.labels))[asked])
-
-
-def _mean(values: Floats, owners: Ints, classes: int) -> Floats:
-    return np.asarray(np.bincount(owners, weights=values, minlength=classes) / np.bincount(owners, minlength=classes))
+    return np.asarray(adversary.own.mean(numbers)[asked])
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,21 +162,20 @@ class Holding:
         return cls(tuple(quasi), cells, ids)
 
     @cached_property
-    def _grouped(self) -> tuple[list[tuple[Label, ...]], Ints]:
-        index: dict[tuple[Label, ...], int] = {}
-        rows = zip(*(self.cells[name] for name in self.quasi), strict=True)
-        owners = np.array([index.setdefault(row, len(index)) for row in rows], dtype=np.int64)
-        return list(index), owners
-
-    @property
     def labels(self) -> list[tuple[Label, ...]]:
         """The classes, in the order in which they come up."""
-        return self._grouped[0]
+        return list(dict.fromkeys(zip(*(self.cells[name] for name in self.quasi), strict=True)))
 
-    @property
+    @cached_property
     def owners(self) -> Ints:
         """The class of each row."""
-        return self._grouped[1]
+        place_of = {label: place for place, label in enumerate(self.labels)}
+        rows = zip(*(self.cells[name] for name in self.quasi), strict=True)
+        return np.array([place_of[row] for row in rows], dtype=np.int64)
+
+    def mean(self, values: Floats) -> Floats:
+        """The mean over the rows of each class."""
+        return np.asarray(np.bincount(self.owners, weights=values, minlength=len(self.labels)) / self.sizes)
 
     @cached_property
     def sizes(self) -> Ints:
@@ -275,11 +262,7 @@ class AttackCase:
     decoys: frozenset[tuple[Label, ...]]
 
     def asked(self) -> tuple[Ints, Flags]:
-        """The classes that are rated, and the truth: all decoys, and the real classes as risky as these.
-
-        Real classes are as risky where their link counts are among those of decoys. Where there are none, as with bait,
-        every real class is rated.
-        """
+        """The classes to rate, and which are decoys: all decoys, and real ones of like link counts, or else all."""
         truth = np.array([label in self.decoys for label in self.adversary.own.labels], dtype=bool)
         links = self.adversary.links
         if not truth.any():

@@ -156,10 +156,7 @@ def _marked_copies(
 def _baited_copies(
     stage: TrialStage, plan: BaitPlan, table: Table, dice: Any
 ) -> list[tuple[Holding, list[tuple[Label, ...]]]]:
-    """The copy of every recipient in the bait mode, and the decoys that are planted in it.
-
-    The paper does not say what decoys hold; here they are filled as those of the marks mode.
-    """
+    """The copy of every recipient in the bait mode, and its decoys, filled as those of the marks mode."""
     copies, linked = [], stage.linked
     drop = table.policy.unpublished if table.policy else ()
     for copy in plan.copies:

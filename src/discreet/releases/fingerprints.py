@@ -164,10 +164,8 @@ def plan_fingerprints(
 def _least_lossy_family(
     nodes: list[Node], losses: Floats, steps: Sequence[Sequence[int]], many: int
 ) -> list[Node] | None:
-    """The nodes of least total loss above one allowed node; of equal height, if there are such.
-
-    Height is the steps above the finest node: nodes of one height are never one above the other.
-    """
+    """The nodes of least total loss above one allowed node; of equal height, if there are such."""
+    # Height is the steps above the finest node: nodes of one height are never one above the other.
     ranks = [[step.index(level) for level, step in zip(node, steps, strict=True)] for node in nodes]
     by_rank = {tuple(rank) for rank in ranks}
     table = np.array(ranks, dtype=np.int64).reshape(len(nodes), len(steps))

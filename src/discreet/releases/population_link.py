@@ -26,10 +26,7 @@ MOST_UNCOVERED = 100
 
 @dataclass(frozen=True, eq=False)
 class DecoyCandidates:
-    """Classes of the population in which a decoy would be riskier than any real person (AnonTokens, Algorithm 1).
-
-    They are not released, and have at least k people but fewer than the least link count of a released class.
-    """
+    """Unreleased classes of at least k people but fewer than the least link count (AnonTokens, Algorithm 1)."""
 
     classes: Classes
     """With the people of the population as sizes: the link count of a decoy put there."""

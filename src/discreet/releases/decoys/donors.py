@@ -75,18 +75,15 @@ class DonorColumn:
 
 def _number(cell: Any) -> float:
     """A cell on a scale, or not a number; text that looks like a number is one, since all cells of a CSV are text."""
-    if isinstance(cell, bool) or cell is None:
-        return float("nan")
-    if isinstance(cell, (int, float, Decimal)):
-        return float(cell)
     if isinstance(cell, datetime):
         return float(cell.toordinal()) + cell.hour / 24
     if isinstance(cell, date):
         return float(cell.toordinal())
     try:
-        return float(cell) if isinstance(cell, str) else float("nan")
+        number = isinstance(cell, (int, float, Decimal, str)) and not isinstance(cell, bool)
+        return float(cell) if number else math.nan
     except ValueError:
-        return float("nan")
+        return math.nan
 
 
 def rows_of_classes(table: Table, released: Classes, wanted: Flags, *, drop: Sequence[str]) -> tuple[Cells, Ints]:

@@ -109,19 +109,11 @@ class Splicer:
             for place, column in enumerate(columns)
             if column.distinct > SHORT and column.numbers is not None
         }
-        empty = np.zeros((0, len(donors)))
-        return cls(
-            donors,
-            groups,
-            donors.likeness,
-            np.stack([column.codes for column in columns]) if columns else empty.astype(np.int64),
-            np.stack([nothing if column.numbers is None else column.numbers for column in columns])
-            if columns
-            else empty,
-            ladders,
-            pulls,
-            (odds / odds.sum()).tolist(),
-        )
+        numbers = [nothing if column.numbers is None else column.numbers for column in columns]
+        shape = (len(columns), len(donors))
+        codes = np.array([column.codes for column in columns], dtype=np.int64).reshape(shape)
+        values, shares = np.array(numbers, dtype=np.float64).reshape(shape), (odds / odds.sum()).tolist()
+        return cls(donors, groups, donors.likeness, codes, values, ladders, pulls, shares)
 
     def rows(self, pool: Ints, size: int, fresh: Flags, generator: np.random.Generator) -> Ints:
         """Rows as places among the donors, one per column; `fresh` cells will be moved to a value nobody holds."""
@@ -223,9 +215,7 @@ class Filler:
         # Further classes, drawn until there are enough rows to see how much real rows have in common with others.
         order = generator.permutation(np.flatnonzero(~wanted))
         rows = int(released.sizes[wanted].sum()) + np.cumsum(released.sizes[order])
-        further = np.zeros(len(released), dtype=bool)
-        further[order[rows <= WITNESSES]] = True
-        wanted |= further
+        wanted[order[rows <= WITNESSES]] = True
         donors = Donors.fetch(table, released, wanted, drop=drop)
         space = Space(released.keep(wanted), weights(released, donors))
         return cls(

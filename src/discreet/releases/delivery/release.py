@@ -18,7 +18,7 @@ from discreet.kernel.notebook import card
 from discreet.policy import Policy
 from discreet.releases.delivery.copies import Copying, Delivered, Format, Watch, recoded
 from discreet.releases.delivery.repository import Copy
-from discreet.releases.delivery.service import Opened, Registry, Where, registry_of, whoever_asks
+from discreet.releases.delivery.service import Opened, Registry, Where, open_release, registry_of, whoever_asks
 from discreet.releases.manifest import DecoyCells, Manifest, PopulationSummary, ReleaseSettings, fingerprint
 from discreet.releases.marks.codebook import Codebook, Law, Marks
 from discreet.releases.marks.pairing import FEWEST_MARKS
@@ -72,10 +72,7 @@ class Release:
     @classmethod
     def open(cls, name: str, *, store: Where = None, table: Table | None = None, actor: str | None = None) -> Release:
         """The newest version of a release; the table is needed to write copies."""
-        with registry_of(store) as registry:
-            kept = registry.require(name)
-            opened = Opened(kept, registry.open(kept))
-        return cls(opened, table, store, actor or whoever_asks())
+        return cls(open_release(name, store), table, store, actor or whoever_asks())
 
     def write(
         self,
@@ -128,8 +125,7 @@ class Release:
 
     def refreshed(self) -> Release:
         """The same as the store knows it now."""
-        with registry_of(self.store) as registry:
-            return self._again(registry)
+        return replace(self, opened=open_release(self.name, self.store, version=self.version))
 
     def _again(self, registry: Registry) -> Release:
         kept = registry.require(self.name, self.version)

@@ -18,13 +18,12 @@ from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
 
-# With which secret probability a mark is present in a copy: the law that the probabilities are drawn from.
 MOST_COLLUDING = 32
 
 
 @dataclass(frozen=True)
 class Law:
-    """A few probabilities with the share of marks that take each."""
+    """The secret probabilities with which marks are present in a copy, and the share of marks that take each."""
 
     name: str
     values: tuple[float, ...]

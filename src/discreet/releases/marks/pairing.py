@@ -42,9 +42,7 @@ class MarkPairs:
 def paired(linked: Linked, band: AmbiguityBand, generator: np.random.Generator, *, budget: MarkBudget) -> MarkPairs:
     """Pairs of a real class and a near unreleased one with about the same link count, the riskiest first.
 
-    Which of several classes with the same link count is taken is drawn: their order is that of their values, and decoys
-    would all have the first ones.
-
+    Which of several classes with the same link count is taken is drawn: by their order decoys would have the first values.
     The closest are paired first, which leaves nothing to be seen in the link counts; where that gives fewer pairs than
     the budget allows, as many as possible.
     """
@@ -143,10 +141,7 @@ def closest(left: Floats, right: Floats, *, tolerance: float = TOLERANCE) -> Int
 
 
 def most(left: Floats, right: Floats, *, tolerance: float = TOLERANCE) -> Ints:
-    """As many pairs within the tolerance as there can be: rows of a place on the left and one on the right.
-
-    Both sides in order, the smallest that fit are paired: by exchange, some largest pairing begins with them.
-    """
+    """As many pairs within the tolerance as there can be; by exchange, some largest pairing begins with the smallest."""
     return _two_pointers(left, right, [tolerance])
 
 

@@ -110,10 +110,7 @@ class PublishedLevel:
         return len(self.hierarchy.labels[0]) > 1
 
     def published(self, values: Sequence[Label]) -> Ints:
-        """The published label of each value, as a code: values may be raw, or as they were published.
-
-        A value that could be both is raw if others of the column can only be raw.
-        """
+        """The code of each value's published label; a value may be raw, and is if others can only be raw."""
         code_of = self.hierarchy.index[0]
         plain = np.array([code_of.get(value, STRANGER) for value in values], dtype=np.int64)
         paths = [self.rule.missing if value is None else self.rule.path(value) for value in values]

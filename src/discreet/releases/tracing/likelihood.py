@@ -113,10 +113,6 @@ class Scenario:
 
 WAYS: tuple[How, ...] = ("mix", "turns", "union", "intersection")
 SCENARIOS = (Scenario(1, "mix"), *(Scenario(copies, how) for copies in (2, 3) for how in WAYS))
-
-
-# The other copies count with their mean. What they vary by widens the law of a cell's rows, as sampling without
-# replacement narrows it: an extended quasi-likelihood (Nelder and Pregibon 1987).
 NARROWEST = 0.1
 """Least variance over mean of a cell: a leaker may have added or dropped a row here and there."""
 
