@@ -16,6 +16,7 @@ from discreet.kernel.serialise import json_of
 from discreet.releases.decoys.detectability import EITHER_WAY, LabelledRows, auc, either_way, noise_floor, rated
 from discreet.releases.decoys.donors import DonorColumn, Donors, neighbours
 from discreet.releases.decoys.nearest_classes import Space
+from discreet.releases.decoys.similarity import Likeness
 from discreet.releases.decoys.synthesis import Splicer, weights
 from discreet.releases.marks.pairing import chances, some
 from discreet.sources.table import Table, fetch
@@ -59,10 +60,10 @@ _SEED = 20_211  # any: the adversary's dice are their own
 
 def classifier(adversary: CopyHolder, asked: Ints) -> Floats:
     """How like self-made decoys each class in doubt is."""
-    own, donors = adversary.own, adversary.own.donors
+    own, columns = adversary.own, adversary.own.others
     chance = chances(adversary.links, sampling=adversary.sampling, k=adversary.k)
     sure = np.flatnonzero(chance > SURE)
-    if not donors.columns or len(sure) < 20:
+    if not columns or len(sure) < 20:
         return np.zeros(len(asked))
     generator = np.random.default_rng(_SEED)
     lessons = sure[np.argsort(adversary.links[sure], kind="stable")][:TAUGHT]
@@ -73,10 +74,11 @@ def classifier(adversary: CopyHolder, asked: Ints) -> Floats:
     place_of = {label: number for number, label in enumerate(counted.tuples())}
     classes = some(counted, np.array([place_of[label] for label in own.labels], dtype=np.int64))
     # Decoys in the place of the lessons, of rows from the givers.
+    donors = Donors(columns, own.owners[own.grouped_rows])
     space, splicer = Space(some(classes, givers), weights(classes, donors)), Splicer.of(donors)
     near = neighbours(space, some(classes, lessons), own.sizes[lessons], generator)
-    none = np.zeros((int(own.sizes.max()), len(donors.columns)), dtype=bool)
-    made = [np.zeros((0, len(donors.columns)), dtype=np.int64)]
+    none = np.zeros((int(own.sizes.max()), len(columns)), dtype=bool)
+    made = [np.zeros((0, len(columns)), dtype=np.int64)]
     for lesson, places in zip(lessons.tolist(), near, strict=True):
         pool = np.concatenate([donors.rows[place] for place in givers[places].tolist()])
         size = int(own.sizes[lesson])
@@ -88,7 +90,7 @@ def classifier(adversary: CopyHolder, asked: Ints) -> Floats:
     labels = [own.labels[place] for place in [*shown.tolist(), *lessons.tolist()]]
     cells = {
         column.name: [column.cells[row] for row in [*rows, *made_rows.tolist()]]
-        for column, made_rows in zip(donors.columns, np.concatenate(made).T, strict=True)
+        for column, made_rows in zip(columns, np.concatenate(made).T, strict=True)
     }
     numbers = np.arange(len(sizes))
     exhibit = LabelledRows.of(own.quasi, labels, np.repeat(numbers, sizes), cells, numbers >= len(shown))
@@ -98,38 +100,37 @@ def classifier(adversary: CopyHolder, asked: Ints) -> Floats:
 # Attacks by joining classes on what their rows hold: copied rows meet the rows they were taken from.
 def duplicates(adversary: CopyHolder, asked: Ints) -> Floats:
     """The share of a class's rows that equal exactly one row of the rest of the copy in all other columns."""
-    donors = adversary.own.donors
-    if not donors.columns:
+    own = adversary.own
+    if not own.others:
         return np.zeros(len(asked))
-    codes, widths = zip(*((column.codes, column.distinct) for column in donors.columns), strict=True)
-    keys, _ = pack(codes, widths, len(donors))
+    keys, _ = pack([column.codes for column in own.others], [column.distinct for column in own.others], len(own.owners))
     _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
     pair = counts[places.reshape(-1)] == 2
-    return np.array([float(pair[donors.rows[place]].mean()) for place in asked.tolist()])
+    return np.array([float(pair[own.rows_of(place)].mean()) for place in asked.tolist()])
 
 
 def tuple_join(adversary: CopyHolder, asked: Ints) -> Floats:
     """What rows of a class share with the most similar row of another; rare values hint at a common origin."""
-    donors = adversary.own.donors
-    if not donors.columns:
+    own = adversary.own
+    if not own.others:
         return np.zeros(len(asked))
-    cells, shared = np.stack([column.codes for column in donors.columns], axis=1), []
+    cells, shared = np.stack([column.codes for column in own.others], axis=1), []
     for place in asked.tolist():
-        rows = donors.rows[place]
-        shared.append(float(donors.likeness.surprises(cells[rows], but=np.full(len(rows), place)).mean()))
+        rows = own.rows_of(place)
+        shared.append(float(own.likeness.surprises(cells[rows], but=np.full(len(rows), place)).mean()))
     return np.array(shared)
 
 
 # Attacks on the file itself: the order of its rows, and how they are numbered.
 def order(adversary: CopyHolder, asked: Ints) -> Floats:
     """Rows that were put in later may come later, or together: the mean place of a class."""
-    return np.asarray(adversary.own.mean(np.arange(len(adversary.own.owners), dtype=np.float64))[asked])
+    return np.asarray(_mean(adversary.own, np.arange(len(adversary.own.owners), dtype=np.float64))[asked])
 
 
 def standing_together(adversary: CopyHolder, asked: Ints) -> Floats:
     """Rows that were put in at once may come together: how near the rows of a class are to each other."""
     own, places = adversary.own, np.arange(len(adversary.own.owners), dtype=np.float64)
-    return np.asarray(-own.mean(np.abs(places - own.mean(places)[own.owners]))[asked])
+    return np.asarray(-_mean(own, np.abs(places - _mean(own, places)[own.owners]))[asked])
 
 
 def row_numbers(adversary: CopyHolder, asked: Ints) -> Floats:
@@ -140,7 +141,11 @@ def row_numbers(adversary: CopyHolder, asked: Ints) -> Floats:
     except ValueError:
         # Row numbers that are no numbers count by their order.
         numbers = np.argsort(np.argsort(np.array(spelt), kind="stable"), kind="stable").astype(np.float64)
-    return np.asarray(adversary.own.mean(numbers)[asked])
+    return np.asarray(_mean(adversary.own, numbers)[asked])
+
+
+def _mean(own: Holding, values: Floats) -> Floats:
+    return np.asarray(np.bincount(own.owners, weights=values, minlength=len(own.labels)) / own.sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,22 +178,31 @@ class Holding:
         rows = zip(*(self.cells[name] for name in self.quasi), strict=True)
         return np.array([place_of[row] for row in rows], dtype=np.int64)
 
-    def mean(self, values: Floats) -> Floats:
-        """The mean over the rows of each class."""
-        return np.asarray(np.bincount(self.owners, weights=values, minlength=len(self.labels)) / self.sizes)
-
     @cached_property
     def sizes(self) -> Ints:
         """Rows per class."""
         return np.bincount(self.owners, minlength=len(self.labels))
 
     @cached_property
-    def donors(self) -> Donors:
+    def grouped_rows(self) -> Ints:
+        """The rows, class by class."""
+        return np.argsort(self.owners, kind="stable")
+
+    @cached_property
+    def others(self) -> tuple[DonorColumn, ...]:
         """The columns that are no quasi-identifiers, with the rows class by class."""
-        order = np.argsort(self.owners, kind="stable")
-        names = [name for name in self.cells if name not in self.quasi]
-        columns = [DonorColumn.of(name, [self.cells[name][row] for row in order.tolist()]) for name in names]
-        return Donors(tuple(columns), self.owners[order])
+        order, names = self.grouped_rows.tolist(), [name for name in self.cells if name not in self.quasi]
+        return tuple(DonorColumn.of(name, [self.cells[name][row] for row in order]) for name in names)
+
+    @cached_property
+    def likeness(self) -> Likeness:
+        """How like rows are to each other, with the rows class by class."""
+        return Likeness.of([column.codes for column in self.others], self.owners[self.grouped_rows])
+
+    def rows_of(self, place: int) -> Ints:
+        """The rows of a class, counted class by class."""
+        stop = int(self.sizes[: place + 1].sum())
+        return np.arange(stop - int(self.sizes[place]), stop)
 
 
 @dataclass(frozen=True, eq=False)

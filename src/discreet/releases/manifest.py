@@ -59,6 +59,11 @@ class ReleaseSettings:
 
     to_dict = json_of()
 
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any]) -> ReleaseSettings:
+        """What was written."""
+        return cls(**{**written, "requirements": tuple(written["requirements"])})
+
 
 @dataclass(frozen=True, eq=False)
 class PopulationSummary:
@@ -168,7 +173,7 @@ class Manifest:
         """The manifest that these bytes were made from."""
         try:
             written = json.loads(content)
-            settings, crowd, marks, decoys = (written[name] for name in ("settings", "crowd", "marks", "decoys"))
+            crowd, marks, decoys = (written[name] for name in ("crowd", "marks", "decoys"))
             codebook = Codebook(
                 Marks(
                     columns=tuple(marks["columns"]),
@@ -182,7 +187,7 @@ class Manifest:
             )
             return cls(
                 **{name: written[name] for name in PLAIN},
-                settings=ReleaseSettings(**{**settings, "requirements": tuple(settings["requirements"])}),
+                settings=ReleaseSettings.from_dict(written["settings"]),
                 rules={name: read_rule(rule) for name, rule in written["rules"].items()},
                 released=unpack_classes(written["released"]),
                 links=unpack_ints(written["links"]),

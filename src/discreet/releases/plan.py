@@ -17,7 +17,7 @@ from discreet.kernel.notebook import card
 from discreet.kernel.serialise import json_of
 from discreet.releases.decoys.detectability import REFUSE, WARN, either_way
 from discreet.releases.manifest import ReleaseSettings
-from discreet.releases.marks.codebook import Law
+from discreet.releases.marks.codebook import Law, real_marks
 from discreet.releases.marks.pairing import FEWEST_MARKS
 from discreet.releases.marks.selection import Marking, mark
 from discreet.releases.population_link import Linked
@@ -65,7 +65,7 @@ class Preflight:
     def of(cls, marking: Marking, *, recipients: int, law: Law) -> Preflight:
         """From the marks that were chosen."""
         marks, linked = marking.marks, marking.linked
-        unmarked = linked.links[~marks.among(linked.released)]
+        unmarked = linked.links[~real_marks(marks, linked.released)]
         claims = [
             claims_until_traced(marks, marking.probabilities, unmarked, recipients, colluding=colluding)
             for colluding in (1, 2)
@@ -164,6 +164,16 @@ class Node:
     requirements: tuple[str, ...]
     """What every released class satisfies, in words."""
 
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of each quasi-identifier."""
+        return self.linked.levels
+
+    @property
+    def suppressed(self) -> int:
+        """People who are left out."""
+        return self.linked.suppressed.records
+
 
 def require_releasable(table: Table) -> None:
     """Stop unless every column has a role and every row is a person."""
@@ -241,7 +251,7 @@ class Plan:
     @property
     def levels(self) -> Mapping[str, int]:
         """The level of each quasi-identifier."""
-        return self.node.linked.levels
+        return self.node.levels
 
     def words(self) -> tuple[str, ...]:
         """One sentence per thing that a custodian decides on."""
@@ -249,13 +259,13 @@ class Plan:
         levels = ", ".join(f"{name} {level}" for name, level in self.levels.items())
         first = (
             f"{linked.released.records:,} of {linked.records:,} people can be released in {len(linked.released):,} classes "
-            f"at levels {levels}; {linked.suppressed.records:,} are left out. {'; '.join(self.node.requirements).capitalize()}."
+            f"at levels {levels}; {self.node.suppressed:,} are left out. {'; '.join(self.node.requirements).capitalize()}."
         )
         return first, f"Every copy has {columns_by_role(self.published)}.", *self.preflight.words()
 
     to_dict = json_of(
         "levels k=settings.k requirements=node.requirements records=node.linked.records "
-        "released=node.linked.released.records suppressed=node.linked.suppressed.records population=node.linked.population.records "
+        "released=node.linked.released.records suppressed=node.suppressed population=node.linked.population.records "
         "preflight marking",
         published=lambda self: published_columns(self.published, self.node.linked.released),
         classes=lambda self: len(self.node.linked.released),

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from math import comb
 
 import numpy as np
@@ -60,14 +60,12 @@ def marks_needed(
     True
     """
     threshold = math.log(recipients / alpha)
-    worst, games = 0, dict[int, Game]()
+    worst, dice = 0, Dice(law, colluding)
     for choice in dict.fromkeys(strategies(colluding).values()):
-        # First with few marks, since that is quick; each game is drawn once for all strategies.
+        # First with few marks, since that is quick.
         marks = min(64, most)
         while True:
-            if marks not in games:
-                games[marks] = Game.drawn(law, colluding, marks)
-            short = np.flatnonzero(games[marks].named(choice, threshold) < power)
+            short = np.flatnonzero(dice.game(marks).named(choice, threshold) < power)
             needed = int(short[-1]) + 2 if len(short) else 1
             if not len(short) or needed - 1 < 0.8 * marks:
                 break
@@ -99,6 +97,11 @@ class Game:
         have = [generator.random((TRIALS, marks)) < chance for _ in range(colluding)]
         return cls(law, kinds, have, generator.random((TRIALS, marks)))
 
+    @cached_property
+    def holders(self) -> NDArray[np.int16]:
+        """How many have each mark."""
+        return np.asarray(np.sum(self.have, axis=0, dtype=np.int16))
+
     def named(self, choice: tuple[float, ...], threshold: float) -> Floats:
         """The share of trials in which one of the coalition is named after the first mark, the first two, and so on."""
         # How much likelier each recipient is in the coalition than not, as a logarithm: by the probability of the mark,
@@ -111,12 +114,27 @@ class Game:
         guilty = np.stack([without, with_mark], axis=1)
         ratios = [(1 - guilty) / np.maximum(1 - innocent, 1e-300), guilty / np.maximum(innocent, 1e-300)]
         odds = np.log(np.maximum(np.stack(ratios, axis=2), 1e-12)).ravel()
-        shown = self.luck < np.asarray(choice)[np.sum(self.have, axis=0, dtype=np.int16)]
+        shown = self.luck < np.asarray(choice)[self.holders]
         cells = 4 * self.kinds + shown
         best = np.full(shown.shape, -np.inf)
         for marks in self.have:
             np.maximum(best, np.cumsum(odds[cells + 2 * marks], axis=1), out=best)
         return np.asarray((best >= threshold).mean(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Dice:
+    """Games with a number who collude, each drawn once for all that they can do."""
+
+    law: Law
+    colluding: int
+    games: dict[int, Game] = field(default_factory=dict)
+
+    def game(self, marks: int) -> Game:
+        """With so many marks."""
+        if marks not in self.games:
+            self.games[marks] = Game.drawn(self.law, self.colluding, marks)
+        return self.games[marks]
 
 
 def coalition_supported(marks: int, law: Law, recipients: int, *, alpha: float = ALPHA, power: float = POWER) -> int:

@@ -9,9 +9,10 @@ others.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,6 @@ from discreet.releases.decoys.donors import (
 )
 from discreet.releases.decoys.nearest_classes import Space, numbers_of
 from discreet.releases.decoys.similarity import NOBODY, Likeness
-from discreet.sources.rows import Cells
 from discreet.sources.table import Table
 
 DIFFERENT = 0.5
@@ -308,7 +308,7 @@ def _steps(odds: Sequence[float]) -> list[float]:
 class DecoyRows:
     """Rows that every copy with the decoy holds, each cell typed as in the source."""
 
-    columns: Cells
+    columns: Mapping[str, Sequence[Any]]
     """Cells by the name of their column, without the quasi-identifiers, in the order of the table."""
     places: Ints
     """Per row, the place of its mark among all marks."""

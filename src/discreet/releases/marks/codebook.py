@@ -122,15 +122,16 @@ class Marks:
     def __repr__(self) -> str:
         return f"Marks({len(self)} classes, {int(self.decoy.sum())} of them decoys)"
 
-    def among(self, released: Classes) -> Flags:
-        """Which of the released classes are real marks."""
-        real = {labels for labels, decoy in zip(self.labels, self.decoy.tolist(), strict=True) if not decoy}
-        return np.array([labels in real for labels in released.tuples()], dtype=bool)
-
     @cached_property
     def messages(self) -> tuple[bytes, ...]:
         """Each class as bytes: what the keyed decisions are about, whatever the version of the data."""
         return tuple(canonical(label) for label in self.labels)
+
+
+def real_marks(marks: Marks, released: Classes) -> Flags:
+    """Which of the released classes are real marks."""
+    real = {labels for labels, decoy in zip(marks.labels, marks.decoy.tolist(), strict=True) if not decoy}
+    return np.array([labels in real for labels in released.tuples()], dtype=bool)
 
 
 def secret_probabilities(marks: Marks, law: Law, *, release: str, key: bytes) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel import Classes, Coded, Flat, Hierarchy, Histogram, Rule
 from discreet.kernel.arrays import Ints, Label
-from discreet.releases.marks.codebook import Codebook, canonical
+from discreet.releases.marks.codebook import Codebook, canonical, real_marks
 from discreet.releases.population_link import Linked
 from discreet.sources import Table, read
 
@@ -247,7 +247,7 @@ class Traceable:
     @cached_property
     def base(self) -> Ints:
         """Rows of each released class that every copy has: none where it is a mark."""
-        return np.where(self.codebook.marks.among(self.released), 0, self.released.sizes)
+        return np.where(real_marks(self.codebook.marks, self.released), 0, self.released.sizes)
 
 
 def _places(ladder: PublishedLevel, labels: Sequence[Label]) -> Ints:
