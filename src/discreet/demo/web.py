@@ -50,9 +50,8 @@ from discreet.web.framework.permissions import GRANTED, ROLES
 from discreet.web.framework.route import Route
 from discreet.web.framework.settings import Settings
 from discreet.web.framework.site import Site
-from discreet.web.gateway import limit_approval
 from discreet.web.gateway.entry_view import ANSWERED, subject_of
-from discreet.web.gateway.limit_approval import NewLimit
+from discreet.web.gateway.limits import NewLimit, propose_limit
 from discreet.web.jobs import process, queue
 from discreet.web.jobs.store import Job
 from discreet.web.releases import decisions, tracing
@@ -271,7 +270,7 @@ def bring_gateway(site: Site) -> None:
     wanted = NewLimit(
         database="clinic", name=ANALYST, limit="3", action="subset", until=until.isoformat(), reason=reason
     )
-    limit_approval.propose(context, wanted)
+    propose_limit(context, wanted)
 
 
 # The demonstration has a linkage project: two extracts of generated people, and pairs for a reviewer.

@@ -23,7 +23,7 @@ from discreet.web.accounts.second_approver import History
 from discreet.web.framework import format as formats
 from discreet.web.framework.context import Context, Here
 from discreet.web.gateway import users
-from discreet.web.gateway.limit_approval import asked_of
+from discreet.web.gateway.limits import asked_of
 from discreet.web.gateway.totals import follow
 from discreet.web.ledger import last_check
 from discreet.web.linkage import store as linkage_store

@@ -11,7 +11,7 @@ from discreet.web.accounts.pages import ACCOUNT_ROUTES
 from discreet.web.dashboard import dashboard_page
 from discreet.web.datasets.api import DATASET_ROUTES
 from discreet.web.framework.route import Page, Route
-from discreet.web.gateway.api import GATEWAY_ROUTES
+from discreet.web.gateway.pages import GATEWAY_ROUTES
 from discreet.web.jobs.pages import JOB_ROUTES
 from discreet.web.lab.pages import LAB_ROUTES
 from discreet.web.ledger import LEDGER_ROUTES

@@ -166,3 +166,11 @@ def current(request: Request) -> Context:
 
 Here = Annotated[Context, Depends(current)]
 """How a handler asks for its context: `def page(context: Here) -> Response`."""
+
+
+async def no_problem() -> None:
+    """A page that is asked for has no problem; one that a form shows again has one."""
+
+
+FormProblem = Annotated[Problem | None, Depends(no_problem)]
+"""How a page takes what is wrong with its form: `def page(context: Here, problem: FormProblem = None) -> Response`."""

@@ -146,18 +146,10 @@ def decimal(amount: int) -> str:
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """One refusal, and the number of the user."""
-
-    result: GatewayResult
-    user: int
-
-
-@dataclass(frozen=True)
 class RefusalPage:
-    """Some refusals; `older` is what to ask for next."""
+    """Some refusals, each with the number of its user; `older` is what to ask for next."""
 
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[tuple[GatewayResult, int], ...]
     older: int | None
 
 
@@ -180,7 +172,7 @@ def refusals(
     rows = connection.execute(wanted).all()
     read = [(result_of(ledger_store.entry_of(row.sequence, row.body)), row.user) for row in rows[:most]]
     older = rows[most - 1].sequence if len(rows) > most else None
-    return RefusalPage(tuple(Refusal(result, number) for result, number in read if result is not None), older)
+    return RefusalPage(tuple((result, number) for result, number in read if result is not None), older)
 
 
 def number_of(reference: str) -> int | None:
@@ -193,14 +185,6 @@ def number_of(reference: str) -> int | None:
     if not text or len(text) > LONGEST_REFERENCE or any(letter not in "0123456789ABCDEF" for letter in text):
         return None
     return int(text, 16)
-
-
-def refusal_by_reference(connection: Connection, reference: str) -> GatewayResult | None:
-    """What was refused, or would have been; None if the reference leads to no refusal."""
-    number = number_of(reference)
-    entry = ledger_store.find(connection, number) if number is not None else None
-    result = result_of(entry) if entry is not None else None
-    return result if result is not None and result.is_refusal else None
 
 
 def history(connection: Connection, subject: str, *, most: int) -> Sequence[GatewayResult]:
@@ -308,27 +292,21 @@ def explained(connection: Connection, result: GatewayResult) -> RefusalExplanati
     """The explanation of a refusal."""
     number = agreed_number(result.rule)
     limit = gateway_limits.find(connection, number) if number is not None else None
-    rule = rule_words(result.rule)
-    facts: tuple[tuple[str, str], ...] = (
-        ("What was asked for", "a statement that was not run; its text is not stored"),
-        ("Why", reason_words(result)),
-    )
-    if not result.reason:
-        facts = _disclosure_facts(result, rule if limit is None or not limit.reason else f"{rule}: {limit.reason}")
-    return RefusalExplanation(_headline(result), facts, tuple(_advice(result)), number if limit is not None else None)
-
-
-def _headline(result: GatewayResult) -> str:
+    agreed = None if limit is None else limit.id
     what = "A statement" if result.reason else "A result" if result.rows else "The answer to a question"
     why = reason_words(result)
     if not (why[:2].isupper() or why[:1].isdigit()):  # names in capitals stay as they are
         why = why[:1].lower() + why[1:]
-    if result.refused:
-        return f"{what} was refused: {why}"
-    return f"{what} would have been {_shadowed(result)}, but the gateway was in shadow mode: {why}"
+    headline = f"{what} was refused: {why}"
+    if not result.refused:
+        headline = f"{what} would have been {_shadowed(result)}, but the gateway was in shadow mode: {why}"
+    if result.reason:
+        facts = [("What was asked for", "a statement that was not run; its text is not stored")]
+        facts += [("Why", reason_words(result))]
+        advice = ["Rewrite the query: results can be read, but not copied, explained or hidden in functions."]
+        return RefusalExplanation(headline, tuple(facts), tuple(advice), agreed)
 
-
-def _disclosure_facts(result: GatewayResult, rule: str) -> tuple[tuple[str, str], ...]:
+    rule = rule_words(result.rule)
     asked = plural(result.rows, "row", "rows") if result.rows else "a question about sensitive columns, without rows"
     columns = ", ".join(f"`{name}`" for name in result.columns)
     grew = "would have been" if result.refused else "became"
@@ -336,25 +314,18 @@ def _disclosure_facts(result: GatewayResult, rule: str) -> tuple[tuple[str, str]
     worst = ", if every value were the most sensitive of its column" if result.refused else ""
     facts = [("What was asked for", f"{asked}{f', with {columns}' if columns else ''}")]
     facts += [("Exposure before", points(result.before)), (f"Exposure {grew}", f"{points(result.after)}{worst}")]
-    facts += [("Limit", limit_words(result.limit)), ("Set by", rule)]
+    facts += [("Limit", limit_words(result.limit))]
+    facts += [("Set by", rule if limit is None or not limit.reason else f"{rule}: {limit.reason}")]
     if result.application:
         facts.append(("Application", f"`{result.application}`"))
-    return tuple(facts)
 
-
-def _advice(result: GatewayResult) -> Sequence[str]:
-    if result.reason:
-        return ["Rewrite the query: results can be read, but not copied, explained or hidden in functions."]
-    advice = []
-    if result.rows > 1:
-        advice.append("Ask for fewer rows.")
+    advice = ["Ask for fewer rows."] if result.rows > 1 else []
     if not result.rows:
         advice.append("Ask for counts of larger groups: a condition on a sensitive column is a question about it.")
-    if result.columns:
-        names = ", ".join(f"`{name}`" for name in result.columns)
-        advice.append(f"Leave out {names}, or ask for an average with its count.")
+    if columns:
+        advice.append(f"Leave out {columns}, or ask for an average with its count.")
     advice.append("Include the key of the people: a person who is seen again counts once.")
     advice.append(
         f"Ask a custodian for a higher limit, with the reference {result.reference}; a second custodian must approve it."
     )
-    return advice
+    return RefusalExplanation(headline, tuple(facts), tuple(advice), agreed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, Table, delete, func, insert, select, update
 
 from discreet.ledger import Entry
 from discreet.store import Store
@@ -32,7 +32,15 @@ def follow(store: Store) -> bool:
         if not _is_behind(store):
             return True
         with store.writing() as connection:
-            _continue(connection)
+            upto = connection.execute(select(READ.c.upto).with_for_update()).scalar_one()
+            top = connection.execute(select(func.max(ENTRY.c.sequence))).scalar_one()
+            rows = connection.execute(_new(upto).where(ENTRY.c.sequence <= top).limit(CHUNK)).all()
+            sums = Sums(connection)
+            for row in rows:
+                sums.add(entry_of(row.sequence, row.body))
+            sums.save()
+            done = rows[-1].sequence if len(rows) == CHUNK else top
+            connection.execute(update(READ).values(upto=done))
     return not _is_behind(store)
 
 
@@ -43,24 +51,10 @@ def _is_behind(store: Store) -> bool:
         return top - upto > FAR or connection.execute(_new(upto).limit(1)).first() is not None
 
 
-def _new(upto: int) -> Any:
-    return (
-        select(ENTRY.c.sequence, ENTRY.c.body)
-        .where(ENTRY.c.room == "gateway", ENTRY.c.sequence > upto)
-        .order_by(ENTRY.c.sequence)
-    )
-
-
-def _continue(connection: Connection) -> None:
-    upto = connection.execute(select(READ.c.upto).with_for_update()).scalar_one()
-    top = connection.execute(select(func.max(ENTRY.c.sequence))).scalar_one()
-    rows = connection.execute(_new(upto).where(ENTRY.c.sequence <= top).limit(CHUNK)).all()
-    sums = Sums(connection)
-    for row in rows:
-        sums.add(entry_of(row.sequence, row.body))
-    sums.save()
-    done = rows[-1].sequence if len(rows) == CHUNK else top
-    connection.execute(update(READ).values(upto=done))
+def _new(upto: int) -> Select[Any]:
+    """Entries of the gateway after a number, in order."""
+    new = (ENTRY.c.room == "gateway", ENTRY.c.sequence > upto)
+    return select(ENTRY.c.sequence, ENTRY.c.body).where(*new).order_by(ENTRY.c.sequence)
 
 
 @dataclass
@@ -94,46 +88,45 @@ class Sums:
                 user["repeated"] += number
                 user["seen"] = entry.time
         elif entry.outcome == "released":
-            self._take_back(entry)
+            # A released reservation reached nobody, so its result does not count.
+            number = entry.budget.reservation if entry.budget is not None else None
+            body = self.connection.execute(select(ENTRY.c.body).where(ENTRY.c.sequence == number)).scalar()
+            released = result_of(entry_of(number, body)) if number is not None and body is not None else None
+            if released is not None:
+                user, day = self._change(released, -1)
+                if released.before is not None:
+                    user["exposure"] = day["closed"] = released.before
+                self.connection.execute(delete(REFUSAL).where(REFUSAL.c.sequence == number))
         elif (result := result_of(entry)) is not None:
-            self._count(result)
+            user, day = self._change(result, 1)
+            user["exposure"] = user["exposure"] if result.exposure is None else result.exposure
+            if result.limit is not None:
+                user["allowed"], user["rule"] = result.limit, result.rule
+            user["streak"] = user["streak"] + 1 if result.refused else 0 if result.answered else user["streak"]
+            user["seen"] = entry.time
+            day["closed"], day["streak"] = user["exposure"], max(day["streak"], user["streak"])
+            if result.is_refusal:
+                values = {"sequence": entry.sequence, "user": user["id"], "enforced": result.refused}
+                self.connection.execute(insert(REFUSAL).values(values))
 
     def save(self) -> None:
         """Write what has changed."""
-        for user in self.users.values():
-            self.connection.execute(update(USER).where(USER.c.id == user["id"]).values(_but(user, "id")))
-        for day in self.days.values():
-            mine = (DAY.c.user == day["user"], DAY.c.day == day["day"])
-            self.connection.execute(update(DAY).where(*mine).values(_but(day, "user", "day")))
-
-    def _count(self, result: GatewayResult) -> None:
-        user, day = self._change(result, 1)
-        user["exposure"] = user["exposure"] if result.exposure is None else result.exposure
-        if result.limit is not None:
-            user["allowed"], user["rule"] = result.limit, result.rule
-        user["streak"] = user["streak"] + 1 if result.refused else 0 if result.answered else user["streak"]
-        user["seen"] = result.entry.time
-        day["closed"], day["streak"] = user["exposure"], max(day["streak"], user["streak"])
-        if result.is_refusal:
-            values = {"sequence": result.entry.sequence, "user": user["id"], "enforced": result.refused}
-            self.connection.execute(insert(REFUSAL).values(values))
-
-    def _take_back(self, entry: Entry) -> None:
-        """A released reservation reached nobody, so its result does not count."""
-        number = entry.budget.reservation if entry.budget is not None else None
-        body = self.connection.execute(select(ENTRY.c.body).where(ENTRY.c.sequence == number)).scalar()
-        result = result_of(entry_of(number, body)) if number is not None and body is not None else None
-        if result is None:
-            return
-        user, day = self._change(result, -1)
-        if result.before is not None:
-            user["exposure"] = day["closed"] = result.before
-        self.connection.execute(delete(REFUSAL).where(REFUSAL.c.sequence == result.entry.sequence))
+        for table, keys, rows in ((USER, ("id",), self.users.values()), (DAY, ("user", "day"), self.days.values())):
+            for row in rows:
+                values = {name: value for name, value in row.items() if name not in keys}
+                same = [table.c[name] == row[name] for name in keys]
+                self.connection.execute(update(table).where(*same).values(values))
 
     def _change(self, result: GatewayResult, by: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """Count a result in, or out again; gives its user and its day."""
-        user = self._user(result.database, result.user, result.entry.time)
-        day = self._day(user, result.entry.time)
+        time = result.entry.time
+        user = self._user(result.database, result.user, time)
+        key = (user["id"], time[:10])
+        if key not in self.days:
+            nothing = dict.fromkeys(("answers", "rows", "refused", "would", "over", "streak"), 0)
+            new = {**nothing, "opened": user["exposure"], "closed": user["exposure"]}
+            self.days[key] = self._row(DAY, {"user": key[0], "day": key[1]}, new)
+        day = self.days[key]
         counts = {"answers": result.answered, "refused": result.refused, "would": result.would, "over": result.over}
         for name, counted in counts.items():
             user[name] += by * counted
@@ -142,36 +135,16 @@ class Sums:
         return user, day
 
     def _user(self, database: str, name: str, time: str) -> dict[str, Any]:
-        known = self.users.get((database, name))
-        if known is None:
-            mine = (USER.c.database == database, USER.c.name == name)
-            row = self.connection.execute(select(USER).where(*mine)).one_or_none()
-            known = dict(row._mapping) if row is not None else self._new_user(database, name, time)
-            self.users[database, name] = known
-        return known
+        if (database, name) not in self.users:
+            nothing = dict.fromkeys(("exposure", "answers", "repeated", "refused", "would", "over", "streak"), 0)
+            new = {**nothing, "allowed": None, "rule": "", "seen": time}
+            self.users[database, name] = self._row(USER, {"database": database, "name": name}, new)
+        return self.users[database, name]
 
-    def _new_user(self, database: str, name: str, time: str) -> dict[str, Any]:
-        nothing = dict.fromkeys(("exposure", "answers", "repeated", "refused", "would", "over", "streak"), 0)
-        new = {"database": database, "name": name, "allowed": None, "rule": "", "seen": time, **nothing}
-        number = self.connection.execute(insert(USER).values(new).returning(USER.c.id)).scalar_one()
-        return {"id": number, **new}
-
-    def _day(self, user: dict[str, Any], time: str) -> dict[str, Any]:
-        key = (user["id"], time[:10])
-        known = self.days.get(key)
-        if known is None:
-            mine = (DAY.c.user == key[0], DAY.c.day == key[1])
-            row = self.connection.execute(select(DAY).where(*mine)).one_or_none()
-            known = dict(row._mapping) if row is not None else self._new_day(user, key)
-            self.days[key] = known
-        return known
-
-    def _new_day(self, user: dict[str, Any], key: tuple[int, str]) -> dict[str, Any]:
-        nothing = dict.fromkeys(("answers", "rows", "refused", "would", "over", "streak"), 0)
-        new = {"user": key[0], "day": key[1], **nothing, "opened": user["exposure"], "closed": user["exposure"]}
-        self.connection.execute(insert(DAY).values(new))
-        return new
-
-
-def _but(row: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in names}
+    def _row(self, table: Table, key: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+        """The row of a user or a day, written first if it is new."""
+        stored = select(table).where(*(table.c[name] == value for name, value in key.items()))
+        row = self.connection.execute(stored).one_or_none()
+        if row is None:
+            row = self.connection.execute(insert(table).values(**key, **new).returning(table)).one()
+        return dict(row._mapping)

@@ -10,13 +10,12 @@ import datetime
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import urlencode
+from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
+from fastapi import Query
 from sqlalchemy import BigInteger, Connection, Engine, Row, Select, and_, case, cast, func, or_, select
 
-from discreet.misuse.anomalies import Day as ScoredDay
 from discreet.misuse.anomalies import find_anomalies
 from discreet.misuse.log import Scored
 from discreet.report.toolkit.words import plural
@@ -32,6 +31,14 @@ FRAME = 30
 ROW = 5
 """Refusals in a row that make an incident."""
 MOST_INCIDENTS = 50
+Text = Annotated[str, Query(max_length=200)]
+Number = Annotated[int | None, Query(ge=0, le=10**17)]
+PageNumber = Annotated[int, Query(ge=1, le=10**6)]
+
+
+def printable(text: str) -> str:
+    """A text that every database accepts; one that cannot be printed occurs in no entry, so nothing matches."""
+    return text if text.isprintable() else "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,6 @@ class User:
     refused: int
     would: int
     over: int
-    streak: int
     seen: str
 
     @property
@@ -63,7 +69,7 @@ class User:
 
     @property
     def now(self) -> int:
-        """The same for a meter, which ends at 100."""
+        """The used share for a meter, which ends at 100."""
         return min(100, self.share or 0)
 
     @property
@@ -93,11 +99,6 @@ class User:
         """The subject of ledger entries about this user."""
         return subject_of(self.database, self.name)
 
-    @property
-    def propose_limit_url(self) -> str:
-        """Where a limit for this user is proposed."""
-        return "/gateway/limits?" + urlencode({"database": self.database, "name": self.name}) + "#propose"
-
 
 @dataclass(frozen=True)
 class Watched:
@@ -106,11 +107,9 @@ class Watched:
     name: str
     since: str
     mode: str
-    tables: int
     users: int
     seen: str | None
     """The last sign of any user."""
-    entry: int
 
 
 @dataclass(frozen=True)
@@ -185,8 +184,8 @@ def named(connection: Connection, database: str, name: str, *, now: str) -> User
 
 
 def _user(row: Row[Any]) -> User:
-    plain = ("id", "database", "name", "exposure", "answers", "repeated", "refused", "would", "over", "streak", "seen")
     rule = row.rule if row.agreed is None else f"agreed {row.agreed}"
+    plain = [name for name in User.__dataclass_fields__ if name not in ("limit", "rule")]
     return User(**{name: getattr(row, name) for name in plain}, limit=row.limit_now, rule=rule)
 
 
@@ -197,9 +196,10 @@ def watched(connection: Connection) -> list[Watched]:
         .group_by(USER.c.database)
         .subquery()
     )
-    wanted = select(WATCHED, counted.c.users, counted.c.seen).outerjoin(counted, counted.c.database == WATCHED.c.name)
-    rows = connection.execute(wanted.order_by(WATCHED.c.name)).all()
-    return [Watched(row.name, row.since, row.mode, row.tables, row.users or 0, row.seen, row.entry) for row in rows]
+    users = func.coalesce(counted.c.users, 0)
+    wanted = select(WATCHED.c.name, WATCHED.c.since, WATCHED.c.mode, users, counted.c.seen)
+    wanted = wanted.outerjoin(counted, counted.c.database == WATCHED.c.name).order_by(WATCHED.c.name)
+    return [Watched(*row) for row in connection.execute(wanted)]
 
 
 @dataclass(frozen=True)
@@ -274,32 +274,30 @@ def incidents(connection: Connection, now: datetime.datetime, *, user: int | Non
 
 
 def _ranked_incidents(days: Sequence[UserDay]) -> list[UserIncident]:
-    unusual: dict[tuple[int, str], ScoredDay] = {}
-    for database in {day.database for day in days}:  # each has its own exponent and its own peers
-        scored = [_scored(day) for day in days if day.database == database and day.answers]
-        if scored:
-            unusual |= {(int(day.user), day.day.isoformat()): day for day in find_anomalies(scored).unusual}
+    scored: dict[str, list[Scored]] = {}  # by database: each has its own exponent and its own peers
+    for day in days:
+        if day.answers:
+            name, when = f"{day.user}/{day.day}", datetime.datetime.fromisoformat(day.day).replace(tzinfo=datetime.UTC)
+            result = Scored(name, when, str(day.user), "", added(day), float(day.x), day.rows, (), "", "")
+            scored.setdefault(day.database, []).append(result)
+    anomalies = [anomaly for results in scored.values() for anomaly in find_anomalies(results).unusual]
+    unusual = {(int(anomaly.user), anomaly.day.isoformat()): anomaly for anomaly in anomalies}
     incidents = []
     for day in days:
-        reasons = _reasons(day, unusual.get((day.user, day.day)))
+        reasons = []
+        if (anomaly := unusual.get((day.user, day.day))) is not None:
+            reasons.append(
+                f"The day added {added(day):.2f} to what was known before; {anomaly.usual:.2f} was to be expected of this "
+                "user and others."
+            )
+        if day.over:
+            results = plural(day.over, "result was", "results were")
+            reasons.append(f"{results} let through although the exposure was above the limit.")
+        if day.streak >= ROW:
+            reasons.append(f"{day.streak:,} refusals in a row, with no new information given out in between.")
         if reasons:
-            incidents.append(UserIncident(day.user, day.database, day.name, day.day, day.closed, reasons))
+            incidents.append(UserIncident(day.user, day.database, day.name, day.day, day.closed, tuple(reasons)))
     return sorted(incidents, key=lambda incident: (-incident.exposure, incident.day, incident.user))
-
-
-def _reasons(day: UserDay, unusual: ScoredDay | None) -> tuple[str, ...]:
-    reasons = []
-    if unusual is not None:
-        reasons.append(
-            f"The day added {added(day):.2f} to what was known before; {unusual.usual:.2f} was to be expected of this user "
-            "and others."
-        )
-    if day.over:
-        what = plural(day.over, "result was", "results were")
-        reasons.append(f"{what} let through although the exposure was above the limit.")
-    if day.streak >= ROW:
-        reasons.append(f"{day.streak:,} refusals in a row, with no new information given out in between.")
-    return tuple(reasons)
 
 
 def added(day: UserDay) -> float:
@@ -314,8 +312,3 @@ def added(day: UserDay) -> float:
     if math.isinf(x):
         return closed
     return float(closed * (1 - (opened / closed) ** x) ** (1 / x))
-
-
-def _scored(day: UserDay) -> Scored:
-    when = datetime.datetime.fromisoformat(day.day).replace(tzinfo=datetime.UTC)
-    return Scored(f"{day.user}/{day.day}", when, str(day.user), "", added(day), float(day.x), day.rows, (), "", "")
