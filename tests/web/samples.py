@@ -26,7 +26,6 @@ from discreet.web.framework.permissions import scopes_of
 from discreet.web.jobs import queue
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.store import JobResult
-from discreet.web.linkage import jobs as works
 from discreet.web.linkage import store as linkage_store
 from discreet.web.releases import store as plans
 from discreet.web.sensitivity import store as studies
@@ -251,7 +250,7 @@ def _linkage_work(app: FastAPI, owner: str) -> dict[str, str]:
     with site.store.writing() as connection:
         asked = {"tables": tables, "pairs": None}
         account = account_number(app, owner)
-        number = works.add(connection, kind="make", name="people", account=account, asked=asked)
+        number = linkage_store.add_work(connection, kind="make", name="people", account=account, asked=asked)
     return {"number": str(number)}
 
 

@@ -23,9 +23,9 @@ from discreet.demo.web import bring_study
 from discreet.errors import UsageError
 from discreet.web import Settings, create_app
 from discreet.web.jobs import store as jobs
-from discreet.web.lab import view as kept
+from discreet.web.lab import pages
+from discreet.web.lab.pages import example, result
 from discreet.web.lab.query import CONTROLS, ChoiceControl, Control, against, read, toml
-from discreet.web.lab.view import example, result
 from tests.examples import examples
 from tests.web.client import CHEAP, ORIGIN, Browser, make_accounts, signed_in
 from tests.web.lab_data import keep_dataset
@@ -287,7 +287,7 @@ def test_a_demonstration_can_be_looked_at_in_the_lab(tmp_path: Path, monkeypatch
     web.bring_hospital(site)
     bring_study(site)
     with site.store.reading() as connection:
-        ((number, name),) = kept.datasets(connection)
+        ((number, name),) = pages.datasets(connection)
         done = jobs.newest(connection, dataset=int(number), kinds=("attack",), states=("done",))
         found = jobs.result(connection, done[0].id)
     assert name == "hospital.csv"

@@ -27,9 +27,8 @@ from discreet.store.tables.linkage import PAIR
 from discreet.web import Settings
 from discreet.web.framework.permissions import ROLES
 from discreet.web.jobs.foreman import Foreman
-from discreet.web.linkage import jobs as works
 from discreet.web.linkage import store as linkage_store
-from discreet.web.linkage.jobs import Work
+from discreet.web.linkage.store import Work
 from discreet.web.routes import ROUTES
 from tests.web.client import Browser, make_accounts
 from tests.web.jobs.working import until
@@ -123,7 +122,7 @@ class Walk:
 
     def _work(self, path: str) -> Work:
         with self.app.state.site.store.reading() as connection:
-            found = works.find(connection, int(path.rpartition("/")[2]))
+            found = linkage_store.find_work(connection, int(path.rpartition("/")[2]))
         assert found is not None
         return found
 

@@ -20,8 +20,8 @@ from discreet.linkage.review.decisions import answers_of, decide, next_pair
 from discreet.people import LinkFiles, write_extracts
 from discreet.web import Settings
 from discreet.web.jobs.foreman import Foreman
-from discreet.web.linkage import jobs as works
-from discreet.web.linkage.jobs import Work
+from discreet.web.linkage import store as linkage_store
+from discreet.web.linkage.store import Work
 from tests.linkage.worlds import folder_of
 from tests.web.client import BOTH_STORES, Browser, make_accounts, signed_in
 from tests.web.jobs.working import until
@@ -64,7 +64,7 @@ def project(app: FastAPI, folder: Path) -> Project:
 
 def work_at(app: FastAPI, path: str) -> Work:
     with app.state.site.store.reading() as connection:
-        found = works.find(connection, int(path.rpartition("/")[2]))
+        found = linkage_store.find_work(connection, int(path.rpartition("/")[2]))
     assert found is not None
     return found
 
@@ -76,7 +76,7 @@ def worked(app: FastAPI) -> None:
     def idle() -> bool:
         foreman.look()
         with app.state.site.store.reading() as connection:
-            active = [one for one in works.unfinished(connection) if one.active]
+            active = [one for one in linkage_store.unfinished(connection) if one.active]
         return not active and not foreman.running
 
     until(idle, what="the end of the work")
@@ -322,4 +322,4 @@ def test_a_reviewer_finds_her_work_and_a_summary(app: FastAPI, project: Project)
 def _no_process_is_left(app: FastAPI) -> Iterator[None]:
     yield
     with app.state.site.store.reading() as connection:
-        assert not [one for one in works.unfinished(connection) if one.state == "running"]
+        assert not [one for one in linkage_store.unfinished(connection) if one.state == "running"]

@@ -22,7 +22,7 @@ from discreet.store.tables.linkage import PROJECT
 from discreet.web.datasets import store as datasets
 from discreet.web.jobs.queue import Lost
 from discreet.web.jobs.task import JobOutcome, JobTask
-from discreet.web.linkage.jobs import Work
+from discreet.web.linkage.store import Work
 
 
 def make_project(task: JobTask) -> JobOutcome:

@@ -31,8 +31,8 @@ from discreet.web.jobs import store as jobs
 from discreet.web.jobs.kinds import KINDS, QUEUES
 from discreet.web.jobs.store import Job, Queued
 from discreet.web.jobs.task import Tell, prepare
-from discreet.web.linkage import jobs as linkage_jobs
-from discreet.web.linkage.jobs import Work
+from discreet.web.linkage import store as linkage_store
+from discreet.web.linkage.store import Work
 
 log = logging.getLogger("discreet.web")
 
@@ -102,7 +102,7 @@ def main() -> int:
 
 def _run(ledger: Ledger, order: dict[str, Any]) -> int:
     number, claim, table = order["job"], order["claim"], QUEUES[order["queue"]]
-    find = jobs.find if table is JOB else linkage_jobs.find
+    find = jobs.find if table is JOB else linkage_store.find_work
     with ledger.store.reading() as connection:
         job: Queued | None = find(connection, number)
         if job is None or not queue.holds(connection, number, claim, of=table):

@@ -1,4 +1,4 @@
-"""Query of the lab: every parameter, its range, and its place in the address."""
+"""Query of the lab: every control, its range, and its place in the address."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -80,7 +79,7 @@ class LabQuery:
 
 
 def read(pairs: Sequence[tuple[str, str]]) -> LabQuery:
-    """From the names and values of an address. Nothing in it raises an error: `wrong` says what is wrong."""
+    """The query in an address. Nothing in it raises an error: `wrong` says what is wrong."""
     texts: dict[str, str] = {name: control.standard for name, control in CONTROLS.items()}
     wrong: dict[str, str] = {}
     dataset: int | None = None
@@ -90,76 +89,50 @@ def read(pairs: Sequence[tuple[str, str]]) -> LabQuery:
             wrong[STRANGER] = "This address has a setting that the lab does not know."
         elif name in seen:
             wrong[name] = "This was given more than once."
-        elif name == "dataset":
-            dataset = _dataset(text, wrong)
-        else:
+        elif name != "dataset":
             texts[name] = text.strip()[:LONGEST]
+        elif text.isascii() and text.isdigit() and len(text) <= 18:
+            dataset = int(text)
+        elif text:
+            wrong[name] = "There is no such data set."
         seen.add(name)
-    numbers = _numbers(texts, wrong)
-    return LabQuery(texts, numbers, wrong, dataset)
-
-
-def _dataset(text: str, wrong: dict[str, str]) -> int | None:
-    if not text:
-        return None
-    if text.isascii() and text.isdigit() and len(text) <= 18:
-        return int(text)
-    wrong["dataset"] = "There is no such data set."
-    return None
-
-
-def _numbers(texts: Mapping[str, str], wrong: dict[str, str]) -> dict[str, float]:
     numbers: dict[str, float] = {}
     for name, control in CONTROLS.items():
         text = texts[name]
         if isinstance(control, ChoiceControl):
             if text not in dict(control.options):
                 wrong.setdefault(name, f"Choose one of: {', '.join(words for _, words in control.options)}.")
-        elif (number := _number(text, control)) is None:
-            wrong.setdefault(name, f"Give {control.range}, such as {control.standard}.")
-        else:
+            continue
+        number = float(text) if NUMBER.fullmatch(text) else math.nan
+        if control.least <= number <= control.most and (not control.whole or number == int(number)):
             numbers[name] = number
-    return numbers
+        else:
+            wrong.setdefault(name, f"Give {control.range}, such as {control.standard}.")
+    return LabQuery(texts, numbers, wrong, dataset)
 
 
-def _number(text: str, control: Control) -> float | None:
-    if not NUMBER.fullmatch(text):
-        return None
-    number = float(text)
-    inside = control.least <= number <= control.most and (not control.whole or number == int(number))
-    return number if inside else None
+def toml(attack: Attack) -> str:
+    """The adversary as a file of `discreet attack`.
 
-
-def parameters(attack: Attack) -> dict[str, Any]:
-    """The adversary as in a file of `discreet attack`."""
+    >>> from discreet.reference.case_study import HIS
+    >>> print(toml(HIS).splitlines()[0], toml(HIS).splitlines()[7])
+    [attack] max_penalties = "unlimited"
+    """
     names = ("prior", "gain", "access_cost", "link_cost", "exploit_cost", "penalty")
-    often = "unlimited" if attack.max_penalties is None else attack.max_penalties
     numbers = {name: _plain(getattr(attack, name)) for name in names}
+    often = '"unlimited"' if attack.max_penalties is None else attack.max_penalties
     detection = {name: round(getattr(attack, name), 6) + 0.0 for name in ("detection_intercept", "detection_slope")}
-    return {**numbers, "max_penalties": often, **detection, "discount": _plain(attack.discount)}
+    values = {**numbers, "max_penalties": often, **detection, "discount": _plain(attack.discount)}
+    return "\n".join(["[attack]", *(f"{name} = {value}" for name, value in values.items())]) + "\n"
 
 
 def _plain(number: float) -> float | int:
     return int(number) if number == int(number) else float(shown(number))
 
 
-def toml(attack: Attack) -> str:
-    """The file.
-
-    >>> from discreet.reference.case_study import HIS
-    >>> print(toml(HIS).splitlines()[0], toml(HIS).splitlines()[7])
-    [attack] max_penalties = "unlimited"
-    """
-    lines = [
-        f"{name} = {value}" if not isinstance(value, str) else f'{name} = "{value}"'
-        for name, value in parameters(attack).items()
-    ]
-    return "\n".join(["[attack]", *lines]) + "\n"
-
-
 # Controls of the lab: each parameter with its words, its range, and the stops of its slider.
-DEAREST = 1e9
-"""The largest amount that can be typed."""
+DEAREST, LARGEST_K = 1e9, 1e6
+"""The largest amount, and the largest group, that can be typed."""
 AMOUNTS = (
     *(0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 500, 600, 800),
     *(1_000, 1_200, 1_500, 2_000, 2_500, 3_000, 4_000, 5_000, 6_000, 8_000, 10_000, 12_000, 15_000, 20_000, 25_000),
@@ -305,7 +278,7 @@ TOPICS = (
                 "As if at least this many people in the list looked like each target. 1: the data as they are.",
                 "1",
                 1,
-                1e6,
+                LARGEST_K,
                 (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 500, 800, 1000),
                 whole=True,
             ),

@@ -11,46 +11,37 @@ from sqlalchemy import insert
 from starlette.datastructures import UploadFile
 from starlette.responses import JSONResponse, Response
 
-from discreet.errors import DiscreetError
 from discreet.linkage import LinkageSpec
 from discreet.linkage.project import INITIAL, NAME, list_projects
 from discreet.store.tables.linkage import LOAN
 from discreet.web.datasets import ingest, inspection
 from discreet.web.datasets.store import Dataset
-from discreet.web.framework.context import Context, Here, by_number, go
+from discreet.web.framework.context import Context, FormProblem, Here, by_number, go, or_again
 from discreet.web.framework.forms import Form
-from discreet.web.framework.problems import Problem, page_problem
-from discreet.web.linkage import jobs as works
+from discreet.web.framework.problems import Problem
 from discreet.web.linkage import store
-from discreet.web.linkage.jobs import Work
-from discreet.web.linkage.pages import limit
+from discreet.web.linkage.store import Work
 
 TABLES = ("first", "second")
-
-
-WORK = by_number("linkage work", works.find)
+WORK = by_number("linkage work", store.find_work)
 """Managers look after projects in the making together, as they do after projects."""
 
 
-def new_page(context: Here) -> Response:
+def new_page(context: Here, problem: FormProblem = None) -> Response:
     """The form for the tables."""
-    return _form(context)
+    return context.page(
+        "linkage_new.html",
+        problem=problem,
+        name=context.form.text("name", most=2_000) if problem else "",
+        lent=_lent(context),
+        encodings=inspection.ENCODINGS,
+        largest=context.site.settings.largest_upload,
+    )
 
 
+@or_again(new_page)
 def begin(context: Here) -> Response:
     """Store what was sent, read the column names, and continue with what the columns are for."""
-    uploads: list[str] = []
-    try:
-        number = _begun(context, uploads)
-    except BaseException as error:
-        context.site.places.folder.forget(uploads)
-        if not isinstance(error, DiscreetError):
-            raise
-        return _form(context, problem=page_problem(error))
-    return go(f"/linkage/work/{number}")
-
-
-def _begun(context: Context, uploads: list[str]) -> int:
     form, site = context.form, context.site
     name = form.text("name", most=80)
     if not NAME.fullmatch(name):
@@ -59,14 +50,20 @@ def _begun(context: Context, uploads: list[str]) -> int:
     if any(project.name == name for project in list_projects(site.store)):
         raise Problem(409, "There is a project with this name already.", remedy="Choose another name.")
     encoding = form.choice("encoding", inspection.ENCODINGS)
-    tables = [_table(context, which, encoding, uploads) for which in TABLES]
-    if tables[0] is None:
-        raise Problem(422, "The first table is missing.", remedy="Choose a data set that is lent, or upload a file.")
-    given = [table for table in tables if table is not None]
-    pairs = _upload(context, form.files.get("pairs"), encoding, uploads)
-    with site.store.writing() as connection:
-        asked = {"tables": given, "pairs": pairs}
-        return works.add(connection, kind="make", name=name, account=context.owner.id, asked=asked)
+    uploads: list[str] = []
+    try:
+        tables = [_table(context, which, encoding, uploads) for which in TABLES]
+        if tables[0] is None:
+            words = "Choose a data set that is lent, or upload a file."
+            raise Problem(422, "The first table is missing.", remedy=words)
+        pairs = _upload(context, form.files.get("pairs"), encoding, uploads)
+        asked = {"tables": [table for table in tables if table is not None], "pairs": pairs}
+        with site.store.writing() as connection:
+            number = store.add_work(connection, kind="make", name=name, account=context.owner.id, asked=asked)
+    except BaseException:
+        site.places.folder.forget(uploads)
+        raise
+    return go(f"/linkage/work/{number}")
 
 
 def _table(context: Context, which: str, encoding: str, uploads: list[str]) -> dict[str, Any] | None:
@@ -79,12 +76,8 @@ def _table(context: Context, which: str, encoding: str, uploads: list[str]) -> d
     dataset = next((dataset for dataset in _lent(context) if str(dataset.id) == chosen), None)
     if dataset is None:
         raise Problem(422, "That data set is not lent to linkage.", remedy="Ask a custodian to lend it.")
-    return {
-        "name": dataset.name,
-        "columns": list(dataset.columns),
-        "dataset": dataset.id,
-        "encoding": dataset.encoding,
-    }
+    columns = list(dataset.columns)
+    return {"name": dataset.name, "columns": columns, "dataset": dataset.id, "encoding": dataset.encoding}
 
 
 def _upload(context: Context, upload: UploadFile | None, encoding: str, uploads: list[str]) -> dict[str, Any] | None:
@@ -95,9 +88,9 @@ def _upload(context: Context, upload: UploadFile | None, encoding: str, uploads:
     path = context.site.places.folder.new("upload", ending)
     uploads.append(path.name)
     ingest.keep(context, upload, path)
-    found = ingest.inspected(context, path, name, ending, encoding)
+    table = ingest.inspected(context, path, name, ending, encoding)
     text = None if ending == "parquet" else encoding
-    return {"name": name, "columns": list(found.columns), "upload": path.name, "encoding": text}
+    return {"name": name, "columns": list(table.columns), "upload": path.name, "encoding": text}
 
 
 def _lent(context: Context) -> list[Dataset]:
@@ -105,26 +98,11 @@ def _lent(context: Context) -> list[Dataset]:
         return store.lent(connection)
 
 
-def _form(context: Context, *, problem: Problem | None = None) -> Response:
-    return context.page(
-        "linkage_new.html",
-        problem=problem,
-        name=context.form.text("name", most=2_000) if problem else "",
-        lent=_lent(context),
-        encodings=inspection.ENCODINGS,
-        largest=context.site.settings.largest_upload,
-    )
-
-
 # -- what the columns are ---------------------------------------------------------------------------------------------
 
 
-def work_page(context: Here) -> Response:
+def work_page(context: Here, problem: FormProblem = None) -> Response:
     """What the columns are for, or the progress of the machine."""
-    return _work(context)
-
-
-def _work(context: Context, *, problem: Problem | None = None) -> Response:
     work: Work = context.loaded
     if work.state == "done" and work.project is not None:
         return go(f"/linkage/{work.project}", said="made")
@@ -137,7 +115,7 @@ def _work(context: Context, *, problem: Problem | None = None) -> Response:
         "linkage_work.html",
         problem=problem,
         work=work,
-        words=words_of(work),
+        words=work.progress_words(),
         columns=columns,
         others=others,
         seconds=suggested(others, []),
@@ -150,64 +128,64 @@ def _work(context: Context, *, problem: Problem | None = None) -> Response:
     )
 
 
+@or_again(work_page)
 def declare(context: Here) -> Response:
     """Take the declaration of the columns, or try again, and let the machine work."""
     work: Work = context.loaded
-    try:
-        asked = work.asked if context.form.text("again") == "yes" and "link" in work.asked else _declared(context, work)
-        with context.site.store.writing() as connection:
-            if not works.begin(connection, work.id, asked):
-                raise Problem(409, "It is being worked on already.", remedy="Wait until it is done.")
-    except DiscreetError as error:
-        return _work(context, problem=page_problem(error))
-    if context.site.foreman is not None:
-        context.site.foreman.wake()
+    form, asked = context.form, work.asked
+    if form.text("again") != "yes" or "link" not in asked:
+        link = link_of(form, work.tables)
+        score = form.text("score", most=200) or None
+        if score is not None and (asked.get("pairs") is None or score not in asked["pairs"]["columns"]):
+            raise Problem(422, "The pair file has no such column.", remedy="Leave the score empty, or name a column.")
+        settings = {
+            "initial": form.choice("initial", tuple(INITIAL)),
+            "kappa": form.whole("kappa", least=1, most=10**6),
+            "strict": form.text("strict") == "yes",
+            "risk_limit": limit(form, "risk"),
+            "characters_limit": limit(form, "characters"),
+        }
+        finding = {
+            "review": form.whole("review", least=0, most=10**9) if form.text("review") else None,
+            "most_pairs": form.whole("most_pairs", least=1, most=10**9) if form.text("most_pairs") else None,
+            "once": form.text("once") == "yes",
+            "score": score,
+        }
+        asked = {**asked, "link": link, "settings": settings, "finding": finding}
+    with context.site.store.writing() as connection:
+        if not store.begin_work(connection, work.id, asked):
+            raise Problem(409, "It is being worked on already.", remedy="Wait until it is done.")
+    context.site.wake_foreman()
     return go(f"/linkage/work/{work.id}")
 
 
-def _declared(context: Context, work: Work) -> dict[str, Any]:
-    form = context.form
-    link = link_of(form, work.tables)
-    score = form.text("score", most=200) or None
-    if score is not None and (work.asked.get("pairs") is None or score not in work.asked["pairs"]["columns"]):
-        raise Problem(422, "The pair file has no such column.", remedy="Leave the score empty, or name a column.")
-    settings = {
-        "initial": form.choice("initial", tuple(INITIAL)),
-        "kappa": form.whole("kappa", least=1, most=10**6),
-        "strict": form.text("strict") == "yes",
-        "risk_limit": limit(form, "risk"),
-        "characters_limit": limit(form, "characters"),
-    }
-    finding = {
-        "review": form.whole("review", least=0, most=10**9) if form.text("review") else None,
-        "most_pairs": form.whole("most_pairs", least=1, most=10**9) if form.text("most_pairs") else None,
-        "once": form.text("once") == "yes",
-        "score": score,
-    }
-    return {**work.asked, "link": link, "settings": settings, "finding": finding}
+def limit(form: Form, name: str) -> str | None:
+    """A limit in per cent as an exact share; None where the field is empty."""
+    text = form.text(name, most=20).replace(",", ".").replace("%", "").strip()
+    if not text:
+        return None
+    plain = text.replace(".", "", 1)
+    if not (plain.isascii() and plain.isdigit()) or not 0 <= float(text) <= 100:
+        raise Problem(422, "A limit is a number from 0 to 100 per cent.", remedy="Write it as 12.5, or leave it empty.")
+    whole, _, part = text.partition(".")
+    return f"{int(whole or '0') * 10 ** len(part) + int(part or '0')}/{100 * 10 ** len(part)}"
 
 
 def discard(context: Here) -> Response:
     """Discard it, and delete what was uploaded for it."""
     work: Work = context.loaded
     with context.site.store.writing() as connection:
-        discarded = works.discard(connection, work.id)
+        discarded = store.discard_work(connection, work.id)
     if discarded:
         context.site.places.folder.forget(work.uploads)
-    if context.site.foreman is not None:
-        context.site.foreman.wake()
+    context.site.wake_foreman()
     return go("/linkage", said="discarded" if discarded else "")
 
 
 def work_state(context: Here) -> Response:
     """The progress, for the script that redraws the bar."""
     work: Work = context.loaded
-    return JSONResponse({"state": work.state, "percent": work.percent, "words": words_of(work)})
-
-
-def words_of(work: Work) -> str:
-    """How far it is."""
-    return work.progress_words()
+    return JSONResponse({"state": work.state, "percent": work.percent, "words": work.progress_words()})
 
 
 # -- lending ----------------------------------------------------------------------------------------------------------
@@ -315,51 +293,38 @@ def link_of(form: Form, tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
             identifying[name] = {"kind": use, **({"formats": formats} if use == "date" and formats else {})}
     if len(identifying) < 2:
         raise _unfit("At least two columns must be identifying.")
-    identifier = _id([name for name, use in uses.items() if use == "id"])
+    described = _described(uses, first)
     chosen = [form.choice(f"swap-{which}", (NONE, *identifying)) for which in ("first", "last")]
     if bool(chosen[0]) != bool(chosen[1]):
         raise _unfit("Choose both columns of names that may be exchanged, or none.")
-    section: dict[str, Any] = {
-        "identifying": identifying,
-        "sensitive": [name for name, use in uses.items() if use == "sensitive"],
-        **identifier,
-        **({"swap": chosen} if chosen[0] else {}),
-        **_encoding(first),
-    }
+    section: dict[str, Any] = {"identifying": identifying, **({"swap": chosen} if chosen[0] else {}), **described}
     if len(tables) == 2:
-        section["second"] = _second(form, tables[1], list(first["columns"]), list(identifying))
+        others, renamed = tuple(tables[1]["columns"]), {}
+        for name in identifying:
+            other = form.choice(f"other-{first['columns'].index(name)}", (NONE, *others))
+            if not other:
+                raise _unfit("An identifying column has no counterpart in the second table.")
+            if other != name:
+                renamed[name] = other
+        taken = {renamed.get(name, name) for name in identifying}
+        left = [(place, name) for place, name in enumerate(others) if name not in taken]
+        uses = {name: form.choice(f"second-{place}", SECOND) for place, name in left}
+        section["second"] = {"columns": renamed, **_described(uses, tables[1])}
     link = {"linkage": section}
     LinkageSpec.from_dict(link)
     return link
 
 
-def _id(names: Sequence[str]) -> dict[str, str]:
-    if len(names) > 1:
+def _described(uses: dict[str, str], table: dict[str, Any]) -> dict[str, Any]:
+    """What a link file says of a table besides its identifying columns."""
+    identifiers = [name for name, use in uses.items() if use == "id"]
+    if len(identifiers) > 1:
         raise _unfit("Only one column can be the identifier of the record.")
-    return {"id": names[0]} if names else {}
-
-
-def _second(form: Form, table: dict[str, Any], columns: Sequence[str], identifying: Sequence[str]) -> dict[str, Any]:
-    others = tuple(table["columns"])
-    renamed = {}
-    for name in identifying:
-        other = form.choice(f"other-{columns.index(name)}", (NONE, *others))
-        if not other:
-            raise _unfit("An identifying column has no counterpart in the second table.")
-        if other != name:
-            renamed[name] = other
-    taken = {renamed.get(name, name) for name in identifying}
-    uses = {name: form.choice(f"second-{place}", SECOND) for place, name in enumerate(others) if name not in taken}
     return {
-        "columns": renamed,
         "sensitive": [name for name, use in uses.items() if use == "sensitive"],
-        **_id([name for name, use in uses.items() if use == "id"]),
-        **_encoding(table),
+        **({"id": identifiers[0]} if identifiers else {}),
+        **({"encoding": table["encoding"]} if table.get("encoding") else {}),
     }
-
-
-def _encoding(table: dict[str, Any]) -> dict[str, str]:
-    return {"encoding": table["encoding"]} if table.get("encoding") else {}
 
 
 def _unfit(words: str) -> Problem:

@@ -1,25 +1,23 @@
-"""Pages for linkage managers: projects, thresholds, assignments, export. Numbers and column names, never a value."""
+"""Linkage for managers: projects, thresholds, assignments, export, API; routes. Never a value of a person."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, Response
 
-from discreet.errors import DiscreetError, UsageError
+from discreet.errors import DiscreetError
 from discreet.linkage.export import export
-from discreet.linkage.folder import ProjectFolder
-from discreet.linkage.matching.candidate_pairs import Candidates, cut, divided, load_candidates
-from discreet.linkage.matching.thresholds import Zones, distribution, zones_at
-from discreet.linkage.progress import Progress, progress
+from discreet.linkage.matching.candidate_pairs import cut, divided, load_candidates
+from discreet.linkage.matching.thresholds import distribution, zones_at
+from discreet.linkage.progress import Progress, WorkerProgress, progress
 from discreet.linkage.project import INITIAL, Project, close_project
+from discreet.linkage.records.folder import ProjectFolder
 from discreet.linkage.review import assignments
 from discreet.linkage.review.assignments import Limits
 from discreet.linkage.review.decisions import adjudicate, answers_of, disputes, labels_of
@@ -27,12 +25,14 @@ from discreet.report.linkage import errors_figure, pairs_findings, zones_figure
 from discreet.report.toolkit.components import figure
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account
-from discreet.web.framework.context import Context, Here, by_number, go
-from discreet.web.framework.forms import Form
-from discreet.web.framework.problems import Problem, page_problem, problem_of
-from discreet.web.linkage import jobs as works
-from discreet.web.linkage import store as linkage_store
-from discreet.web.linkage.review import ShownMeter, label_of, written
+from discreet.web.datasets import dataset_page
+from discreet.web.framework.context import Context, FormProblem, Here, by_number, go, or_again
+from discreet.web.framework.forms import Form, Strict
+from discreet.web.framework.problems import Problem, problem_of
+from discreet.web.framework.route import ApiGet, Page, Route, Submit
+from discreet.web.linkage import new_project, review, store
+from discreet.web.linkage.new_project import limit
+from discreet.web.linkage.review import label_of, meters, written
 
 CUTS = {
     "errors": "by the errors that the machine may make",
@@ -42,7 +42,7 @@ CUTS = {
 FURTHEST = 1_000
 ENOUGH_LABELS = 20
 
-PROJECT = by_number("linkage project", linkage_store.find)
+PROJECT = by_number("linkage project", store.find)
 """Managers look after projects together."""
 
 
@@ -50,31 +50,33 @@ def linkage_page(context: Here) -> Response:
     """The account's own pairs to review, and, for managers, all projects."""
     manages = context.may("linkage.manage")
     with context.site.store.reading() as connection:
-        tasks = linkage_store.tasks_of(connection, context.owner.name) if context.may("linkage.review") else []
-        every = linkage_store.everything(connection) if manages else []
-        making = works.unfinished(connection) if manages else []
+        tasks = store.tasks_of(connection, context.owner.name) if context.may("linkage.review") else []
+        every = store.everything(connection) if manages else []
+        making = store.unfinished(connection) if manages else []
     listed = [progress(context.site.ledger, project) for project in every]
     shown: dict[str, Any] = {"tasks": tasks, "listed": listed, "making": making}
     return context.page("linkage.html", agreement=agreement, written=written, **shown)
 
 
-def project_page(context: Here) -> Response:
+def project_page(context: Here, problem: FormProblem = None) -> Response:
     """The progress of a project, and everything that can be done with it."""
-    return _project(context)
-
-
-def _project(context: Context, *, problem: Problem | None = None) -> Response:
-    """The page of a project, also with what went wrong in one of its forms."""
     project: Project = context.loaded
     current = progress(context.site.ledger, project)
+    try:  # what was imported, and who decides which candidate pairs, in numbers
+        home = ProjectFolder.open(project.folder)
+        tables, counts = home.about["tables"], load_candidates(home).counts
+        sensitive = sum(len(table["sensitive"]) for table in tables)
+        folder = {"problem": "", "tables": tables, "sizes": home.sizes, "counts": counts, "sensitive": sensitive}
+    except DiscreetError as error:
+        folder = {"problem": problem_of(error).problem, "tables": [], "counts": None, "sensitive": 0}
     with context.site.store.reading() as connection:
-        jobs = works.of_project(connection, project.id)
+        jobs = store.of_project(connection, project.id)
     return context.page(
         "linkage_project.html",
         problem=problem,
         project=project,
         found=current,
-        folder=_folder(project),
+        folder=folder,
         running=[job for job in jobs if job.active],
         failed=next((job for job in jobs[:1] if job.state == "failed"), None),
         reviewers=reviewers(context),
@@ -96,11 +98,6 @@ def reviewers(context: Context) -> list[Account]:
     return [account for account in everybody if account.role == "worker" and not account.disabled]
 
 
-def meters(row: Any) -> tuple[ShownMeter, ShownMeter]:
-    """The two meters of a reviewer or a project."""
-    return ShownMeter("characters", "Characters shown", row.characters), ShownMeter("risk", "Privacy risk", row.risk)
-
-
 def agreement(found: Progress) -> str:
     """The agreement of reviewers, in words."""
     if found.agreement is None:
@@ -108,27 +105,11 @@ def agreement(found: Progress) -> str:
     return f"{float(found.agreement):.2f}"
 
 
-def _folder(project: Project) -> dict[str, Any]:
-    """What was imported, and who decides which candidate pairs, in numbers."""
-    try:
-        home = ProjectFolder.open(project.folder)
-        counts = load_candidates(home).counts
-    except DiscreetError as error:
-        return {"problem": problem_of(error).problem, "tables": [], "counts": None, "sensitive": 0}
-    tables = home.about["tables"]
-    sensitive = sum(len(table["sensitive"]) for table in tables)
-    return {"problem": "", "tables": tables, "sizes": home.sizes, "counts": counts, "sensitive": sensitive}
-
-
 # -- thresholds: which pairs the machine decides, and which people do ---------------------------------------------------
 
 
-def zones_page(context: Here) -> Response:
+def zones_page(context: Here, problem: FormProblem = None) -> Response:
     """The chart of candidate pairs, and the form that divides them."""
-    return _zones(context)
-
-
-def _zones(context: Context, *, problem: Problem | None = None) -> Response:
     project: Project = context.loaded
     candidates = load_candidates(ProjectFolder.open(project.folder))
     figures = []
@@ -147,29 +128,25 @@ def _zones(context: Context, *, problem: Problem | None = None) -> Response:
     )
 
 
+@or_again(zones_page)
 def cut_zones(context: Here) -> Response:
     """Divide the candidate pairs again. Pairs that are assigned stay with their reviewers."""
-    project: Project = context.loaded
+    project, form = context.loaded, context.form
     home = ProjectFolder.open(project.folder)
-    try:
-        candidates = load_candidates(home)
-        changed = divided(home, candidates, _cut(context.form, candidates))
-    except (UsageError, Problem) as error:
-        return _zones(context, problem=page_problem(error))
+    candidates = load_candidates(home)
+    how = form.choice("how", tuple(CUTS))
+    if how == "errors":
+        shares = {name: _number(form, name) / 100 for name in ("false_same", "missed")}
+        zones = cut(candidates.pairs, review=None, **shares)
+    elif how == "capacity":
+        zones = cut(candidates.pairs, review=form.whole("review", least=0, most=10**9))
+    else:
+        zones = zones_at(candidates.pairs, lower=_number(form, "lower"), upper=_number(form, "upper"))
+    changed = divided(home, candidates, zones)
     counts: dict[str, Any] = changed.counts
     context.act("linkage.project", project.subject, act="zones", **counts)
     changed.save(home)
     return go(f"/linkage/{project.id}/zones", said="zones")
-
-
-def _cut(form: Form, candidates: Candidates) -> Zones:
-    how = form.choice("how", tuple(CUTS))
-    if how == "errors":
-        shares = {name: _number(form, name) / 100 for name in ("false_same", "missed")}
-        return cut(candidates.pairs, review=None, **shares)
-    if how == "capacity":
-        return cut(candidates.pairs, review=form.whole("review", least=0, most=10**9))
-    return zones_at(candidates.pairs, lower=_number(form, "lower"), upper=_number(form, "upper"))
 
 
 def _number(form: Form, name: str) -> float:
@@ -185,23 +162,15 @@ def _number(form: Form, name: str) -> float:
 # -- what a manager does on the page of a project -----------------------------------------------------------------------
 
 
-def on_project_page(act: Callable[[Context], Response]) -> Callable[[Context], Response]:
-    """A handler that shows the page of the project again, with what is wrong, if the act fails."""
-
-    @wraps(act)
-    def handler(context: Here) -> Response:
-        try:
-            return act(context)
-        except DiscreetError as error:
-            problem = page_problem(error)
-            if problem.status == 403:  # no permission is missing; the act does not fit the state of the project
-                problem = Problem(409, problem.problem, remedy=problem.remedy, title="This cannot be done now")
-            return _project(context, problem=problem)
-
-    return handler
+def in_state(error: Exception) -> Problem:
+    """Where an act does not fit the state of the project, no permission is missing."""
+    problem = problem_of(error)
+    if problem.status != 403:
+        return problem
+    return Problem(409, problem.problem, remedy=problem.remedy, title="This cannot be done now")
 
 
-@on_project_page
+@or_again(project_page, in_state)
 def assign(context: Here) -> Response:
     """Assign pairs to reviewers, within limits."""
     project, form = _open(context), context.form
@@ -218,19 +187,7 @@ def assign(context: Here) -> Response:
     return go(f"/linkage/{project.id}", said="assigned" if sum(given.pairs.values()) else "nothing-assigned")
 
 
-def limit(form: Form, name: str) -> str | None:
-    """A limit in per cent as an exact share; None where the field is empty."""
-    text = form.text(name, most=20).replace(",", ".").replace("%", "").strip()
-    if not text:
-        return None
-    plain = text.replace(".", "", 1)
-    if not (plain.isascii() and plain.isdigit()) or not 0 <= float(text) <= 100:
-        raise Problem(422, "A limit is a number from 0 to 100 per cent.", remedy="Write it as 12.5, or leave it empty.")
-    whole, _, part = text.partition(".")
-    return f"{int(whole or '0') * 10 ** len(part) + int(part or '0')}/{100 * 10 ** len(part)}"
-
-
-@on_project_page
+@or_again(project_page, in_state)
 def withdraw(context: Here) -> Response:
     """Take back the pairs that a reviewer has not decided."""
     project = _open(context)
@@ -239,7 +196,7 @@ def withdraw(context: Here) -> Response:
     return go(f"/linkage/{project.id}", said="pairs-withdrawn")
 
 
-@on_project_page
+@or_again(project_page, in_state)
 def settle(context: Here) -> Response:
     """Give disputed pairs to an adjudicator who has not seen them."""
     project, form = _open(context), context.form
@@ -250,7 +207,7 @@ def settle(context: Here) -> Response:
     return go(f"/linkage/{project.id}", said="to-settle" if given else "nothing-to-settle")
 
 
-@on_project_page
+@or_again(project_page, in_state)
 def learn(context: Here) -> Response:
     """Train the model on the decisions of reviewers."""
     project = _open(context)
@@ -263,17 +220,17 @@ def learn(context: Here) -> Response:
             title="Too early",
         )
     with context.site.store.writing() as connection:
-        waiting = [one for one in works.of_project(connection, project.id) if one.active]
-        if not waiting:
+        if not any(job.active for job in store.of_project(connection, project.id)):
             asked = {"once": load_candidates(ProjectFolder.open(project.folder)).once}
             account = context.owner.id
-            works.add(connection, kind="retrain", name=project.name, account=account, asked=asked, project=project.id)
-    if context.site.foreman is not None:
-        context.site.foreman.wake()
+            store.add_work(
+                connection, kind="retrain", name=project.name, account=account, asked=asked, project=project.id
+            )
+    context.site.wake_foreman()
     return go(f"/linkage/{project.id}", said="learning")
 
 
-@on_project_page
+@or_again(project_page, in_state)
 def take_away(context: Here) -> Response:
     """Export decisions, clusters, the linked table and the disclosure log as one archive; recorded first."""
     project, form = context.loaded, context.form
@@ -306,3 +263,138 @@ def _open(context: Context) -> Project:
     if project.state != "open":
         raise Problem(409, "The project is closed.", remedy="Its results can still be exported.")
     return project
+
+
+# -- API --------------------------------------------------------------------------------------------------------------
+
+
+class GaugeModel(Strict):
+    """The share that is used, exactly and in per cent, and its limit."""
+
+    used: str
+    percent: float
+    limit: str | None
+    limit_percent: float | None
+
+
+class ReviewerModel(Strict):
+    """One reviewer's progress, and what they were shown."""
+
+    worker: str
+    pairs: int
+    decided: int
+    choices: dict[str, int]
+    characters: GaugeModel
+    risk: GaugeModel
+    seconds: int
+
+
+class AgreementModel(Strict):
+    """Fleiss' kappa over the pairs with the most answers."""
+
+    fleiss: str | None
+    pairs: int
+
+
+class ProjectModel(Strict):
+    """One project."""
+
+    number: int
+    name: str
+    state: str
+    attributes: dict[str, str]
+    records: int
+    initial: str
+    kappa: int
+    strict: bool
+    made: str
+
+
+class Projects(Strict):
+    """All projects, the newest first."""
+
+    projects: list[ProjectModel]
+
+
+class ProgressModel(Strict):
+    """The progress of a project."""
+
+    project: ProjectModel
+    pairs: int
+    verdicts: dict[str, int]
+    unassigned: int
+    to_adjudicate: int
+    characters: GaugeModel
+    risk: GaugeModel
+    agreement: AgreementModel
+    workers: list[ReviewerModel]
+
+
+def project_list(context: Here) -> Projects:
+    """All projects."""
+    with context.site.store.reading() as connection:
+        return Projects(projects=[_project(project) for project in store.everything(connection)])
+
+
+def project(context: Here, number: str) -> ProgressModel:
+    """One project and its progress."""
+    current = progress(context.site.ledger, context.loaded)
+    kappa = None if current.agreement is None else str(current.agreement)
+    return ProgressModel.of(
+        current,
+        project=_project(current.project),
+        verdicts=dict(current.verdicts),
+        agreement=AgreementModel(fleiss=kappa, pairs=current.compared),
+        workers=[
+            ReviewerModel.of(
+                summary, choices={str(choice): count for choice, count in summary.choices.items()}, **_gauges(summary)
+            )
+            for summary in current.workers
+        ],
+        **_gauges(current),
+    )
+
+
+def _project(project: Project) -> ProjectModel:
+    return ProjectModel.of(project, number=project.id, attributes=dict(project.kinds))
+
+
+def _gauges(row: Progress | WorkerProgress) -> dict[str, GaugeModel]:
+    return {name: GaugeModel(**getattr(row, name).to_dict()) for name in ("characters", "risk")}
+
+
+_WORK: dict[str, Any] = {"loads": new_project.WORK}
+_PROJECT: dict[str, Any] = {"loads": PROJECT}
+_TASK: dict[str, Any] = {"loads": review.TASK}
+_PAIR: dict[str, Any] = {"loads": review.PAIR}
+_WORK_AT = "/linkage/work/{number}"
+_AT = "/linkage/{number}"
+_PAIR_AT = "/linkage/{number}/pairs/{pair}"
+
+LINKAGE_ROUTES: tuple[Route, ...] = (
+    Page("/linkage", "linkage.read", linkage_page),
+    Page("/linkage/new", "linkage.manage", new_project.new_page),
+    Route("POST", "/linkage/new", "linkage.manage", new_project.begin, body="upload"),
+    Page(_WORK_AT, "linkage.manage", new_project.work_page, live=True, **_WORK),
+    Page(f"{_WORK_AT}/state", "linkage.manage", new_project.work_state, kind="fragment", **_WORK),
+    Submit(_WORK_AT, "linkage.manage", new_project.declare, **_WORK),
+    Submit(f"{_WORK_AT}/discard", "linkage.manage", new_project.discard, **_WORK),
+    Page(_AT, "linkage.manage", project_page, live=True, **_PROJECT),
+    Page(f"{_AT}/zones", "linkage.manage", zones_page, **_PROJECT),
+    Submit(f"{_AT}/zones", "linkage.manage", cut_zones, **_PROJECT),
+    Submit(f"{_AT}/assign", "linkage.manage", assign, **_PROJECT),
+    Submit(f"{_AT}/withdraw", "linkage.manage", withdraw, **_PROJECT),
+    Submit(f"{_AT}/settle", "linkage.manage", settle, **_PROJECT),
+    Submit(f"{_AT}/learn", "linkage.manage", learn, **_PROJECT),
+    Submit(f"{_AT}/export", "linkage.take", take_away, **_PROJECT),
+    Submit(f"{_AT}/close", "linkage.manage", close, **_PROJECT),
+    Submit("/datasets/{number}/lend", "datasets.take", new_project.lend, loads=dataset_page.DATASET),
+    Page(f"{_AT}/review", "linkage.review", review.next_pair, **_TASK),
+    Page(f"{_AT}/done", "linkage.review", review.done_page, **_TASK),
+    Page(_PAIR_AT, "linkage.review", review.pair_page, live=True, **_PAIR),
+    Submit(f"{_PAIR_AT}/reveal", "linkage.review", review.open_cell, **_PAIR),
+    Submit(f"{_PAIR_AT}/decide", "linkage.review", review.decide, **_PAIR),
+    Submit(f"{_PAIR_AT}/undo", "linkage.review", review.undo, **_PAIR),
+    ApiGet("/api/v1/linkage", "linkage.manage", project_list, returns=Projects),
+    ApiGet("/api/v1/linkage/{number}", "linkage.manage", project, returns=ProgressModel, **_PROJECT),
+)
