@@ -29,7 +29,7 @@ from discreet.web.jobs.store import JobResult
 from discreet.web.linkage import store as linkage_store
 from discreet.web.releases import store as plans
 from discreet.web.sensitivity import store as studies
-from discreet.web.sensitivity.view import EXAMPLE, items_of
+from discreet.web.sensitivity.store import EXAMPLE, items_of
 from tests.linkage.worlds import folder_of
 
 Maker = Callable[[FastAPI, str], dict[str, str]]

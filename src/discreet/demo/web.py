@@ -57,7 +57,7 @@ from discreet.web.jobs.store import Job
 from discreet.web.releases import decisions, tracing
 from discreet.web.releases.store import NewPlan
 from discreet.web.sensitivity import store as studies
-from discreet.web.sensitivity.view import EXAMPLE, items_of
+from discreet.web.sensitivity.store import EXAMPLE, items_of
 
 # The data of the demonstration: a hospital's extract of generated people, the register they are in, an assessment.
 PEOPLE = 300_000
@@ -312,7 +312,7 @@ def bring_releases(site: Site) -> None:
     if number is None:
         return
     plan = decisions.current(second, number)
-    decisions.approve(second, plan, seen=plan.seen)
+    decisions.decide(second, plan, seen=plan.seen)
     decisions.make(first, decisions.current(first, number))
     work_off(site)
     kept = Registry(site.ledger).find("spring-2026")

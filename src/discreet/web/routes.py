@@ -16,7 +16,7 @@ from discreet.web.jobs.pages import JOB_ROUTES
 from discreet.web.lab.pages import LAB_ROUTES
 from discreet.web.ledger import LEDGER_ROUTES
 from discreet.web.linkage.pages import LINKAGE_ROUTES
-from discreet.web.releases.api import RELEASE_ROUTES
+from discreet.web.releases.pages import RELEASE_ROUTES
 from discreet.web.reports import REPORT_ROUTES
 from discreet.web.sensitivity.pages import SENSITIVITY_ROUTES
 

@@ -17,17 +17,8 @@ from discreet.misuse import Sensitivity
 from discreet.misuse.elicitation import Compare, Interview, Item, Rate, combine, sections
 from discreet.web.framework.problems import Problem
 from discreet.web.sensitivity import store as studies
-from discreet.web.sensitivity.view import (
-    EXAMPLE,
-    MOST,
-    RATIOS,
-    comparison_buttons,
-    items_of,
-    named,
-    rating_buttons,
-    value_of,
-    written,
-)
+from discreet.web.sensitivity.pages import RATIOS, comparison_buttons, named, rating_buttons, value_of
+from discreet.web.sensitivity.store import EXAMPLE, MOST, items_of
 from tests.examples import examples
 from tests.web.client import Browser, signed_in
 from tests.web.samples import account_number
@@ -280,6 +271,19 @@ def test_the_buttons_are_the_scale() -> None:
 
 
 words = st.text(st.characters(categories=("L", "N"), include_characters=" .-"), min_size=1, max_size=12).map(lambda text: " ".join(text.split())).filter(bool)  # fmt: skip
+
+
+def written(items: list[Item]) -> str:
+    """Items as they are typed into the form."""
+    lines: list[str] = []
+    column = None
+    for item in items:
+        if item.column != column:
+            lines += ["", f"[{item.column}]"]
+            column = item.column
+        single = item.values == (item.label,) or not item.values
+        lines.append(item.label if single else f"{item.label}: {' | '.join(item.values)}")
+    return "\n".join(lines).strip() + "\n"
 
 
 @settings(max_examples=examples(60), deadline=None)

@@ -24,34 +24,30 @@ from discreet.web.jobs import store as jobs
 from discreet.web.jobs.requests import enqueue
 from discreet.web.jobs.store import Job
 from discreet.web.releases import store as plans
-from discreet.web.releases.store import NOT_PLANNED, NewPlan, StoredPlan, content_of
+from discreet.web.releases.store import NewPlan, StoredPlan, content_of
 
 LONGEST_REASON = 500
 
 
 def begin(context: Context, wanted: NewPlan) -> int:
     """Plan a release and start its pre-flight; gives the number of the plan."""
-    content = content_of(context, wanted)
-    _refuse_known(context, wanted.name)
-    return _begin(context, "new", content)
+    return _begin(context, "new", content_of(context, wanted))
 
 
 def more(context: Context, kept: StoredRelease, recipients: list[str]) -> int:
     """Plan copies for further recipients; gives the number of the plan."""
     with context.site.store.reading() as connection:
         made = plans.everything(connection, release=kept.name, states=("made",))
-        gone = repository.retired(connection, kept.name)
     if not made:
-        raise Problem(
-            409,
-            "This release was made on the command line, so its data set is not known here.",
-            remedy=f'Use the command line: discreet release add-recipient "{kept.name}"',
-            title="Not possible here",
-        )
-    return _begin(context, "more", _further(made[-1].content, kept, recipients, gone))
+        words = "This release was made on the command line, so its data set is not known here."
+        remedy = f'Use the command line: discreet release add-recipient "{kept.name}"'
+        raise Problem(409, words, remedy=remedy, title="Not possible here")
+    return _begin(context, "more", _further(context, made[-1].content, kept, recipients))
 
 
-def _further(first: dict[str, Any], kept: StoredRelease, recipients: list[str], gone: set[str]) -> dict[str, Any]:
+def _further(context: Context, first: dict[str, Any], kept: StoredRelease, recipients: list[str]) -> dict[str, Any]:
+    with context.site.store.reading() as connection:
+        gone = repository.retired(connection, kept.name)
     try:
         check_names([*kept.recipients, *recipients], "recipient")
     except DiscreetError as error:
@@ -79,14 +75,10 @@ def change(context: Context, plan: StoredPlan, wanted: NewPlan | list[str], *, v
     """Plan something else instead; an earlier approval does not hold for it."""
     if isinstance(wanted, NewPlan):
         content = content_of(context, wanted)
-        _refuse_known(context, wanted.name)
     else:
         kept = Registry(context.site.ledger).require(plan.release, plan.content["of"])
-        with context.site.store.reading() as connection:
-            gone = repository.retired(connection, kept.name)
-        content = _further(plan.content, kept, wanted, gone)
-
-    was = _changeable(context, plan)
+        content = _further(context, plan.content, kept, wanted)
+    was = changeable(context, plan)
 
     def along(connection: Connection) -> None:
         by = {"account": context.owner.id, "entry": second_approver.moment(connection)}
@@ -98,34 +90,25 @@ def change(context: Context, plan: StoredPlan, wanted: NewPlan | list[str], *, v
 
 def look(context: Context, plan: StoredPlan) -> int:
     """Start the pre-flight of a plan; gives the number of the job."""
-    _refuse_removed(context, plan)
-    return enqueue(context, "preflight", plan.dataset, _asked(plan))
+    return _enqueue(context, plan, "preflight")
 
 
-def approve(context: Context, plan: StoredPlan, *, seen: str) -> None:
-    """Allow copies to be made.
-
-    Not by the planner, by an account that the same person could be behind, or of a plan that has changed.
-    """
-    _refuse_own(context, plan, "web.approved", "approve")
-    about = {"event": "web.approved", "subject": plan.subject}
-    second_approver.require(context, asked_of(plan), permission="releases.approve", **about, plan=plan.digest)
-    if not plan.ready or seen != plan.seen:
+def decide(context: Context, plan: StoredPlan, *, seen: str, reason: str | None = None) -> None:
+    """Allow copies to be made, or with a reason reject another planner's plan."""
+    state, verb = ("approved", "approve") if reason is None else ("rejected", "reject")
+    event = f"web.{state}"
+    if context.owner.id == plan.account:
+        words = f"You planned this yourself, or changed it last, so you cannot {verb} it."
+        details = {"plan": plan.digest, "why": "own plan"}
+        raise second_approver.refuse(context, event, plan.subject, words, second_approver.OTHERS, **details)
+    if reason is None:
+        about = {"event": event, "subject": plan.subject}
+        second_approver.require(context, asked_of(plan), permission="releases.approve", **about, plan=plan.digest)
+    if seen != plan.seen or not (plan.ready if reason is None else plan.state == "planned"):
         raise plans.too_late()
-    _decide(context, plan, "approved", event="web.approved")
-
-
-def reject(context: Context, plan: StoredPlan, *, seen: str, reason: str) -> None:
-    """Reject it, with a reason. One's own plan is withdrawn instead."""
-    _refuse_own(context, plan, "web.rejected", "reject")
-    if plan.state != "planned" or seen != plan.seen:
-        raise plans.too_late()
-    if not reason:
+    if reason == "":
         raise Problem(422, "A rejection needs a reason.", remedy="Say in a sentence what should be different.")
-    _decide(context, plan, "rejected", event="web.rejected", reason=reason)
 
-
-def _decide(context: Context, plan: StoredPlan, state: str, *, event: str, reason: str | None = None) -> None:
     def along(connection: Connection) -> None:
         now = context.site.stamp()
         plans.decide(connection, plan, state, account=context.owner.id, now=now, reason=reason)
@@ -135,7 +118,7 @@ def _decide(context: Context, plan: StoredPlan, state: str, *, event: str, reaso
 
 def withdraw(context: Context, plan: StoredPlan) -> None:
     """Withdraw a plan."""
-    was = _changeable(context, plan)
+    was = changeable(context, plan)
     context.act(
         "releases.planned",
         plan.subject,
@@ -146,49 +129,42 @@ def withdraw(context: Context, plan: StoredPlan) -> None:
 
 
 def make(context: Context, plan: StoredPlan) -> int:
-    """Have a job seal the manifest and write the copies of an approved plan; gives its number."""
-    _refuse_removed(context, plan)
-    with context.site.store.writing() as connection:
+    """Have a job seal the manifest and write the copies; gives its number."""
+    return _enqueue(context, plan, "release")
+
+
+def _enqueue(context: Context, plan: StoredPlan, kind: str) -> int:
+    with context.site.store.reading() as connection:
+        dataset = datasets.find(connection, plan.dataset)
+    if dataset is None:
+        remedy = "Add it again and change the plan, or withdraw the plan."
+        raise Problem(409, "The data set of this plan was removed.", remedy=remedy)
+    asked = {"plan": plan.id, "digest": plan.digest, "policy": plan.content["policy"]}
+    if plan.kind == "new":
+        asked["population"] = {"dataset": plan.content["population"]}
+    if kind == "release":
+        asked["seen"] = plan.seen
         if plan.state != "making":  # else an earlier job did not finish, and the new one continues it
-            plans.move(connection, plan, "making", was=("approved",))
-    return enqueue(context, "release", plan.dataset, {**_asked(plan), "seen": plan.seen})
+            with context.site.store.writing() as connection:
+                plans.move(connection, plan, "making", was=("approved",))
+    return enqueue(context, kind, plan.dataset, asked)
 
 
-def _changeable(context: Context, plan: StoredPlan) -> Sequence[str]:
+def changeable(context: Context, plan: StoredPlan) -> Sequence[str]:
     """The states in which a plan can still be changed or withdrawn."""
-    return (*plans.CHANGEABLE, "making") if is_stuck(context, plan) else plans.CHANGEABLE
-
-
-def is_stuck(context: Context, plan: StoredPlan) -> bool:
-    """Was it approved, but were its copies refused before anything was sealed?"""
     if plan.state != "making" or plan.kind != "new" or Registry(context.site.ledger).find(plan.release) is not None:
-        return False
+        return plans.CHANGEABLE
+    # It was approved, but nothing is sealed yet: if its job has ended, the copies were refused.
     with context.site.store.reading() as connection:
         job = last_job(connection, plan)
-    return job is None or not job.active
+    return plans.CHANGEABLE if job is not None and job.active else (*plans.CHANGEABLE, "making")
 
 
 def last_job(connection: Connection, plan: StoredPlan) -> Job | None:
     """The last job of this plan as it is."""
     recent = jobs.newest(connection, dataset=plan.dataset, kinds=("preflight", "release"), most=50)
-    mine = [job for job in recent if (job.asked.get("plan"), job.asked.get("digest")) == (plan.id, plan.digest)]
-    return mine[0] if mine else None
-
-
-def _refuse_removed(context: Context, plan: StoredPlan) -> None:
-    with context.site.store.reading() as connection:
-        there = datasets.find(connection, plan.dataset) is not None
-    if not there:
-        raise Problem(
-            409,
-            "The data set of this plan was removed.",
-            remedy="Add it again and change the plan, or withdraw the plan.",
-        )
-
-
-def _asked(plan: StoredPlan) -> dict[str, Any]:
-    asked = {"plan": plan.id, "digest": plan.digest, "policy": plan.content["policy"]}
-    return {**asked, "population": {"dataset": plan.content["population"]}} if plan.kind == "new" else asked
+    asked = (plan.id, plan.digest)
+    return next((job for job in recent if (job.asked.get("plan"), job.asked.get("digest")) == asked), None)
 
 
 def asked_of(plan: StoredPlan) -> Asked:
@@ -217,54 +193,26 @@ def _facts(content: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _refuse_known(context: Context, name: str) -> None:
-    if Registry(context.site.ledger).find(name) is not None:
-        raise Problem(
-            409,
-            "There is a release of this name already.",
-            remedy="Add recipients on its page, or choose another name. A next version is made with: discreet release make",
-            title=NOT_PLANNED,
-        )
-
-
-def _refuse_own(context: Context, plan: StoredPlan, event: str, verb: str) -> None:
-    """Four eyes: refuse, and record, a decision on one's own plan."""
-    if context.owner.id != plan.account:
-        return
-    raise second_approver.refuse(
-        context,
-        event,
-        plan.subject,
-        f"You planned this yourself, or changed it last, so you cannot {verb} it.",
-        second_approver.OTHERS,
-        plan=plan.digest,
-        why="own plan",
-    )
-
-
 # -- delivery ---------------------------------------------------------------------------------------------------------
 
 
 def remove_packed(context: Context, name: str, recipient: str) -> None:
     """Delete the packed copies of a recipient who gets no further ones."""
-    mine = (PARCEL.c.release == name, PARCEL.c.recipient == recipient)
+    packed = delete(PARCEL).where(PARCEL.c.release == name, PARCEL.c.recipient == recipient)
     with context.site.store.writing() as connection:
-        files = connection.execute(delete(PARCEL).where(*mine).returning(PARCEL.c.file)).scalars().all()
+        files = connection.execute(packed.returning(PARCEL.c.file)).scalars().all()
     context.site.places.folder.forget(files)
 
 
 def hand_over(context: Context, kept: StoredRelease, recipient: str) -> Path:
-    """Record that a copy is handed over, then give its file; only approved and packed copies have one."""
+    """Record that a copy is handed over, then give its packed file."""
     Registry(context.site.ledger).refuse_delivery(kept, recipient)
     with context.site.store.reading() as connection:
         packed = plans.packed_copies(connection, kept).get(recipient)
     path = None if packed is None else context.site.places.folder.find(packed.file)
     if packed is None or path is None:
-        raise Problem(
-            404,
-            "There is no packed copy for this recipient here.",
-            remedy="Copies are made once their plan is approved; the command line writes copies into its own folder.",
-        )
+        remedy = "Copies are made once their plan is approved; the command line writes copies into its own folder."
+        raise Problem(404, "There is no packed copy for this recipient here.", remedy=remedy)
     with path.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != packed.digest:
             raise IntegrityError("A copy in the folder is not the one that was made.", remedy="Restore a backup.")

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Row, insert, select
 
 from discreet.errors import DiscreetError
 from discreet.releases.delivery.repository import StoredRelease
+from discreet.releases.delivery.service import Registry
 from discreet.releases.marks.codebook import Law
 from discreet.releases.preconditions import AGREEMENT, Gates, check_names
 from discreet.store.tables.releases import PARCEL, PLAN
@@ -25,7 +26,6 @@ from discreet.store.tables.web import ACCOUNT
 from discreet.store.transitions import StateMachine
 from discreet.web.datasets import policies
 from discreet.web.datasets import store as datasets
-from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context
 from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import Problem
@@ -34,24 +34,12 @@ OPEN = ("planned", "approved", "making")
 """States of a plan that is still to be decided, made or finished."""
 CHANGEABLE = ("planned", "approved", "rejected")
 NOT_PLANNED = "The release is not planned yet"
-WORDS = {
-    "planned": "awaits approval",
-    "approved": "approved, not made yet",
-    "rejected": "rejected",
-    "withdrawn": "withdrawn",
-    "making": "copies are being made",
-    "made": "copies are made",
-}
-"""What each state means."""
 
 
 def too_late() -> Problem:
     """Another custodian was quicker, or the form is an old one."""
-    return Problem(
-        409,
-        "This plan has changed since you saw it: another custodian changed it or decided on it.",
-        remedy="Look at it again, then decide.",
-    )
+    words = "This plan has changed since you saw it: another custodian changed it or decided on it."
+    return Problem(409, words, remedy="Look at it again, then decide.")
 
 
 PLANS = StateMachine(
@@ -108,7 +96,7 @@ class StoredPlan:
 
     @property
     def seen(self) -> str:
-        """What a person who approves has seen: the plan and its pre-flight, in one hash."""
+        """What an approver has seen: the plan and its pre-flight, in one hash."""
         shown = json.dumps(self.preflight, sort_keys=True)
         return hashlib.sha256(f"{self.version}:{self.digest}:{shown}".encode()).hexdigest()
 
@@ -154,8 +142,8 @@ def everything(
 def add(connection: Connection, *, kind: str, content: dict[str, Any], account: int, now: str, entry: int) -> int:
     """A new plan; a release has one open plan at a time."""
     _refuse_second(connection, content["release"])
-    values = {"release": content["release"], "kind": kind, "dataset": content["dataset"], **_written(content)}
-    made = insert(PLAN).values(**values, version=1, state="planned", account=account, changed=now, entry=entry)
+    values = {**_columns(content), "kind": kind, "version": 1, "state": "planned"}
+    made = insert(PLAN).values(**values, account=account, changed=now, entry=entry)
     return int(connection.execute(made.returning(PLAN.c.id)).scalar_one())
 
 
@@ -170,24 +158,18 @@ def change(
     now: str,
     entry: int,
 ) -> None:
-    """Plan something else instead; an earlier approval or rejection was about other content, and is dropped."""
+    """Plan something else instead; an earlier approval or rejection is dropped."""
     _refuse_second(connection, content["release"], but=plan.id)
-    new = {
-        **_written(content),
-        "release": content["release"],
-        "dataset": content["dataset"],
-        "version": plan_version + 1,
-    }
-    new |= {"account": account, "changed": now, "entry": entry, "preflight": None}
-    new |= {"decider": None, "decided": None, "reason": None}
-    mine = (PLAN.c.id == plan.id, PLAN.c.version == plan_version)
-    PLANS.move(connection, *mine, to="planned", was=was, **new)
+    new = {**_columns(content), "version": plan_version + 1, "account": account, "changed": now, "entry": entry}
+    new |= dict.fromkeys(("preflight", "decider", "decided", "reason"))
+    same = (PLAN.c.id == plan.id, PLAN.c.version == plan_version)
+    PLANS.move(connection, *same, to="planned", was=was, **new)
 
 
 def keep_preflight(connection: Connection, number: int, digest: str, preflight: dict[str, Any]) -> None:
     """Store the pre-flight of a plan that has not been changed since."""
-    mine, words = (PLAN.c.id == number, PLAN.c.digest == digest), json.dumps(preflight, sort_keys=True)
-    PLANS.attempt(connection, *mine, was=["planned"], preflight=words)
+    same, words = (PLAN.c.id == number, PLAN.c.digest == digest), json.dumps(preflight, sort_keys=True)
+    PLANS.attempt(connection, *same, was=["planned"], preflight=words)
 
 
 def decide(connection: Connection, plan: StoredPlan, state: str, *, account: int, now: str, reason: str | None) -> None:
@@ -199,24 +181,22 @@ def decide(connection: Connection, plan: StoredPlan, state: str, *, account: int
 
 
 def move(connection: Connection, plan: StoredPlan, state: str, *, was: Sequence[str] | None = None, **new: Any) -> None:
-    """To another state, if it is in one that allows it and has not been changed."""
+    """To another state, if its own allows that and it has not changed."""
     PLANS.move(connection, PLAN.c.id == plan.id, PLAN.c.version == plan.version, to=state, was=was, **new)
 
 
 def _refuse_second(connection: Connection, release: str, *, but: int | None = None) -> None:
-    open_ones = select(PLAN.c.id).where(PLAN.c.release == release, PLAN.c.state.in_(OPEN))
-    if but is not None:
-        open_ones = open_ones.where(PLAN.c.id != but)
-    if connection.execute(open_ones.limit(1)).scalar() is not None:
-        raise Problem(
-            409,
-            "There is already an open plan for a release of this name.",
-            remedy="Finish or withdraw that plan first, or choose another name.",
-        )
+    open_plans = select(PLAN.c.id).where(PLAN.c.release == release, PLAN.c.state.in_(OPEN))
+    if any(number != but for number in connection.execute(open_plans).scalars().all()):
+        remedy = "Finish or withdraw that plan first, or choose another name."
+        raise Problem(409, "There is already an open plan for a release of this name.", remedy=remedy)
 
 
-def _written(content: dict[str, Any]) -> dict[str, Any]:
-    return {"content": json.dumps(content, sort_keys=True, ensure_ascii=False), "digest": digest_of(content)}
+def _columns(content: dict[str, Any]) -> dict[str, Any]:
+    """What is planned as columns of a row, with its SHA-256."""
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return {"release": content["release"], "dataset": content["dataset"], "content": text, "digest": digest}
 
 
 # -- packed copies: one file per recipient, ready to be handed over --------------------------------------------------------
@@ -277,17 +257,6 @@ class NewPlan(Strict):
     force: bool = False
     """Proceed with fewer than 30 marks, or with detectable decoys."""
 
-    @property
-    def gates(self) -> Gates:
-        """The answers that a release needs."""
-        return Gates(
-            population_source=self.population_source.strip(),
-            population_licence=self.population_licence.strip(),
-            counts_only=self.counts_only,
-            sign_off=self.sign_off.strip(),
-            agreement=self.agreement,
-        )
-
 
 class MoreRecipients(Strict):
     """Further recipients; another custodian must approve them as well."""
@@ -301,14 +270,28 @@ def content_of(context: Context, wanted: NewPlan) -> dict[str, Any]:
         check_names([wanted.name], "release")
         check_names(wanted.recipients, "recipient")
         Law.parse(wanted.law)
-        wanted.gates.check()
+        Gates(
+            population_source=wanted.population_source.strip(),
+            population_licence=wanted.population_licence.strip(),
+            counts_only=wanted.counts_only,
+            sign_off=wanted.sign_off.strip(),
+            agreement=wanted.agreement,
+        ).check()
     except DiscreetError as error:
         raise Problem(422, error.problem, remedy=error.remedy, title=NOT_PLANNED) from None
-    data, population = _dataset(context, wanted.dataset), _dataset(context, wanted.population)
+    with context.site.store.reading() as connection:
+        data, population = (datasets.find(connection, number) for number in (wanted.dataset, wanted.population))
+    if data is None or population is None:
+        raise Problem(422, "There is no such data set.", remedy="Choose the data and their population from the list.")
     if data.id == population.id:
         raise Problem(422, "The population must be another data set than the data.", remedy="Choose another one.")
     lacking = "No column of the data is a quasi-identifier, so decoys cannot be placed."
     text, policy = policies.with_quasi(context.site.store, data, otherwise=lacking)
+    if Registry(context.site.ledger).find(wanted.name) is not None:
+        remedy = (
+            "Add recipients on its page, or choose another name. A next version is made with: discreet release make"
+        )
+        raise Problem(409, "There is a release of this name already.", remedy=remedy, title=NOT_PLANNED)
     return {
         **wanted.model_dump(exclude={"name", "dataset", "population"}),
         "release": wanted.name,
@@ -319,16 +302,3 @@ def content_of(context: Context, wanted: NewPlan) -> dict[str, Any]:
         "policy": text,
         "policy_digest": policy.digest,
     }
-
-
-def _dataset(context: Context, number: int) -> Dataset:
-    with context.site.store.reading() as connection:
-        dataset = datasets.find(connection, number)
-    if dataset is None:
-        raise Problem(422, "There is no such data set.", remedy="Choose the data and their population from the list.")
-    return dataset
-
-
-def digest_of(content: dict[str, Any]) -> str:
-    """The SHA-256 of what is planned."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Row, func, insert, select
 from starlette.datastructures import UploadFile
+from starlette.responses import HTMLResponse, Response
 
 from discreet import __version__
 from discreet.releases.delivery.repository import StoredRelease, subject_of
 from discreet.releases.delivery.service import Opened, Registry
 from discreet.releases.tracing.case import SuspectTable
 from discreet.releases.tracing.result import ALPHA, Trace
-from discreet.releases.tracing.trace import about, trace_claims
+from discreet.releases.tracing.trace import about, trace_claims, trace_leak
 from discreet.report.trace import traced_page, traced_parts
 from discreet.sources import read
 from discreet.store.tables.releases import TRACE
 from discreet.store.tables.web import ACCOUNT
 from discreet.web.datasets import ingest, inspection, policies
 from discreet.web.datasets import store as datasets
-from discreet.web.framework.context import Context
+from discreet.web.framework.context import Context, Here, by_number
+from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import Problem
 from discreet.web.releases import store as plans
 
@@ -93,53 +96,46 @@ def find(connection: Connection, number: int) -> TraceRecord | None:
 
 def of_release(connection: Connection, name: str) -> list[TraceRecord]:
     """The traces of a release, the newest first."""
-    mine = _WHOLE.where(TRACE.c.release == name).order_by(TRACE.c.id.desc())
-    return [_trace_of(row) for row in connection.execute(mine)]
+    newest = _WHOLE.where(TRACE.c.release == name).order_by(TRACE.c.id.desc())
+    return [_trace_of(row) for row in connection.execute(newest)]
 
 
 def number_of(connection: Connection, name: str) -> int:
-    """How many there are."""
+    """Number of traces of a release."""
     return int(connection.execute(select(func.count()).select_from(TRACE).where(TRACE.c.release == name)).scalar_one())
+
+
+STORED_TRACE = by_number("trace", find)
 
 
 def run(context: Context, kept: StoredRelease, asked: TraceRequest) -> int:
     """Trace and record the evidence; gives the number of the trace."""
     opened = Opened(kept, Registry(context.site.ledger).open(kept))
-    trace = _claims(context, opened, asked) if asked.kind == "claims" else _leak(context, opened, asked)
+    level: dict[str, Any] = {"alpha": asked.alpha, "family": asked.family}
+    with ExitStack() as tables:
+        claims = asked.kind == "claims"
+        table = tables.enter_context(_table(context, asked.file, asked.pasted if claims else ""))
+        if claims:
+            own: Any = ()
+            if asked.exclude is not None and asked.exclude.filename:
+                own = tables.enter_context(_table(context, asked.exclude, ""))
+            with context.site.store.reading() as connection:
+                before = of_release(connection, opened.name) if asked.accumulate else []
+            # The marks that earlier traces of claims hit for the first time.
+            earlier = [
+                record.numbers["incidents"][-1]
+                for record in reversed(before)
+                if record.kind == "claims" and record.version == opened.kept.version
+            ]
+            trace = trace_claims(opened.traceable, table, exclude=own, earlier=earlier, **level)
+        else:
+            original, columns = _original(context, opened), dict(asked.columns)
+            trace = trace_leak(opened.traceable, table, columns=columns, original=original, **level)
     return keep(context, opened, trace)
 
 
-def _claims(context: Context, opened: Opened, asked: TraceRequest) -> Trace:
-    with context.site.store.reading() as connection:
-        before = of_release(connection, opened.name) if asked.accumulate else []
-    # The marks that earlier traces of claims hit for the first time.
-    earlier = [
-        record.numbers["incidents"][-1]
-        for record in reversed(before)
-        if record.kind == "claims" and record.version == opened.kept.version
-    ]
-    with _table(context, asked.file, asked.pasted) as claims, _optional(context, asked.exclude) as own:
-        return trace_claims(
-            opened.traceable, claims, exclude=own, earlier=earlier, alpha=asked.alpha, family=asked.family
-        )
-
-
-def _leak(context: Context, opened: Opened, asked: TraceRequest) -> Trace:
-    from discreet.releases.tracing.trace import trace_leak
-
-    with _table(context, asked.file, "") as leak:
-        return trace_leak(
-            opened.traceable,
-            leak,
-            columns=dict(asked.columns),
-            original=_original(context, opened),
-            alpha=asked.alpha,
-            family=asked.family,
-        )
-
-
 def _original(context: Context, opened: Opened) -> Any:
-    """The table that copies were made of, if it is still here: it helps where quasi-identifiers are missing."""
+    """The original table, if still here: it helps where quasi-identifiers are missing."""
     with context.site.store.reading() as connection:
         made = plans.everything(connection, release=opened.name, states=("made",))
         dataset = datasets.find(connection, made[-1].dataset) if made else None
@@ -151,10 +147,26 @@ def _original(context: Context, opened: Opened) -> Any:
 
 
 def keep(context: Context, opened: Opened, trace: Trace) -> int:
-    """Record the trace in the ledger and store its evidence, both or neither."""
+    """Record the trace and store its evidence, both or neither, without values."""
+    verb = "claims claims.csv" if trace.kind == "claims" else "leak file.csv"
+    command = f'discreet trace {verb} --release "{trace.release}"'
+    parts = [
+        {"key": part.key, "name": part.name, "html": str(part.content)}
+        for part in traced_parts(trace, command=command)
+        if part.content is not None
+    ]
+    values = {
+        "release": trace.release,
+        "version": opened.kept.version,
+        "kind": trace.kind,
+        "source": trace.source,
+        "account": context.owner.id,
+        "made": context.site.stamp(),
+        "numbers": json.dumps(trace.to_dict()),
+        "parts": json.dumps(parts),
+        "report": traced_page(trace, created=context.site.now(), command=command, version=__version__),
+    }
     made: list[int] = []
-    values = row_of(trace, now=context.site.stamp(), created=context.site.now())
-    values |= {"version": opened.kept.version, "account": context.owner.id}
 
     def along(connection: Connection) -> None:
         made.append(int(connection.execute(insert(TRACE).values(values).returning(TRACE.c.id)).scalar_one()))
@@ -164,38 +176,22 @@ def keep(context: Context, opened: Opened, trace: Trace) -> int:
     return made[-1]
 
 
-def row_of(trace: Trace, *, now: str, created: Any) -> dict[str, Any]:
-    """A trace as a row: numbers and sections of the page, without a value of a claim."""
-    verb = "claims claims.csv" if trace.kind == "claims" else "leak file.csv"
-    command = f'discreet trace {verb} --release "{trace.release}"'
-    parts = [
-        {"key": part.key, "name": part.name, "html": str(part.content)}
-        for part in traced_parts(trace, command=command)
-        if part.content is not None
-    ]
-    return {
-        "release": trace.release,
-        "kind": trace.kind,
-        "source": trace.source,
-        "made": now,
-        "numbers": json.dumps(trace.to_dict()),
-        "parts": json.dumps(parts),
-        "report": traced_page(trace, created=created, command=command, version=__version__),
-    }
-
-
 @contextmanager
 def _table(context: Context, upload: UploadFile | None, pasted: str) -> Iterator[SuspectTable]:
     """The table that was sent, deleted as soon as it is no longer needed."""
-    sent = upload is not None and bool(upload.filename)
-    if sent == bool(pasted.strip()):
-        words = "No file was sent." if not sent else "Send claims either as a file or pasted, not both."
+    sent = upload if upload is not None and upload.filename else None
+    if (sent is not None) == bool(pasted.strip()):
+        words = "No file was sent." if sent is None else "Send claims either as a file or pasted, not both."
         raise Problem(422, words, remedy="Choose a .csv, .csv.gz or .parquet file, or paste rows with a header.")
-    name = ingest.plain_name(upload.filename or "") if upload is not None and sent else PASTED
-    ending = inspection.ending_of(name) if sent else "csv"
+    name = PASTED if sent is None else ingest.plain_name(sent.filename or "")
+    ending = "csv" if sent is None else inspection.ending_of(name)
     path = context.site.places.folder.new("upload", ending)
     try:
-        _write(context, path, upload if sent else None, pasted)
+        with context.site.places.folder.create(path) as file:
+            if sent is None:
+                file.write(pasted.replace("\r\n", "\n").strip("\n").encode() + b"\n")
+            else:
+                shutil.copyfileobj(sent.file, file, CHUNK)
         encoding = None if ending == "parquet" else "utf-8"
         inspection.inspect(path, name=name, ending=ending, settings=context.site.settings, encoding=encoding)
         with inspection.in_words(path, name):
@@ -204,19 +200,45 @@ def _table(context: Context, upload: UploadFile | None, pasted: str) -> Iterator
         path.unlink(missing_ok=True)
 
 
-@contextmanager
-def _optional(context: Context, upload: UploadFile | None) -> Iterator[Any]:
-    if upload is None or not upload.filename:
-        yield ()
-        return
-    with _table(context, upload, "") as table:
-        yield table
+# -- evidence on a page and in the API: reading it is recorded first -----------------------------------------------------
 
 
-def _write(context: Context, path: Path, upload: UploadFile | None, pasted: str) -> None:
-    with context.site.places.folder.create(path) as file:
-        if upload is None:
-            file.write(pasted.replace("\r\n", "\n").strip("\n").encode() + b"\n")
-            return
-        while piece := upload.file.read(CHUNK):
-            file.write(piece)
+class TraceModel(Strict):
+    """The evidence without any person's value; `numbers` as in the command's JSON."""
+
+    id: int
+    release: str
+    version: int
+    kind: Literal["claims", "leak"]
+    source: str
+    tracer: str
+    made: str
+    accused: list[str]
+    numbers: dict[str, Any]
+
+
+def trace_page(context: Here) -> Response:
+    """The evidence of a trace; reading it is recorded, daily for each reader."""
+    _record_reading(context)
+    return context.page("trace.html", trace=context.loaded)
+
+
+def trace(context: Here, number: str) -> TraceModel:
+    """The evidence of a trace; reading it is recorded first, daily for each reader."""
+    _record_reading(context)
+    return TraceModel.of(context.loaded)
+
+
+def _record_reading(context: Context) -> None:
+    record: TraceRecord = context.loaded
+    key = f"trace:{record.id}:{context.site.stamp()[:10]}"
+    context.act("web.shown", record.subject, key=key, act="read", what="trace", kind=record.kind)
+
+
+def take_report(context: Here) -> Response:
+    """The evidence as one file that opens offline."""
+    record: TraceRecord = context.loaded
+    context.act("web.shown", record.subject, act="taken", what="trace", kind=record.kind)
+    name = quote(f"{record.release}-trace-{record.id}.html", safe="")
+    disposition = f"attachment; filename=\"trace-{record.id}.html\"; filename*=UTF-8''{name}"
+    return HTMLResponse(record.report, headers={"Content-Disposition": disposition})

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from discreet.misuse.elicitation import Interview
+from discreet.misuse.elicitation import Compare, Interview, Question
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account
-from discreet.web.framework.context import Context, Here, by_number, go
+from discreet.web.framework.context import Context, FormProblem, Here, by_number, go, or_again
 from discreet.web.framework.forms import Form
 from discreet.web.framework.problems import Problem
-from discreet.web.framework.route import Loads, Route, numbered
+from discreet.web.framework.route import Loads, Page, Route, Submit, numbered
 from discreet.web.sensitivity import store as studies
-from discreet.web.sensitivity.store import SensitivityVersion, StoredInterview, Study
-from discreet.web.sensitivity.view import (
-    AGAIN,
-    EXAMPLE,
-    contradiction,
-    items_of,
-    named,
-    question_view,
-    text_of,
-    together,
-    value_of,
-)
+from discreet.web.sensitivity.store import SensitivityVersion, StoredInterview, Study, contradiction, text_of, together
 
 LONGEST_NAME, LONGEST_TEXT = 80, 8_000
 RATINGS = 25
@@ -38,33 +26,39 @@ VERSION = by_number("version", studies.version)
 """Studies and the versions made of them belong to the custodians together."""
 
 
-def new_page(context: Here) -> Response:
+def new_page(context: Here, problem: FormProblem = None) -> Response:
     """The form of a new study."""
-    return _form(context)
+    form = context.form
+    return context.page(
+        "study_new.html",
+        problem=problem,
+        name=form.text("name", most=LONGEST_NAME),
+        text=form.verbatim("values", most=LONGEST_TEXT, lines=True),
+        example=studies.EXAMPLE,
+        experts=_experts(context),
+        ratings=RATINGS,
+    )
 
 
+@or_again(new_page)
 def begin(context: Here) -> Response:
     """Begin a study and invite its experts."""
-    form = context.form
+    form, made = context.form, list[Study]()
     name, text = form.text("name", most=LONGEST_NAME), form.verbatim("values", most=LONGEST_TEXT, lines=True)
-    made: list[Study] = []
-    try:
-        if not name:
-            raise Problem(422, "The study needs a name.", remedy="Give it one and send the form again.")
-        items = items_of(text)
-        ratings = form.whole("ratings", least=0, most=100)
-        invited = _chosen(context, form)
+    if not name:
+        raise Problem(422, "The study needs a name.", remedy="Give it one and send the form again.")
+    items = studies.items_of(text)
+    ratings = form.whole("ratings", least=0, most=100)
+    invited = _chosen(context, form)
 
-        def along(connection: Connection) -> None:
-            now = context.site.stamp()
-            study = studies.add(connection, name=name, items=items, ratings=ratings, account=context.owner.id, now=now)
-            for expert in invited:
-                studies.invite(connection, study, expert.id, now)
-            made.append(study)
+    def along(connection: Connection) -> None:
+        now = context.site.stamp()
+        study = studies.add(connection, name=name, items=items, ratings=ratings, account=context.owner.id, now=now)
+        for expert in invited:
+            studies.invite(connection, study, expert.id, now)
+        made.append(study)
 
-        context.act("misuse.asked", f"study:{name}", along=along, values=len(items), experts=len(invited))
-    except Problem as problem:
-        return _form(context, problem=problem, name=name, text=text)
+    context.act("misuse.asked", f"study:{name}", along=along, values=len(items), experts=len(invited))
     return _panel(made[-1], said="study")
 
 
@@ -79,12 +73,6 @@ def _chosen(context: Context, form: Form) -> list[Account]:
 def _experts(context: Context) -> list[Account]:
     with context.site.store.reading() as connection:
         return [account for account in accounts.everybody(connection) if not account.disabled]
-
-
-def _form(context: Context, *, problem: Problem | None = None, name: str = "", text: str = "") -> Response:
-    experts = _experts(context)
-    shown: dict[str, Any] = {"name": name, "text": text, "example": EXAMPLE, "experts": experts, "ratings": RATINGS}
-    return context.page("study_new.html", problem=problem, **shown)
 
 
 def _panel(study: Study, *, said: str) -> Response:
@@ -131,22 +119,16 @@ def again(context: Here) -> Response:
     study: Study = context.loaded
     with context.site.store.writing() as connection:
         disputed = together(studies.interviews(connection, study.id)).disputed
-        asked = studies.ask_again(connection, study.id, disputed, most=AGAIN, now=context.site.stamp())
+        asked = studies.ask_again(connection, study.id, disputed, most=studies.AGAIN, now=context.site.stamp())
     return _panel(study, said="again" if asked else "agreed")
 
 
 def close(context: Here) -> Response:
-    """Take no further answers."""
+    """Take no further answers, or (on `/reopen`) take them again."""
+    closed = context.site.stamp() if context.route.path.endswith("/close") else None
     with context.site.store.writing() as connection:
-        studies.close(connection, context.loaded.id, context.site.stamp())
-    return _panel(context.loaded, said="study-closed")
-
-
-def reopen(context: Here) -> Response:
-    """Take answers again."""
-    with context.site.store.writing() as connection:
-        studies.close(connection, context.loaded.id, None)
-    return _panel(context.loaded, said="study-open")
+        studies.close(connection, context.loaded.id, closed)
+    return _panel(context.loaded, said="study-open" if closed is None else "study-closed")
 
 
 def make_version(context: Here) -> Response:
@@ -163,15 +145,8 @@ def make_version(context: Here) -> Response:
     made: list[int] = []
 
     def along(connection: Connection) -> None:
-        number = studies.keep_version(
-            connection,
-            study.id,
-            digest=combined.digest,
-            content=combined.content,
-            account=context.owner.id,
-            now=context.site.stamp(),
-        )
-        made.append(number)
+        values: dict[str, Any] = {"digest": combined.digest, "content": combined.content, "account": context.owner.id}
+        made.append(studies.keep_version(connection, study.id, **values, now=context.site.stamp()))
 
     context.act("misuse.weighed", study.subject, along=along, version=combined.digest, experts=len(combined.experts))
     return go(f"/sensitivity/versions/{made[-1]}", said="version")
@@ -186,12 +161,8 @@ def version_page(context: Here) -> Response:
 # -- an expert's answers: one question to a page, stopped and resumed at any time ----------------------------------------
 
 
-@dataclass(frozen=True)
-class ExpertTask:
-    """A study, and one expert's interview in it."""
-
-    study: Study
-    interview: StoredInterview
+ExpertTask = tuple[Study, StoredInterview]
+"""A study, and one expert's interview in it."""
 
 
 def _find_task(context: Context, path: dict[str, str]) -> ExpertTask | None:
@@ -200,10 +171,10 @@ def _find_task(context: Context, path: dict[str, str]) -> ExpertTask | None:
         if study is None or context.account is None:
             return None
         interview = studies.interview(connection, study.id, context.account.id)
-    return None if interview is None else ExpertTask(study, interview)
+    return None if interview is None else (study, interview)
 
 
-TASK = Loads("interview", find=_find_task, may=lambda context, task: task.interview.account == context.owner.id)
+TASK = Loads("interview", find=_find_task, may=lambda context, task: task[1].account == context.owner.id)
 """Answers belong to the expert who gave them; an account that is not invited has none."""
 
 
@@ -217,70 +188,139 @@ def sensitivity_page(context: Here) -> Response:
 
 def question_page(context: Here) -> Response:
     """The next question, or thanks."""
-    task: ExpertTask = context.loaded
-    question = task.interview.talk.next_question()
-    return context.page(
-        "question.html",
-        study=task.study,
-        kept=task.interview,
-        asked=None if question is None or task.study.closed else question_view(task.interview.talk, question),
-        contradiction=contradiction(task.interview),
-    )
+    study, interview = context.loaded
+    talk: Interview = interview.talk
+    question, asked = talk.next_question(), None
+    if question is not None and not study.closed:
+        compares = isinstance(question, Compare)
+        items = (question.first, question.second) if isinstance(question, Compare) else question.items
+        asked = {
+            "name": named(question),
+            "number": len(talk.answers) + 1,
+            "left": max(0, talk.left - 1),
+            "percent": interview.percent,
+            "compares": compares,
+            "things": [str(talk.items[item]) for item in items],
+            "buttons": comparison_buttons() if compares else rating_buttons(),
+        }
+    shown = {"study": study, "kept": interview, "asked": asked, "contradiction": contradiction(interview)}
+    return context.page("question.html", **shown)
 
 
 def answer(context: Here) -> Response:
-    """Take an answer to the question that was shown; one to another question changes nothing."""
-    task, form = _open(context), context.form
+    """Take an answer to the question that was shown; any other changes nothing."""
+    (study, interview), form = _open(context), context.form
     said, asked = form.text("answer"), form.text("question")
-    talk = task.interview.talk
-    question = talk.next_question()
+    question = interview.talk.next_question()
     if question is None or asked != named(question):
-        return go(f"/sensitivity/{task.study.id}/question", said="moved-on")
-    return _keep(context, task, talk.answer(question, value_of(question, said)))
+        return go(f"/sensitivity/{study.id}/question", said="moved-on")
+    return _keep(context, interview.talk.answer(question, value_of(question, said)))
 
 
 def undo(context: Here) -> Response:
     """Take the last answer back; its question comes next."""
-    task = _open(context)
-    return _keep(context, task, task.interview.talk.undo())
+    return _keep(context, _open(context)[1].talk.undo())
 
 
 def recheck(context: Here) -> Response:
     """Repeat the comparison that contradicts the others most."""
-    task = _open(context)
-    return _keep(context, task, task.interview.talk.recheck())
+    return _keep(context, _open(context)[1].talk.recheck())
 
 
 def _open(context: Context) -> ExpertTask:
     task: ExpertTask = context.loaded
-    if task.study.closed:
+    if task[0].closed:
         raise Problem(409, "The study is closed.", remedy="Ask a custodian if your answers are still wanted.")
     return task
 
 
-def _keep(context: Context, task: ExpertTask, talk: Interview) -> Response:
+def _keep(context: Context, talk: Interview) -> Response:
+    study, interview = context.loaded
     with context.site.store.writing() as connection:
-        saved = studies.save(connection, task.interview, talk, context.site.stamp())
-    return go(f"/sensitivity/{task.study.id}/question", said="" if saved else "moved-on")
+        saved = studies.save(connection, interview, talk, context.site.stamp())
+    return go(f"/sensitivity/{study.id}/question", said="" if saved else "moved-on")
 
 
-Read = partial(Route, "GET")
-Send = partial(Route, "POST", body="form")
+# -- a question: its name, and the buttons with their keys ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Button:
+    """One answer."""
+
+    value: str
+    """As the form sends it."""
+    label: str
+    words: str
+    """The text for a screen reader."""
+    key: str
+
+
+STRENGTHS = {9: "extremely", 7: "very much", 5: "much", 3: "somewhat"}
+RATIOS: dict[str, float] = {
+    **{f"a{times}": float(times) for times in STRENGTHS},
+    "alike": 1.0,
+    **{f"b{times}": 1 / times for times in reversed(STRENGTHS)},
+}
+"""The first over the second, in nine steps of Saaty's scale."""
+
+
+def comparison_buttons() -> list[Button]:
+    """From the first to the second far ahead, on the keys 1 to 9."""
+    labels = {"alike": ("alike", "Both are alike")}
+    for times, strength in STRENGTHS.items():
+        for which in "AB":
+            words = f"{which} is {strength} more harmful, {times} times"
+            labels[f"{which.lower()}{times}"] = (f"{times}×", words)
+    return [Button(value, *labels[value], str(key)) for key, value in enumerate(RATIOS, start=1)]
+
+
+def rating_buttons() -> list[Button]:
+    """From 0 to 10; the key of 10 is x."""
+    return [
+        Button(str(number), str(number), f"{number} of 10", "x" if number == 10 else str(number))
+        for number in range(11)
+    ]
+
+
+def named(question: Question) -> str:
+    """The name of a question in the form; answers are never mixed up.
+
+    >>> named(Compare(3, 5))
+    'compare 3 5'
+    """
+    if isinstance(question, Compare):
+        return f"compare {question.first} {question.second}"
+    return "rate " + " ".join(str(item) for item in question.items)
+
+
+def value_of(question: Question, said: str) -> float | None:
+    """The value of an answer; None to pass."""
+    if said == "pass":
+        return None
+    if isinstance(question, Compare):
+        if said in RATIOS:
+            return RATIOS[said]
+    elif said in {str(number) for number in range(11)}:
+        return int(said) / 10
+    raise Problem(422, "This is not an answer to the question.", remedy="Choose one of the buttons.")
+
+
 _AT = "/sensitivity/{number}"
 
 SENSITIVITY_ROUTES: tuple[Route, ...] = (
-    Read("/sensitivity", "sensitivity.answer", sensitivity_page),
-    Read("/sensitivity/new", "sensitivity.change", new_page),
-    Send("/sensitivity/new", "sensitivity.change", begin),
-    Read("/sensitivity/versions/{number}", "sensitivity.change", version_page, loads=VERSION),
-    Read(f"{_AT}/question", "sensitivity.answer", question_page, loads=TASK),
-    Send(f"{_AT}/answer", "sensitivity.answer", answer, loads=TASK),
-    Send(f"{_AT}/undo", "sensitivity.answer", undo, loads=TASK),
-    Send(f"{_AT}/recheck", "sensitivity.answer", recheck, loads=TASK),
-    Read(f"{_AT}/panel", "sensitivity.change", panel_page, loads=STUDY),
-    Send(f"{_AT}/invite", "sensitivity.change", invite, loads=STUDY),
-    Send(f"{_AT}/again", "sensitivity.change", again, loads=STUDY),
-    Send(f"{_AT}/close", "sensitivity.change", close, loads=STUDY),
-    Send(f"{_AT}/reopen", "sensitivity.change", reopen, loads=STUDY),
-    Send(f"{_AT}/versions", "sensitivity.change", make_version, loads=STUDY),
+    Page("/sensitivity", "sensitivity.answer", sensitivity_page),
+    Page("/sensitivity/new", "sensitivity.change", new_page),
+    Submit("/sensitivity/new", "sensitivity.change", begin),
+    Page("/sensitivity/versions/{number}", "sensitivity.change", version_page, loads=VERSION),
+    Page(f"{_AT}/question", "sensitivity.answer", question_page, loads=TASK),
+    Submit(f"{_AT}/answer", "sensitivity.answer", answer, loads=TASK),
+    Submit(f"{_AT}/undo", "sensitivity.answer", undo, loads=TASK),
+    Submit(f"{_AT}/recheck", "sensitivity.answer", recheck, loads=TASK),
+    Page(f"{_AT}/panel", "sensitivity.change", panel_page, loads=STUDY),
+    Submit(f"{_AT}/invite", "sensitivity.change", invite, loads=STUDY),
+    Submit(f"{_AT}/again", "sensitivity.change", again, loads=STUDY),
+    Submit(f"{_AT}/close", "sensitivity.change", close, loads=STUDY),
+    Submit(f"{_AT}/reopen", "sensitivity.change", close, loads=STUDY),
+    Submit(f"{_AT}/versions", "sensitivity.change", make_version, loads=STUDY),
 )
