@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import IO, Annotated, Any
+from functools import partial
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection, insert, or_, select
+from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse
 
 from discreet.errors import IntegrityError
@@ -35,7 +37,7 @@ _VERIFYING = threading.Lock()
 
 @dataclass(frozen=True)
 class EntrySearch:
-    """Which entries; what is empty does not matter. `subject` also finds what is below it; days are UTC, both included."""
+    """Search for entries: `subject` and what is below it, days (UTC) both included."""
 
     actor: str = ""
     room: str = ""
@@ -63,11 +65,6 @@ class EntrySearch:
         """What is chosen, by name."""
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
 
-    @property
-    def in_vain(self) -> bool:
-        """Is something asked for that no entry can hold, and that not every database can be asked?"""
-        return not all(value.isprintable() for value in self.given.values())
-
     def query(self, **more: str | int) -> str:
         """As part of an address."""
         return urlencode({**self.given, **more})
@@ -82,9 +79,9 @@ class EntryList:
 
 
 def newest(connection: Connection, wanted: EntrySearch, *, before: int | None = None, most: int = PAGE) -> EntryList:
-    """The newest entries that are wanted, or the newest with a smaller number than `before`."""
-    if wanted.in_vain:
-        return EntryList((), None)
+    """The newest wanted entries, or the newest with a smaller number than `before`."""
+    if not all(value.isprintable() for value in wanted.given.values()):
+        return EntryList((), None)  # no entry holds such a text, and not every database can be asked for it
     query = select(ENTRY.c.sequence, ENTRY.c.body).order_by(ENTRY.c.sequence.desc()).limit(most + 1)
     for name in ("actor", "room", "event", "outcome"):
         if value := getattr(wanted, name):
@@ -175,13 +172,11 @@ def entry_page(context: Here) -> Response:
 
 
 def verify(context: Here) -> Response:
-    """Check all of it, against itself, the head of the last check and a head that was saved elsewhere."""
+    """Verify the ledger against itself, the last head and one saved elsewhere."""
     given = context.form.verbatim("head", most=4_000, lines=True).strip()
-    heads = [_head(given)] if given else []
     with context.site.store.reading() as connection:
         last = last_check(connection)
-    if last is not None:
-        heads.append(_head(last.head))
+    heads = [_head(text) for text in (given, "" if last is None else last.head) if text]
     ledger = context.site.ledger
     head = ledger.head()
     if not _VERIFYING.acquire(blocking=False):
@@ -201,20 +196,16 @@ def verify(context: Here) -> Response:
 
 
 def export(context: Here) -> Response:
-    """All of it as JSON lines, the signed head last; the export is an entry itself."""
+    """The ledger as JSON lines, the signed head last; itself recorded first."""
     context.act("web.shown", "ledger", act="exported")
     lines = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is sent
     lines.writelines(context.site.ledger.export())
     size = lines.tell()
     lines.seek(0)
     headers = {"Content-Disposition": 'attachment; filename="ledger.jsonl"', "Content-Length": str(size)}
-    return StreamingResponse(_pieces(lines), media_type="application/x-ndjson", headers=headers)
-
-
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    with file:
-        while piece := file.read(CHUNK):
-            yield piece
+    pieces = iter(partial(lines.read, CHUNK), b"")
+    closed = BackgroundTask(lines.close)
+    return StreamingResponse(pieces, media_type="application/x-ndjson", headers=headers, background=closed)
 
 
 def _head(text: str) -> Mapping[str, Any]:
@@ -223,11 +214,8 @@ def _head(text: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         head = None
     if not is_head(head):
-        raise Problem(
-            422,
-            "That is not a head of a ledger.",
-            remedy="Paste what `discreet ledger head --json` printed, or what a file of it holds.",
-        )
+        remedy = "Paste what `discreet ledger head --json` printed, or what a file of it holds."
+        raise Problem(422, "That is not a head of a ledger.", remedy=remedy)
     return dict(head)
 
 
@@ -244,7 +232,7 @@ class Head(Strict):
 
 
 class ChargeModel(Strict):
-    """What an entry did to a budget, in parts (`parts` to the one), and how the budget stood afterwards."""
+    """Charge to a budget, in parts (`parts` to the one), and its state afterwards."""
 
     name: str
     parts: int
@@ -301,7 +289,7 @@ class EntriesQuery(BaseModel):
 
 
 def head(context: Here) -> Head:
-    """The signed head: keep it where nobody who can write to the store can change it."""
+    """The signed head; keep it where no writer of the store can change it."""
     with context.site.store.reading() as connection:
         return Head(**MerkleTree.read(connection).head())
 

@@ -103,10 +103,7 @@ def result_of(entry: Entry) -> GatewayResult | None:
 
 
 def database_of(entry: Entry) -> str | None:
-    """The database of an entry about a user.
-
-    Both names may contain any character; the user is the one who acted.
-    """
+    """The database of an entry about a user; both names may contain any character."""
     begin, end = "database:", f"/user:{entry.actor}"
     if not (entry.subject.startswith(begin) and entry.subject.endswith(end)):
         return None
@@ -147,7 +144,7 @@ def decimal(amount: int) -> str:
 
 @dataclass(frozen=True)
 class RefusalPage:
-    """Some refusals, each with the number of its user; `older` is what to ask for next."""
+    """Refusals with the numbers of their users; `older` is what to ask for next."""
 
     refusals: tuple[tuple[GatewayResult, int], ...]
     older: int | None
@@ -176,7 +173,7 @@ def refusals(
 
 
 def number_of(reference: str) -> int | None:
-    """The number of the entry that a reference names; None if it is no reference.
+    """Number of the entry that a reference names; None if it is none.
 
     >>> number_of(" 4f2a "), number_of("0x12"), number_of("")
     (20266, None, None)
@@ -205,7 +202,7 @@ def history(connection: Connection, subject: str, *, most: int) -> Sequence[Gate
 
 
 def points(amount: int | None) -> str:
-    """An exposure for people, rounded up, so that a limit that is exceeded never seems to be observed.
+    """An exposure for people, rounded up: a limit that is exceeded never seems observed.
 
     >>> points(2_310_001), points(2_000_000), points(None)
     ('2.32', '2.00', 'unknown')

@@ -12,7 +12,6 @@ from pydantic import AfterValidator, Field, ValidationError
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from discreet.errors import DiscreetError
 from discreet.ledger.entry import timestamp
 from discreet.store import gateway_limits
 from discreet.store.gateway_limits import ACTIONS, EVERYBODY, PARTS, Action, Agreed, Withdrawal
@@ -20,7 +19,7 @@ from discreet.web.accounts import second_approver
 from discreet.web.accounts.second_approver import Asked, History
 from discreet.web.framework.context import Context, FormProblem, Here, by_number, go, or_again
 from discreet.web.framework.forms import Day, Strict
-from discreet.web.framework.problems import Problem, not_found, page_problem
+from discreet.web.framework.problems import Problem, not_found
 from discreet.web.framework.route import ApiGet, ApiPost, Page, Route, Submit
 from discreet.web.gateway import users
 from discreet.web.gateway.entry_view import decimal, limit_words, subject_of
@@ -35,7 +34,6 @@ WRITTEN = re.compile(r"[0-9]{1,10}(\.[0-9]{1,6})?")
 LONGEST_REASON = 400
 NOT_PROPOSED = "The limit was not proposed"
 SHOWN = 50
-FIELDS = ("database", "name", "limit", "action", "until", "reason")
 
 LIMIT = by_number("limit", gateway_limits.find)
 """Custodians look after limits together; who may decide on one is checked where it is decided."""
@@ -55,7 +53,7 @@ Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidat
 
 
 class NewLimit(Strict):
-    """A limit proposed for a user of a database, or for all of its users (`*`)."""
+    """A limit proposed for a user of a database, or for all (`*`)."""
 
     database: Name
     name: Name
@@ -83,19 +81,10 @@ def propose_limit(context: Context, wanted: NewLimit) -> int:
     allowed, made = int(amount * PARTS), list[int]()
 
     def along(connection: Connection) -> None:
-        number = gateway_limits.propose(
-            connection,
-            database=wanted.database,
-            name=wanted.name,
-            allowed=allowed,
-            action=wanted.action,
-            until=None if until is None else timestamp(until),
-            reason=wanted.reason,
-            account=context.owner.id,
-            now=context.site.stamp(),
-            entry=second_approver.moment(connection),
-        )
-        made.append(number)
+        values = wanted.model_dump(include={"database", "name", "action", "reason"})
+        values |= {"allowed": allowed, "until": None if until is None else timestamp(until)}
+        values |= {"account": context.owner.id, "entry": second_approver.moment(connection)}
+        made.append(gateway_limits.propose(connection, **values, now=context.site.stamp()))
 
     details = {"limit": decimal(allowed), "action": wanted.action, "until": wanted.until, "reason": wanted.reason}
     subject = subject_of(wanted.database, wanted.name)
@@ -104,11 +93,7 @@ def propose_limit(context: Context, wanted: NewLimit) -> int:
 
 
 def decide(context: Context, limit: Agreed, *, ends: bool = False, reason: str | None = None) -> None:
-    """Approve, or with a reason reject, a limit or (`ends`) its withdrawal.
-
-    Not by its proposer, nor by the database user whom it is about; an approval also not by an account that the proposer could
-    be behind.
-    """
+    """Approve, or with a reason reject, a limit or (`ends`) its withdrawal."""
     proposed: Agreed | Withdrawal = limit
     if ends:
         with context.site.store.reading() as connection:
@@ -116,6 +101,7 @@ def decide(context: Context, limit: Agreed, *, ends: bool = False, reason: str |
         if not pending or limit.state != "approved":
             raise gateway_limits.too_late()
         proposed = pending[0]
+    # Nobody decides on a proposal of their own, or on a limit of their own; an approval also needs an independent account.
     verb, event = ("approve", "web.approved") if reason is None else ("reject", "web.rejected")
     own = "You proposed this yourself" if context.owner.id == proposed.account else ""
     oneself = limit.name not in (EVERYBODY, "") and context.owner.name == limit.name
@@ -144,7 +130,7 @@ def decide(context: Context, limit: Agreed, *, ends: bool = False, reason: str |
 
 
 def withdraw_limit(context: Context, limit: Agreed) -> None:
-    """Withdraw a proposal; a limit in force holds until another person agrees to its withdrawal."""
+    """Withdraw a proposal; a limit in force holds until another person agrees."""
     in_force = limit.state == "approved"
 
     def along(connection: Connection) -> None:
@@ -176,15 +162,16 @@ def _current(context: Context, number: int) -> Agreed:
 # -- pages ------------------------------------------------------------------------------------------------------------
 
 
-def limits_page(context: Here, database: Text = "", name: Text = "", before: Number = None) -> Response:
-    """Limits that await approval, are in force or have ended; and the form to propose one."""
-    typed = {"database": database, "name": name, "action": "deny"} if (database + name).isprintable() else {}
-    return _limits(context, typed=typed, before=before)
-
-
-def _limits(
-    context: Context, *, typed: dict[str, str], problem: Problem | None = None, before: int | None = None
+def limits_page(
+    context: Here, database: Text = "", name: Text = "", before: Number = None, problem: FormProblem = None
 ) -> Response:
+    """Limits that await approval, are in force or have ended; and the form."""
+    typed = {"database": database, "name": name, "action": "deny"} if (database + name).isprintable() else {}
+    if problem is not None:
+        sent = {
+            name: "".join(context.form.fields.get(name, [""])[:1])[:LONGEST_REASON] for name in NewLimit.model_fields
+        }
+        typed = {name: text for name, text in sent.items() if text.isprintable()}
     follow(context.site.store)
     now = context.site.stamp()
     with context.site.store.reading() as connection:
@@ -193,7 +180,7 @@ def _limits(
         return context.page(
             "gateway_limits.html",
             problem=problem,
-            typed={**dict.fromkeys(FIELDS, ""), **typed},
+            typed={**dict.fromkeys(NewLimit.model_fields, ""), **typed},
             waiting=gateway_limits.everything(connection, state="proposed"),
             holding=gateway_limits.in_force(connection, now=now),
             leaving={withdrawal.limit: withdrawal.proposer for withdrawal in withdrawals},
@@ -207,24 +194,19 @@ def _limits(
         )
 
 
+@or_again(limits_page)
 def propose_by_form(context: Here) -> Response:
     """Propose a limit."""
-    form = context.form
+    typed = {name: context.form.verbatim(name, most=LONGEST_REASON) for name in NewLimit.model_fields}
+    given: dict[str, Any] = {**typed, "until": typed["until"].strip() or None, "limit": typed["limit"].strip()}
     try:
-        typed = {name: form.verbatim(name, most=LONGEST_REASON) for name in FIELDS}
-        given: dict[str, Any] = {**typed, "until": typed["until"].strip() or None, "limit": typed["limit"].strip()}
-        number = propose_limit(context, NewLimit(**given))
-    except (DiscreetError, ValidationError) as error:
-        problem: Exception = error
-        if isinstance(error, ValidationError):
-            names = ", ".join(dict.fromkeys(str(fault["loc"][0]) for fault in error.errors()))
-            words = f"These fields are missing or not valid: {names}."
-            remedy = "Name a database and a user (or * for all users), the limit, and the reason."
-            problem = Problem(422, words, remedy=remedy, title=NOT_PROPOSED)
-        sent = {name: "".join(form.fields.get(name, [""])[:1])[:LONGEST_REASON] for name in FIELDS}
-        shown = {name: text for name, text in sent.items() if text.isprintable()}
-        return _limits(context, typed=shown, problem=page_problem(problem))
-    return go(f"/gateway/limits/{number}", said="limit-proposed")
+        wanted = NewLimit(**given)
+    except ValidationError as error:
+        names = ", ".join(dict.fromkeys(str(fault["loc"][0]) for fault in error.errors()))
+        remedy = "Name a database and a user (or * for all users), the limit, and the reason."
+        problem = f"These fields are missing or not valid: {names}."
+        raise Problem(422, problem, remedy=remedy, title=NOT_PROPOSED) from None
+    return go(f"/gateway/limits/{propose_limit(context, wanted)}", said="limit-proposed")
 
 
 def limit_page(context: Here, problem: FormProblem = None) -> Response:
@@ -260,50 +242,36 @@ def limit_page(context: Here, problem: FormProblem = None) -> Response:
     )
 
 
-def _back(context: Context, said: str) -> Response:
-    return go(f"/gateway/limits/{context.loaded.id}", said=said)
+SAID = {
+    "approve": "limit-approved",
+    "decline": "limit-declined",
+    "withdrawal/approve": "limit-ended",
+    "withdrawal/decline": "limit-withdrawal-declined",
+}
 
 
 @or_again(limit_page)
-def approve_by_form(context: Here) -> Response:
-    """Put it in force."""
-    decide(context, context.loaded)
-    return _back(context, "limit-approved")
-
-
-@or_again(limit_page)
-def decline_by_form(context: Here) -> Response:
-    """Reject it, with a reason."""
-    decide(context, context.loaded, reason=context.form.text("reason", most=LONGEST_REASON))
-    return _back(context, "limit-declined")
+def decide_by_form(context: Here) -> Response:
+    """Put a limit in force, end it, or reject either with a reason."""
+    decision = context.route.path.partition("{number}/")[2]
+    reason = context.form.text("reason", most=LONGEST_REASON) if decision.endswith("decline") else None
+    decide(context, context.loaded, ends=decision.startswith("withdrawal"), reason=reason)
+    return go(f"/gateway/limits/{context.loaded.id}", said=SAID[decision])
 
 
 @or_again(limit_page)
 def withdraw_by_form(context: Here) -> Response:
     """Withdraw a proposal, or propose to withdraw a limit in force."""
     withdraw_limit(context, context.loaded)
-    return _back(context, "limit-withdrawal-proposed" if context.loaded.state == "approved" else "limit-withdrawn")
-
-
-@or_again(limit_page)
-def approve_withdrawal_by_form(context: Here) -> Response:
-    """End the limit."""
-    decide(context, context.loaded, ends=True)
-    return _back(context, "limit-ended")
-
-
-@or_again(limit_page)
-def decline_withdrawal_by_form(context: Here) -> Response:
-    """Let the limit hold, with a reason."""
-    decide(context, context.loaded, ends=True, reason=context.form.text("reason", most=LONGEST_REASON))
-    return _back(context, "limit-withdrawal-declined")
+    said = "limit-withdrawal-proposed" if context.loaded.state == "approved" else "limit-withdrawn"
+    return go(f"/gateway/limits/{context.loaded.id}", said=said)
 
 
 # -- API --------------------------------------------------------------------------------------------------------------
 
 
 class LimitModel(Strict):
-    """A limit. It is approved by another custodian, who has signed in; never by a token."""
+    """A limit, approved by another custodian who has signed in, never by a token."""
 
     id: int
     database: str
@@ -370,7 +338,7 @@ def propose(context: Here, wanted: NewLimit) -> LimitModel:
 
 
 def approve(context: Here, number: str) -> LimitModel:
-    """Put it in force; only by a person who has signed in and did not propose it."""
+    """Put it in force; only by a signed-in person who did not propose it."""
     decide(context, context.loaded)
     return limit(context, number)
 
@@ -382,13 +350,13 @@ def decline(context: Here, number: str, why: Decline) -> LimitModel:
 
 
 def withdraw(context: Here, number: str) -> LimitModel:
-    """Withdraw a proposal; for a limit in force, propose its withdrawal, which another custodian decides on."""
+    """Withdraw a proposal; for a limit in force, propose its withdrawal to another custodian."""
     withdraw_limit(context, context.loaded)
     return limit(context, number)
 
 
 def approve_withdrawal(context: Here, number: str) -> LimitModel:
-    """End the limit; only by a person who has signed in and did not propose the withdrawal."""
+    """End the limit; only by a signed-in person who did not propose the withdrawal."""
     decide(context, context.loaded, ends=True)
     return limit(context, number)
 
@@ -399,7 +367,6 @@ def decline_withdrawal(context: Here, number: str, why: Decline) -> LimitModel:
     return limit(context, number)
 
 
-_LOADS: dict[str, Any] = {"loads": LIMIT}
 _GIVES: dict[str, Any] = {"loads": LIMIT, "returns": LimitModel}
 _AT = "/gateway/limits/{number}"
 _API = "/api/v1/gateway/limits"
@@ -408,12 +375,12 @@ _API_AT = f"{_API}/{{number}}"
 LIMIT_ROUTES: tuple[Route, ...] = (
     Page("/gateway/limits", "gateway.read", limits_page),
     Submit("/gateway/limits", "gateway.limit", propose_by_form),
-    Page(_AT, "gateway.read", limit_page, **_LOADS),
-    Submit(f"{_AT}/approve", "gateway.approve", approve_by_form, **_LOADS),
-    Submit(f"{_AT}/decline", "gateway.approve", decline_by_form, **_LOADS),
-    Submit(f"{_AT}/withdraw", "gateway.limit", withdraw_by_form, **_LOADS),
-    Submit(f"{_AT}/withdrawal/approve", "gateway.approve", approve_withdrawal_by_form, **_LOADS),
-    Submit(f"{_AT}/withdrawal/decline", "gateway.approve", decline_withdrawal_by_form, **_LOADS),
+    Page(_AT, "gateway.read", limit_page, loads=LIMIT),
+    Submit(f"{_AT}/approve", "gateway.approve", decide_by_form, loads=LIMIT),
+    Submit(f"{_AT}/decline", "gateway.approve", decide_by_form, loads=LIMIT),
+    Submit(f"{_AT}/withdraw", "gateway.limit", withdraw_by_form, loads=LIMIT),
+    Submit(f"{_AT}/withdrawal/approve", "gateway.approve", decide_by_form, loads=LIMIT),
+    Submit(f"{_AT}/withdrawal/decline", "gateway.approve", decide_by_form, loads=LIMIT),
     ApiGet(_API, "gateway.read", limit_list, returns=Limits),
     ApiPost(_API, "gateway.limit", propose, returns=LimitModel, status=201),
     ApiGet(_API_AT, "gateway.read", limit, **_GIVES),

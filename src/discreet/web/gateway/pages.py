@@ -23,16 +23,7 @@ from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import not_found
 from discreet.web.framework.route import ApiGet, Loads, Page, Route, numbered
 from discreet.web.gateway import entry_view, users
-from discreet.web.gateway.entry_view import (
-    GatewayResult,
-    agreed_number,
-    decimal,
-    explained,
-    limit_words,
-    outcome_words,
-    points,
-    reason_words,
-)
+from discreet.web.gateway.entry_view import GatewayResult, decimal, limit_words, outcome_words, points, reason_words
 from discreet.web.gateway.limits import LIMIT_ROUTES
 from discreet.web.gateway.totals import follow
 from discreet.web.gateway.users import Number, PageNumber, Text, User, printable
@@ -85,7 +76,8 @@ def user_page(context: Here) -> Response:
         return context.page(
             "gateway_user.html",
             user=user,
-            agreed=agreed_number(user.rule),
+            agreed=entry_view.agreed_number(user.rule),
+            why=entry_view.rule_words(user.rule),
             figure=None if exposure is None else figure(exposure, 1),
             history=history[:SHOWN],
             refusals=entry_view.refusals(connection, user=user.id, most=SHOWN),
@@ -122,13 +114,13 @@ def incidents_page(context: Here) -> Response:
 
 def why_page(context: Here, reference: Text = "") -> Response:
     """Why something was refused, in plain words."""
+    if context.may("gateway.read"):
+        follow(context.site.store)
     with context.site.store.reading() as connection:
         result = _refusal(context, connection, reference) if reference.strip() else None
-        explanation = None if result is None else explained(connection, result)
-    user = None
-    if result is not None and context.may("gateway.read"):
-        follow(context.site.store)
-        with context.site.store.reading() as connection:
+        explanation = None if result is None else entry_view.explained(connection, result)
+        user = None
+        if result is not None and context.may("gateway.read"):
             user = users.named(connection, result.database, result.user, now=context.site.stamp())
     return context.page(
         "gateway_why.html",
@@ -141,7 +133,7 @@ def why_page(context: Here, reference: Text = "") -> Response:
 
 
 def _refusal(context: Context, connection: Connection, reference: str) -> GatewayResult | None:
-    """The refusal behind a reference: any for those who read the gateway, for everybody else their own."""
+    """The refusal behind a reference; without `gateway.read` only one's own."""
     number = entry_view.number_of(reference)
     entry = ledger.find(connection, number) if number is not None else None
     result = entry_view.result_of(entry) if entry is not None else None
@@ -161,7 +153,7 @@ ROWS = 60
 
 
 def _exposure_figure(user: User, history: Sequence[GatewayResult], now: datetime) -> Figure | None:
-    """The figure of one user; None where nothing is known yet. `history` has the newest first."""
+    """Exposure of one user over time; None without results. `history` has the newest first."""
     steps = [result for result in reversed(history) if result.exposure is not None]
     if not steps:
         return None
@@ -233,7 +225,7 @@ class Users(Strict):
 
 
 class ResultModel(Strict):
-    """A result or a refusal. It holds no value of any person and no text of a statement."""
+    """A result or a refusal, without a value of any person or a statement."""
 
     reference: str
     entry: int
@@ -320,13 +312,9 @@ def incident_list(context: Here) -> Incidents:
     """Days that are worth a look, the worst first."""
     follow(context.site.store)
     with context.site.store.reading() as connection:
-        incidents = users.incidents(connection, context.site.now())
-    return Incidents(
-        incidents=[
-            IncidentModel.of(incident, exposure=decimal(incident.exposure), reasons=list(incident.reasons))
-            for incident in incidents
-        ]
-    )
+        days = users.incidents(connection, context.site.now())
+    models = [IncidentModel.of(day, exposure=decimal(day.exposure), reasons=list(day.reasons)) for day in days]
+    return Incidents(incidents=models)
 
 
 def why(context: Here, reference: Text) -> Explanation:
@@ -335,7 +323,7 @@ def why(context: Here, reference: Text) -> Explanation:
         result = _refusal(context, connection, reference)
         if result is None:
             raise not_found()
-        explanation = explained(connection, result)
+        explanation = entry_view.explained(connection, result)
     return Explanation(headline=explanation.headline, result=_result(result), advice=list(explanation.advice))
 
 

@@ -68,19 +68,12 @@ class Sums:
     def add(self, entry: Entry) -> None:
         """Count one more entry."""
         if entry.event == "gateway.started":
-            name = entry.subject.removeprefix("database:")
-            tables = entry.details.get("tables")
+            name, details = entry.subject.removeprefix("database:"), entry.details
+            mode, tables = str(details.get("mode") or ""), details.get("tables")
+            values = {"name": name, "entry": entry.sequence, "since": entry.time, "mode": mode}
+            values |= {"tables": tables if isinstance(tables, int) else 0, "x": str(details.get("x") or "2")}
             self.connection.execute(delete(WATCHED).where(WATCHED.c.name == name))
-            self.connection.execute(
-                insert(WATCHED).values(
-                    name=name,
-                    entry=entry.sequence,
-                    since=entry.time,
-                    mode=str(entry.details.get("mode") or ""),
-                    tables=tables if isinstance(tables, int) else 0,
-                    x=str(entry.details.get("x") or "2"),
-                )
-            )
+            self.connection.execute(insert(WATCHED).values(values))
         elif entry.event == "gateway.repeated":
             database, number = database_of(entry), entry.details.get("results")
             if database is not None and isinstance(number, int):
@@ -106,8 +99,8 @@ class Sums:
             user["seen"] = entry.time
             day["closed"], day["streak"] = user["exposure"], max(day["streak"], user["streak"])
             if result.is_refusal:
-                values = {"sequence": entry.sequence, "user": user["id"], "enforced": result.refused}
-                self.connection.execute(insert(REFUSAL).values(values))
+                refusal = {"sequence": entry.sequence, "user": user["id"], "enforced": result.refused}
+                self.connection.execute(insert(REFUSAL).values(refusal))
 
     def save(self) -> None:
         """Write what has changed."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 from weakref import WeakKeyDictionary
@@ -21,7 +20,7 @@ from discreet.misuse.log import Scored
 from discreet.report.toolkit.words import plural
 from discreet.store.gateway_limits import EVERYBODY, PARTS
 from discreet.store.tables.gateway import DAY, LIMIT, READ, USER, WATCHED
-from discreet.web.gateway.entry_view import limit_words, points, rule_words, subject_of
+from discreet.web.gateway.entry_view import limit_words, points, subject_of
 
 PAGE = 50
 NEARLY = 80
@@ -37,7 +36,7 @@ PageNumber = Annotated[int, Query(ge=1, le=10**6)]
 
 
 def printable(text: str) -> str:
-    """A text that every database accepts; one that cannot be printed occurs in no entry, so nothing matches."""
+    """A text that every database accepts; what cannot be printed matches no entry."""
     return text if text.isprintable() else "\N{REPLACEMENT CHARACTER}"
 
 
@@ -62,15 +61,10 @@ class User:
 
     @property
     def share(self) -> int | None:
-        """How much of the limit is used, in per cent, rounded up; None where no limit is known."""
+        """Used share of the limit in per cent, rounded up; None without a limit."""
         if self.limit is None:
             return None
         return -(-100 * self.exposure // self.limit) if self.limit else (0 if not self.exposure else 100)
-
-    @property
-    def now(self) -> int:
-        """The used share for a meter, which ends at 100."""
-        return min(100, self.share or 0)
 
     @property
     def state(self) -> str:
@@ -88,11 +82,6 @@ class User:
     def allowed(self) -> str:
         """The limit in words."""
         return limit_words(self.limit)
-
-    @property
-    def why(self) -> str:
-        """The rule that set the limit."""
-        return rule_words(self.rule)
 
     @property
     def subject(self) -> str:
@@ -123,7 +112,7 @@ class UserPage:
 
 
 def _whole(now: str) -> Select[Any]:
-    """Users with the limit in force: their own, that of all users, or the last one recorded."""
+    """Users with the limit in force: their own, everybody's, or the last recorded."""
     own, everybody = LIMIT.alias("own"), LIMIT.alias("everybody")
 
     def holding(limit: Any, name: Any) -> Any:
@@ -146,7 +135,7 @@ def _share(limit: Any) -> Any:
 
 
 def ranked(connection: Connection, *, now: str, database: str = "", name: str = "", page: int = 1) -> UserPage:
-    """Users whose names contain a text, of one database or all, the most exposed first."""
+    """Users by exposure, the highest first; `name` is part of their names."""
     whole = _whole(now)
     if database:
         whole = whole.where(USER.c.database == database)
@@ -178,8 +167,7 @@ def find(connection: Connection, number: int, *, now: str) -> User | None:
 
 def named(connection: Connection, database: str, name: str, *, now: str) -> User | None:
     """By name."""
-    mine = (USER.c.database == database, USER.c.name == name)
-    row = connection.execute(_whole(now).where(*mine)).one_or_none()
+    row = connection.execute(_whole(now).where(USER.c.database == database, USER.c.name == name)).one_or_none()
     return None if row is None else _user(row)
 
 
@@ -200,41 +188,6 @@ def watched(connection: Connection) -> list[Watched]:
     wanted = select(WATCHED.c.name, WATCHED.c.since, WATCHED.c.mode, users, counted.c.seen)
     wanted = wanted.outerjoin(counted, counted.c.database == WATCHED.c.name).order_by(WATCHED.c.name)
     return [Watched(*row) for row in connection.execute(wanted)]
-
-
-@dataclass(frozen=True)
-class UserDay:
-    """One day of one user."""
-
-    user: int
-    database: str
-    name: str
-    day: str
-    answers: int
-    rows: int
-    refused: int
-    would: int
-    over: int
-    streak: int
-    opened: int
-    closed: int
-    x: str
-
-
-def days(connection: Connection, *, since: str, user: int | None = None) -> list[UserDay]:
-    """Days of users, in order."""
-    wanted = (
-        select(DAY, USER.c.database, USER.c.name, WATCHED.c.x)
-        .join(USER, USER.c.id == DAY.c.user)
-        .outerjoin(WATCHED, WATCHED.c.name == USER.c.database)
-        .where(DAY.c.day >= since)
-        .order_by(DAY.c.user, DAY.c.day)
-    )
-    if user is not None:
-        wanted = wanted.where(DAY.c.user == user)
-    plain = [name for name in UserDay.__dataclass_fields__ if name != "x"]
-    rows = connection.execute(wanted)
-    return [UserDay(**{name: getattr(row, name) for name in plain}, x=row.x or "2") for row in rows]
 
 
 # -- incidents: days worth a look, by what the user held in the evening, since that is what could leak ------------------
@@ -263,22 +216,31 @@ _KNOWN: WeakKeyDictionary[Engine, tuple[tuple[int, str], list[UserIncident]]] = 
 
 
 def incidents(connection: Connection, now: datetime.datetime, *, user: int | None = None) -> list[UserIncident]:
-    """Incidents of the last days, the worst first; one user's are measured against all users as well."""
+    """Incidents of the last days, the worst first, measured against all users."""
     since = (now - datetime.timedelta(days=FRAME)).date().isoformat()
     key = (connection.execute(select(READ.c.upto)).scalar_one(), since)
-    known = _KNOWN.get(connection.engine)
-    if known is None or known[0] != key:
-        known = (key, _ranked_incidents(days(connection, since=since)))
-        _KNOWN[connection.engine] = known
-    return [incident for incident in known[1] if user in (None, incident.user)][:MOST_INCIDENTS]
+    cached = _KNOWN.get(connection.engine)
+    if cached is None or cached[0] != key:
+        cached = (key, _ranked_incidents(connection, since))
+        _KNOWN[connection.engine] = cached
+    return [incident for incident in cached[1] if user in (None, incident.user)][:MOST_INCIDENTS]
 
 
-def _ranked_incidents(days: Sequence[UserDay]) -> list[UserIncident]:
+def _ranked_incidents(connection: Connection, since: str) -> list[UserIncident]:
+    wanted = (
+        select(DAY, USER.c.database, USER.c.name, func.coalesce(WATCHED.c.x, "2").label("x"))
+        .join(USER, USER.c.id == DAY.c.user)
+        .outerjoin(WATCHED, WATCHED.c.name == USER.c.database)
+        .where(DAY.c.day >= since)
+        .order_by(DAY.c.user, DAY.c.day)
+    )
+    days = connection.execute(wanted).all()
     scored: dict[str, list[Scored]] = {}  # by database: each has its own exponent and its own peers
     for day in days:
         if day.answers:
-            name, when = f"{day.user}/{day.day}", datetime.datetime.fromisoformat(day.day).replace(tzinfo=datetime.UTC)
-            result = Scored(name, when, str(day.user), "", added(day), float(day.x), day.rows, (), "", "")
+            when, x = datetime.datetime.fromisoformat(day.day).replace(tzinfo=datetime.UTC), float(day.x)
+            weight = added(day.opened, day.closed, x)
+            result = Scored(f"{day.user}/{day.day}", when, str(day.user), "", weight, x, day.rows, (), "", "")
             scored.setdefault(day.database, []).append(result)
     anomalies = [anomaly for results in scored.values() for anomaly in find_anomalies(results).unusual]
     unusual = {(int(anomaly.user), anomaly.day.isoformat()): anomaly for anomaly in anomalies}
@@ -286,9 +248,10 @@ def _ranked_incidents(days: Sequence[UserDay]) -> list[UserIncident]:
     for day in days:
         reasons = []
         if (anomaly := unusual.get((day.user, day.day))) is not None:
+            weight = added(day.opened, day.closed, float(day.x))
             reasons.append(
-                f"The day added {added(day):.2f} to what was known before; {anomaly.usual:.2f} was to be expected of this "
-                "user and others."
+                f"The day added {weight:.2f} to what was known before; {anomaly.usual:.2f} was to be expected of this user "
+                "and others."
             )
         if day.over:
             results = plural(day.over, "result was", "results were")
@@ -300,15 +263,13 @@ def _ranked_incidents(days: Sequence[UserDay]) -> list[UserIncident]:
     return sorted(incidents, key=lambda incident: (-incident.exposure, incident.day, incident.user))
 
 
-def added(day: UserDay) -> float:
-    """What the results of a day weigh as one table.
+def added(opened: int, closed: int, x: float) -> float:
+    """Weight of the results of a day as one table, from its exposures.
 
-    >>> added(UserDay(1, "d", "ann", "2026-05-01", 1, 1, 0, 0, 0, 0, 3_000_000, 5_000_000, "2"))
+    >>> added(3_000_000, 5_000_000, 2.0)
     4.0
     """
-    opened, closed, x = day.opened / PARTS, day.closed / PARTS, float(day.x)
     if closed <= opened:
         return 0.0
-    if math.isinf(x):
-        return closed
-    return float(closed * (1 - (opened / closed) ** x) ** (1 / x))
+    whole = closed / PARTS
+    return whole if math.isinf(x) else float(whole * (1 - (opened / closed) ** x) ** (1 / x))

@@ -27,19 +27,8 @@ from discreet.web.framework.context import Context, Here
 from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import Problem, not_found
 from discreet.web.framework.route import ApiPost, Page, Route
-from discreet.web.lab.query import (
-    CONTROLS,
-    DEAREST,
-    LARGEST_K,
-    PRESETS,
-    STRANGER,
-    TOPICS,
-    LabQuery,
-    against,
-    read,
-    shown,
-    toml,
-)
+from discreet.web.lab import query as queries
+from discreet.web.lab.query import CONTROLS, LabQuery, against, shown, toml
 
 QUICK, SLOW = 64, 1024
 """Largest smallest group for which the least fine is computed if the adversary is deterred already, and if not."""
@@ -51,29 +40,26 @@ TOO_FAR = (
 
 def lab_page(context: Here) -> Response:
     """The controls and their result."""
-    query = read(context.request.query_params.multi_items())
+    values = _shown(context)
+    query: LabQuery = values["query"]
     standard = {name: control.standard for name, control in CONTROLS.items()}
     plain = LabQuery(query.texts, {}, {}, query.dataset)
+    presets = [(name, plain.address(**{**standard, **changes})) for name, changes in queries.PRESETS]
     choices: list[tuple[str, str]] = []
     if context.may("datasets.read"):
         with context.site.store.reading() as connection:
             choices = datasets(connection)
-    return context.page(
-        "lab.html",
-        topics=TOPICS,
-        presets=[(name, plain.address(**{**standard, **changes})) for name, changes in PRESETS],
-        choices=choices,
-        **_shown(context, query),
-    )
+    return context.page("lab.html", topics=queries.TOPICS, presets=presets, choices=choices, **values)
 
 
 def lab_result(context: Here) -> Response:
     """Only the result, for the page's own script."""
-    values = _shown(context, read(context.request.query_params.multi_items()))
+    values = _shown(context)
     return HTMLResponse(context.site.render("lab_result.html", values), status_code=422 if values["problem"] else 200)
 
 
-def _shown(context: Context, query: LabQuery) -> dict[str, Any]:
+def _shown(context: Context) -> dict[str, Any]:
+    query = queries.read(context.request.query_params.multi_items())
     name = ""
     groups: LabGroups | None = example()
     if query.dataset is not None:
@@ -87,7 +73,7 @@ def _shown(context: Context, query: LabQuery) -> dict[str, Any]:
     outcome: LabResult | None = None
     problem: Problem | None = None
     if query.wrong:
-        words = query.wrong.get(STRANGER, "Some of the numbers cannot be used; see the message beside each.")
+        words = query.wrong.get(queries.STRANGER, "Some of the numbers cannot be used; see the message beside each.")
         problem = Problem(422, words, remedy="Correct them, or start again with one of the examples.")
     elif groups is not None:
         try:
@@ -169,7 +155,7 @@ def deterrents(query: LabQuery, case: Case) -> Iterator[Deterrent]:
     yield _amount(query, "The price of the list", "access_cost", least.price, attack.access_cost)
 
     title, size = "Larger groups", least.size
-    if size is None or size > min(case.targets.external_size, LARGEST_K):
+    if size is None or size > min(case.targets.external_size, queries.LARGEST_K):
         yield Deterrent(title, "No group that is possible here is large enough.", "k")
         return
     words = f"The smallest group has {smallest:,}, which is enough; {size:,} would be the least."
@@ -179,10 +165,10 @@ def deterrents(query: LabQuery, case: Case) -> Iterator[Deterrent]:
 
 
 def _amount(query: LabQuery, title: str, name: str, least: float | None, present: float) -> Deterrent:
-    """The fine or the price, with the button that sets it to the least that deters."""
-    if least is None or least > DEAREST:
+    """The fine or the price, with the button that sets the least that deters."""
+    if least is None or least > queries.DEAREST:
         noun = "fine" if name == "penalty" else "price"
-        return Deterrent(title, f"No {noun} up to {DEAREST:,.0f} is a deterrent.", name)
+        return Deterrent(title, f"No {noun} up to {queries.DEAREST:,.0f} is a deterrent.", name)
     # To the next hundredth above; also above what rounding may have hidden.
     up = math.ceil((least * (1 + 1e-12) + 1e-9) * 100) / 100 if least > 0 else 0.0
     value, written = shown(up), f"{up:,.2f}".removesuffix(".00")
@@ -227,7 +213,7 @@ class LabGroups:
 
 
 def of_dataset(connection: Connection, number: int) -> tuple[str, LabGroups | None] | None:
-    """Name of a data set, with the counts of its newest attack; None without the data set."""
+    """Name of a data set and the counts of its newest attack, if any."""
     name = connection.execute(select(DATASET.c.name).where(DATASET.c.id == number)).scalar_one_or_none()
     if name is None:
         return None
@@ -256,7 +242,7 @@ def _read(numbers: str) -> tuple[Targets, float] | None:
 
 @cache
 def example() -> LabGroups:
-    """Synthetic people: some are unique, most are in groups of a dozen to a hundred."""
+    """Synthetic people: some are unique, most in groups of a dozen to a hundred."""
     sizes = np.unique(np.round(np.geomspace(1, 3_000, 160)).astype(np.int64))
     weights = np.exp(-0.5 * ((np.log(sizes) - np.log(TYPICAL)) / SPREAD) ** 2)
     counts = np.floor(weights / weights.sum() * PEOPLE).astype(np.int64)

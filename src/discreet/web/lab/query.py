@@ -24,7 +24,7 @@ STRANGER = "address"
 
 
 def against(attack: Attack, targets: Targets) -> Attacked:
-    """The attack on people who are counted already; refused where it would take long to compute."""
+    """The attack on counted people; refused where it would take long to compute."""
     largest = max(int(targets.groups.max(initial=0)), targets.external_size * float(targets.densities.max(initial=0.0)))
     most = ENDLESS if attack.risks_the_same_at_every_exploit else STEPWISE
     # Does the adversary begin in a group of this size, once the list is paid and linked? Then in every smaller one as well.
@@ -53,17 +53,13 @@ class LabQuery:
         """The adversary; only if nothing is wrong."""
         given, fines = self.numbers, self.texts["max_penalties"]
         limited = None if fines == "unlimited" else int(fines)
+        names = ("gain", "access_cost", "link_cost", "exploit_cost", "penalty", "discount")
         return Attack(
             prior=given["prior"] / 100,
-            gain=given["gain"],
-            access_cost=given["access_cost"],
-            link_cost=given["link_cost"],
-            exploit_cost=given["exploit_cost"],
-            penalty=given["penalty"],
             max_penalties=limited if given["penalty"] else 0,
             detection_intercept=-math.log(given["detected"] - 1),
             detection_slope=math.log1p(given["rising"] / 100),
-            discount=given["discount"],
+            **{name: given[name] for name in names},
         )
 
     @property
@@ -79,7 +75,7 @@ class LabQuery:
 
 
 def read(pairs: Sequence[tuple[str, str]]) -> LabQuery:
-    """The query in an address. Nothing in it raises an error: `wrong` says what is wrong."""
+    """The query in an address; `wrong` says what is wrong, nothing raises an error."""
     texts: dict[str, str] = {name: control.standard for name, control in CONTROLS.items()}
     wrong: dict[str, str] = {}
     dataset: int | None = None
@@ -140,6 +136,10 @@ AMOUNTS = (
     *(600_000, 800_000, 1_000_000),
 )
 """Stops of a slider for money: close together where amounts are small."""
+SHARES = (1, 2, 5, *range(10, 61, 5), 63, *range(65, 100, 5), 98, 99, 100)
+RISES = (*range(11), 12, 15, 18, 20, 25, 30, 40, 50, 60, 80, 100)
+DISCOUNTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.99, 1)
+SIZES = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 500, 800, 1000)
 ODDS = (1.01, 1.1, 1.2, 1.5, *(float(amount) for amount in AMOUNTS if 2 <= amount <= 100_000))
 
 
@@ -216,6 +216,9 @@ OFTEN = ChoiceControl(
     ),
 )
 
+RISING = "By how much the odds of detection grow with each attempt."
+LISTED = "How likely it is that the target is in the list at all."
+ALIKE = "As if at least this many people in the list looked like each target. 1: the data as they are."
 TOPICS = (
     Topic(
         "What the adversary can gain",
@@ -235,55 +238,19 @@ TOPICS = (
             _amount("penalty", "Fine", "The price of a detected attempt.", "10000"),
             OFTEN,
             Control("detected", "Detected 1 time in", "The first attempt: 100 means 1 in 100.", "100", 1.01, 1e6, ODDS),
-            Control(
-                "rising",
-                "Rising with each attempt, %",
-                "By how much the odds of detection grow with each attempt.",
-                "0",
-                0,
-                1000,
-                (*range(11), 12, 15, 18, 20, 25, 30, 40, 50, 60, 80, 100),
-            ),
+            Control("rising", "Rising with each attempt, %", RISING, "0", 0, 1000, RISES),
         ),
     ),
     Topic(
         "What the adversary assumes",
         (
+            Control("prior", "In the list, %", LISTED, "63", 0.01, 100, SHARES),
             Control(
-                "prior",
-                "In the list, %",
-                "How likely it is that the target is in the list at all.",
-                "63",
-                0.01,
-                100,
-                (1, 2, 5, *range(10, 61, 5), 63, *range(65, 100, 5), 98, 99, 100),
-            ),
-            Control(
-                "discount",
-                "Discount per step",
-                "1: gains that come later count in full.",
-                "0.9",
-                0.01,
-                1,
-                (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.99, 1),
+                "discount", "Discount per step", "1: gains that come later count in full.", "0.9", 0.01, 1, DISCOUNTS
             ),
         ),
     ),
-    Topic(
-        "What you publish",
-        (
-            Control(
-                "k",
-                "Smallest group (k)",
-                "As if at least this many people in the list looked like each target. 1: the data as they are.",
-                "1",
-                1,
-                LARGEST_K,
-                (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 500, 800, 1000),
-                whole=True,
-            ),
-        ),
-    ),
+    Topic("What you publish", (Control("k", "Smallest group (k)", ALIKE, "1", 1, LARGEST_K, SIZES, whole=True),)),
 )
 """In the order of the page."""
 

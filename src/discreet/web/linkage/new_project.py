@@ -19,6 +19,7 @@ from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context, FormProblem, Here, by_number, go, or_again
 from discreet.web.framework.forms import Form
 from discreet.web.framework.problems import Problem
+from discreet.web.jobs import queue
 from discreet.web.linkage import store
 from discreet.web.linkage.store import Work
 
@@ -41,7 +42,7 @@ def new_page(context: Here, problem: FormProblem = None) -> Response:
 
 @or_again(new_page)
 def begin(context: Here) -> Response:
-    """Store what was sent, read the column names, and continue with what the columns are for."""
+    """Store the tables, read their column names, and continue with the columns' uses."""
     form, site = context.form, context.site
     name = form.text("name", most=80)
     if not NAME.fullmatch(name):
@@ -160,7 +161,7 @@ def declare(context: Here) -> Response:
 
 
 def limit(form: Form, name: str) -> str | None:
-    """A limit in per cent as an exact share; None where the field is empty."""
+    """A limit in per cent as an exact share; None for an empty field."""
     text = form.text(name, most=20).replace(",", ".").replace("%", "").strip()
     if not text:
         return None
@@ -175,7 +176,7 @@ def discard(context: Here) -> Response:
     """Discard it, and delete what was uploaded for it."""
     work: Work = context.loaded
     with context.site.store.writing() as connection:
-        discarded = store.discard_work(connection, work.id)
+        discarded = queue.cancel(connection, work.id, of=Work.table, states=store.ALIVE)
     if discarded:
         context.site.places.folder.forget(work.uploads)
     context.site.wake_foreman()
@@ -251,7 +252,7 @@ class ColumnUse:
 def suggested(columns: Sequence[str], others: Sequence[str]) -> list[ColumnUse]:
     """The likely use of each column, by its name alone; no value is read.
 
-    >>> [one.use for one in suggested(["id", "surname", "birth_date", "zip", "diagnosis"], [])]
+    >>> [column.use for column in suggested(["id", "surname", "birth_date", "zip", "diagnosis"], [])]
     ['id', 'string', 'date', 'fixed', 'out']
     """
     return [ColumnUse(place, name, _use(name), partner(name, others)) for place, name in enumerate(columns)]
@@ -262,7 +263,7 @@ def _use(name: str) -> str:
 
 
 def partner(name: str, others: Sequence[str]) -> str:
-    """The column of another table with the same name, or that is a date as well.
+    """The column of another table with the same name, or also a date.
 
     >>> partner("birth_date", ["id", "born"])
     'born'

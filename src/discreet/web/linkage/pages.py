@@ -163,7 +163,7 @@ def _number(form: Form, name: str) -> float:
 
 
 def in_state(error: Exception) -> Problem:
-    """Where an act does not fit the state of the project, no permission is missing."""
+    """A refusal as a conflict with the project's state: no permission is missing."""
     problem = problem_of(error)
     if problem.status != 403:
         return problem
@@ -211,14 +211,11 @@ def settle(context: Here) -> Response:
 def learn(context: Here) -> Response:
     """Train the model on the decisions of reviewers."""
     project = _open(context)
-    known = labels_of(answers_of(context.site.store, project))
-    if len(known.same) < ENOUGH_LABELS or known.same.all() or not known.same.any():
-        raise Problem(
-            409,
-            f"{len(known.same)} pairs are decided so far, which is too few to learn from.",
-            remedy=f"Decide at least {ENOUGH_LABELS} pairs, some of them the same and some different.",
-            title="Too early",
-        )
+    labels = labels_of(answers_of(context.site.store, project))
+    if len(labels.same) < ENOUGH_LABELS or labels.same.all() or not labels.same.any():
+        words = f"{len(labels.same)} pairs are decided so far, which is too few to learn from."
+        remedy = f"Decide at least {ENOUGH_LABELS} pairs, some of them the same and some different."
+        raise Problem(409, words, remedy=remedy, title="Too early")
     with context.site.store.writing() as connection:
         if not any(job.active for job in store.of_project(connection, project.id)):
             asked = {"once": load_candidates(ProjectFolder.open(project.folder)).once}
@@ -232,7 +229,7 @@ def learn(context: Here) -> Response:
 
 @or_again(project_page, in_state)
 def take_away(context: Here) -> Response:
-    """Export decisions, clusters, the linked table and the disclosure log as one archive; recorded first."""
+    """Export decisions, clusters, linked table and disclosure log as an archive; recorded first."""
     project, form = context.loaded, context.form
     chosen = {"unfinished": form.text("unfinished") == "yes", "everybody": form.text("everybody") == "yes"}
     folder = Path(tempfile.mkdtemp(prefix="export-", dir=context.site.places.folder.path))
@@ -363,10 +360,6 @@ def _gauges(row: Progress | WorkerProgress) -> dict[str, GaugeModel]:
     return {name: GaugeModel(**getattr(row, name).to_dict()) for name in ("characters", "risk")}
 
 
-_WORK: dict[str, Any] = {"loads": new_project.WORK}
-_PROJECT: dict[str, Any] = {"loads": PROJECT}
-_TASK: dict[str, Any] = {"loads": review.TASK}
-_PAIR: dict[str, Any] = {"loads": review.PAIR}
 _WORK_AT = "/linkage/work/{number}"
 _AT = "/linkage/{number}"
 _PAIR_AT = "/linkage/{number}/pairs/{pair}"
@@ -375,26 +368,26 @@ LINKAGE_ROUTES: tuple[Route, ...] = (
     Page("/linkage", "linkage.read", linkage_page),
     Page("/linkage/new", "linkage.manage", new_project.new_page),
     Route("POST", "/linkage/new", "linkage.manage", new_project.begin, body="upload"),
-    Page(_WORK_AT, "linkage.manage", new_project.work_page, live=True, **_WORK),
-    Page(f"{_WORK_AT}/state", "linkage.manage", new_project.work_state, kind="fragment", **_WORK),
-    Submit(_WORK_AT, "linkage.manage", new_project.declare, **_WORK),
-    Submit(f"{_WORK_AT}/discard", "linkage.manage", new_project.discard, **_WORK),
-    Page(_AT, "linkage.manage", project_page, live=True, **_PROJECT),
-    Page(f"{_AT}/zones", "linkage.manage", zones_page, **_PROJECT),
-    Submit(f"{_AT}/zones", "linkage.manage", cut_zones, **_PROJECT),
-    Submit(f"{_AT}/assign", "linkage.manage", assign, **_PROJECT),
-    Submit(f"{_AT}/withdraw", "linkage.manage", withdraw, **_PROJECT),
-    Submit(f"{_AT}/settle", "linkage.manage", settle, **_PROJECT),
-    Submit(f"{_AT}/learn", "linkage.manage", learn, **_PROJECT),
-    Submit(f"{_AT}/export", "linkage.take", take_away, **_PROJECT),
-    Submit(f"{_AT}/close", "linkage.manage", close, **_PROJECT),
+    Page(_WORK_AT, "linkage.manage", new_project.work_page, live=True, loads=new_project.WORK),
+    Page(f"{_WORK_AT}/state", "linkage.manage", new_project.work_state, kind="fragment", loads=new_project.WORK),
+    Submit(_WORK_AT, "linkage.manage", new_project.declare, loads=new_project.WORK),
+    Submit(f"{_WORK_AT}/discard", "linkage.manage", new_project.discard, loads=new_project.WORK),
+    Page(_AT, "linkage.manage", project_page, live=True, loads=PROJECT),
+    Page(f"{_AT}/zones", "linkage.manage", zones_page, loads=PROJECT),
+    Submit(f"{_AT}/zones", "linkage.manage", cut_zones, loads=PROJECT),
+    Submit(f"{_AT}/assign", "linkage.manage", assign, loads=PROJECT),
+    Submit(f"{_AT}/withdraw", "linkage.manage", withdraw, loads=PROJECT),
+    Submit(f"{_AT}/settle", "linkage.manage", settle, loads=PROJECT),
+    Submit(f"{_AT}/learn", "linkage.manage", learn, loads=PROJECT),
+    Submit(f"{_AT}/export", "linkage.take", take_away, loads=PROJECT),
+    Submit(f"{_AT}/close", "linkage.manage", close, loads=PROJECT),
     Submit("/datasets/{number}/lend", "datasets.take", new_project.lend, loads=dataset_page.DATASET),
-    Page(f"{_AT}/review", "linkage.review", review.next_pair, **_TASK),
-    Page(f"{_AT}/done", "linkage.review", review.done_page, **_TASK),
-    Page(_PAIR_AT, "linkage.review", review.pair_page, live=True, **_PAIR),
-    Submit(f"{_PAIR_AT}/reveal", "linkage.review", review.open_cell, **_PAIR),
-    Submit(f"{_PAIR_AT}/decide", "linkage.review", review.decide, **_PAIR),
-    Submit(f"{_PAIR_AT}/undo", "linkage.review", review.undo, **_PAIR),
+    Page(f"{_AT}/review", "linkage.review", review.next_pair, loads=review.TASK),
+    Page(f"{_AT}/done", "linkage.review", review.done_page, loads=review.TASK),
+    Page(_PAIR_AT, "linkage.review", review.pair_page, live=True, loads=review.PAIR),
+    Submit(f"{_PAIR_AT}/reveal", "linkage.review", review.open_cell, loads=review.PAIR),
+    Submit(f"{_PAIR_AT}/decide", "linkage.review", review.decide, loads=review.PAIR),
+    Submit(f"{_PAIR_AT}/undo", "linkage.review", review.undo, loads=review.PAIR),
     ApiGet("/api/v1/linkage", "linkage.manage", project_list, returns=Projects),
-    ApiGet("/api/v1/linkage/{number}", "linkage.manage", project, returns=ProgressModel, **_PROJECT),
+    ApiGet("/api/v1/linkage/{number}", "linkage.manage", project, returns=ProgressModel, loads=PROJECT),
 )

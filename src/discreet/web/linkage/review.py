@@ -49,13 +49,9 @@ def _find(context: Context, path: dict[str, str]) -> ReviewTarget | None:
     pair = numbered(path["pair"]) if "pair" in path else None
     with context.site.store.reading() as connection:
         project = linkage_store.find(connection, number)
-        if project is None:
+        if project is None or not linkage_store.reviews(connection, number, worker, pair):
             return None
-        if pair is None:
-            reviews = linkage_store.takes_part(connection, number, worker)
-        else:
-            reviews = linkage_store.has_pair(connection, number, worker, pair)
-    return ReviewTarget(project, worker, pair or 0) if reviews else None
+    return ReviewTarget(project, worker, pair or 0)
 
 
 TASK = Loads("linkage task", find=_find, may=lambda context, target: target.worker == context.owner.name)
@@ -83,7 +79,7 @@ def pair_page(context: Here, problem: FormProblem = None) -> Response:
 
 
 def open_cell(context: Here) -> Response:
-    """Open one cell by one step; a refusal is shown on the page. The page's script asks only for what changes."""
+    """Open one cell by one step; a refusal is shown on the page."""
     target: ReviewTarget = context.loaded
     form, ledger, names = context.form, context.site.ledger, target.project.attributes
     live, whose = form.text("live") == "1", (target.project, target.worker, target.pair)
@@ -122,7 +118,7 @@ def decide(context: Here) -> Response:
 
 @or_again(pair_page)
 def undo(context: Here) -> Response:
-    """Undo the decision on this pair, or else the last one; opened cells stay open, and charged."""
+    """Undo the decision on this pair, or the last one; opened cells stay open."""
     target: ReviewTarget = context.loaded
     store, whose = context.site.store, (target.project, target.worker)
     pair: int | None = target.pair
@@ -158,8 +154,6 @@ def _parts(target: ReviewTarget, view: PairView, problem: Problem | None, *, ann
         "nonce": secrets.token_hex(16),
         "problem": problem,
         "announce": announce,
-        "short": SHORT_MARKS,
-        "steps": STEPS,
         "refusals": REFUSALS,
         "written": written,
         "label_of": label_of,
@@ -174,22 +168,6 @@ def _parts(target: ReviewTarget, view: PairView, problem: Problem | None, *, ann
 ROWS = ("A", "B")
 ROOM = Fraction(5, 4)
 """A meter reaches a quarter further than its limit."""
-SHORT_MARKS = {
-    "equal": "same",
-    "different": "different",
-    "indel": "inserted",
-    "replace": "replaced",
-    "transpose": "exchanged",
-    "name-swap": "names swapped",
-    "date-swap": "day and month swapped",
-    "missing": "missing",
-    "unique": "unique",
-    "rare": "rare",
-    "common": "common",
-    "very-common": "very common",
-}
-"""The words below icons."""
-STEPS = {"partial": "Show what differs", "full": "Show in full"}
 
 
 @dataclass(frozen=True)
@@ -200,16 +178,10 @@ class ShownMeter:
     label: str
     gauge: Gauge
 
-    @property
-    def scale(self) -> Fraction:
-        """The share that the whole length of the bar means."""
-        if self.gauge.limit is None or self.gauge.limit == 0:
-            return Fraction(1)
-        return min(Fraction(1), self.gauge.limit * ROOM)
-
     def along(self, value: Fraction) -> str:
         """Where a share is on the bar, in per cent of its length."""
-        return f"{min(100.0, float(100 * value / self.scale)):.3f}"
+        whole = min(Fraction(1), self.gauge.limit * ROOM) if self.gauge.limit else Fraction(1)
+        return f"{min(100.0, float(100 * value / whole)):.3f}"
 
     @property
     def used(self) -> str:
@@ -233,7 +205,7 @@ def meters(row: Any) -> tuple[ShownMeter, ShownMeter]:
 
 
 def written(share: Fraction) -> str:
-    """A share in per cent, with enough digits that a share above zero never looks like zero.
+    """A share in per cent; one above zero never looks like zero.
 
     >>> written(Fraction(41, 1000)), written(Fraction(0)), written(Fraction(1, 100_000)), written(Fraction(3, 10))
     ('4.1 %', '0 %', '0.001 %', '30 %')
@@ -267,7 +239,7 @@ def answer_words(choice: int) -> str:
 
 
 def row_words(cell: CellView, place: int) -> str:
-    """A value for a screen reader: attribute, row, and what is known of the value."""
+    """A value for a screen reader: attribute, row, and what is known."""
     row = cell.rows[place]
     words = [f"{label_of(cell.attribute)}, row {ROWS[place]}: {row.words}"]
     if cell.together is not None:

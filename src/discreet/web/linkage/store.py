@@ -44,21 +44,17 @@ def everything(connection: Connection) -> list[Project]:
     return [project_of(row) for row in connection.execute(select(PROJECT).order_by(PROJECT.c.id.desc()))]
 
 
-def takes_part(connection: Connection, project: int, worker: str) -> bool:
-    """Was the reviewer ever given pairs of the project?"""
-    reviewer = (WORKER.c.project == project, WORKER.c.worker == worker)
-    return connection.execute(select(WORKER.c.project).where(*reviewer)).first() is not None
-
-
 def _assigned(project: int, worker: str) -> Select[Any]:
-    """Pairs that were assigned to a reviewer, withdrawn ones too, and their places in the reviewer's order."""
+    """Pairs assigned to a reviewer, withdrawn ones too, and their places in order."""
     whose = (ASSIGNMENT.c.project == project, ASSIGNMENT.c.worker == worker)
     return select(ASSIGNMENT.c.pair, ASSIGNMENT.c.place).where(*whose)
 
 
-def has_pair(connection: Connection, project: int, worker: str, pair: int) -> bool:
-    """Is this pair assigned to this reviewer, and not withdrawn?"""
-    given = _assigned(project, worker).where(ASSIGNMENT.c.pair == pair, ASSIGNMENT.c.state != WITHDRAWN)
+def reviews(connection: Connection, project: int, worker: str, pair: int | None) -> bool:
+    """Was the reviewer ever given pairs of the project; or has this pair now?"""
+    given = select(WORKER.c.project).where(WORKER.c.project == project, WORKER.c.worker == worker)
+    if pair is not None:
+        given = _assigned(project, worker).where(ASSIGNMENT.c.pair == pair, ASSIGNMENT.c.state != WITHDRAWN)
     return connection.execute(given).first() is not None
 
 
@@ -163,7 +159,7 @@ def _works(connection: Connection, which: Any) -> list[Work]:
 def add_work(
     connection: Connection, *, kind: str, name: str, account: int, asked: dict[str, Any], project: int | None = None
 ) -> int:
-    """New work: a project whose columns are to be declared, or retraining, which begins at once."""
+    """New work: a project whose columns are declared next, or retraining at once."""
     values = {
         "kind": kind,
         "name": name,
@@ -181,11 +177,6 @@ def begin_work(connection: Connection, number: int, asked: dict[str, Any]) -> bo
     values |= {"problem": None, "remedy": None, "progress": None, "ended": None}
     waiting = (WORK.c.id == number, WORK.c.state.in_(("declared", "failed")))
     return connection.execute(update(WORK).where(*waiting).values(values)).rowcount == 1
-
-
-def discard_work(connection: Connection, number: int) -> bool:
-    """Cancel it, also before it was declared or after it failed."""
-    return queue.cancel(connection, number, of=WORK, states=ALIVE)
 
 
 def needed_files(connection: Connection) -> set[str]:
