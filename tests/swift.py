@@ -42,7 +42,7 @@ ROOMS = (
     "discreet.report",
     "discreet.web.framework.app",
     "discreet.web.jobs.process",
-    "discreet.web.jobs.linkage_work",
+    "discreet.web.jobs.disclosure_work",
 )
 """What commands import when they need it."""
 HAND_OVER = """#!{python} -ISE

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import expect
 
-from discreet.web.accounts import one_time_links, sessions
-from discreet.web.framework.permissions import GRANTED, ROLES
+from discreet.web.accounts import credentials
+from discreet.web.framework.route import GRANTED, ROLES
 from discreet.web.routes import ROUTES
 from tests.browser.walking import (
     Look,
@@ -72,7 +72,7 @@ def test_pages_before_signing_in(place: Place, visit: Visit, look: Look) -> None
     page = visit(**look.window)
     site = place.app.state.site
     with site.store.writing() as connection:
-        secret = one_time_links.make(connection, site.settings, account_number(place.app, "worker"))
+        secret = credentials.make_link(connection, site.settings, account_number(place.app, "worker"))
     for name, address in (("sign-in", "/sign-in"), ("welcome", f"/welcome/{secret}"), ("gone", "/welcome/x")):
         page.goto(address)
         photograph(page, f"{look.name}-{name}")
@@ -174,7 +174,7 @@ def test_a_token_is_shown_once(place: Place, visit: Visit) -> None:
 def test_the_cookie_has_its_prefix_and_flags_on_loopback(place: Place, visit: Visit) -> None:
     page = visit("worker")
     (cookie,) = page.context.cookies()
-    assert cookie["name"] == sessions.COOKIE
+    assert cookie["name"] == credentials.COOKIE
     assert (cookie["secure"], cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, True, "Lax", "/")
     assert cookie["domain"] == "127.0.0.1"
     assert page.evaluate("document.cookie") == ""

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 from discreet.web import Settings, create_app
-from discreet.web.accounts import one_time_links
+from discreet.web.accounts import credentials
 from tests.swift import SHIM
 from tests.web.accounts.test_accounts import link_on
 from tests.web.client import CHEAP, ORIGIN, PASSWORD, Browser, signed_in
@@ -25,7 +25,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FastAPI]:
     monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
     store = str(tmp_path / "store.db")
     app = create_app(Settings(store=store, data=tmp_path / "data", origin=ORIGIN, hashing=CHEAP))
-    first = one_time_links.first_link(app.state.site)
+    first = credentials.first_link(app.state.site)
     assert first is not None
     assert Browser(app).post(first.removeprefix(ORIGIN), {"name": "first", **NEW}).status_code == 303
     page = signed_in(app, "first").post("/accounts", {"name": "guest", "role": "custodian"}).text

@@ -13,9 +13,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from discreet.web.accounts import accounts, sessions
+from discreet.web.accounts import accounts, credentials
 from discreet.web.accounts.accounts import Act
-from discreet.web.framework.permissions import ROLES
+from discreet.web.framework.route import ROLES
 from discreet.web.framework.settings import Hashing
 
 ORIGIN = "http://127.0.0.1:8000"
@@ -84,7 +84,7 @@ class Browser:
         for name, value in response.cookies.items():
             self.cookies[name] = value
         if 'discreet=""' in response.headers.get("set-cookie", ""):
-            self.cookies.pop(sessions.COOKIE, None)
+            self.cookies.pop(credentials.COOKIE, None)
         return response
 
     async def _send(self, method: str, path: str, **options: Any) -> httpx.Response:

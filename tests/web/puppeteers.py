@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from sqlalchemy import update
 
 from discreet.store.tables.web import ACCOUNT
-from discreet.web.accounts import one_time_links
+from discreet.web.accounts import credentials
 from discreet.web.releases import store as plans
 from tests.web.accounts.test_accounts import link_on
 from tests.web.client import ORIGIN, PASSWORD, Browser, signed_in
@@ -62,7 +62,7 @@ class House:
     def operator_adds(self) -> None:
         """A new account, handed to a person who has none."""
         name, site = f"person{len(self.control)}", self.app.state.site
-        made = one_time_links.add_by_operator(site.ledger, site.settings, name=name, role="custodian", actor="root")
+        made = credentials.add_by_operator(site.ledger, site.settings, name=name, role="custodian", actor="root")
         self._happened("invited", name)
         self.control[name], self.links[name] = set(), (made.removeprefix(ORIGIN), None)
 
@@ -72,7 +72,7 @@ class House:
         if name not in self.names or others:
             return
         site = self.app.state.site
-        made = one_time_links.link_by_operator(site.ledger, site.settings, name=name, actor="root")
+        made = credentials.link_by_operator(site.ledger, site.settings, name=name, actor="root")
         self._happened("linked", name)
         self.links[name] = (made.removeprefix(ORIGIN), None)
 

@@ -15,7 +15,7 @@ import numpy as np
 from fastapi import FastAPI
 
 from discreet.web.datasets import store as datasets
-from discreet.web.jobs import process, queue
+from discreet.web.jobs import process
 from discreet.web.jobs import store as jobs
 from discreet.web.releases import store as plans
 from tests.releases.world import rows_of
@@ -123,7 +123,7 @@ def work_off(app: FastAPI) -> list[str]:
         return _waited(app)
     while True:
         with site.store.writing() as connection:
-            job = queue.claim(connection, at_once=10**6, lease=10**6)
+            job = jobs.claim(connection, at_once=10**6, lease=10**6)
         if job is None:
             return ends
         ends.append(_do(app, job))
@@ -148,7 +148,7 @@ def _do(app: FastAPI, job: Any) -> str:
         process.perform(site.ledger, job, job.claim or "", site.places, lambda step, share: None)
     except DiscreetError as error:
         with site.store.writing() as connection:
-            queue.fail(connection, job.id, job.claim or "", problem=error.problem, remedy=error.remedy)
+            jobs.fail(connection, job.id, job.claim or "", problem=error.problem, remedy=error.remedy)
         return error.problem
     return "done"
 

@@ -8,9 +8,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from discreet.web.accounts import tokens
-from discreet.web.framework.permissions import ANYONE, GRANTED, PERMISSIONS, ROLES, SESSIONS_ONLY, scopes_of
-from discreet.web.framework.route import Route
+from discreet.web.accounts import credentials
+from discreet.web.framework.route import ANYONE, GRANTED, PERMISSIONS, ROLES, SESSIONS_ONLY, Route, scopes_of
 from discreet.web.routes import ROUTES
 from tests.web.client import Browser, make_accounts, signed_in
 from tests.web.samples import NEVER_OWN, OWNED, SAMPLES, account_number
@@ -110,7 +109,7 @@ def test_a_made_up_session_is_nobody(app: FastAPI, cookie: str) -> None:
 def make_token(app: FastAPI, owner: str, *scopes: str, days: float = 1) -> str:
     site = app.state.site
     with site.store.writing() as connection:
-        _, secret = tokens.add(
+        _, secret = credentials.add_token(
             connection,
             account=account_number(app, owner),
             name="test",

@@ -10,7 +10,6 @@ from fastapi import FastAPI
 from sqlalchemy import text
 
 from discreet.errors import DataError, IntegrityError
-from discreet.web.jobs import queue
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.process import perform
 from tests.web.client import BOTH_STORES, Browser, signed_in
@@ -22,7 +21,7 @@ def done(app: FastAPI) -> int:
     """Do the job that waits, in this process; gives its number."""
     site = app.state.site
     with site.store.writing() as connection:
-        job = queue.claim(connection, at_once=10, lease=10**6)
+        job = jobs.claim(connection, at_once=10, lease=10**6)
     assert job is not None
     assert perform(site.ledger, job, job.claim or "", site.places, lambda *_: None) == 0
     return job.id

@@ -7,11 +7,11 @@ from typing import Any, cast
 import pytest
 from fastapi import FastAPI, Request
 
-from discreet.web.accounts import accounts, sessions, tokens
+from discreet.web.accounts import accounts, credentials
 from discreet.web.accounts.pages import issue
 from discreet.web.framework.context import Context
-from discreet.web.framework.permissions import GRANTED
 from discreet.web.framework.problems import Problem
+from discreet.web.framework.route import GRANTED
 from discreet.web.framework.settings import Settings
 from tests.web.accounts.test_accounts import link_on
 from tests.web.client import BOTH_STORES, PASSWORD, Browser, signed_in
@@ -125,16 +125,16 @@ def context_of(app: FastAPI, settings: Settings, *, secret: str = "") -> Context
     with site.store.writing() as connection:
         found = accounts.by_name(connection, "auditor")
         assert found is not None
-        cookie = sessions.begin(connection, site, found[0].id, proven=found[1] or "")
+        cookie = credentials.begin_session(connection, site, found[0].id, proven=found[1] or "")
         assert cookie is not None
     route = site.table["POST", "/tokens"]
     context = Context(cast(Request, None), site, route, account=found[0], permissions=GRANTED["auditor"])
     if secret:
-        recognised = tokens.recognise(site, secret)
+        recognised = credentials.recognise_token(site, secret)
         assert recognised is not None
         context.token = recognised[0]
     else:
-        session = sessions.find(site, cookie)
+        session = credentials.find_session(site, cookie)
         assert session is not None
         context.session = session[0]
     return context
@@ -147,9 +147,9 @@ def test_a_session_or_token_that_has_just_ended_makes_no_token(app: FastAPI, set
     context = context_of(app, settings, secret=by_page(signed_in(app, "auditor")) if by == "token" else "")
     signed_in(app, "custodian").post(f"/accounts/{account_number(app, 'auditor')}/sign-out")
     with app.state.site.store.reading() as connection:
-        before = tokens.of_account(connection, context.owner.id)
+        before = credentials.tokens_of(connection, context.owner.id)
     with pytest.raises(Problem) as caught:
         issue(context, name="late", scopes=("dashboard.read",), life=app.state.site.settings.idle)
     assert caught.value.status == 401
     with app.state.site.store.reading() as connection:
-        assert tokens.of_account(connection, context.owner.id) == before
+        assert credentials.tokens_of(connection, context.owner.id) == before

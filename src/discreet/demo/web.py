@@ -37,7 +37,7 @@ from discreet.people import DemoFiles, write_demo, write_extracts
 from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Opened, Registry
 from discreet.releases.preconditions import AGREEMENT
-from discreet.releases.tracing.case import SuspectTable
+from discreet.releases.tracing.case import Given
 from discreet.releases.tracing.trace import trace_leak
 from discreet.sources import read
 from discreet.store.exposures import write
@@ -46,18 +46,19 @@ from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account, Act
 from discreet.web.datasets import store as datasets
 from discreet.web.framework.context import Context
-from discreet.web.framework.permissions import GRANTED, ROLES
-from discreet.web.framework.route import Route
+from discreet.web.framework.route import GRANTED, ROLES, Route
 from discreet.web.framework.settings import Settings
 from discreet.web.framework.site import Site
+from discreet.web.gateway import limit_approval
 from discreet.web.gateway.entry_view import ANSWERED, subject_of
-from discreet.web.gateway.limits import NewLimit, propose_limit
-from discreet.web.jobs import process, queue
+from discreet.web.gateway.limit_approval import NewLimit
+from discreet.web.jobs import process
+from discreet.web.jobs import store as jobs
 from discreet.web.jobs.store import Job
 from discreet.web.releases import decisions, tracing
 from discreet.web.releases.store import NewPlan
 from discreet.web.sensitivity import store as studies
-from discreet.web.sensitivity.store import EXAMPLE, items_of
+from discreet.web.sensitivity.view import EXAMPLE, items_of
 
 # The data of the demonstration: a hospital's extract of generated people, the register they are in, an assessment.
 PEOPLE = 300_000
@@ -76,7 +77,7 @@ def bring_hospital(site: Site) -> None:
     for kind, asked in (("profile", {}), ("assess", among), ("attack", among)):
         # A job, done here and now instead of in a process of its own.
         with site.store.writing() as connection:
-            queue.enqueue(connection, kind=kind, dataset=hospital, account=_account(connection).id, asked=asked)
+            jobs.enqueue(connection, kind=kind, dataset=hospital, account=_account(connection).id, asked=asked)
         work_off(site)
 
 
@@ -116,12 +117,12 @@ def work_off(site: Site) -> None:
             process.perform(site.ledger, job, job.claim or "", site.places, lambda step, share: None)
         except Refused as error:
             with site.store.writing() as connection:
-                queue.fail(connection, job.id, job.claim or "", problem=error.problem, remedy=error.remedy)
+                jobs.fail(connection, job.id, job.claim or "", problem=error.problem, remedy=error.remedy)
 
 
 def _next(site: Site) -> Job | None:
     with site.store.writing() as connection:
-        return queue.claim(connection, at_once=10**6, lease=LEASE)
+        return jobs.claim(connection, at_once=10**6, lease=LEASE)
 
 
 DAYS = 14
@@ -270,7 +271,7 @@ def bring_gateway(site: Site) -> None:
     wanted = NewLimit(
         database="clinic", name=ANALYST, limit="3", action="subset", until=until.isoformat(), reason=reason
     )
-    propose_limit(context, wanted)
+    limit_approval.propose(context, wanted)
 
 
 # The demonstration has a linkage project: two extracts of generated people, and pairs for a reviewer.
@@ -312,7 +313,7 @@ def bring_releases(site: Site) -> None:
     if number is None:
         return
     plan = decisions.current(second, number)
-    decisions.decide(second, plan, seen=plan.seen)
+    decisions.approve(second, plan, seen=plan.seen)
     decisions.make(first, decisions.current(first, number))
     work_off(site)
     kept = Registry(site.ledger).find("spring-2026")
@@ -354,8 +355,8 @@ def _handed_over_and_leaked(context: Context, kept: StoredRelease) -> None:
         lines = archive.read("data.csv").splitlines(keepends=True)
         file = aside / "found-on-a-forum.csv"
         file.write_bytes(b"".join(lines[: 1 + round(LEAKED * (len(lines) - 1))]))
-        given = SuspectTable.of(read(file))
-        found = trace_leak(opened.traceable, SuspectTable(file.name, given.columns, given.counted))
+        given = Given.of(read(file))
+        found = trace_leak(opened.traceable, Given(file.name, given.columns, given.counted))
     tracing.keep(context, opened, found)
 
 

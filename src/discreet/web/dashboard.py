@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,8 +21,8 @@ from discreet.store.tables.ledger import ENTRY
 from discreet.web.accounts import accounts
 from discreet.web.accounts.onboarding import guide_of
 from discreet.web.accounts.second_approver import History
-from discreet.web.framework import format as formats
 from discreet.web.framework.context import Context, Here
+from discreet.web.framework.site import ago, amount
 from discreet.web.gateway import users
 from discreet.web.gateway.limits import asked_of
 from discreet.web.gateway.totals import follow
@@ -69,7 +70,7 @@ class RoomActivity:
 
 
 def first_since(connection: Connection, moment: str) -> int:
-    """The number of the first entry at or after a moment. Times never decrease, so that few rows need be looked at."""
+    """The number of the first entry at or after a moment, by bisection: times never decrease."""
     low, high = 0, int(connection.execute(select(func.coalesce(func.max(ENTRY.c.sequence) + 1, 0))).scalar_one())
     while low < high:
         middle = (low + high) // 2
@@ -83,21 +84,17 @@ def rooms(connection: Connection, now: datetime) -> list[RoomActivity]:
     days = [(now - timedelta(days=DAYS - 1 - place)).date().isoformat() for place in range(DAYS)]
     begin = first_since(connection, f"{days[0]}T00:00:00.000000Z")
     day = func.substr(ENTRY.c.time, 1, 10)
+    refused = ENTRY.c.outcome == "refused"
     counted = connection.execute(
-        select(ENTRY.c.room, day.label("day"), ENTRY.c.outcome, func.count().label("entries"))
+        select(ENTRY.c.room, day.label("day"), refused.label("refused"), func.count().label("entries"))
         .where(ENTRY.c.sequence >= begin, ENTRY.c.event.not_in(NOT_DISCLOSURES))
-        .group_by(ENTRY.c.room, day, ENTRY.c.outcome)
-    ).all()
-    entries: dict[tuple[str, str, bool], int] = {}
-    for row in counted:
-        if row.outcome in (*DISCLOSED, "refused"):
-            key = (row.room, row.day, row.outcome == "refused")
-            entries[key] = entries.get(key, 0) + row.entries
+        .where(ENTRY.c.outcome.in_((*DISCLOSED, "refused")))
+        .group_by(ENTRY.c.room, day, refused)
+    )
+    entries = Counter({(row.room, row.day, bool(row.refused)): row.entries for row in counted})
     every = [
         RoomActivity(
-            name,
-            tuple(entries.get((name, date, False), 0) for date in days),
-            sum(entries.get((name, date, True), 0) for date in days),
+            name, tuple(entries[name, date, False] for date in days), sum(entries[name, date, True] for date in days)
         )
         for name in ROOMS
     ]
@@ -116,7 +113,7 @@ def refusals(connection: Connection, now: datetime, *, days: int = 7) -> dict[st
 
 
 def used(budget: Budget) -> int:
-    """How much of a budget is spent or held back, in per cent, rounded up; a budget of nothing is used up."""
+    """How much of a budget is spent or held back, in per cent, rounded up."""
     if budget.limit == 0:
         return 100
     share = (budget.spent + budget.reserved) * 100 / budget.limit
@@ -136,30 +133,28 @@ def dashboard_page(context: Here) -> Response:
     """What this account can see of it all; what it may not see is left out."""
     if context.may("gateway.read"):
         follow(context.site.store)
+    state = None
     with context.site.store.reading() as connection:
         allowed = [find for permission, find in NOTICES if context.may(permission)]
         notices = [notice for find in allowed for notice in find(context, connection)]
-        state = _ledger_state(context, connection) if context.may("ledger.read") else None
         guided = context.owner.guided and context.may("datasets.change")
         guide = guide_of(connection, context.owner) if guided else None
+        if context.may("ledger.read"):
+            budgets = sorted(queries.budgets(connection), key=lambda budget: -used(budget))
+            sparks = []
+            for room in rooms(connection, context.site.now()):
+                about = f"Day by day, the last one today: {', '.join(str(day) for day in room.days)}."
+                title, shares = f"Disclosures of {room.name}", [float(day) for day in room.days]
+                sparks.append((room, spark(shares, key=f"room-{room.name}", title=title, about=about)))
+            state = {
+                "head": MerkleTree.read(connection).head(),
+                "check": last_check(connection),
+                "rooms": sparks,
+                "days": DAYS,
+                "budgets": [(budget, used(budget)) for budget in budgets if used(budget) >= NEARLY],
+                "all_budgets": len(budgets),
+            }
     return context.page("dashboard.html", notices=notices, ledger=state, guide=guide)
-
-
-def _ledger_state(context: Context, connection: Connection) -> dict[str, object]:
-    budgets = sorted(queries.budgets(connection), key=lambda budget: -used(budget))
-    sparks = []
-    for room in rooms(connection, context.site.now()):
-        about = f"Day by day, the last one today: {', '.join(str(day) for day in room.days)}."
-        title, shares = f"Disclosures of {room.name}", [float(day) for day in room.days]
-        sparks.append((room, spark(shares, key=f"room-{room.name}", title=title, about=about)))
-    return {
-        "head": MerkleTree.read(connection).head(),
-        "check": last_check(connection),
-        "rooms": sparks,
-        "days": DAYS,
-        "budgets": [(budget, used(budget)) for budget in budgets if used(budget) >= NEARLY],
-        "all_budgets": len(budgets),
-    }
 
 
 # What needs attention: each function is asked only on behalf of accounts with its permission (`NOTICES`).
@@ -171,10 +166,10 @@ def verification(context: Context, connection: Connection) -> Iterator[Notice]:
     headline, step = "The ledger has never been verified here.", "Verify it, and save its head elsewhere."
     if check is not None:
         step = "Verify it again, and save its head elsewhere."
-        headline = f"The ledger was verified {formats.ago(check.time, now)}."
+        headline = f"The ledger was verified {ago(check.time, now)}."
         if check.problems:
             faults = plural(check.problems, "fault", "faults")
-            headline = f"The ledger is not what was written: {faults} {formats.ago(check.time, now)}."
+            headline = f"The ledger is not what was written: {faults} {ago(check.time, now)}."
             step = "Verify it again, and compare it with heads that were saved elsewhere."
         elif now - datetime.fromisoformat(check.time) <= OLD:
             return
@@ -187,7 +182,7 @@ def low_budgets(context: Context, connection: Connection) -> Iterator[Notice]:
     low = sorted((budget for budget in budgets if used(budget) >= NEARLY), key=used, reverse=True)
     if low:
         count = f"{len(low):,} of {plural(len(budgets), 'budget', 'budgets')} {'is' if len(low) == 1 else 'are'}"
-        left = f"{low[0].name} has {formats.amount(low[0].left)} of {formats.amount(low[0].limit)} left"
+        left = f"{low[0].name} has {amount(low[0].left)} of {amount(low[0].limit)} left"
         step = "Decide whether the limit still fits before requests are refused."
         yield Notice(f"{count} used to {NEARLY} % or more; {left}.", step, "#budgets", "See the budgets")
 
@@ -213,7 +208,7 @@ def open_invitations(context: Context, connection: Connection) -> Iterator[Notic
 
 
 def waiting_releases(context: Context, connection: Connection) -> Iterator[Notice]:
-    """Plans of releases that this account can decide on, and its own that wait for another custodian."""
+    """Plans that this account can decide on, and its own that wait."""
     waiting = [plan for plan in plans.everything(connection, states=("planned",)) if plan.ready]
     if not waiting:
         return
@@ -233,7 +228,7 @@ def waiting_releases(context: Context, connection: Connection) -> Iterator[Notic
 
 
 def waiting_limits(context: Context, connection: Connection) -> Iterator[Notice]:
-    """Limits of database users, and their withdrawals, that this account can decide on."""
+    """Limits and withdrawals that this account can decide on."""
     proposed = gateway_limits.everything(connection, state="proposed")
     held = {limit.id: limit for limit in gateway_limits.in_force(connection, now=context.site.stamp())}
     ending = [change for change in gateway_limits.withdrawals(connection, state="proposed") if change.limit in held]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import Connection
@@ -13,13 +12,13 @@ from discreet.report.project.ledger_facts import known_releases
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.dataset_page import finished
 from discreet.web.datasets.store import Dataset
-from discreet.web.framework.context import Context, Here, again, by_number, go
+from discreet.web.framework.context import Context, Here, by_number, go, or_again
 from discreet.web.framework.problems import Problem, not_found
 from discreet.web.framework.route import ApiPost, Page, Route, Submit
 from discreet.web.gateway import users
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.kinds import KINDS, REPORTED
-from discreet.web.jobs.requests import ask, wanted_of
+from discreet.web.jobs.pages import ask, wanted_of
 from discreet.web.jobs.store import Job, JobResult
 from discreet.web.linkage import store as linkage_store
 
@@ -42,7 +41,7 @@ def reports_page(context: Here) -> Response:
 
 
 def report_page(context: Here) -> Response:
-    """One report within the application; that it was read is written down, once a day for each reader."""
+    """One report; that it was read is written down, once a day for each reader."""
     job: Job = context.loaded
     result = _result(context, job, "read", key=f"report:{job.id}:{context.site.stamp()[:10]}")
     numbers = result.numbers.get("after") or result.numbers
@@ -51,18 +50,13 @@ def report_page(context: Here) -> Response:
     return context.page("report.html", job=job, result=result, title=title, stamp=jobs.stamp, exceeded=exceeded)
 
 
-def take_report(context: Here) -> Response:
-    """The report as one HTML file that opens offline; the download is written down first."""
+def report(context: Here, number: str) -> Response:
+    """The report as one HTML file; that it was taken away is written down first."""
     job: Job = context.loaded
     result = _result(context, job, "taken")
     name = quote(f"{job.dataset_name.partition('.')[0]}-{job.kind}-{job.id}.html", safe="")
     disposition = f"attachment; filename=\"report-{job.id}.html\"; filename*=UTF-8''{name}"
     return HTMLResponse(result.report or "", headers={"Content-Disposition": disposition})
-
-
-def report(context: Here, number: str) -> Response:
-    """The report as one HTML file; that it was taken away is written down first."""
-    return take_report(context)
 
 
 def _result(context: Context, job: Job, act: str, *, key: str | None = None) -> JobResult:
@@ -99,48 +93,39 @@ class ProjectParts:
 
 
 def new_page(context: Here, dataset: str = "") -> Response:
-    """First which data set it is about, unless there is only one; then what belongs to it."""
+    """Choose the data set, unless there is only one; then what belongs to it."""
+    if context.problem is not None:
+        dataset = context.form.text("dataset")
     with context.site.store.reading() as connection:
         every = [candidate for candidate in datasets.everything(connection) if candidate.policy is not None]
     only = every[0] if len(every) == 1 else None
     chosen = next((candidate for candidate in every if str(candidate.id) == dataset), only)
     if chosen is None:
         return context.page("project_choose.html", every=every)
-    return _form(context, chosen)
+    title = context.form.text("title") if context.problem else f"Sharing {chosen.name.partition('.')[0]}"
+    return context.page("project_new.html", dataset=chosen, known=ProjectParts.of(context, chosen), title=title)
 
 
+@or_again(new_page)
 def make(context: Here) -> Response:
     """Have it made; the page of the job leads to it."""
-    number = context.form.whole("dataset", least=0, most=10**17)
+    form = context.form
+    number = form.whole("dataset", least=0, most=10**17)
     with context.site.store.reading() as connection:
         dataset = datasets.find(connection, number)
     if dataset is None:
         raise Problem(422, "There is no such data set.", remedy="Choose one of the list.")
-
-    def start() -> Response:
-        wanted = wanted_of("project", _chosen(context, ProjectParts.of(context, dataset)))
-        return go(f"/jobs/{ask(context, dataset, 'project', wanted)}")
-
-    return again(start, lambda problem: _form(context, dataset, problem=problem))
-
-
-def _chosen(context: Context, known: ProjectParts) -> dict[str, Any]:
-    form = context.form
-    table = form.choice("published", ["", *(number for number, _ in known.tables)])
-    return {
+    parts = ProjectParts.of(context, dataset)
+    table = form.choice("published", ["", *(job for job, _ in parts.tables)])
+    wanted = {
         "title": form.text("title"),
         "published": int(table) if table else None,
         "adversary": form.text("adversary") == "yes",
-        "releases": form.choices("release", known.releases),
-        "linkage": form.choices("linkage", known.linkage),
-        "databases": form.choices("database", known.databases),
+        "releases": form.choices("release", parts.releases),
+        "linkage": form.choices("linkage", parts.linkage),
+        "databases": form.choices("database", parts.databases),
     }
-
-
-def _form(context: Context, dataset: Dataset, *, problem: Problem | None = None) -> Response:
-    title = context.form.text("title") if problem else f"Sharing {dataset.name.partition('.')[0]}"
-    known = ProjectParts.of(context, dataset)
-    return context.page("project_new.html", problem=problem, dataset=dataset, known=known, title=title)
+    return go(f"/jobs/{ask(context, dataset, 'project', wanted_of('project', wanted))}")
 
 
 REPORT_ROUTES: tuple[Route, ...] = (
@@ -148,6 +133,6 @@ REPORT_ROUTES: tuple[Route, ...] = (
     Page("/reports/new", "datasets.change", new_page),
     Submit("/reports/new", "datasets.change", make),
     Page("/reports/{number}", "reports.read", report_page, records=True, loads=REPORT),
-    Submit("/reports/{number}/file", "reports.read", take_report, loads=REPORT),
+    Submit("/reports/{number}/file", "reports.read", report, loads=REPORT),
     ApiPost("/api/v1/reports/{number}", "reports.read", report, body="none", loads=REPORT),
 )

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from sqlalchemy import select
 
 from discreet.store.tables.web import ACCOUNT, LINK
-from discreet.web.accounts import one_time_links
+from discreet.web.accounts import credentials
 from tests.web.client import BOTH_STORES, ORIGIN, PASSWORD, Browser, Clock, make_accounts, signed_in
 from tests.web.samples import account_number
 from tests.web.snapshot import entries, snapshot
@@ -19,7 +19,7 @@ NEW = {"password": PASSWORD, "again": PASSWORD}
 
 
 def first_link(app: FastAPI) -> str:
-    link = one_time_links.first_link(app.state.site)
+    link = credentials.first_link(app.state.site)
     assert link is not None
     assert link.startswith(f"{ORIGIN}/welcome/")
     return link.removeprefix(ORIGIN)
@@ -61,7 +61,7 @@ def test_there_is_no_first_link_once_there_is_an_account(empty_app: FastAPI) -> 
     assert Browser(empty_app).post(one, {"name": "ann", **NEW}).status_code == 303
     assert Browser(empty_app).get(other).status_code == 404
     assert Browser(empty_app).post(other, {"name": "eve", **NEW}).status_code == 404
-    assert one_time_links.first_link(empty_app.state.site) is None
+    assert credentials.first_link(empty_app.state.site) is None
 
 
 @BOTH_STORES

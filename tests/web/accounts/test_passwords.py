@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet.web import Settings, create_app
-from discreet.web.accounts.passwords import Hasher, complaint
+from discreet.web.accounts.accounts import Hasher, password_complaint
 from discreet.web.framework.settings import Hashing
 from tests.web.client import CHEAP, Browser, make_accounts
 
@@ -60,6 +60,6 @@ def test_without_a_hash_nothing_fits(stored: str | None) -> None:
     ],
 )
 def test_rules_are_few_and_said_in_words(password: str, words: str) -> None:
-    found = complaint(password, password, name="ann.lee")
+    found = password_complaint(password, password, name="ann.lee")
     assert (words in found) if words else found == ""
-    assert complaint(password, password + "x", name="ann.lee") == "The two passwords are not the same."
+    assert password_complaint(password, password + "x", name="ann.lee") == "The two passwords are not the same."

@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 
 from discreet.store.tables.web import ACCOUNT, LIMIT, SESSION
 from discreet.web import Settings, create_app
-from discreet.web.accounts import accounts, passwords, sessions
+from discreet.web.accounts import accounts, credentials
 from discreet.web.accounts import sign_in as door
 from discreet.web.framework.problems import Problem
 from tests.web.client import BOTH_STORES, ORIGIN, PASSWORD, Browser, Clock, make_accounts, signed_in
@@ -37,9 +37,9 @@ def test_signing_in_gives_a_host_cookie_and_stores_only_its_hash(browser: Browse
     assert name == "__Host-discreet"
     assert {"secure", "httponly", "path=/", "samesite=lax"} == set(flags)
     (row,) = rows(browser.app, SESSION)
-    secret = browser.cookies[sessions.COOKIE]
+    secret = browser.cookies[credentials.COOKIE]
     assert len(secret) == 43  # 256 bits in base64
-    assert row["hash"] == passwords.digest_secret(secret)
+    assert row["hash"] == accounts.digest_secret(secret)
     assert secret not in str(row)
     assert token == secret.lower()
 
@@ -47,16 +47,16 @@ def test_signing_in_gives_a_host_cookie_and_stores_only_its_hash(browser: Browse
 @BOTH_STORES
 def test_every_sign_in_gives_a_new_token_and_ends_the_old_session(browser: Browser) -> None:
     browser.sign_in("auditor")
-    first = browser.cookies[sessions.COOKIE]
+    first = browser.cookies[credentials.COOKIE]
     browser.sign_in("auditor")
-    assert browser.cookies[sessions.COOKIE] != first
+    assert browser.cookies[credentials.COOKIE] != first
     assert len(rows(browser.app, SESSION)) == 1
 
 
 def test_a_token_that_the_visitor_chose_is_not_taken_over(browser: Browser) -> None:
-    browser.cookies[sessions.COOKIE] = "chosen-by-somebody-else"
+    browser.cookies[credentials.COOKIE] = "chosen-by-somebody-else"
     browser.sign_in("auditor")
-    assert browser.cookies[sessions.COOKIE] != "chosen-by-somebody-else"
+    assert browser.cookies[credentials.COOKIE] != "chosen-by-somebody-else"
 
 
 @pytest.mark.parametrize("name", ["auditor", "nobody", "", "closed", "invited", "ä" * 100])
@@ -148,7 +148,7 @@ def test_a_session_ends_after_fifteen_minutes_without_use(app: FastAPI, clock: C
     answer = browser.get("/account")
     assert answer.status_code == 303
     assert answer.headers["location"] == "/sign-in?next=%2Faccount&said=signed-out-idle"
-    assert sessions.COOKIE not in browser.cookies
+    assert credentials.COOKIE not in browser.cookies
 
 
 def test_a_session_ends_after_eight_hours_in_any_case(app: FastAPI, clock: Clock) -> None:

@@ -208,11 +208,10 @@ class TestOnBothStores:
     def test_a_data_set_and_its_entry_stand_or_fall_together(
         self, app: FastAPI, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from discreet.web.jobs import queue
 
         browser = signed_in(app, "custodian")
         before = snapshot(app)
-        monkeypatch.setattr(queue, "enqueue", lambda *_, **__: 1 / 0)
+        monkeypatch.setattr(jobs, "enqueue", lambda *_, **__: 1 / 0)
         assert upload(browser, "a.csv", GOOD).status_code == 500
         assert snapshot(app) == before
         assert list(app.state.site.places.folder.path.iterdir()) == []

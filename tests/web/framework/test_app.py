@@ -15,16 +15,15 @@ from fastapi import FastAPI
 
 from discreet.cli.verbs.serve import command
 from discreet.errors import UsageError
-from discreet.web import Settings, about, create_app
-from discreet.web.accounts import sessions
+from discreet.web import Settings, create_app
+from discreet.web.accounts import credentials
 from discreet.web.framework.app import listen, refuse_undeclared
-from discreet.web.framework.permissions import GRANTED, PERMISSIONS, ROLES
-from discreet.web.framework.route import Route, Undeclared
-from discreet.web.routes import ROUTES
+from discreet.web.framework.route import GRANTED, PERMISSIONS, ROLES, Route, Undeclared
+from discreet.web.routes import ROUTES, about_page
 from tests.web.client import PASSWORD
 from tests.web.running import Running, discreet_serve
 
-GOOD = Route("GET", "/x", "ledger.read", about.about_page)
+GOOD = Route("GET", "/x", "ledger.read", about_page)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +157,7 @@ def test_a_session_survives_a_restart(tmp_path: Path) -> None:
     with discreet_serve("--store", store) as running:
         make_first(running)
         session = cookie_of(sign_in(running.origin, "ann"))
-        assert sessions.COOKIE in session["Cookie"]
+        assert credentials.COOKIE in session["Cookie"]
     with discreet_serve("--store", store) as again:
         assert get(f"{again.origin}/accounts", session).status_code == 200
         assert not any("welcome" in line for line in again.said)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.web.about import MEANINGS, PURPOSES
-from discreet.web.framework.format import REMARKS
-from discreet.web.framework.permissions import GROUPS
-from discreet.web.framework.site import FOLDER
+from discreet.web.framework.route import PLACES
+from discreet.web.framework.site import FOLDER, REMARKS
+from discreet.web.routes import MEANINGS
 
 DOCS = Path(__file__).parents[3] / "docs"
 INSTEAD = {
@@ -32,13 +31,14 @@ def visible(template: str) -> str:
 
 
 def test_every_place_of_the_menu_is_explained() -> None:
-    assert list(PURPOSES) == [place.name for group in GROUPS for place in group.places]
+    assert [place.name for place in PLACES if not place.purpose] == []
 
 
 @pytest.mark.parametrize("word", INSTEAD)
 def test_other_words_are_not_used_on_pages(word: str) -> None:
     texts = {path.name: visible(path.read_text(encoding="utf-8")) for path in (FOLDER / "templates").glob("*.html")}
-    texts["remarks"], texts["help"] = " ".join(REMARKS.values()), " ".join([*MEANINGS.values(), *PURPOSES.values()])
+    texts["remarks"] = " ".join(REMARKS.values())
+    texts["help"] = " ".join([*MEANINGS.values(), *(place.purpose for place in PLACES)])
     found = {name: match[0] for name, text in texts.items() if (match := re.search(rf"\b({word})\b", text, re.I))}
     assert found == {}, INSTEAD[word]
 

@@ -15,8 +15,7 @@ from sqlalchemy import update
 
 from discreet.store.tables.web import JOB
 from discreet.web import Settings, create_app
-from discreet.web.jobs import queue
-from discreet.web.jobs import requests as job_requests
+from discreet.web.jobs import pages
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.foreman import Foreman
 from tests.web.client import MOSTLY_SQLITE, signed_in
@@ -127,7 +126,7 @@ def test_a_process_ends_itself_when_nobody_is_left_to_end_it(app: FastAPI, forem
     number = enqueue(app)
     pid = started(foreman, number)
     with app.state.site.store.writing() as connection:
-        queue.cancel(connection, number)
+        jobs.cancel(connection, number)
     until(lambda: not alive(pid), what="the end of the process")
     assert made(app, number) == (0, 0)
 
@@ -178,10 +177,10 @@ def test_a_removed_data_set_takes_its_jobs_along(app: FastAPI, foreman: Foreman)
 def test_progress_and_time_left_are_told(app: FastAPI) -> None:
     number = enqueue(app)
     with app.state.site.store.writing() as connection:
-        job = queue.claim(connection, at_once=9, lease=60_000)
+        job = jobs.claim(connection, at_once=9, lease=60_000)
         assert job is not None
-        assert queue.beat(connection, number, job.claim or "", lease=60_000, step="Counting", progress=250)
-        now = queue.moment(connection)
+        assert jobs.beat(connection, number, job.claim or "", lease=60_000, step="Counting", progress=250)
+        now = jobs.moment(connection)
     told = look(app, number)
     assert told.percent == 25
     assert told.seconds_left((told.started or 0) + 10_000) == 30
@@ -209,7 +208,7 @@ def test_what_a_crash_left_behind_is_swept_out(app: FastAPI, foreman: Foreman) -
 
 
 def test_too_many_that_wait_are_refused(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job_requests, "MOST_WAITING", 2)
+    monkeypatch.setattr(pages, "MOST_WAITING", 2)
     dataset = make_dataset(app, "custodian")
     browser = signed_in(app, "custodian")
     address = f"/api/v1/datasets/{dataset}/assess"

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, update
 
 from discreet.store.tables.web import JOB
-from discreet.web.jobs import queue
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.store import ACTIVE, Job, JobResult
 from tests.examples import examples
@@ -26,7 +25,7 @@ FOUND = JobResult({"records": 1}, [], None, None, None, None)
 
 def claim(app: FastAPI, *, at_once: int = 100, lease: int = LEASE) -> Job | None:
     with app.state.site.store.writing() as connection:
-        return queue.claim(connection, at_once=at_once, lease=lease)
+        return jobs.claim(connection, at_once=at_once, lease=lease)
 
 
 def taken(app: FastAPI, **options: int) -> Job:
@@ -37,12 +36,12 @@ def taken(app: FastAPI, **options: int) -> Job:
 
 def recover(app: FastAPI, most: int = 3) -> list[int]:
     with app.state.site.store.writing() as connection:
-        return queue.recover(connection, most_attempts=most)
+        return jobs.recover(connection, most_attempts=most)
 
 
 def finish(app: FastAPI, job: Job) -> None:
     def along(connection: Connection) -> None:
-        queue.finish(connection, job.id, job.claim or "")
+        jobs.finish(connection, job.id, job.claim or "")
         jobs.keep_result(connection, job.id, FOUND)
 
     app.state.site.ledger.record(actor="custodian", event="risk.assessed", key=job.key, along=along)
@@ -69,9 +68,9 @@ def test_the_same_question_twice_is_one_job(app: FastAPI) -> None:
     job = look(app, number)
     with app.state.site.store.writing() as connection:
         same = {"kind": job.kind, "dataset": job.dataset, "account": 1, "asked": job.asked}
-        assert queue.enqueue(connection, **same) == number
-        queue.cancel(connection, number)
-        assert queue.enqueue(connection, **same) != number
+        assert jobs.enqueue(connection, **same) == number
+        jobs.cancel(connection, number)
+        assert jobs.enqueue(connection, **same) != number
 
 
 def test_a_result_and_its_entry_come_once(app: FastAPI) -> None:
@@ -88,13 +87,13 @@ def test_whoever_lost_the_job_cannot_finish_it(app: FastAPI) -> None:
     slow = taken(app, lease=-1)
     assert recover(app) == [number]
     quick = taken(app)
-    with pytest.raises(queue.Lost):
+    with pytest.raises(jobs.Lost):
         finish(app, slow)
     assert made(app, number) == (0, 0)
     with app.state.site.store.writing() as connection:
-        assert not queue.beat(connection, number, slow.claim or "", lease=LEASE, step="x", progress=1)
-        assert not queue.fail(connection, number, slow.claim or "", problem="x", remedy="x")
-        assert not queue.release(connection, number, slow.claim or "")
+        assert not jobs.beat(connection, number, slow.claim or "", lease=LEASE, step="x", progress=1)
+        assert not jobs.fail(connection, number, slow.claim or "", problem="x", remedy="x")
+        assert not jobs.release(connection, number, slow.claim or "")
     finish(app, quick)
     assert made(app, number) == (1, 1)
     assert look(app, number).attempts == 2
@@ -122,15 +121,15 @@ def test_a_job_that_is_heard_of_is_left_alone(app: FastAPI) -> None:
 def test_cancelling_is_done_once_and_may_be_asked_for_twice(app: FastAPI) -> None:
     waiting, running = enqueue(app), enqueue(app)
     with app.state.site.store.writing() as connection:
-        assert queue.cancel(connection, waiting)
-        assert not queue.cancel(connection, waiting)
+        assert jobs.cancel(connection, waiting)
+        assert not jobs.cancel(connection, waiting)
     job = taken(app)
     assert job.id == running
     with app.state.site.store.writing() as connection:
-        assert queue.holds(connection, running, job.claim or "")
-        assert queue.cancel(connection, running)
-        assert not queue.holds(connection, running, job.claim or "")
-    with pytest.raises(queue.Lost):
+        assert jobs.holds(connection, running, job.claim or "")
+        assert jobs.cancel(connection, running)
+        assert not jobs.holds(connection, running, job.claim or "")
+    with pytest.raises(jobs.Lost):
         finish(app, job)
     assert [look(app, number).state for number in (waiting, running)] == ["cancelled", "cancelled"]
     assert made(app, running) == (0, 0)
@@ -140,7 +139,7 @@ def test_a_released_job_is_as_good_as_new(app: FastAPI) -> None:
     number = enqueue(app)
     job = taken(app)
     with app.state.site.store.writing() as connection:
-        assert queue.release(connection, number, job.claim or "")
+        assert jobs.release(connection, number, job.claim or "")
     assert (look(app, number).state, look(app, number).attempts) == ("queued", 0)
 
 
@@ -192,7 +191,7 @@ def test_whatever_happens_in_whatever_order(app: FastAPI, steps: list[str], data
             mine = look(app, job.id).claim == job.claim
             try:
                 _step(app, step, job)
-            except queue.Lost:
+            except jobs.Lost:
                 assert not mine
         with app.state.site.store.reading() as connection:
             assert len(jobs.newest(connection, states=("running",), most=500)) <= 2
@@ -209,8 +208,8 @@ def _step(app: FastAPI, step: str, job: Job) -> None:
         return
     with app.state.site.store.writing() as connection:
         if step == "cancel":
-            queue.cancel(connection, job.id)
+            jobs.cancel(connection, job.id)
         elif step == "release":
-            queue.release(connection, job.id, job.claim or "")
+            jobs.release(connection, job.id, job.claim or "")
         elif step == "die":
-            queue.give_up(connection, job.id, job.claim or "")
+            jobs.give_up(connection, job.id, job.claim or "")

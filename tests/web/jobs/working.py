@@ -15,7 +15,6 @@ from sqlalchemy import func, select
 
 from discreet.store.tables.ledger import ENTRY
 from discreet.store.tables.web import RESULT
-from discreet.web.jobs import queue
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.foreman import Foreman
 from discreet.web.jobs.store import Job
@@ -30,7 +29,7 @@ def enqueue(app: FastAPI, *, kind: str = "assess", rows: int = 12, owner: str = 
     account = account_number(app, owner)
     with app.state.site.store.writing() as connection:
         given = {"policy": POLICY, **asked}
-        return queue.enqueue(connection, kind=kind, dataset=dataset, account=account, asked=given)
+        return jobs.enqueue(connection, kind=kind, dataset=dataset, account=account, asked=given)
 
 
 def look(app: FastAPI, number: int) -> Job:

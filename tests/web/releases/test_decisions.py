@@ -202,7 +202,7 @@ def test_nothing_is_made_or_taken_before_it_is_approved(app: FastAPI) -> None:
 
 def test_a_job_that_nobody_approved_makes_nothing(app: FastAPI) -> None:
     """Somebody who can write into the queue but not approve."""
-    from discreet.web.jobs import queue
+    from discreet.web.jobs import store as jobs
 
     number = plan(app)
     work_off(app)
@@ -211,7 +211,7 @@ def test_a_job_that_nobody_approved_makes_nothing(app: FastAPI) -> None:
         assert found is not None
         asked = {"plan": number, "digest": found.digest, "seen": found.seen, "policy": found.content["policy"]}
         asked["population"] = {"dataset": found.content["population"]}
-        queue.enqueue(connection, kind="release", dataset=found.dataset, account=found.account, asked=asked)
+        jobs.enqueue(connection, kind="release", dataset=found.dataset, account=found.account, asked=asked)
     assert work_off(app) == ["Nobody has approved this plan as it is."]
     assert Registry(app.state.site.ledger).find("spring") is None
 

@@ -261,7 +261,7 @@ def test_a_rejection_says_why(app: FastAPI) -> None:
 def test_a_making_that_was_interrupted_goes_on(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed after the manifest was sealed and before the copies were there."""
     from discreet.errors import Refused
-    from discreet.web.jobs import release_work as work
+    from discreet.web.jobs import disclosure_work as work
 
     number = plan(app)
     work_off(app)

@@ -13,7 +13,7 @@ from discreet.cli.main import in_good_order
 from discreet.cli.options import FOLDER, acting, added, as_option, option, store_option
 from discreet.cli.output import say
 from discreet.errors import UsageError
-from discreet.web.framework.permissions import ROLES
+from discreet.web.framework.route import ROLES
 
 if TYPE_CHECKING:
     import socket
@@ -120,14 +120,14 @@ def _run(settings: Settings, listener: socket.socket, proxy: str | None) -> None
 
 def _announce(site: Site) -> None:
     from discreet.demo import web
-    from discreet.web.accounts import one_time_links
+    from discreet.web.accounts import credentials
 
     say(f"Discreet runs at {site.settings.origin}  (store {site.store.address}; stop with Ctrl-C)")
     if site.settings.demo:
         say("Preparing generated data; the accounts follow in a moment.")
         for visitor in web.furnish(site):
             say(f"  sign in as {visitor.name:<10} password {visitor.password}")
-    elif link := one_time_links.first_link(site):
+    elif link := credentials.first_link(site):
         say("There is no account yet. This link creates the first one, a custodian's; it works once, for a day:")
         say(f"  {link}")
         say("For a second custodian, who can approve the first one's plans: discreet account add NAME")
@@ -185,10 +185,10 @@ def _print_link(operation: str, name: str, address: str | None, origin: str, act
     require_extra()
     from discreet.ledger import Ledger
     from discreet.web import Settings
-    from discreet.web.accounts import one_time_links
+    from discreet.web.accounts import credentials
 
     settings = Settings(store=address, origin=origin)
     with Ledger.open(address, create=False) as ledger:
-        link = getattr(one_time_links, operation)(ledger, settings, name=name, actor=acting(actor), **more)
+        link = getattr(credentials, operation)(ledger, settings, name=name, actor=acting(actor), **more)
     say(f"Give this link to {name} in person; it works once, for a day:")
     click.echo(link)

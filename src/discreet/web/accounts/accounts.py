@@ -1,17 +1,25 @@
-"""Accounts, each change with its ledger entry."""
+"""Accounts and their passwords; each change has its ledger entry."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+import secrets
+import threading
+import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+from argon2.low_level import Type
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from discreet.store.tables.web import ACCOUNT, LINK, SESSION, TOKEN
 from discreet.store.transitions import update_one
 from discreet.web.framework.problems import Problem
+from discreet.web.framework.settings import Hashing
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,38}[a-z0-9])?")
 NAME_WORDS = (
@@ -20,7 +28,7 @@ NAME_WORDS = (
 
 
 class Act(StrEnum):
-    """What is done to an account, as its entry in the ledger says (`act`). The words never change their meaning."""
+    """Acts on an account, as ledger entries name them (`act`); their meaning never changes."""
 
     MADE = "made"
     INVITED = "invited"
@@ -87,16 +95,15 @@ def exist(connection: Connection) -> bool:
 
 
 def add(connection: Connection, *, name: str, role: str, now: str, password: str | None = None) -> int:
-    """A new account; a name is never used twice, not even that of a closed account."""
+    """A new account; no name is used twice, not even that of a closed account."""
     if connection.execute(select(ACCOUNT.c.id).where(ACCOUNT.c.name == name)).scalar() is not None:
         raise Problem(409, "There is an account with this name already.", remedy="Choose another name.")
     values = {"name": name, "role": role, "password": password, "disabled": False, "made": now, "seen": None}
-    number = connection.execute(insert(ACCOUNT).values(values).returning(ACCOUNT.c.id)).scalar_one()
-    return int(number)
+    return int(connection.execute(insert(ACCOUNT).values(values).returning(ACCOUNT.c.id)).scalar_one())
 
 
 def set_password(connection: Connection, number: int, hashed: str, *, now: str, proven: str | None = None) -> bool:
-    """A new password, which ends all sessions and tokens of the account and takes back all its links.
+    """A new password; ends all sessions and tokens of the account, and takes back its links.
 
     With `proven`, the hash of the old password that was given, only if that is still the password; False if not.
     """
@@ -109,7 +116,7 @@ def set_password(connection: Connection, number: int, hashed: str, *, now: str, 
 
 
 def close(connection: Connection, number: int, *, now: str) -> None:
-    """It cannot be used to sign in any more; its sessions and tokens end. The last custodian stays."""
+    """Close it: nobody can sign in, sessions and tokens end. The last custodian stays."""
     connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == number).values(disabled=True))
     active = (ACCOUNT.c.role == "custodian", ACCOUNT.c.disabled.is_(False), ACCOUNT.c.password.is_not(None))
     if connection.execute(select(ACCOUNT.c.id).where(*active).limit(1)).first() is None:
@@ -119,17 +126,90 @@ def close(connection: Connection, number: int, *, now: str) -> None:
 
 
 def reopen(connection: Connection, number: int) -> None:
-    """It can be used again, with the password it had; its tokens stay revoked."""
+    """Open it again, with the password it had; its tokens stay revoked."""
     connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == number).values(disabled=False))
 
 
 def sign_out_everywhere(connection: Connection, number: int, *, now: str) -> None:
     """End all sessions of the account and revoke all its tokens."""
     connection.execute(delete(SESSION).where(SESSION.c.account == number))
-    mine = (TOKEN.c.account == number, TOKEN.c.revoked.is_(None))
-    connection.execute(update(TOKEN).where(*mine).values(revoked=now))
+    usable = (TOKEN.c.account == number, TOKEN.c.revoked.is_(None))
+    connection.execute(update(TOKEN).where(*usable).values(revoked=now))
 
 
 def take_back_links(connection: Connection, number: int) -> None:
     """Delete links of the account that were not used."""
     connection.execute(delete(LINK).where(LINK.c.account == number, LINK.c.used.is_(None)))
+
+
+# Passwords: argon2id, few at once.
+SHORTEST, LONGEST = 15, 256
+"""Characters; NIST SP 800-63B-4 asks for 15 where a password is all there is, and for no rules about signs."""
+
+AT_ONCE = 4
+"""Each takes its memory, so that many guesses at once must not take all of it."""
+
+
+class Hasher:
+    """Makes and checks hashes of passwords.
+
+    They are normalised to one spelling for what looks the same, so that another keyboard gives the same password.
+    """
+
+    def __init__(self, cost: Hashing) -> None:
+        self._argon = PasswordHasher(
+            time_cost=cost.passes, memory_cost=cost.memory_kib, parallelism=cost.lanes, type=Type.ID
+        )
+        self._turns = threading.BoundedSemaphore(AT_ONCE)
+        self._nobody = self.hash(secrets.token_urlsafe(32))
+
+    def hash(self, password: str) -> str:
+        """The hash to be stored; it carries its salt and its cost."""
+        with self._turns:
+            return self._argon.hash(unicodedata.normalize("NFKC", password))
+
+    def fits(self, password: str, stored: str | None) -> bool:
+        """Does it fit?
+
+        Without a stored hash as much is computed, in vain, so that the time does not reveal which accounts exist.
+        """
+        with self._turns:
+            try:
+                self._argon.verify(stored or self._nobody, unicodedata.normalize("NFKC", password))
+            except (VerificationError, InvalidHashError):
+                return False
+        return stored is not None
+
+    def outdated(self, stored: str) -> bool:
+        """Was it made at another cost than is asked for today?"""
+        return self._argon.check_needs_rehash(stored)
+
+
+def password_complaint(password: str, again: str, *, name: str) -> str:
+    """What is wrong with a new password, in words; empty if nothing is."""
+    if password != again:
+        return "The two passwords are not the same."
+    if len(password) < SHORTEST:
+        return f"A password has at least {SHORTEST} characters. A short sentence is easy to remember."
+    if len(password) > LONGEST:
+        return f"A password has at most {LONGEST} characters."
+    if name and name.lower() in password.lower():
+        return "A password must not hold the name of the account."
+    if len(set(password)) < 5:
+        return "A password needs at least five different characters."
+    return ""
+
+
+# Opaque secrets: 256 random bits for the bearer, their hash for the store.
+def make_secret() -> str:
+    """A new secret, in letters that an address or a cookie may contain."""
+    return secrets.token_urlsafe(32)
+
+
+def digest_secret(secret: str) -> str:
+    """The hash to be stored, without salt and cost: 256 random bits cannot be guessed.
+
+    >>> digest_secret("a")[:8]
+    'ca978112'
+    """
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

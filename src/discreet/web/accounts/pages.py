@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from discreet.web.accounts import accounts, one_time_links, passwords, sessions, tokens
+from discreet.web.accounts import accounts, credentials
 from discreet.web.accounts import sign_in as door
 from discreet.web.accounts.accounts import Account, Act
+from discreet.web.accounts.credentials import LONGEST_LIFE, ApiToken
 from discreet.web.accounts.onboarding import guide_of, hide_guide
 from discreet.web.accounts.second_approver import History
-from discreet.web.accounts.tokens import LONGEST_LIFE, ApiToken
-from discreet.web.framework.context import Context, Here, again, by_number, go, or_again
+from discreet.web.framework.context import Context, Here, by_number, go, or_again
 from discreet.web.framework.forms import Line, Strict
-from discreet.web.framework.permissions import ANYONE, GRANTED, PERMISSIONS, ROLES, SESSIONS_ONLY, scopes_of
 from discreet.web.framework.problems import Problem
-from discreet.web.framework.route import ApiGet, ApiPost, Page, Route, Submit
+from discreet.web.framework.route import (
+    ANYONE,
+    GRANTED,
+    PERMISSIONS,
+    ROLES,
+    SESSIONS_ONLY,
+    ApiGet,
+    ApiPost,
+    Page,
+    Route,
+    Submit,
+    scopes_of,
+)
 
 # API of tokens and of the own account; makes and revokes tokens.
 SCOPES = [name for name in PERMISSIONS if name not in SESSIONS_ONLY]
@@ -81,51 +92,42 @@ class MadeToken(Strict):
 
 
 def issue(context: Context, *, name: str, scopes: tuple[str, ...], life: timedelta) -> tuple[ApiToken, str]:
-    """A new token and its secret; never more than the asker may do, and never for longer than the asking token."""
-    site, account = context.site, context.owner
+    """A new token and its secret, within what the asker may do, and for how long."""
+    site, account, asking = context.site, context.owner, context.token
     expires = site.stamp(ago=-life)
-    if context.token is not None:
-        expires = min(expires, context.token.expires)
+    if asking is not None:
+        expires = min(expires, asking.expires)
     if not set(scopes) <= context.permissions:
         raise Problem(403, "A token cannot make one that may do more than itself.", remedy="Ask for fewer scopes.")
-    made: list[tuple[ApiToken, str]] = []
 
-    def along(connection: Connection) -> None:
+    def along(connection: Connection) -> tuple[ApiToken, str]:
         # A session or token that ended after it was checked must not leave a token behind that outlives it.
-        if context.token is not None:
-            asking = tokens.find(connection, context.token.id)
-            still_in = asking is not None and asking.revoked is None
+        if asking is not None:
+            stored = credentials.find_token(connection, asking.id)
+            still_in = stored is not None and stored.revoked is None
         else:
-            still_in = context.session is not None and sessions.is_open(connection, context.session)
+            still_in = context.session is not None and credentials.is_open(connection, context.session)
         if not still_in:
             raise Problem(401, "The session or token that asked for this has ended.", remedy="Sign in, then try again.")
-        maker = None if context.token is None else context.token.id
-        about = {"name": name, "now": site.stamp(), "expires": expires}
-        made.append(tokens.add(connection, account=account.id, maker=maker, scopes=scopes, **about))
+        return credentials.add_token(
+            connection,
+            account=account.id,
+            name=name,
+            scopes=scopes,
+            now=site.stamp(),
+            expires=expires,
+            maker=None if asking is None else asking.id,
+        )
 
     details = {"act": Act.TOKEN_MADE.value, "scopes": " ".join(scopes), "until": expires}
-    context.act("web.account", f"account:{account.name}", along=along, **details)
-    return made[-1]
-
-
-def revoke_token(context: Context, token: ApiToken) -> None:
-    """It opens nothing any more, nor do the tokens that it made; once is enough."""
-    if token.revoked is not None:
-        return
-    now = context.site.stamp()
-    context.act(
-        "web.account",
-        f"account:{context.owner.name}",
-        along=lambda connection: tokens.revoke(connection, token.id, now),
-        act=Act.TOKEN_REVOKED.value,
-        revoked=token.id,
-    )
+    made: tuple[ApiToken, str] = context.act("web.account", f"account:{account.name}", along=along, **details)
+    return made
 
 
 def token_list(context: Here) -> Tokens:
     """All tokens of the account."""
     with context.site.store.reading() as connection:
-        own = tokens.of_account(connection, context.owner.id)
+        own = credentials.tokens_of(connection, context.owner.id)
     return Tokens(tokens=[_model(context, token) for token in own])
 
 
@@ -138,22 +140,13 @@ def api_make_token(context: Here, wanted: NewToken) -> MadeToken:
 
 def api_revoke(context: Here, number: str) -> TokenModel:
     """It opens nothing any more, nor do the tokens that it made."""
-    revoke_token(context, context.loaded)
+    revoke(context)
     with context.site.store.reading() as connection:
-        return _model(context, tokens.find(connection, context.loaded.id) or context.loaded)
+        return _model(context, credentials.find_token(connection, context.loaded.id) or context.loaded)
 
 
 def _model(context: Context, token: ApiToken) -> TokenModel:
-    return TokenModel(
-        id=token.id,
-        name=token.name,
-        scopes=list(token.scopes),
-        made=token.made,
-        expires=token.expires,
-        revoked=token.revoked,
-        state=token.state(context.site.stamp()),
-        maker=token.maker,
-    )
+    return TokenModel.of(token, scopes=list(token.scopes), state=token.state(context.site.stamp()))
 
 
 # Who is asking.
@@ -166,41 +159,47 @@ def me(context: Here) -> Me:
 
 ACCOUNT = by_number("account", accounts.find)
 """Accounts have no owner: the permission to change accounts covers each."""
-TOKEN = by_number("token", tokens.find, lambda context, token: token.account == context.owner.id)
+TOKEN = by_number("token", credentials.find_token, lambda context, token: token.account == context.owner.id)
 """Only one's own."""
 DAYS = 90
 
 
 def accounts_page(context: Here) -> Response:
     """All accounts, and the form to invite a person."""
-    return _page(context)
+    return _accounts(context)
 
 
+def _accounts(context: Context, *, link: str = "", invited: str = "") -> Response:
+    with context.site.store.reading() as connection:
+        people = accounts.everybody(connection)
+    # What was typed is shown again only if the form could not be accepted.
+    name, role = (context.form.text(field) if context.problem else "" for field in ("name", "role"))
+    about: dict[str, Any] = {"people": people, "roles": ROLES, "name": name.lower(), "role": role}
+    return context.page("accounts.html", link=link, invited=invited, **about)
+
+
+@or_again(_accounts)
 def invite(context: Here) -> Response:
     """A new account and the link that opens it, which is shown once."""
-    form, site = context.form, context.site
-    name, role = form.text("name", most=200).lower(), form.choice("role", list(ROLES))
-    made: list[str] = []
+    site = context.site
+    name, role = context.form.text("name").lower(), context.form.choice("role", list(ROLES))
+    if not accounts.NAME.fullmatch(name):
+        raise Problem(422, accounts.NAME_WORDS, remedy="Correct it and send the form again.")
 
-    def along(connection: Connection) -> None:
+    def along(connection: Connection) -> str:
         number = accounts.add(connection, name=name, role=role, now=site.stamp())
-        made.append(one_time_links.make(connection, site.settings, number))
+        return credentials.make_link(connection, site.settings, number)
 
-    def invited() -> Response:
-        if not accounts.NAME.fullmatch(name):
-            raise Problem(422, accounts.NAME_WORDS, remedy="Correct it and send the form again.")
-        context.act("web.account", f"account:{name}", along=along, act=Act.INVITED.value, role=role)
-        return _page(context, link=one_time_links.address(site.settings, made[-1]), invited=name)
-
-    return again(invited, lambda problem: _page(context, problem=problem, name=name, role=role))
+    secret = context.act("web.account", f"account:{name}", along=along, act=Act.INVITED.value, role=role)
+    return _accounts(context, link=credentials.link_address(site.settings, secret), invited=name)
 
 
 def account_page(context: Here) -> Response:
     """One account, whose actions led to it, and what can be done with it."""
-    return _person(context)
+    return _account(context)
 
 
-def _person(context: Context, *, link: str = "") -> Response:
+def _account(context: Context, *, link: str = "") -> Response:
     person: Account = context.loaded
     with context.site.store.reading() as connection:
         origin = History.read(connection).now.get(person.name)
@@ -210,93 +209,60 @@ def _person(context: Context, *, link: str = "") -> Response:
 
 def new_link(context: Here) -> Response:
     """A link to set a new password; the old password works until it is used."""
-    person: Account = context.loaded
+    settings, person = context.site.settings, context.loaded
     if person.disabled:
         raise Problem(409, "The account is closed.", remedy="Open it again first.")
-    made: list[str] = []
-    site = context.site
-    _act(context, Act.LINKED, lambda connection: made.append(one_time_links.make(connection, site.settings, person.id)))
-    return _person(context, link=one_time_links.address(site.settings, made[-1]))
+    secret = _act(context, Act.LINKED, lambda connection: credentials.make_link(connection, settings, person.id))
+    return _account(context, link=credentials.link_address(settings, secret))
 
 
 def close(context: Here) -> Response:
     """It cannot be used to sign in any more."""
-    person: Account = context.loaded
-    if person.id == context.owner.id:
+    number, now = context.loaded.id, context.site.stamp()
+    if number == context.owner.id:
         raise Problem(409, "You cannot close your own account.", remedy="Ask another custodian.")
-    now = context.site.stamp()
-    _act(context, Act.CLOSED, lambda connection: accounts.close(connection, person.id, now=now))
+    _act(context, Act.CLOSED, lambda connection: accounts.close(connection, number, now=now))
     return go("/accounts", said="closed")
 
 
 def reopen(context: Here) -> Response:
     """It can be used again."""
-    person: Account = context.loaded
-    _act(context, Act.REOPENED, lambda connection: accounts.reopen(connection, person.id))
+    _act(context, Act.REOPENED, lambda connection: accounts.reopen(connection, context.loaded.id))
     return go("/accounts", said="reopened")
 
 
 def end_sessions(context: Here) -> Response:
     """Sign the person out everywhere, programs included."""
-    person: Account = context.loaded
-    now = context.site.stamp()
-    _act(context, Act.SIGNED_OUT, lambda connection: accounts.sign_out_everywhere(connection, person.id, now=now))
+    number, now = context.loaded.id, context.site.stamp()
+    _act(context, Act.SIGNED_OUT, lambda connection: accounts.sign_out_everywhere(connection, number, now=now))
     return go("/accounts", said="ended")
 
 
-def _act(context: Context, act: Act, along: Callable[[Connection], object]) -> None:
-    context.act("web.account", f"account:{context.loaded.name}", along=along, act=act.value)
-
-
-def _page(
-    context: Context,
-    *,
-    problem: Problem | None = None,
-    link: str = "",
-    invited: str = "",
-    name: str = "",
-    role: str = "",
-) -> Response:
-    with context.site.store.reading() as connection:
-        people = accounts.everybody(connection)
-    return context.page(
-        "accounts.html",
-        problem=problem,
-        people=people,
-        roles=ROLES,
-        link=link,
-        invited=invited,
-        name=name,
-        role=role,
-    )
+def _act(context: Context, act: Act, along: Callable[[Connection], object]) -> Any:
+    return context.act("web.account", f"account:{context.loaded.name}", along=along, act=act.value)
 
 
 # One's own account.
-def _own_page(context: Context, *, problem: Problem | None = None) -> Response:
+def own_page(context: Here) -> Response:
+    """Name, role, what the role may, and the form to change the password."""
     role = context.owner.role
     return context.page(
         "own.html",
-        problem=problem,
         role_words=ROLES[role],
         allowed=[(name, meaning) for name, meaning in PERMISSIONS.items() if name in GRANTED[role]],
         session=context.session,
         absolute=context.site.settings.absolute,
-        shortest=passwords.SHORTEST,
+        shortest=accounts.SHORTEST,
     )
 
 
-def own_page(context: Here) -> Response:
-    """Name, role, what the role may, and the form to change the password."""
-    return _own_page(context)
-
-
-@or_again(_own_page)
+@or_again(own_page)
 def change_password(context: Here) -> Response:
     """A new password, given the old one. Ends all other sessions, and all tokens."""
     account, site = context.owner, context.site
     old = context.form.verbatim("old", most=1_000)
     password, repeated = (context.form.verbatim(field, most=1_000) for field in ("password", "again"))
-    if wrong := passwords.complaint(password, repeated, name=account.name):
+    if wrong := accounts.password_complaint(password, repeated, name=account.name):
         raise Problem(422, wrong, remedy="Correct it and send the form again.")
     allowances = door.sign_in_allowances(site, account.name, context.address)
     door.take_attempt(site, allowances)
@@ -319,15 +285,17 @@ def change_password(context: Here) -> Response:
 
 
 # Tokens for programs: make one, list them, revoke.
-def _token_page(
-    context: Context, *, problem: Problem | None = None, secret: str = "", made: ApiToken | None = None
-) -> Response:
+def tokens_page(context: Here) -> Response:
+    """One's own tokens, and the form to make another."""
+    return _tokens(context)
+
+
+def _tokens(context: Context, *, secret: str = "", made: ApiToken | None = None) -> Response:
     with context.site.store.reading() as connection:
-        own = tokens.of_account(connection, context.owner.id)
+        own = credentials.tokens_of(connection, context.owner.id)
     stamp = context.site.stamp()
     return context.page(
         "tokens.html",
-        problem=problem,
         tokens=[(token, token.state(stamp)) for token in own],
         scopes=[(scope, PERMISSIONS[scope]) for scope in scopes_of(context.owner.role)],
         days=DAYS,
@@ -338,12 +306,7 @@ def _token_page(
     )
 
 
-def tokens_page(context: Here) -> Response:
-    """One's own tokens, and the form to make another."""
-    return _token_page(context)
-
-
-@or_again(_token_page)
+@or_again(_tokens)
 def make_token(context: Here) -> Response:
     """A new token, whose secret is shown once."""
     form = context.form
@@ -353,12 +316,20 @@ def make_token(context: Here) -> Response:
     if not scopes:
         raise Problem(422, "A token that may do nothing is of no use.", remedy="Choose what it may do.")
     token, secret = issue(context, name=name, scopes=scopes, life=timedelta(days=days))
-    return _token_page(context, secret=secret, made=token)
+    return _tokens(context, secret=secret, made=token)
 
 
 def revoke(context: Here) -> Response:
-    """It opens nothing any more."""
-    revoke_token(context, context.loaded)
+    """It opens nothing any more, nor do the tokens that it made; once is enough."""
+    token, now = context.loaded, context.site.stamp()
+    if token.revoked is None:
+        context.act(
+            "web.account",
+            f"account:{context.owner.name}",
+            along=lambda connection: credentials.revoke_token(connection, token.id, now),
+            act=Act.TOKEN_REVOKED.value,
+            revoked=token.id,
+        )
     return go("/tokens", said="revoked")
 
 

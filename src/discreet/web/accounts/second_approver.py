@@ -21,8 +21,8 @@ from discreet.store.tables.web import ACCOUNT
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Act
 from discreet.web.framework.context import Context
-from discreet.web.framework.permissions import GRANTED
 from discreet.web.framework.problems import Problem
+from discreet.web.framework.route import GRANTED
 from discreet.web.ledger import entry_of
 
 # Whose actions led to an account: who invited it, gave out the links to its passwords or changed its role.
@@ -55,49 +55,39 @@ class _Account:
 
 
 def replay(entries: Iterable[Entry], *, before: int | None = None) -> dict[str, AccountOrigin]:
-    """The origin of every account after these entries about accounts, or as it was before one of them."""
-    known: dict[str, _Account] = {}
+    """The origin of every account after these entries, or as it was before one."""
+    states: dict[str, _Account] = {}
     for entry in entries:
-        if before is not None and entry.sequence >= before:
+        number = entry.sequence
+        if before is not None and number >= before:
             break
-        _apply(known, entry)
-    return {
-        name: AccountOrigin(MappingProxyType(dict(account.hands)), account.since) for name, account in known.items()
-    }
-
-
-def _apply(known: dict[str, _Account], entry: Entry) -> None:
-    name, number, act = entry.subject.removeprefix("account:"), entry.sequence, entry.details.get("act")
-    account = known.setdefault(name, _Account({name: number}))
-    match act:
-        case Act.MADE:
-            account.has_password, account.since = True, number
-        case Act.INVITED | Act.LINKED:
-            account.offered = _reach(known, entry)
-        case Act.OPERATOR_INVITED | Act.OPERATOR_LINKED:
-            account.offered = None
-        case Act.PASSWORD_SET:
-            if (
-                account.offered is None
-            ):  # a link of the operator: it shuts out everybody who was behind the account before
-                account.hands, account.since = {name: number}, number
-            else:
-                account.hands = {**account.offered, **account.hands}
-            account.offered, account.has_password = {}, True
-            account.since = number if account.since is None else account.since
-        case Act.CLOSED:
-            account.since = None
-        case Act.REOPENED:
-            account.since = number if account.has_password else None
-        case _ if act not in HARMLESS:  # such as a change of the role
-            account.hands = {**_reach(known, entry), **account.hands}
-            account.since = None if account.since is None else number
-
-
-def _reach(known: Mapping[str, _Account], entry: Entry) -> dict[str, int]:
-    """Whose hands an act brings in: of the one who acts, and of everybody behind them at that moment."""
-    behind = known[entry.actor].hands if entry.actor in known else {}
-    return dict.fromkeys((*behind, entry.actor), entry.sequence)
+        name, act = entry.subject.removeprefix("account:"), entry.details.get("act")
+        account = states.setdefault(name, _Account({name: number}))
+        # Whose hands an act brings in: of the one who acts, and of everybody behind them at that moment.
+        behind = states[entry.actor].hands if entry.actor in states else {}
+        reach = dict.fromkeys((*behind, entry.actor), number)
+        match act:
+            case Act.MADE:
+                account.has_password, account.since = True, number
+            case Act.INVITED | Act.LINKED:
+                account.offered = reach
+            case Act.OPERATOR_INVITED | Act.OPERATOR_LINKED:
+                account.offered = None
+            case Act.PASSWORD_SET:
+                if account.offered is None:  # a link of the operator shuts out everybody who was behind it before
+                    account.hands, account.since = {name: number}, number
+                else:
+                    account.hands = {**account.offered, **account.hands}
+                account.offered, account.has_password = {}, True
+                account.since = number if account.since is None else account.since
+            case Act.CLOSED:
+                account.since = None
+            case Act.REOPENED:
+                account.since = number if account.has_password else None
+            case _ if act not in HARMLESS:  # such as a change of the role
+                account.hands = {**reach, **account.hands}
+                account.since = None if account.since is None else number
+    return {name: AccountOrigin(MappingProxyType(account.hands), account.since) for name, account in states.items()}
 
 
 def account_entries(connection: Connection) -> tuple[Entry, ...]:
@@ -165,7 +155,7 @@ class History:
         return replay(self.entries)
 
     def before(self, entry: int) -> dict[str, AccountOrigin]:
-        """The same as it was before an entry."""
+        """Where each account came from, as it was before an entry."""
         if entry not in self._before:
             self._before[entry] = replay(self.entries, before=entry)
         return self._before[entry]
@@ -176,16 +166,34 @@ class History:
             return Objection(f"You {asked.verb} this yourself.", "own")
         if decider == asked.barred:
             return Objection("This is about a database user of your own name.", "about oneself")
-        mine, theirs = self.now.get(decider), self.before(asked.entry).get(asked.asker)
-        if mine is None or theirs is None:
-            whose = "your account" if mine is None else f"the account of {asked.asker}"
+        own, other = self.now.get(decider), self.before(asked.entry).get(asked.asker)
+        if own is None or other is None:
+            whose = "your account" if own is None else f"the account of {asked.asker}"
             return Objection(f"The ledger does not say how {whose} came about.", "account without a history")
-        if mine.since is None or mine.since >= asked.entry:
-            since = mine.since
+        since = own.since
+        if since is None or since >= asked.entry:
             problem = f"Your account could not be used yet, or not as it is now, when {asked.asker} {asked.verb} this"
             where = "" if since is None else f" (entry {since} of the ledger)"
             return Objection(f"{problem}{where}.", "account not older", {"entry": since})
-        return _one_hand(asked, decider, mine.hands, theirs.hands)
+        # Could one person be behind both accounts?
+        shared = own.hands.keys() & other.hands.keys()
+        if not shared:
+            return None
+        did = "opened {}, gave out a link to {} or changed {}, directly or through others"
+        if asked.asker in shared:
+            entry, who = own.hands[asked.asker], f"{asked.asker}, who {asked.verb} this,"
+            words = f"{who} {did.format('your account', 'its password', 'its role')} (entry {entry} of the ledger)."
+            return Objection(words, "account led to by the asker", {"entry": entry})
+        if decider in shared:
+            entry, whose = other.hands[decider], f"the account of {asked.asker}, who {asked.verb} this"
+            words = f"You {did.format(whose, 'its password', 'its role')} (entry {entry} of the ledger)."
+            return Objection(words, "led to the account of the asker", {"entry": entry})
+        hand = min(shared)
+        first, second, both = own.hands[hand], other.hands[hand], f"both your account and that of {asked.asker}"
+        words = (
+            f"{hand} {did.format(both, 'their passwords', 'their roles')} (entries {first} and {second} of the ledger)."
+        )
+        return Objection(words, "accounts led to by one person", {"entry": first, "other": second})
 
     def view(self, connection: Connection, asked: Asked, decider: str, permission: str) -> Second:
         """What a page says to this account."""
@@ -199,28 +207,8 @@ class History:
         return [name for name in able if self.objection(asked, name) is None]
 
 
-def _one_hand(asked: Asked, decider: str, mine: Mapping[str, int], theirs: Mapping[str, int]) -> Objection | None:
-    """What shows that one person could be behind both accounts."""
-    shared = mine.keys() & theirs.keys()
-    did = "opened {}, gave out a link to {} or changed {}, directly or through others"
-    if not shared:
-        return None
-    if asked.asker in shared:
-        entry, who = mine[asked.asker], f"{asked.asker}, who {asked.verb} this,"
-        words = f"{who} {did.format('your account', 'its password', 'its role')} (entry {entry} of the ledger)."
-        return Objection(words, "account led to by the asker", {"entry": entry})
-    if decider in shared:
-        entry, whose = theirs[decider], f"the account of {asked.asker}, who {asked.verb} this"
-        words = f"You {did.format(whose, 'its password', 'its role')} (entry {entry} of the ledger)."
-        return Objection(words, "led to the account of the asker", {"entry": entry})
-    hand = min(shared)
-    entry, other, both = mine[hand], theirs[hand], f"both your account and that of {asked.asker}"
-    words = f"{hand} {did.format(both, 'their passwords', 'their roles')} (entries {entry} and {other} of the ledger)."
-    return Objection(words, "accounts led to by one person", {"entry": entry, "other": other})
-
-
 def moment(connection: Connection) -> int:
-    """How many entries the ledger has: what comes later has a number that is not below it."""
+    """How many entries the ledger has; later ones have no lower number."""
     return int(MerkleTree.read(connection).size)
 
 

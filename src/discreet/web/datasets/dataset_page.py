@@ -16,8 +16,6 @@ from discreet.web.datasets import policies
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.store import KINDS, Dataset
 from discreet.web.framework.context import Context, Here, by_number
-from discreet.web.framework.problems import Problem
-from discreet.web.jobs import queue
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.kinds import FORMATS
 from discreet.web.jobs.pages import progress_of
@@ -75,9 +73,9 @@ class Finished:
 
 
 def frame(context: Context, connection: Connection, tab: str) -> dict[str, Any]:
-    """What all tabs show: the data set and its jobs, seen in the same state of the store as their results."""
+    """What all tabs show: the data set and its jobs, in the same state of the store."""
     dataset: Dataset = context.loaded
-    now = queue.moment(connection)
+    now = jobs.moment(connection)
     active = jobs.newest(connection, dataset=dataset.id, states=ACTIVE)
     last = jobs.newest(connection, dataset=dataset.id, most=1)
     running = [progress_of(job, now) for job in reversed(active)]
@@ -95,11 +93,6 @@ def finished(connection: Connection, number: int, kind: str, *, most: int = 1) -
 
 def profile_page(context: Here, page: str = "1") -> Response:
     """The columns with their roles, and what was found."""
-    return profile_tab(context, page=page)
-
-
-def profile_tab(context: Context, *, page: str = "1", problem: Problem | None = None) -> Response:
-    """The first tab, also with what went wrong in its form."""
     dataset: Dataset = context.loaded
     with context.site.store.reading() as connection:
         around = frame(context, connection, "profile")
@@ -107,18 +100,18 @@ def profile_tab(context: Context, *, page: str = "1", problem: Problem | None = 
         assessed = finished(connection, dataset.id, "assess", most=2)
         hierarchies = datasets.hierarchies(connection, dataset.id)
         lent = is_lent(connection, dataset.id)
-    columns = _columns(dataset, profiled[0].result.numbers if profiled else None, hierarchies)
+    numbers = profiled[0].result.numbers if profiled else None
+    columns = _columns(dataset, numbers, hierarchies)
     pages = max(1, -(-len(columns) // PAGE))
     at = min(int(page), pages) if page.isascii() and page.isdigit() and 0 < len(page) < 6 and int(page) else 1
     return context.page(
         "dataset_profile.html",
-        problem=problem,
         lent=lent,
         columns=columns[(at - 1) * PAGE : at * PAGE],
         at=at,
         pages=pages,
         roles=ROLES,
-        profile=profiled[0].result.numbers if profiled else None,
+        profile=numbers,
         assessed=assessed,
         current=is_current(dataset, assessed, hierarchies),
         **around,
@@ -137,46 +130,36 @@ def is_current(dataset: Dataset, assessed: list[Finished], hierarchies: dict[str
 
 def _columns(dataset: Dataset, profile: dict[str, Any] | None, hierarchies: dict[str, str]) -> list[ColumnRow]:
     profiled = {column["name"]: column for column in profile["columns"]} if profile else {}
-    records = profile["records"] if profile else 1
     rules = policies.rules(dataset.policy)
     rows = []
     for place, name in enumerate(dataset.columns):
-        about = profiled.get(name)
-        role, present = rules.get(name) or ("other", None)
+        role, rule = rules.get(name) or ("other", None)
+        about, shape = profiled.get(name), None
+        if profile and about and about["distribution"]:
+            shares = [share["records"] / profile["records"] for share in about["distribution"]]
+            words = f"{len(shares)} bars; the tallest is {brief_percent(max(shares))} of people."
+            shape = spark(shares, key=f"shape-{place}", title=f"Distribution of {name}", about=words)
         looks, suggested = (about["type"], about["suggested_hierarchy"]) if about else ("text", None)
         rows.append(
             ColumnRow(
                 place,
                 name,
                 role,
-                policies.key_of(present),
-                policies.choices(looks, suggested, present, hierarchies),
+                policies.key_of(rule),
+                policies.choices(looks, suggested, rule, hierarchies),
                 looks,
                 about["distinct"] if about else None,
                 brief_percent(about["share_unique"]) if about else "",
                 about["missing"] if about else None,
-                _shape(place, name, about, records) if about else None,
+                shape,
                 about["reason"] if about else "",
             )
         )
     return rows
 
 
-def _shape(place: int, name: str, about: dict[str, Any], records: int) -> Markup | None:
-    shares = [share["records"] / records for share in about["distribution"]]
-    if not shares:
-        return None
-    words = f"{len(shares)} bars; the tallest is {brief_percent(max(shares))} of people."
-    return spark(shares, key=f"shape-{place}", title=f"Distribution of {name}", about=words)
-
-
 def risk_page(context: Here) -> Response:
     """The last assessment: findings, pictures, measures; and the population."""
-    return risk_tab(context)
-
-
-def risk_tab(context: Context, *, problem: Problem | None = None) -> Response:
-    """The second tab, also with what went wrong in its forms."""
     dataset: Dataset = context.loaded
     with context.site.store.reading() as connection:
         around = frame(context, connection, "risk")
@@ -185,7 +168,6 @@ def risk_tab(context: Context, *, problem: Problem | None = None) -> Response:
         hierarchies = datasets.hierarchies(connection, dataset.id)
     return context.page(
         "dataset_risk.html",
-        problem=problem,
         assessed=assessed,
         current=is_current(dataset, assessed, hierarchies),
         others=others,
@@ -196,17 +178,11 @@ def risk_tab(context: Context, *, problem: Problem | None = None) -> Response:
 
 def attacker_page(context: Here) -> Response:
     """What an adversary would do, and the way to the lab."""
-    return attacker_tab(context)
-
-
-def attacker_tab(context: Context, *, problem: Problem | None = None) -> Response:
-    """The third tab, also with what went wrong in its form."""
     with context.site.store.reading() as connection:
         around = frame(context, connection, "attacker")
         attacks = finished(connection, context.loaded.id, "attack")
     return context.page(
         "dataset_attacker.html",
-        problem=problem,
         found=attacks[0] if attacks else None,
         lab=("GET", "/lab") in context.site.table,
         **around,
@@ -215,20 +191,13 @@ def attacker_tab(context: Context, *, problem: Problem | None = None) -> Respons
 
 def protect_page(context: Here, job: str = "") -> Response:
     """Choose limits; see what was made of them."""
-    return protect_tab(context, chosen=job)
-
-
-def protect_tab(context: Context, *, chosen: str = "", problem: Problem | None = None) -> Response:
-    """The fourth tab, also with what went wrong in its form."""
     with context.site.store.reading() as connection:
         around = frame(context, connection, "protect")
         made = finished(connection, context.loaded.id, "anonymise", most=20)
-    shown = next((done for done in made if str(done.job.id) == chosen), made[0] if made else None)
-    values = {name: context.form.text(name, most=40) for name in ("k", "suppression", "loss", "max_risk", "risk_model", "search", "format")}  # fmt: skip
-    typed = {**START, **{name: value for name, value in values.items() if problem}}
+    shown = next((done for done in made if str(done.job.id) == job), made[0] if made else None)
+    typed = {name: context.form.text(name, most=40) for name in START} if context.problem else START
     return context.page(
         "dataset_protect.html",
-        problem=problem,
         made=made,
         shown=shown,
         typed=typed,
@@ -244,20 +213,20 @@ START = {"k": "5", "suppression": "2", "loss": "loss", "max_risk": "", "risk_mod
 
 
 def policy_page(context: Here) -> Response:
-    """The policy as text, and files of hierarchies."""
-    return policy_tab(context)
-
-
-def policy_tab(context: Context, *, problem: Problem | None = None, text: str | None = None) -> Response:
-    """The last tab, also with what went wrong in its forms and with what was typed."""
+    """The policy as text, with what was typed, and files of hierarchies."""
     dataset: Dataset = context.loaded
+    text = typed_policy(context) if "policy" in context.form.fields else dataset.policy or ""
     with context.site.store.reading() as connection:
         around = frame(context, connection, "policy")
         hierarchies = datasets.hierarchies(connection, dataset.id)
     return context.page(
         "dataset_policy.html",
-        problem=problem,
-        text=dataset.policy or "" if text is None else text,
+        text=text,
         hierarchies={name: content.count("\n") for name, content in hierarchies.items()},
         **around,
     )
+
+
+def typed_policy(context: Context) -> str:
+    """The text of a policy that a form sent."""
+    return context.form.verbatim("policy", most=60_000, lines=True).replace("\r\n", "\n")

@@ -10,24 +10,21 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from discreet.errors import IntegrityError, SourceNotFound, StoreUnreachable
-from discreet.kernel import Coded, Histogram, Recoding
+from discreet.kernel import Histogram
 from discreet.ledger.keys import Keys
 from discreet.policy import Policy
-from discreet.sources import Engine, Field, Numbering, Table, read
-from discreet.sources.engine import Cells, CopyFolders, Marked, Pool, Target
+from discreet.sources import Engine, Table, read
 from discreet.web.datasets.inspection import ServerTable, allowed_or_none
 from discreet.web.datasets.store import Dataset
 
 if TYPE_CHECKING:
     from nacl.secret import SecretBox
-
-    from discreet.sources.desk import DuckDBDesk
 
 
 # The folder of one store's files: what was uploaded and what jobs wrote, readable by no other user of the machine.
@@ -39,7 +36,7 @@ FORGOTTEN = 3_600.0
 
 @dataclass(frozen=True)
 class Folder:
-    """Below the folder for data, one for each store, so that two stores never sweep out each other's files."""
+    """A folder for each store, so that two never sweep out each other's files."""
 
     path: Path
 
@@ -89,14 +86,13 @@ class Folder:
                 (self.path / name).unlink(missing_ok=True)
 
     def sweep(self, known: Collection[str]) -> list[str]:
-        """Delete what a crash left behind: files of ours, not new any more, that the store does not know."""
+        """Delete files of ours that a crash left behind: not new, unknown to the store."""
         now, swept = time.time(), []
         for workshop in self.path.glob(f"{WORKSHOP}*"):
             if workshop.is_dir() and now - workshop.stat().st_mtime > 24 * FORGOTTEN:  # much work takes long
                 shutil.rmtree(workshop, ignore_errors=True)
         for path in self.path.iterdir():
-            left = OURS.fullmatch(path.name) and path.name not in known
-            if left and now - path.stat().st_mtime > FORGOTTEN:
+            if path.name not in known and OURS.fullmatch(path.name) and now - path.stat().st_mtime > FORGOTTEN:
                 swept.append(path.name)
         self.forget(swept)
         return swept
@@ -122,7 +118,7 @@ class DatasetPlaces:
     keys: Keys
 
     def path(self, dataset: Dataset) -> Path | None:
-        """The file of a data set, if it is one; looked up every time, since folders change."""
+        """The file of a data set, if any; looked up every time, since folders change."""
         if dataset.kind == "postgres":
             return None
         if dataset.kind == "upload":
@@ -138,7 +134,8 @@ class DatasetPlaces:
 
     def open(self, dataset: Dataset, policy: Policy, counted: Callable[[], None]) -> Table:
         """The table, seen through a policy; `counted` is called after every count."""
-        return Table(WatchedEngine(self.bare(dataset, policy).engine, dataset.name, counted), policy)
+        watched = WatchedEngine(self.bare(dataset, policy).engine, dataset.name, counted)
+        return Table(cast(Engine, watched), policy)
 
     def bare(self, dataset: Dataset, policy: Policy) -> Table:
         """The table on the engine that holds it, for work that needs its rows."""
@@ -151,9 +148,7 @@ class DatasetPlaces:
     def hash(self, dataset: Dataset) -> str | None:
         """SHA-256 of the file as it is now; None for a table of a server."""
         path = self.path(dataset)
-        if path is None:
-            return None
-        return hash_of(path)
+        return None if path is None else hash_of(path)
 
 
 def hash_of(path: Path) -> str:
@@ -164,16 +159,11 @@ def hash_of(path: Path) -> str:
 
 @dataclass(frozen=True, eq=False)
 class WatchedEngine:
-    """An engine that goes by the name of the data set and says when it has counted."""
+    """An engine by the name of the data set, which says when it has counted."""
 
     engine: Engine
     name: str
     counted: Callable[[], None]
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """The columns, in order."""
-        return self.engine.fields
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         """People per distinct tuple."""
@@ -187,39 +177,9 @@ class WatchedEngine:
             self.counted()
             yield histogram
 
-    def numbering(self, column: str) -> Numbering:
-        """Whether the numbers of a column are on one row each."""
-        return self.engine.numbering(column)
-
-    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
-        """The cells of some columns."""
-        return self.engine.fetch(names)
-
-    def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
-        """The rows that a recoding publishes."""
-        return self.engine.chosen(recoding, drop=drop)
-
-    def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
-        """These columns on a DuckDB connection."""
-        return self.engine.desk(names)
-
-    def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
-        """A private place to write to."""
-        return self.engine.staged(target, policy, overwrite=overwrite)
-
-    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
-        """Write the rows as the recoding publishes them."""
-        return self.engine.export(recoding, target, drop=drop, shuffled=shuffled)
-
-    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
-        """Where the folders of copies are made."""
-        return self.engine.folders(out, delimiter=delimiter)
-
-    def copies(
-        self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
-    ) -> AbstractContextManager[Pool]:
-        """The pool that copies of a release are written from."""
-        return self.engine.copies(recoding, marked, drop=drop, folder=folder, guarded=guarded)
+    def __getattr__(self, member: str) -> Any:
+        """All else that an engine has is that of the engine itself."""
+        return getattr(self.engine, member)
 
 
 # Passwords of other servers: encrypted in the store, with a key that is beside it and not in it.

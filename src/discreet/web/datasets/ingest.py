@@ -11,17 +11,17 @@ from sqlalchemy import Connection
 from starlette.datastructures import UploadFile
 
 from discreet.sources import read
-from discreet.web.datasets import files, inspection, policies, store
+from discreet.web.datasets import files, inspection, policies
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.files import CHUNK, hash_of, unwritable
 from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context
 from discreet.web.framework.problems import Problem, not_found
-from discreet.web.jobs import queue
+from discreet.web.jobs import store as jobs
 
 
-def bring_upload(context: Context, upload: UploadFile | None, *, name: str = "", encoding: str = "utf-8") -> int:
-    """Store an upload, if it is a table; gives the number of the data set."""
+def bring_upload(context: Context, upload: UploadFile | None, *, name: str = "", encoding: str = "utf-8") -> Dataset:
+    """Store an upload, if it is a table."""
     if upload is None or not upload.filename:
         raise Problem(422, "No file was chosen.", remedy="Choose a .csv, .csv.gz or .parquet file and send it again.")
     called = plain_name(upload.filename)
@@ -29,40 +29,32 @@ def bring_upload(context: Context, upload: UploadFile | None, *, name: str = "",
     path = context.site.places.folder.new("upload", ending)
     try:
         size, digest = keep(context, upload, path)
-        table = inspected(context, path, called, ending, encoding)
+        columns = inspected(context, path, called, ending, encoding).columns
         about = {"kind": "upload", "place": path.name, "size": size, "hash": digest}
-        more = {"encoding": None if ending == "parquet" else encoding}
-        return _bring(context, name, called, table.columns, {**about, **more})
+        return _bring(context, name, called, columns, encoding=None if ending == "parquet" else encoding, **about)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
 
 
-def bring_file(context: Context, given: str, *, name: str = "", encoding: str = "utf-8") -> int:
+def bring_file(context: Context, given: str, *, name: str = "", encoding: str = "utf-8") -> Dataset:
     """Register a file where it is."""
     path = inspection.allowed_file(given, context.site.settings.folders)
     ending = inspection.ending_of(path.name)
-    table = inspected(context, path, path.name, ending, encoding)
+    columns = inspected(context, path, path.name, ending, encoding).columns
     about = {"kind": "path", "place": str(path), "size": path.stat().st_size, "hash": hash_of(path)}
-    return _bring(
-        context,
-        name,
-        plain_name(path.name),
-        table.columns,
-        {**about, "encoding": None if ending == "parquet" else encoding},
-    )
+    text = None if ending == "parquet" else encoding
+    return _bring(context, name, plain_name(path.name), columns, encoding=text, **about)
 
 
-def bring_table(context: Context, given: str, *, table: str, password: str = "", name: str = "") -> int:
-    """Register a table of a PostgreSQL server; the password is stored encrypted and never shown again."""
+def bring_table(context: Context, given: str, *, table: str, password: str = "", name: str = "") -> Dataset:
+    """Register a table of a PostgreSQL server; the password is stored encrypted."""
     settings = context.site.settings
     source = inspection.server_table(given, table, password, settings.servers)
     columns = read(source.url()).columns
     inspection.refuse_columns(columns, table, settings)
     secret = None if source.password is None else files.seal(context.site.ledger.keys, source.password)
-    return _bring(
-        context, name, plain_name(table), columns, {"kind": "postgres", "place": source.place, "secret": secret}
-    )
+    return _bring(context, name, plain_name(table), columns, kind="postgres", place=source.place, secret=secret)
 
 
 def keep(context: Context, upload: UploadFile, path: Path) -> tuple[int, str]:
@@ -91,21 +83,24 @@ def inspected(context: Context, path: Path, name: str, ending: str, encoding: st
         ) from None
 
 
-def _bring(context: Context, name: str, called: str, columns: tuple[str, ...], about: dict[str, Any]) -> int:
+def _bring(context: Context, name: str, called: str, columns: tuple[str, ...], **about: Any) -> Dataset:
     """The data set, the entry about it, and the first look at its columns: all, or nothing."""
-    site, number = context.site, store.new_number()
+    site, number = context.site, datasets.new_number()
     with site.store.reading() as connection:
-        chosen = name or store.free_name(connection, called)
+        chosen = name or datasets.free_name(connection, called)
 
-    def along(connection: Connection) -> None:
+    def along(connection: Connection) -> Dataset:
         account = context.owner.id
-        store.add(connection, number, name=chosen, columns=columns, account=account, now=site.stamp(), **about)
-        queue.enqueue(connection, kind="profile", dataset=number, account=account, asked={})
+        datasets.add(connection, number, name=chosen, columns=columns, account=account, now=site.stamp(), **about)
+        jobs.enqueue(connection, kind="profile", dataset=number, account=account, asked={})
+        return _stored(connection, number)
 
     facts = {"kind": about["kind"], "bytes": about.get("size"), "sha256": about.get("hash"), "columns": len(columns)}
-    context.act("web.dataset", f"dataset:{number}", along=along, act="registered", name=chosen, **facts)
+    added: Dataset = context.act(
+        "web.dataset", f"dataset:{number}", along=along, act="registered", name=chosen, **facts
+    )
     site.wake_foreman()
-    return number
+    return added
 
 
 def plain_name(given: str) -> str:
@@ -116,18 +111,15 @@ def plain_name(given: str) -> str:
     """
     last = given.replace("\\", "/").rpartition("/")[2]
     clean = "".join(letter for letter in last if letter.isprintable()).strip()
-    keep = store.LONGEST_NAME
-    return clean if len(clean) <= keep else clean[: keep - 20] + clean[-20:]
+    most = datasets.LONGEST_NAME
+    return clean if len(clean) <= most else clean[: most - 20] + clean[-20:]
 
 
 def chosen_name(given: str) -> str:
     """A name that was typed."""
-    if len(given) > store.LONGEST_NAME or not given.isprintable():
-        raise Problem(
-            422,
-            f"A name is one line of at most {store.LONGEST_NAME} characters.",
-            remedy="Choose a shorter one, or leave it out.",
-        )
+    if len(given) > datasets.LONGEST_NAME or not given.isprintable():
+        words = f"A name is one line of at most {datasets.LONGEST_NAME} characters."
+        raise Problem(422, words, remedy="Choose a shorter one, or leave it out.")
     return given.strip()
 
 
@@ -136,42 +128,46 @@ LONGEST_POLICY = 60_000
 
 
 def change_policy(context: Context, dataset: Dataset, text: str, *, version: int) -> Dataset:
-    """Put a policy in force in place of the one of this version; gives the data set as it is then."""
+    """Put a policy in force in place of this version; gives the changed data set."""
     if len(text) > LONGEST_POLICY:
         raise Problem(
             413, f"A policy has at most {LONGEST_POLICY:,} characters here.", remedy="Leave out what it can do without."
         )
     policy = policies.checked(context.site.store, dataset, text)
 
-    def along(connection: Connection) -> None:
+    def along(connection: Connection) -> Dataset:
         datasets.set_policy(connection, dataset.id, text, version=version)
+        return _stored(connection, dataset.id)
 
     facts: dict[str, Any] = {"version": version + 1, "quasi": len(policy.quasi), "sensitive": len(policy.sensitive)}
-    context.act("web.policy", dataset.subject, along=along, act="changed", digest=policy.digest, **facts)
-    return _again(context, dataset)
+    changed: Dataset = context.act(
+        "web.policy", dataset.subject, along=along, act="changed", digest=policy.digest, **facts
+    )
+    return changed
 
 
 def set_population(context: Context, dataset: Dataset, *, population: int | None, size: int | None) -> Dataset:
-    """Among whom an adversary looks: the people of another data set, a number of people, or unknown."""
+    """Among whom an adversary looks: another data set, a number of people, or unknown."""
     with context.site.store.reading() as connection:
         other = None if population is None else datasets.find(connection, population)
     if population is not None and (other is None or population == dataset.id):
         raise Problem(422, "The population is another data set.", remedy="Choose one of the list.")
 
-    def along(connection: Connection) -> None:
+    def along(connection: Connection) -> Dataset:
         datasets.set_population(connection, dataset.id, population=population, size=size)
+        return _stored(connection, dataset.id)
 
-    context.act("web.dataset", dataset.subject, along=along, act="population", of=population, people=size)
-    return _again(context, dataset)
+    facts: dict[str, Any] = {"act": "population", "of": population, "people": size}
+    changed: Dataset = context.act("web.dataset", dataset.subject, along=along, **facts)
+    return changed
 
 
 def remove_dataset(context: Context, dataset: Dataset) -> None:
     """Everything about it but the ledger: its jobs end, its results and our files go."""
-    useless: list[str] = []
-    context.act(
+    useless = context.act(
         "web.dataset",
         dataset.subject,
-        along=lambda connection: useless.extend(datasets.remove(connection, dataset.id)),
+        along=lambda connection: datasets.remove(connection, dataset.id),
         act="removed",
         name=dataset.name,
     )
@@ -179,9 +175,9 @@ def remove_dataset(context: Context, dataset: Dataset) -> None:
     context.site.wake_foreman()
 
 
-def _again(context: Context, dataset: Dataset) -> Dataset:
-    with context.site.store.reading() as connection:
-        changed = datasets.find(connection, dataset.id)
-    if changed is None:
+def _stored(connection: Connection, number: int) -> Dataset:
+    """The data set as the transaction leaves it."""
+    dataset = datasets.find(connection, number)
+    if dataset is None:
         raise not_found()
-    return changed
+    return dataset

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -74,21 +75,29 @@ def ending_of(name: str) -> str:
 
 
 def inspect(path: Path, *, name: str, ending: str, settings: Settings, encoding: str | None = None) -> Inspected:
-    """The columns of a file that is what it says, within the limits; a problem in words otherwise."""
+    """The columns of a file that is what it says and within the limits."""
     if path.stat().st_size == 0:
         raise _unusable(f"{name} is empty.", "Choose a file with a header and at least one row.")
-    _refuse_lies(path, name, ending, encoding)
+    _refuse_false_type(path, name, ending, encoding)
     if ending == "csv.gz":
-        _refuse_large_gzip(path, name, settings)
+        # Decompressing it is the only way to know its size; it stops where it is enough.
+        size, packed = 0, path.stat().st_size
+        try:
+            with gzip.open(path, "rb") as file:
+                while piece := file.read(CHUNK):
+                    size += len(piece)
+                    if size > settings.largest_table or (size > TRUSTED and size > MOST_RATIO * packed):
+                        raise _bomb(name, settings)
+        except (OSError, EOFError, zlib.error):
+            remedy = "It may be cut off: compress it again, and send it again."
+            raise _unusable(f"{name} cannot be decompressed.", remedy) from None
     with in_words(path, name):
         if ending == "parquet":
             from discreet.sources.desk import connect, literal, translated
 
             with translated(name), connect() as connection:
-                sizes = (
-                    f"SELECT sum(total_uncompressed_size), max(num_values) FROM parquet_metadata({literal(str(path))})"  # noqa: S608 - quoted
-                )
-                total, _ = connection.execute(sizes).fetchone()
+                sizes = f"SELECT sum(total_uncompressed_size) FROM parquet_metadata({literal(str(path))})"  # noqa: S608 - quoted
+                (total,) = connection.execute(sizes).fetchone()
             if (total or 0) > settings.largest_table:
                 raise _bomb(name, settings)
         policy = Policy(encoding=encoding) if ending != "parquet" else Policy()
@@ -104,7 +113,7 @@ def inspect(path: Path, *, name: str, ending: str, settings: Settings, encoding:
 
 @contextmanager
 def in_words(path: Path, name: str) -> Iterator[None]:
-    """Errors about a file speak of it by the name that people gave it, not by where it is on this machine."""
+    """Errors about a file name it as people did, not by its path on this machine."""
     try:
         yield
     except Problem:
@@ -122,13 +131,13 @@ def renamed(words: str, path: Path, name: str) -> str:
 
 
 def refuse_columns(columns: tuple[str, ...], name: str, settings: Settings) -> None:
-    """A table of people has no thousands of columns; one that does is most likely turned on its side."""
+    """Refuse a table with thousands of columns: most likely it is turned on its side."""
     if len(columns) > settings.most_columns:
         raise too_many(len(columns), name, settings)
 
 
 def too_many(columns: int, name: str, settings: Settings) -> Problem:
-    """More columns than are looked after here, whether or not the command line would take them."""
+    """More columns than are supported here, even if the command line takes them."""
     return Problem(
         422,
         f"{name} has {columns:,} columns; at most {settings.most_columns:,} are supported here.",
@@ -141,51 +150,40 @@ def _unusable(words: str, remedy: str) -> Problem:
     return Problem(422, words, remedy=remedy, title="This file cannot be used")
 
 
-def _refuse_lies(path: Path, name: str, ending: str, encoding: str | None) -> None:
+def _refuse_false_type(path: Path, name: str, ending: str, encoding: str | None) -> None:
+    """Refuse a file whose bytes are not what its name says."""
     with path.open("rb") as file:
         head = file.read(64 * 1024)
         file.seek(max(0, path.stat().st_size - 4))
         tail = file.read(4)
-    other = next(((what, remedy) for sign, what, remedy in SIGNS if head.startswith(sign)), None)
-    if other is not None:
-        raise _lie(name, f"is {other[0]}, not a table", other[1])
-    if (ending == "parquet") != (head[:4] == tail == b"PAR1"):
-        kind = "is named like Parquet, but it is none" if ending == "parquet" else "is Parquet, but its name says CSV"
-        raise _lie(name, kind, "Give it the ending of what it is, and send it again.")
-    if (ending == "csv.gz") != head.startswith(b"\x1f\x8b"):
-        kind = "is named .gz, but it is not compressed with gzip" if ending == "csv.gz" else "is compressed with gzip"
-        raise _lie(name, kind, "Give it the ending of what it is (.csv or .csv.gz), and send it again.")
-    if ending == "csv":
-        if b"\0" in head and encoding != "utf-16":
-            raise _lie(
-                name,
-                "holds bytes that no text has, so it is not a CSV",
-                "Save the table as CSV; if it is UTF-16, choose that encoding.",
-            )
-        start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-        if start in (b"{", b"[", b"<"):
-            kind = "HTML or XML" if start == b"<" else "JSON"
-            raise _lie(
-                name, f"looks like {kind}, not like a table", "Save the table as CSV, with a header in its first row."
-            )
-
-
-def _lie(name: str, words: str, remedy: str) -> Problem:
-    return Problem(422, f"{name} {words}.", remedy=remedy, title="This file is not what its name says")
-
-
-def _refuse_large_gzip(path: Path, name: str, settings: Settings) -> None:
-    """By decompressing it, which is the only way to know, and stopping where it is enough."""
-    size, packed = 0, path.stat().st_size
-    try:
-        with gzip.open(path, "rb") as file:
-            while piece := file.read(CHUNK):
-                size += len(piece)
-                if size > settings.largest_table or (size > TRUSTED and size > MOST_RATIO * packed):
-                    raise _bomb(name, settings)
-    except (OSError, EOFError, zlib.error):
-        remedy = "It may be cut off: compress it again, and send it again."
-        raise _unusable(f"{name} cannot be decompressed.", remedy) from None
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    markup = "HTML or XML" if start == b"<" else "JSON"
+    checks = [
+        *((head.startswith(sign), f"is {what}, not a table", remedy) for sign, what, remedy in SIGNS),
+        (
+            (ending == "parquet") != (head[:4] == tail == b"PAR1"),
+            "is named like Parquet, but it is none" if ending == "parquet" else "is Parquet, but its name says CSV",
+            "Give it the ending of what it is, and send it again.",
+        ),
+        (
+            (ending == "csv.gz") != head.startswith(b"\x1f\x8b"),
+            "is named .gz, but it is not compressed with gzip" if ending == "csv.gz" else "is compressed with gzip",
+            "Give it the ending of what it is (.csv or .csv.gz), and send it again.",
+        ),
+        (
+            ending == "csv" and b"\0" in head and encoding != "utf-16",
+            "holds bytes that no text has, so it is not a CSV",
+            "Save the table as CSV; if it is UTF-16, choose that encoding.",
+        ),
+        (
+            ending == "csv" and start in (b"{", b"[", b"<"),
+            f"looks like {markup}, not like a table",
+            "Save the table as CSV, with a header in its first row.",
+        ),
+    ]
+    for wrong, words, remedy in checks:
+        if wrong:
+            raise Problem(422, f"{name} {words}.", remedy=remedy, title="This file is not what its name says")
 
 
 def _bomb(name: str, settings: Settings) -> Problem:
@@ -205,64 +203,49 @@ KEPT = ("host", "port", "user", "dbname", "sslmode")
 
 
 def allowed_file(given: str, folders: Sequence[Path]) -> Path:
-    """The file below one of the folders, without links and detours; all else gets the same answer."""
-    for folder in folders:
-        path = _below(given, folder)
-        if path is not None:
-            return path
-    raise Problem(
-        422,
-        "There is no such file in the folders that are open here.",
-        remedy="Give the path of a .csv, .csv.gz or .parquet file as the list shows it. Links and '..' are not followed. "
-        "The operator of this server opens folders with --folder.",
-    )
-
-
-def _below(given: str, folder: Path) -> Path | None:
-    try:
-        base = folder.resolve(strict=True)
-        place = Path(given)
-        inner = place.relative_to(base if place.is_relative_to(base) else folder) if place.is_absolute() else place
-        path = base / inner
-        plain = ".." not in place.parts and not set("*?[]\0\n\r") & set(str(inner))
-        real = path.resolve(strict=True)
-        regular = stat.S_ISREG(path.lstat().st_mode)
-    except (OSError, ValueError):
-        return None
-    named = path.name.lower().endswith(tuple(f".{ending}" for ending in ENDINGS))
-    return path if plain and real == path and regular and named and path != base else None
-
-
-def files_below(folders: Sequence[Path]) -> list[str]:
-    """Files that may be registered, for a list to choose from; not more than a list can hold."""
-    paths = []
-    for path in _walk(folders):
-        paths.append(path)
-        if len(paths) == MOST_LISTED:
-            break
-    return sorted(paths)
-
-
-def _walk(folders: Sequence[Path]) -> Iterator[str]:
-    seen = 0
-    for folder in folders:
-        for place, inner, names in os.walk(folder.resolve(), followlinks=False):
-            seen += len(names) + len(inner)
-            if seen > MOST_SEEN:
-                return
-            inner[:] = sorted(name for name in inner if not name.startswith("."))
-            for name in sorted(names):
-                path = str(Path(place, name))
-                if not name.startswith(".") and allowed_or_none(path, folders):
-                    yield path
+    """The file below one of the folders, without links and detours."""
+    path = allowed_or_none(given, folders)
+    if path is None:
+        raise Problem(
+            422,
+            "There is no such file in the folders that are open here.",
+            remedy="Give the path of a .csv, .csv.gz or .parquet file as the list shows it. Links and '..' are not followed. "
+            "The operator of this server opens folders with --folder.",
+        )
+    return path
 
 
 def allowed_or_none(given: str, folders: Sequence[Path]) -> Path | None:
     """As `allowed_file`, without a problem."""
-    try:
-        return allowed_file(given, folders)
-    except Problem:
-        return None
+    for folder in folders:
+        try:
+            base = folder.resolve(strict=True)
+            place = Path(given)
+            inner = place.relative_to(base if place.is_relative_to(base) else folder) if place.is_absolute() else place
+            path = base / inner
+            plain = ".." not in place.parts and not set("*?[]\0\n\r") & set(str(inner))
+            real = path.resolve(strict=True)
+            regular = stat.S_ISREG(path.lstat().st_mode)
+        except (OSError, ValueError):
+            continue
+        named = path.name.lower().endswith(tuple(f".{ending}" for ending in ENDINGS))
+        if plain and real == path and regular and named and path != base:
+            return path
+    return None
+
+
+def files_below(folders: Sequence[Path]) -> list[str]:
+    """Files that may be registered; not more than a list can hold."""
+    paths: list[str] = []
+    seen = 0
+    for place, inner, names in chain.from_iterable(os.walk(folder.resolve()) for folder in folders):
+        seen += len(names) + len(inner)
+        if seen > MOST_SEEN or len(paths) == MOST_LISTED:
+            break
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        files = (str(Path(place, name)) for name in sorted(names) if not name.startswith("."))
+        paths += islice((path for path in files if allowed_or_none(path, folders)), MOST_LISTED - len(paths))
+    return sorted(paths)
 
 
 @dataclass(frozen=True)
@@ -281,39 +264,13 @@ class ServerTable:
 
 
 def server_table(given: str, table: str, password: str, servers: Sequence[str]) -> ServerTable:
-    """A table on one of the servers that are open here. What names files, services or other servers is refused."""
-    parts = _parts(given)
-    host = f"{parts.get('host', '')}:{parts.get('port', '5432')}"
-    if not {host, parts.get("host", "")} & set(servers) or not parts.get("host"):
-        raise Problem(
-            422,
-            "That server is not open here.",
-            remedy="The operator of this server opens others by name with --server HOST.",
-        )
-    if not table or len(table) > 200:
-        raise Problem(422, "The name of the table is missing.", remedy="Give it as schema.table; a view works as well.")
-    secret = password or parts.pop("password", "") or None
-    return ServerTable(_place({name: parts[name] for name in KEPT if name in parts}, table), secret)
-
-
-def _place(kept: dict[str, str], table: str) -> str:
-    """One way to write an address: a server by name before the path, a folder of sockets after it."""
-    server = ""
-    if not kept["host"].startswith("/"):
-        user = f"{quote(kept.pop('user'), safe='')}@" if "user" in kept else ""
-        port = f":{kept.pop('port')}" if "port" in kept else ""
-        name = kept.pop("host")
-        server = f"{user}{f'[{name}]' if ':' in name else quote(name, safe='')}{port}"
-    return f"postgresql://{server}/{quote(kept.pop('dbname', ''), safe='')}?{urlencode({**kept, 'table': table})}"
-
-
-def _parts(given: str) -> dict[str, str]:
-    """The address as the server's own library takes it apart, so that there is one meaning of it only."""
+    """A table on a server that is open here; what names files, services or other servers is refused."""
     wrong = Problem(
         422, "That is not the address of a PostgreSQL database.", remedy="Write it as postgresql://user@host/database."
     )
     if not given.startswith(SCHEMES):
         raise wrong
+    # The server's own library takes the address apart, so that there is one meaning of it only.
     psycopg = driver()
     try:
         plain, ours = address(given)
@@ -326,4 +283,23 @@ def _parts(given: str) -> dict[str, str]:
             "The address says more than it should.",
             remedy=f"It may give {', '.join(KEPT)} and a password; the table has a field of its own.",
         )
-    return parts
+    host = parts.get("host", "")
+    if not host or not {host, f"{host}:{parts.get('port', '5432')}"} & set(servers):
+        raise Problem(
+            422,
+            "That server is not open here.",
+            remedy="The operator of this server opens others by name with --server HOST.",
+        )
+    if not table or len(table) > 200:
+        raise Problem(422, "The name of the table is missing.", remedy="Give it as schema.table; a view works as well.")
+    # One way to write an address: a server by name before the path, a folder of sockets after it.
+    secret = password or parts.get("password") or None
+    kept = {name: parts[name] for name in KEPT if name in parts}
+    server = ""
+    if not host.startswith("/"):
+        user = f"{quote(kept.pop('user'), safe='')}@" if "user" in kept else ""
+        port = f":{kept.pop('port')}" if "port" in kept else ""
+        name = kept.pop("host")
+        server = f"{user}{f'[{name}]' if ':' in name else quote(name, safe='')}{port}"
+    database = quote(kept.pop("dbname", ""), safe="")
+    return ServerTable(f"postgresql://{server}/{database}?{urlencode({**kept, 'table': table})}", secret)

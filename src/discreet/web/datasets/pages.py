@@ -1,26 +1,31 @@
-"""Pages of data sets: the list, upload, and changes of one."""
+"""Pages and API of data sets: the list, upload, changes, jobs; and their routes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from fastapi import File, Form, UploadFile
+from pydantic import Field
 from sqlalchemy import Connection
 from starlette.responses import Response
 
 from discreet.errors import PolicyError
 from discreet.policy.draft import Change, edited
-from discreet.web.datasets import dataset_page as tabs
-from discreet.web.datasets import ingest, policies
+from discreet.web.datasets import dataset_page, ingest, policies
 from discreet.web.datasets import store as datasets
-from discreet.web.datasets.ingest import change_policy, remove_dataset, set_population
+from discreet.web.datasets.dataset_page import DATASET, finished
+from discreet.web.datasets.ingest import LONGEST_POLICY
 from discreet.web.datasets.inspection import ENCODINGS, files_below
 from discreet.web.datasets.store import Dataset
-from discreet.web.framework.context import Context, Here, again, go, or_again
+from discreet.web.framework.context import Context, Here, go, or_again
+from discreet.web.framework.forms import Line, Number, Strict
 from discreet.web.framework.problems import Problem, problem_of
+from discreet.web.framework.route import ApiGet, ApiPost, Page, Route, Submit
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.kinds import KINDS
-from discreet.web.jobs.requests import ask, wanted_of
+from discreet.web.jobs.kinds import KINDS, AnonymiseWanted, AssessWanted, AttackWanted, ProfileWanted
+from discreet.web.jobs.pages import JobModel, ask, wanted_of
+from discreet.web.jobs.pages import model as job_model
 from discreet.web.jobs.store import ACTIVE, Job
 
 
@@ -40,70 +45,26 @@ def datasets_page(context: Here) -> Response:
     rows = []
     with context.site.store.reading() as connection:
         for dataset in datasets.everything(connection):
-            numbers = latest_numbers(connection, dataset.id, "assess")
-            profile = numbers or latest_numbers(connection, dataset.id, "profile")
+            assessed = finished(connection, dataset.id, "assess")
+            counted = assessed or finished(connection, dataset.id, "profile")
             active = jobs.newest(connection, dataset=dataset.id, states=ACTIVE, most=1)
-            people = None if profile is None else profile["records"]
-            exceeded = None if numbers is None else numbers["limit"]["exceeded"]
+            people = counted[0].result.numbers["records"] if counted else None
+            exceeded = assessed[0].result.numbers["limit"]["exceeded"] if assessed else None
             rows.append(DatasetRow(dataset, people, exceeded, active[0] if active else None))
     return context.page("datasets.html", listed=rows)
 
 
-def latest_numbers(connection: Connection, number: int, kind: str) -> dict[str, Any] | None:
-    """What the last finished job of a kind found."""
-    done = jobs.newest(connection, dataset=number, kinds=(kind,), states=("done",), most=1)
-    result = jobs.result(connection, done[0].id) if done else None
-    return None if result is None else result.numbers
+KINDS_BY_PATH = {"/datasets/upload": "upload", "/datasets/register": "path", "/datasets/connect": "postgres"}
+"""The three ways to bring a data set."""
 
 
 def new_page(context: Here) -> Response:
     """The three ways to bring a data set."""
-    return _form(context)
-
-
-def upload(context: Here) -> Response:
-    """Store a file that was sent."""
-    return _bring(context, "upload")
-
-
-def register(context: Here) -> Response:
-    """A file that stays where it is."""
-    return _bring(context, "path")
-
-
-def connect(context: Here) -> Response:
-    """A table of a PostgreSQL server."""
-    return _bring(context, "postgres")
-
-
-def _bring(context: Context, kind: str) -> Response:
-    return again(
-        lambda: go(f"/datasets/{_brought(context, kind)}", said="brought"),
-        lambda problem: _form(context, problem=problem, kind=kind),
-    )
-
-
-def _brought(context: Context, kind: str) -> int:
-    form = context.form
-    name = ingest.chosen_name(form.text("name", most=500))
-    if kind == "postgres":
-        given, table = form.text("address", most=1_000), form.text("table", most=500)
-        password = form.verbatim("password", most=1_000)
-        return ingest.bring_table(context, given, table=table, password=password, name=name)
-    encoding = form.choice("encoding", ENCODINGS)
-    if kind == "path":
-        return ingest.bring_file(context, form.text("path", most=2_000), name=name, encoding=encoding)
-    return ingest.bring_upload(context, form.files.get("file"), name=name, encoding=encoding)
-
-
-def _form(context: Context, *, problem: Problem | None = None, kind: str = "") -> Response:
     settings, form = context.site.settings, context.form
-    typed = {field: form.text(field, most=2_000) for field in ("name", "address", "table", "path") if kind}
     return context.page(
         "dataset_new.html",
-        problem=problem,
-        kind=kind,
-        typed=typed,
+        kind=KINDS_BY_PATH.get(context.route.path, ""),
+        typed={field: form.text(field, most=2_000) for field in ("name", "address", "table", "path")},
         files=files_below(settings.folders),
         folders=[str(folder) for folder in settings.folders],
         servers=settings.servers,
@@ -112,25 +73,43 @@ def _form(context: Context, *, problem: Problem | None = None, kind: str = "") -
     )
 
 
+@or_again(new_page)
+def bring(context: Here) -> Response:
+    """Store a file that was sent, or register a file or a table where it is."""
+    form, kind = context.form, KINDS_BY_PATH[context.route.path]
+    name = ingest.chosen_name(form.text("name", most=500))
+    if kind == "postgres":
+        given, table = form.text("address", most=1_000), form.text("table", most=500)
+        password = form.verbatim("password", most=1_000)
+        dataset = ingest.bring_table(context, given, table=table, password=password, name=name)
+    elif kind == "path":
+        encoding = form.choice("encoding", ENCODINGS)
+        dataset = ingest.bring_file(context, form.text("path", most=2_000), name=name, encoding=encoding)
+    else:
+        encoding = form.choice("encoding", ENCODINGS)
+        dataset = ingest.bring_upload(context, form.files.get("file"), name=name, encoding=encoding)
+    return go(f"/datasets/{dataset.id}", said="brought")
+
+
 def _in_words(error: Exception) -> Problem:
     return policies.in_words(error) if isinstance(error, PolicyError) else problem_of(error)
 
 
-@or_again(tabs.profile_tab, _in_words)
-def roles(context: Here) -> Response:
+@or_again(dataset_page.profile_page, _in_words)
+def save_roles(context: Here) -> Response:
     """Other roles and hierarchies for the columns that the form shows; the risk is measured again."""
     dataset: Dataset = context.loaded
-    form, known = context.form, policies.rules(dataset.policy)
+    form, rules = context.form, policies.rules(dataset.policy)
     changes = {}
     for place, name in enumerate(dataset.columns):
         if f"role-{place}" not in form.fields:
             continue
-        role: Any = form.choice(f"role-{place}", list(tabs.ROLES))
+        role: Any = form.choice(f"role-{place}", list(dataset_page.ROLES))
         rule = policies.rule_of(form.text(f"rule-{place}", most=500))
-        if known.get(name) != (role, rule):
+        if rules.get(name) != (role, rule):
             changes[name] = Change(role, rule)
     text = edited(dataset.policy or "", changes)
-    changed = change_policy(context, dataset, text, version=_version(context))
+    changed = ingest.change_policy(context, dataset, text, version=_version(context))
     page = f"/datasets/{dataset.id}"
     if not any(role == "quasi" for role, _ in policies.rules(text).values()):
         return go(page, said="roles-only")
@@ -138,16 +117,12 @@ def roles(context: Here) -> Response:
     return go(page, said="roles")
 
 
-def policy(context: Here) -> Response:
+@or_again(dataset_page.policy_page, _in_words)
+def save_policy(context: Here) -> Response:
     """The policy as text."""
-    dataset: Dataset = context.loaded
-    text = context.form.verbatim("policy", most=60_000, lines=True).replace("\r\n", "\n")
-
-    def save() -> Response:
-        change_policy(context, dataset, text, version=_version(context))
-        return go(f"/datasets/{dataset.id}/policy", said="policy")
-
-    return again(save, lambda problem: tabs.policy_tab(context, problem=problem, text=text), _in_words)
+    text = dataset_page.typed_policy(context)
+    ingest.change_policy(context, context.loaded, text, version=_version(context))
+    return go(f"/datasets/{context.loaded.id}/policy", said="policy")
 
 
 def _version(context: Context) -> int:
@@ -155,8 +130,8 @@ def _version(context: Context) -> int:
     return context.form.whole("version", least=0, most=10**12)
 
 
-@or_again(tabs.policy_tab, _in_words)
-def hierarchy(context: Here) -> Response:
+@or_again(dataset_page.policy_page, _in_words)
+def save_hierarchy(context: Here) -> Response:
     """A file of a hierarchy that the policy can name."""
     dataset: Dataset = context.loaded
     upload = context.form.files.get("file")
@@ -174,36 +149,36 @@ def hierarchy(context: Here) -> Response:
     return go(f"/datasets/{dataset.id}/policy", said="hierarchy")
 
 
-@or_again(tabs.risk_tab, _in_words)
-def population(context: Here) -> Response:
+@or_again(dataset_page.risk_page, _in_words)
+def save_population(context: Here) -> Response:
     """Among whom an adversary looks."""
     form, dataset = context.form, context.loaded
     kind = form.choice("kind", ["none", "number", "dataset"])
     size = form.whole("size", least=1, most=10**12) if kind == "number" else None
     other = form.whole("dataset", least=0, most=10**17) if kind == "dataset" else None
-    set_population(context, dataset, population=other, size=size)
+    ingest.set_population(context, dataset, population=other, size=size)
     return go(f"/datasets/{dataset.id}/risk", said="population")
 
 
-def profile(context: Here) -> Response:
+def start_profile(context: Here) -> Response:
     """Have the columns looked at again."""
     return _start(context, "profile", {})
 
 
-@or_again(tabs.risk_tab, _in_words)
-def assess(context: Here) -> Response:
+@or_again(dataset_page.risk_page, _in_words)
+def start_assessment(context: Here) -> Response:
     """Measure the risk."""
     return _start(context, "assess", {})
 
 
-@or_again(tabs.attacker_tab, _in_words)
-def attack(context: Here) -> Response:
+@or_again(dataset_page.attacker_page, _in_words)
+def start_attack(context: Here) -> Response:
     """Have the adversary of the published case study plan an attack on it."""
     return _start(context, "attack", {})
 
 
-@or_again(tabs.protect_tab, _in_words)
-def protect(context: Here) -> Response:
+@or_again(dataset_page.protect_page, _in_words)
+def start_protection(context: Here) -> Response:
     """Search the least lossy table within the limits."""
     form = context.form
     given: dict[str, Any] = {name: form.text(name, most=40) for name in ("loss", "risk_model", "search", "format")}
@@ -232,11 +207,210 @@ def remove_page(context: Here) -> Response:
     """What removing it would do."""
     with context.site.store.reading() as connection:
         users = [other for other in datasets.everything(connection) if other.population == context.loaded.id]
-        tables = tabs.finished(connection, context.loaded.id, "anonymise", most=50)
+        tables = finished(connection, context.loaded.id, "anonymise", most=50)
     return context.page("dataset_remove.html", dataset=context.loaded, users=users, tables=len(tables))
 
 
-def remove(context: Here) -> Response:
+def remove_by_form(context: Here) -> Response:
     """Remove it, with its results; what the ledger says about it stays."""
-    remove_dataset(context, context.loaded)
+    ingest.remove_dataset(context, context.loaded)
     return go("/datasets", said="removed")
+
+
+# The API.
+Encoding = Literal["utf-8", "latin-1", "cp1252", "utf-16"]
+
+
+class DatasetModel(Strict):
+    """A data set. `place` never holds a password."""
+
+    id: int
+    name: str
+    kind: str
+    place: str | None
+    """Null for an upload."""
+    size: int | None
+    sha256: str | None
+    columns: list[str]
+    owner: str
+    made: str
+    policy_version: int
+    """0 before there is a policy."""
+    population: int | None
+    population_size: int | None
+
+
+class Datasets(Strict):
+    """All data sets, by name."""
+
+    datasets: list[DatasetModel]
+
+
+class NewFile(Strict):
+    """A file to be registered where it is."""
+
+    path: Annotated[str, Field(min_length=1, max_length=2_000)]
+    name: Line | None = None
+    encoding: Encoding = "utf-8"
+
+
+class NewTable(Strict):
+    """A table of a PostgreSQL server to be registered. The password is kept encrypted and never given out."""
+
+    address: Annotated[str, Field(min_length=1, max_length=1_000)]
+    table: Annotated[str, Field(min_length=1, max_length=200)]
+    password: Annotated[str, Field(max_length=1_000)] = ""
+    name: Line | None = None
+
+
+class PolicyModel(Strict):
+    """The policy of a data set as TOML."""
+
+    policy: str | None
+    version: int
+
+
+class NewPolicy(Strict):
+    """A policy to be put in force in place of the one of this version."""
+
+    policy: Annotated[str, Field(max_length=LONGEST_POLICY)]
+    version: Number
+
+
+class NewPopulation(Strict):
+    """Among whom an adversary looks: a data set, a number of people, or null for both."""
+
+    dataset: Number | None = None
+    size: Annotated[int, Field(ge=1, le=10**12)] | None = None
+
+
+class Removed(Strict):
+    """The number of what was removed."""
+
+    removed: int
+
+
+def dataset_list(context: Here) -> Datasets:
+    """All data sets."""
+    with context.site.store.reading() as connection:
+        return Datasets(datasets=[_model(dataset) for dataset in datasets.everything(connection)])
+
+
+def upload(
+    context: Here,
+    file: Annotated[UploadFile | None, File(description="A .csv, .csv.gz or .parquet file.")] = None,
+    name: Annotated[str, Form(max_length=80)] = "",
+    encoding: Annotated[Encoding, Form()] = "utf-8",
+) -> DatasetModel:
+    """Keep a file that is sent as multipart/form-data."""
+    return _model(ingest.bring_upload(context, file, name=ingest.chosen_name(name), encoding=encoding))
+
+
+def register(context: Here, wanted: NewFile) -> DatasetModel:
+    """Register a file where it is, below a folder that is open for it."""
+    return _model(ingest.bring_file(context, wanted.path, name=wanted.name or "", encoding=wanted.encoding))
+
+
+def connect(context: Here, wanted: NewTable) -> DatasetModel:
+    """Register a table of a PostgreSQL server that is open for it."""
+    source = {"table": wanted.table, "password": wanted.password, "name": wanted.name or ""}
+    return _model(ingest.bring_table(context, wanted.address, **source))
+
+
+def dataset(context: Here, number: str) -> DatasetModel:
+    """One data set."""
+    return _model(context.loaded)
+
+
+def policy(context: Here, number: str) -> PolicyModel:
+    """Its policy; null before its columns were looked at."""
+    return PolicyModel(policy=context.loaded.policy, version=context.loaded.version)
+
+
+def change_policy(context: Here, number: str, wanted: NewPolicy) -> PolicyModel:
+    """Put a policy in force."""
+    changed = ingest.change_policy(context, context.loaded, wanted.policy, version=wanted.version)
+    return PolicyModel(policy=changed.policy, version=changed.version)
+
+
+def population(context: Here, number: str, wanted: NewPopulation) -> DatasetModel:
+    """Say among whom an adversary looks."""
+    if wanted.dataset is not None and wanted.size is not None:
+        raise Problem(422, "A population is a data set or a number of people, not both.", remedy="Leave out one.")
+    return _model(ingest.set_population(context, context.loaded, population=wanted.dataset, size=wanted.size))
+
+
+def remove(context: Here, number: str) -> Removed:
+    """Remove it with its results and files; its entries in the ledger stay."""
+    ingest.remove_dataset(context, context.loaded)
+    return Removed(removed=context.loaded.id)
+
+
+def profile(context: Here, number: str, wanted: ProfileWanted) -> JobModel:
+    """Have its columns looked at."""
+    return job_model(context, ask(context, context.loaded, "profile", wanted))
+
+
+def assess(context: Here, number: str, wanted: AssessWanted) -> JobModel:
+    """Have its risk measured."""
+    return job_model(context, ask(context, context.loaded, "assess", wanted))
+
+
+def anonymise(context: Here, number: str, wanted: AnonymiseWanted) -> JobModel:
+    """Have the least lossy table within limits made."""
+    return job_model(context, ask(context, context.loaded, "anonymise", wanted))
+
+
+def attack(context: Here, number: str, wanted: AttackWanted) -> JobModel:
+    """Have an adversary plan an attack on it."""
+    return job_model(context, ask(context, context.loaded, "attack", wanted))
+
+
+def _model(dataset: Dataset) -> DatasetModel:
+    return DatasetModel.of(
+        dataset,
+        place=None if dataset.kind == "upload" else dataset.place,
+        sha256=dataset.hash,
+        columns=list(dataset.columns),
+        policy_version=dataset.version,
+    )
+
+
+_PAGE, _API = "/datasets/{number}", "/api/v1/datasets/{number}"
+_READ, _CHANGE = "datasets.read", "datasets.change"
+
+DATASET_ROUTES: tuple[Route, ...] = (
+    Page("/datasets", _READ, datasets_page),
+    Page("/datasets/new", _CHANGE, new_page),
+    Submit("/datasets/upload", _CHANGE, bring, body="upload"),
+    Submit("/datasets/register", _CHANGE, bring),
+    Submit("/datasets/connect", _CHANGE, bring),
+    Page(_PAGE, _READ, dataset_page.profile_page, live=True, loads=DATASET),
+    Page(f"{_PAGE}/risk", _READ, dataset_page.risk_page, live=True, loads=DATASET),
+    Page(f"{_PAGE}/attacker", _READ, dataset_page.attacker_page, live=True, loads=DATASET),
+    Page(f"{_PAGE}/protect", _READ, dataset_page.protect_page, live=True, loads=DATASET),
+    Page(f"{_PAGE}/policy", _READ, dataset_page.policy_page, live=True, loads=DATASET),
+    Page(f"{_PAGE}/remove", _CHANGE, remove_page, loads=DATASET),
+    Submit(f"{_PAGE}/roles", _CHANGE, save_roles, loads=DATASET),
+    Submit(f"{_PAGE}/policy", _CHANGE, save_policy, loads=DATASET),
+    Submit(f"{_PAGE}/hierarchies", _CHANGE, save_hierarchy, body="upload", loads=DATASET),
+    Submit(f"{_PAGE}/population", _CHANGE, save_population, loads=DATASET),
+    Submit(f"{_PAGE}/profile", _CHANGE, start_profile, loads=DATASET),
+    Submit(f"{_PAGE}/assess", _CHANGE, start_assessment, loads=DATASET),
+    Submit(f"{_PAGE}/attack", _CHANGE, start_attack, loads=DATASET),
+    Submit(f"{_PAGE}/protect", _CHANGE, start_protection, loads=DATASET),
+    Submit(f"{_PAGE}/remove", _CHANGE, remove_by_form, loads=DATASET),
+    ApiGet("/api/v1/datasets", _READ, dataset_list, returns=Datasets),
+    ApiPost("/api/v1/datasets", _CHANGE, upload, returns=DatasetModel, status=201, body="upload"),
+    ApiPost("/api/v1/datasets/register", _CHANGE, register, returns=DatasetModel, status=201),
+    ApiPost("/api/v1/datasets/connect", _CHANGE, connect, returns=DatasetModel, status=201),
+    ApiGet(_API, _READ, dataset, returns=DatasetModel, loads=DATASET),
+    ApiGet(f"{_API}/policy", _READ, policy, returns=PolicyModel, loads=DATASET),
+    ApiPost(f"{_API}/policy", _CHANGE, change_policy, returns=PolicyModel, loads=DATASET),
+    ApiPost(f"{_API}/population", _CHANGE, population, returns=DatasetModel, loads=DATASET),
+    ApiPost(f"{_API}/profile", _CHANGE, profile, returns=JobModel, status=201, loads=DATASET),
+    ApiPost(f"{_API}/assess", _CHANGE, assess, returns=JobModel, status=201, loads=DATASET),
+    ApiPost(f"{_API}/anonymise", _CHANGE, anonymise, returns=JobModel, status=201, loads=DATASET),
+    ApiPost(f"{_API}/attack", _CHANGE, attack, returns=JobModel, status=201, loads=DATASET),
+    ApiPost(f"{_API}/remove", _CHANGE, remove, returns=Removed, loads=DATASET),
+)

@@ -34,26 +34,11 @@ ANY = {"any": "*"}
 
 
 def parse(text: str, hierarchies: Mapping[str, str], columns: Sequence[str] | None = None) -> Policy:
-    """The policy; an error says the line. Only hierarchies that came with the data set are read, never a path."""
-    _refuse_other_files(text, hierarchies)
-    with tempfile.TemporaryDirectory(prefix="discreet-policy-") as folder:
-        for name, content in hierarchies.items():
-            Path(folder, name).write_text(content, encoding="utf-8")
-        try:
-            policy = Policy.parse(text, folder=folder, file="")
-        except PolicyError as error:
-            words = error.problem.replace(f"{folder}/", "")
-            raise PolicyError(words, remedy=error.remedy, line=error.line) from None
-    if columns is not None:
-        _refuse_other_columns(text, policy, columns)
-    return policy
-
-
-def _refuse_other_files(text: str, hierarchies: Mapping[str, str]) -> None:
+    """The policy; an error says the line. Only hierarchies of the data set are read, never a path."""
     try:
         sections = tomllib.loads(text).get("columns", {})
     except tomllib.TOMLDecodeError:
-        return
+        sections = {}  # the policy itself says what is wrong with the text
     for name, section in sections.items() if isinstance(sections, dict) else ():
         rule = section.get("hierarchy") if isinstance(section, dict) else None
         if isinstance(rule, str) and rule not in hierarchies:
@@ -62,18 +47,23 @@ def _refuse_other_files(text: str, hierarchies: Mapping[str, str]) -> None:
                 remedy="Upload it below the policy first, then name it here.",
                 line=line_of(text, ["columns", name, "hierarchy"]),
             )
-
-
-def _refuse_other_columns(text: str, policy: Policy, columns: Sequence[str]) -> None:
+    with tempfile.TemporaryDirectory(prefix="discreet-policy-") as folder:
+        for name, content in hierarchies.items():
+            Path(folder, name).write_text(content, encoding="utf-8")
+        try:
+            policy = Policy.parse(text, folder=folder, file="")
+        except PolicyError as error:
+            words = error.problem.replace(f"{folder}/", "")
+            raise PolicyError(words, remedy=error.remedy, line=error.line) from None
     for name in (*policy.roles, *([policy.count] if policy.count else [])):
-        if name not in columns:
+        if columns is not None and name not in columns:
             close = difflib.get_close_matches(name, columns, n=1)
-            where = ["columns", name] if name in policy.roles else ["data", "count"]
             raise PolicyError(
                 f"the data set has no column '{name}'.",
                 remedy=f"Did you mean '{close[0]}'?" if close else "Remove its section.",
-                line=line_of(text, where),
+                line=line_of(text, ["columns", name] if name in policy.roles else ["data", "count"]),
             )
+    return policy
 
 
 def in_words(error: PolicyError) -> Problem:
@@ -92,7 +82,7 @@ class HierarchyChoice:
 
 
 def choices(looks: str, suggested: str | None, present: Any, hierarchies: Mapping[str, str]) -> list[HierarchyChoice]:
-    """What is offered for a column: what it has, none, what was suggested, what fits its kind, and files."""
+    """Hierarchies for a column: its own, none, what fits its kind, files, the suggested one."""
     rules: list[Any] = [None, present, ANY, *PRESETS.get(looks, ()), *hierarchies]
     if suggested:
         rules.append(tomllib.loads(f"rule = {suggested}")["rule"])
@@ -173,16 +163,13 @@ def hierarchy_text(content: bytes) -> str:
 def needed(dataset: Dataset) -> str:
     """The text of the policy, where there must be one."""
     if dataset.policy is None:
-        raise Problem(
-            409,
-            "The data set has no policy yet.",
-            remedy="Have its columns profiled first: that drafts one.",
-        )
+        remedy = "Have its columns profiled first: that drafts one."
+        raise Problem(409, "The data set has no policy yet.", remedy=remedy)
     return dataset.policy
 
 
 def checked(store: Store, dataset: Dataset, text: str) -> Policy:
-    """A text as the policy of a data set, with the hierarchies that came with it; what is wrong is said in words."""
+    """A text as the policy of a data set, with its hierarchies; errors are in words."""
     with store.reading() as connection:
         files = hierarchies(connection, dataset.id)
     try:
@@ -192,7 +179,7 @@ def checked(store: Store, dataset: Dataset, text: str) -> Policy:
 
 
 def with_quasi(store: Store, dataset: Dataset, *, otherwise: str) -> tuple[str, Policy]:
-    """The policy of a data set, as text and as it is meant, where a column must be a quasi-identifier."""
+    """The policy as text and parsed, where a column must be a quasi-identifier."""
     text = needed(dataset)
     policy = checked(store, dataset, text)
     if not policy.quasi:

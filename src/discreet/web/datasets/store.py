@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import secrets
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from discreet.store.tables.linkage import LOAN
 from discreet.store.tables.web import ACCOUNT, DATASET, HIERARCHY, JOB, RESULT
+from discreet.store.transitions import update_one
 from discreet.web.framework.problems import Problem
 
 KINDS = {
@@ -55,9 +57,9 @@ _WHOLE = select(DATASET, ACCOUNT.c.name.label("owner")).join(ACCOUNT, ACCOUNT.c.
 
 def dataset_of(row: Row[Any]) -> Dataset:
     """From a row of the table."""
-    found = row._mapping
-    plain = {name: found[name] for name in Dataset.__dataclass_fields__ if name != "columns"}
-    return Dataset(**plain, columns=tuple(json.loads(found["columns"])))
+    values = row._mapping
+    plain = {name: values[name] for name in Dataset.__dataclass_fields__ if name != "columns"}
+    return Dataset(**plain, columns=tuple(json.loads(values["columns"])))
 
 
 def find(connection: Connection, number: int) -> Dataset | None:
@@ -72,7 +74,7 @@ def everything(connection: Connection) -> list[Dataset]:
 
 
 def new_number() -> int:
-    """A number that no data set had before, since the ledger goes on speaking of those that were removed."""
+    """A number that no data set had: the ledger still speaks of removed ones."""
     return 10**7 + secrets.randbelow(9 * 10**7)
 
 
@@ -90,11 +92,7 @@ def add(
 def free_name(connection: Connection, name: str) -> str:
     """The name, with a number after it if there is such a data set."""
     numbered = (f"{name[: LONGEST_NAME - 6]} ({number})" for number in range(2, 10_000))
-    return (
-        name
-        if not _taken(connection, name)
-        else next(candidate for candidate in numbered if not _taken(connection, candidate))
-    )
+    return next(candidate for candidate in chain([name], numbered) if not _taken(connection, candidate))
 
 
 def _taken(connection: Connection, name: str) -> bool:
@@ -103,8 +101,8 @@ def _taken(connection: Connection, name: str) -> bool:
 
 def set_policy(connection: Connection, number: int, policy: str, *, version: int) -> None:
     """A new policy in place of the one of this version; an error if it was changed meanwhile."""
-    mine = (DATASET.c.id == number, DATASET.c.version == version)
-    if connection.execute(update(DATASET).where(*mine).values(policy=policy, version=version + 1)).rowcount != 1:
+    unchanged = (DATASET.c.id == number, DATASET.c.version == version)
+    if not update_one(connection, DATASET, *unchanged, policy=policy, version=version + 1):
         raise Problem(
             409,
             "The policy was changed by another person meanwhile.",
@@ -119,30 +117,28 @@ def set_population(connection: Connection, number: int, *, population: int | Non
 
 
 def remove(connection: Connection, number: int) -> list[str]:
-    """All that is known of it but the ledger; gives the names of our files that are of no use any more."""
+    """Remove all but its ledger entries; gives the names of files of no use any more."""
     jobs = select(JOB.c.id).where(JOB.c.dataset == number)
     files = connection.execute(select(RESULT.c.file).where(RESULT.c.job.in_(jobs), RESULT.c.file.is_not(None)))
     useless = list(files.scalars())
-    mine = connection.execute(select(DATASET.c.kind, DATASET.c.place).where(DATASET.c.id == number)).one_or_none()
-    if mine is not None and mine.kind == "upload":
-        useless.append(mine.place)
+    row = connection.execute(select(DATASET.c.kind, DATASET.c.place).where(DATASET.c.id == number)).one_or_none()
+    if row is not None and row.kind == "upload":
+        useless.append(row.place)
     connection.execute(update(DATASET).where(DATASET.c.population == number).values(population=None))
     connection.execute(delete(RESULT).where(RESULT.c.job.in_(jobs)))
-    connection.execute(delete(JOB).where(JOB.c.dataset == number))
-    connection.execute(delete(HIERARCHY).where(HIERARCHY.c.dataset == number))
-    connection.execute(delete(LOAN).where(LOAN.c.dataset == number))
+    for table in (JOB, HIERARCHY, LOAN):
+        connection.execute(delete(table).where(table.c.dataset == number))
     connection.execute(delete(DATASET).where(DATASET.c.id == number))
     return useless
 
 
 def hierarchies(connection: Connection, number: int) -> dict[str, str]:
     """The files of hierarchies that came with it, by name."""
-    found = select(HIERARCHY.c.name, HIERARCHY.c.content).where(HIERARCHY.c.dataset == number)
-    return {row.name: row.content for row in connection.execute(found.order_by(HIERARCHY.c.name))}
+    files = select(HIERARCHY.c.name, HIERARCHY.c.content).where(HIERARCHY.c.dataset == number)
+    return {row.name: row.content for row in connection.execute(files.order_by(HIERARCHY.c.name))}
 
 
 def set_hierarchy(connection: Connection, number: int, name: str, content: str) -> None:
     """Put a file of a hierarchy beside the policy, in place of one of the same name."""
-    mine = (HIERARCHY.c.dataset == number, HIERARCHY.c.name == name)
-    connection.execute(delete(HIERARCHY).where(*mine))
+    connection.execute(delete(HIERARCHY).where(HIERARCHY.c.dataset == number, HIERARCHY.c.name == name))
     connection.execute(insert(HIERARCHY).values(dataset=number, name=name, content=content))

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from types import FrameType
-from typing import Any
 from urllib.parse import urlencode
 
 import uvicorn
@@ -20,15 +19,13 @@ from starlette.routing import Match
 from discreet import __version__
 from discreet.errors import DiscreetError, IntegrityError, StoreError, UsageError
 from discreet.ledger import Ledger
-from discreet.web.accounts import sessions
-from discreet.web.accounts.passwords import Hasher
-from discreet.web.framework import middleware
+from discreet.web.accounts import credentials
+from discreet.web.accounts.accounts import Hasher
+from discreet.web.framework import guard
 from discreet.web.framework.context import Context
-from discreet.web.framework.forms import PROBLEMS
 from discreet.web.framework.guard import GuardedRoute
-from discreet.web.framework.permissions import menu
 from discreet.web.framework.problems import Problem, not_found, problem_of
-from discreet.web.framework.route import Route, Undeclared, complaints
+from discreet.web.framework.route import Route, Undeclared, complaints, menu
 from discreet.web.framework.settings import Settings
 from discreet.web.framework.site import Site
 from discreet.web.jobs.foreman import Foreman
@@ -45,63 +42,43 @@ NO_TELEMETRY = {
 
 
 def create_app(settings: Settings | None = None, *, routes: Sequence[Route] = ROUTES) -> FastAPI:
-    """Open the store and the ledger, and serve the table of routes. Refuses if a row is not complete."""
+    """Serve the table of routes on a store; refuses a row that is not complete."""
     if faults := complaints(routes):
         raise Undeclared(f"Routes are not complete: {'; '.join(faults)}.", remedy="Complete discreet.web.routes.")
     settings = settings or Settings()
     ledger = Ledger.open(settings.store, clock=settings.clock)
     site = Site(settings, ledger, Hasher(settings.hashing), {route.key: route for route in routes})
     try:
-        return _assemble(site, routes)
+        answers = ErrorAnswers(site)
+        app = site.app = FastAPI(
+            title="Discreet",
+            version=__version__,
+            openapi_url=None,
+            docs_url=None,
+            redoc_url=None,
+            redirect_slashes=False,
+            lifespan=_lifespan,
+            exception_handlers={
+                DiscreetError: answers.of_ours,
+                HTTPException: answers.of_starlette,
+                RequestValidationError: answers.of_validation,
+            },
+            telemetry=NO_TELEMETRY,  # type: ignore[arg-type, unused-ignore]
+        )
+        app.state.site = site
+        app.router.routes.extend(served_route(route) for route in routes)
+        app.add_middleware(guard.Hosts, settings=settings, answer=answers.problem)
+        app.add_middleware(guard.Shield, answer=answers.problem)
+        app.add_middleware(guard.Headers, settings=settings)
+        refuse_undeclared(app, routes)
     except BaseException:
         site.close()
         raise
-
-
-def _assemble(site: Site, routes: Sequence[Route]) -> FastAPI:
-    answers = ErrorAnswers(site)
-    app = FastAPI(
-        title="Discreet",
-        version=__version__,
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        lifespan=_lifespan,
-        exception_handlers={
-            DiscreetError: answers.of_ours,
-            HTTPException: answers.of_starlette,
-            RequestValidationError: answers.of_validation,
-        },
-        telemetry=NO_TELEMETRY,  # type: ignore[arg-type, unused-ignore]
-    )
-    app.state.site = site
-    site.app = app
-    app.router.routes.extend(_guarded(tuple(routes)))
-    app.add_middleware(middleware.Hosts, settings=site.settings, answer=answers.problem)
-    app.add_middleware(middleware.Shield, answer=answers.problem)
-    app.add_middleware(middleware.Headers, settings=site.settings)
-    refuse_undeclared(app, routes)
     return app
 
 
-@cache
-def _guarded(routes: tuple[Route, ...]) -> tuple[GuardedRoute, ...]:
-    """The table as FastAPI serves it: built once, and shared by all applications of a process."""
-    return tuple(GuardedRoute(route, **_options(route)) for route in routes)
-
-
-def _options(route: Route) -> dict[str, Any]:
-    if route.kind != "api":
-        return {"include_in_schema": False, "response_class": HTMLResponse, "response_model": None}
-    return {
-        "response_model": route.returns,
-        "response_class": JSONResponse,
-        "status_code": route.status,
-        "responses": PROBLEMS,
-        "operation_id": f"{route.method.lower()}_{route.path.removeprefix('/api/v1/').replace('/', '_')}".replace("{", "").replace("}", ""),
-        "openapi_extra": {"security": [{"token": []}], "x-permission": route.permission},
-    }  # fmt: skip
+served_route = cache(GuardedRoute)
+"""A row of the table as FastAPI serves it: built once, and shared by all applications of a process."""
 
 
 def refuse_undeclared(app: FastAPI, routes: Sequence[Route]) -> None:
@@ -134,7 +111,7 @@ class ErrorAnswers:
             query = urlencode({"next": wanted, **({"said": "signed-out-idle"} if context.stale else {})})
             response = RedirectResponse(f"/sign-in?{query}", status_code=303)
             if context.stale:
-                sessions.take_back(response)
+                credentials.forget_session(response)
             return response
         permissions = context.permissions if context else frozenset()
         values = {
@@ -152,7 +129,7 @@ class ErrorAnswers:
     async def of_ours(self, request: Request, error: Exception) -> Response:
         """An error of ours; a fault of the store is logged, without a value or a password."""
         if isinstance(error, StoreError | IntegrityError):
-            middleware.log.error("%s", error.problem)
+            guard.log.error("%s", error.problem)
         return self.problem(request, problem_of(error))
 
     async def of_starlette(self, request: Request, error: Exception) -> Response:
@@ -160,41 +137,34 @@ class ErrorAnswers:
         status = error.status_code if isinstance(error, HTTPException) else 500
         if status == 404:
             return self.problem(request, not_found())
-        if status == 405:
-            return self.problem(request, self._other_method(request))
-        return self.problem(
-            request, Problem(status, "This request cannot be served.", remedy="Begin at the dashboard.")
-        )
-
-    def _other_method(self, request: Request) -> Problem:
-        """What is served by POST alone says so: a GET is what a link on any site can cause."""
+        if status != 405:
+            words = "This request cannot be served."
+            return self.problem(request, Problem(status, words, remedy="Begin at the dashboard."))
         served = self.site.app.router.routes if self.site.app is not None else []
         guarded = [route for route in served if isinstance(route, GuardedRoute)]
         matching = {route.declared.method for route in guarded if route.matches(request.scope)[0] != Match.NONE}
-        headers = {"Allow": ", ".join(sorted(matching))}
-        if matching != {"POST"}:
-            words = "This address cannot be asked this way."
-            return Problem(405, words, remedy="Begin at the dashboard.", headers=headers)
-        by_program = request.url.path.startswith("/api/")
-        remedy = "Send the same request by POST." if by_program else "Go back, and use the button on the page."
-        words = "This is asked for by POST, so that a link alone does nothing."
-        return Problem(405, words, remedy=remedy, headers=headers)
+        words, remedy = "This address cannot be asked this way.", "Begin at the dashboard."
+        if matching == {"POST"}:  # a GET is what a link on any site can cause
+            words = "This is asked for by POST, so that a link alone does nothing."
+            by_program = request.url.path.startswith("/api/")
+            remedy = "Send the same request by POST." if by_program else "Go back, and use the button on the page."
+        allowed = {"Allow": ", ".join(sorted(matching))}
+        return self.problem(request, Problem(405, words, remedy=remedy, headers=allowed))
 
     async def of_validation(self, request: Request, error: Exception) -> Response:
         """A path, a query or a body that does not fit; says where, never what came."""
         faults = error.errors() if isinstance(error, RequestValidationError) else []
         if any(fault["loc"][:1] == ("path",) for fault in faults):
             return self.problem(request, not_found())
-        words = "; ".join(dict.fromkeys(_fault_words(fault) for fault in faults[:5])) or "Something in it does not fit"
-        return self.problem(request, Problem(422, f"{words}.", remedy="Correct it and send it again."))
-
-
-def _fault_words(fault: Any) -> str:
-    """Where it is and what was expected. Names that came in are not repeated: they could be anything."""
-    if fault["type"] == "extra_forbidden":
-        return "There is something in the " + str(fault["loc"][0]) + " that does not belong there"
-    where = ".".join(str(part) for part in fault["loc"] if isinstance(part, str) and part.isidentifier())
-    return f"{where or 'body'}: {fault['msg']}"
+        words = []
+        for fault in faults[:5]:
+            # Names that came in are not repeated: they could be anything.
+            where = ".".join(str(part) for part in fault["loc"] if isinstance(part, str) and part.isidentifier())
+            extra = fault["type"] == "extra_forbidden"
+            unknown = f"There is something in the {fault['loc'][0]} that does not belong there"
+            words.append(unknown if extra else f"{where or 'body'}: {fault['msg']}")
+        problem = "; ".join(dict.fromkeys(words)) or "Something in it does not fit"
+        return self.problem(request, Problem(422, f"{problem}.", remedy="Correct it and send it again."))
 
 
 @asynccontextmanager

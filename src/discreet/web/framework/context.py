@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Annotated, Any
@@ -13,18 +13,14 @@ from sqlalchemy import Connection
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from discreet.errors import DiscreetError
-from discreet.ledger import Receipt
 from discreet.ledger.entry import Detail
 from discreet.web.accounts.accounts import Account
-from discreet.web.accounts.onboarding import ALONG, BROUGHT, Guide, guide_of
-from discreet.web.accounts.sessions import WebSession
-from discreet.web.accounts.tokens import ApiToken
-from discreet.web.framework.format import remark
+from discreet.web.accounts.credentials import ApiToken, WebSession
+from discreet.web.accounts.onboarding import ALONG, BROUGHT, guide_of
 from discreet.web.framework.forms import Form
-from discreet.web.framework.permissions import menu
 from discreet.web.framework.problems import Problem, problem_of
-from discreet.web.framework.route import Loads, Route, numbered
-from discreet.web.framework.site import Site
+from discreet.web.framework.route import Loads, Route, menu, numbered
+from discreet.web.framework.site import REMARKS, Site
 
 AT_THE_DOOR = ("/sign-in", "/welcome/{secret}")
 """Pages that need no link to the sign-in page."""
@@ -46,6 +42,8 @@ class Context:
     """The object that the path names; its ownership is checked."""
     stale: bool = False
     """Did the browser send a session that has ended?"""
+    problem: Problem | None = None
+    """Why the form that was sent is shown again (`or_again`)."""
 
     def may(self, permission: str) -> bool:
         """Is this permitted?"""
@@ -53,7 +51,7 @@ class Context:
 
     @property
     def owner(self) -> Account:
-        """The account, where the permission of the route makes sure that there is one."""
+        """The account, where the route makes sure that there is one."""
         if self.account is None:
             raise Problem(401, "This needs an account.", remedy="Sign in.")
         return self.account
@@ -72,67 +70,72 @@ class Context:
         actor: str | None = None,
         key: str | None = None,
         **details: Detail,
-    ) -> Receipt:
-        """Write down what is done, and do it (`along`) in the same transaction: both happen, or neither."""
-        who = actor if actor is not None else self.owner.name
+    ) -> Any:
+        """Write down what is done, and do it (`along`); gives what that made.
+
+        Both are one transaction: both happen, or neither.
+        """
+        made: list[Any] = [None]
+
+        def do(connection: Connection) -> None:
+            if along is not None:
+                made.append(along(connection))
+
         if self.token is not None:
             details["token"] = self.token.id
-        return self.site.ledger.record(actor=who, event=event, subject=subject, key=key, along=along, details=details)
+        self.site.ledger.record(
+            actor=actor if actor is not None else self.owner.name,
+            event=event,
+            subject=subject,
+            key=key,
+            along=None if along is None else do,
+            details=details,
+        )
+        return made[-1]
 
     def page(self, template: str, *, status: int = 200, problem: Problem | None = None, **values: Any) -> Response:
         """A page; after a form that cannot be accepted it has the status of the problem."""
-        content = self.site.render(template, {**self._frame(), "problem": problem, **values})
-        return HTMLResponse(
-            content, problem.status if problem else status, headers=problem.headers if problem else None
-        )
-
-    def _frame(self) -> Mapping[str, Any]:
-        return {
+        problem = problem or self.problem
+        # The next step of the guide is shown on the way from a data set to its report, until that is read.
+        guide = None
+        along = self.route.path.split("/")[1] in ALONG and self.may("datasets.change")
+        if self.account is not None and self.account.guided and along:
+            with self.site.store.reading() as connection:
+                guide = guide_of(connection, self.account)
+        frame = {
             "account": self.account,
             "may": self.may,
             "menu": menu(self.permissions, self.request.url.path),
             "now": self.site.now(),
             "demo": self.site.settings.demo,
-            "said": remark(self.request.query_params.get("said")),
+            "said": REMARKS.get(self.request.query_params.get("said", ""), ""),
             "at_the_door": self.route.path in AT_THE_DOOR,
-            "next_step": self._next_step(),
+            "next_step": None if guide is None or guide.complete or guide.number <= BROUGHT else guide,
             "path": self.request.url.path,
+            "problem": problem,
         }
-
-    def _next_step(self) -> Guide | None:
-        """Shown above the pages from a data set to its report, until that is read or the guide hidden."""
-        along = self.route.path.split("/")[1] in ALONG and self.may("datasets.change")
-        if self.account is None or not self.account.guided or not along:
-            return None
-        with self.site.store.reading() as connection:
-            guide = guide_of(connection, self.account)
-        return None if guide.complete or guide.number <= BROUGHT else guide
-
-
-def again(
-    act: Callable[[], Response],
-    page: Callable[[Problem], Response],
-    in_words: Callable[[Exception], Problem] = problem_of,
-) -> Response:
-    """Do what a form asks for; if that cannot be accepted, its page again with the problem."""
-    try:
-        return act()
-    except DiscreetError as error:
-        problem = in_words(error)
-        if problem.status == 401 or problem.status >= 500:  # to the sign-in page, or a fault of ours
-            raise
-        return page(problem)
+        content = self.site.render(template, {**frame, **values})
+        return HTMLResponse(
+            content, problem.status if problem else status, headers=problem.headers if problem else None
+        )
 
 
 def or_again(
-    page: Callable[..., Response], in_words: Callable[[Exception], Problem] = problem_of
+    page: Callable[[Context], Response], in_words: Callable[[Exception], Problem] = problem_of
 ) -> Callable[[Callable[[Context], Response]], Callable[[Context], Response]]:
     """Decorates the handler of a form: what cannot be accepted shows this page again."""
 
     def decorate(handler: Callable[[Context], Response]) -> Callable[[Context], Response]:
         @wraps(handler)
         def answer(context: Context) -> Response:
-            return again(lambda: handler(context), lambda problem: page(context, problem=problem), in_words)
+            try:
+                return handler(context)
+            except DiscreetError as error:
+                problem = in_words(error)
+                if problem.status == 401 or problem.status >= 500:  # to the sign-in page, or a fault of ours
+                    raise
+                context.problem = problem
+                return page(context)
 
         return answer
 
@@ -140,7 +143,7 @@ def or_again(
 
 
 def go(path: str, *, said: str = "") -> Response:
-    """To another page, after a POST; `said` names a flash message of that page (`format.REMARKS`)."""
+    """To another page, after a POST; `said` names a flash message (`site.REMARKS`)."""
     return RedirectResponse(path + (f"?said={quote(said)}" if said else ""), status_code=303)
 
 
@@ -149,7 +152,7 @@ def by_number(
     find: Callable[[Connection, int], Any],
     may: Callable[[Context, Any], bool] = lambda context, _: context.may(context.route.permission),
 ) -> Loads[Context]:
-    """The object whose number is in the path; unless said otherwise, all with the permission share it."""
+    """The object whose number is in the path; by default, all with the permission share it."""
 
     def found(context: Context, path: dict[str, str]) -> Any:
         with context.site.store.reading() as connection:

@@ -111,14 +111,25 @@ REMEDIES = {
 
 
 async def read_body(request: Request, kind: str, settings: Settings) -> Form:
-    """The form of a page; of the API only the size is checked here, its models read the JSON."""
+    """The form of a page; of the API only the size, since its models read the JSON."""
     limit = settings.largest_upload if kind == "upload" else settings.largest_form
     too_large = Problem(413, f"This is larger than {limit:,} bytes.", remedy=REMEDIES.get(kind, "Send less."))
     announced = request.headers.get("content-length", "0")
     if announced.isdigit() and int(announced) > limit:
         raise too_large
     if kind == "upload":
-        return await _read_upload(request, ByteCounter(request._receive, limit), settings, too_large)
+        # Files wait on the disk, not in memory, and are closed when the request is answered.
+        _require_type(request, "multipart/form-data")
+        counter = request._receive = ByteCounter(request._receive, limit)
+        try:
+            parts = await request.form(max_files=4, max_fields=100, max_part_size=settings.largest_form)
+        except (FormParserError, MultiPartException, HTTPException, ClientDisconnect):
+            remedy = "Choose the file again and send the form again."
+            unreadable = Problem(400, "The upload cannot be read.", remedy=remedy)
+            raise (too_large if counter.size > limit else unreadable) from None
+        texts = [(name, value) for name, value in parts.multi_items() if isinstance(value, str)]
+        files = {name: value for name, value in parts.multi_items() if isinstance(value, UploadFile)}
+        return Form(gathered(texts), files)
     pieces, size = [], 0
     try:
         async for piece in request.stream():
@@ -137,26 +148,12 @@ async def read_body(request: Request, kind: str, settings: Settings) -> Form:
     return parse(body)
 
 
-async def _read_upload(request: Request, counter: ByteCounter, settings: Settings, too_large: Problem) -> Form:
-    """Fields and files; files wait on the disk, not in memory, and are closed when the request is answered."""
-    _require_type(request, "multipart/form-data")
-    request._receive = counter
-    try:
-        parts = await request.form(max_files=4, max_fields=100, max_part_size=settings.largest_form)
-    except (FormParserError, MultiPartException, HTTPException, ClientDisconnect):
-        if counter.size > counter.limit:
-            raise too_large from None
-        raise Problem(
-            400, "The upload cannot be read.", remedy="Choose the file again and send the form again."
-        ) from None
-    texts = [(name, value) for name, value in parts.multi_items() if isinstance(value, str)]
-    files = {name: value for name, value in parts.multi_items() if isinstance(value, UploadFile)}
-    return Form(gathered(texts), files)
-
-
 @dataclass
 class ByteCounter:
-    """Counts what comes in. Beyond the limit it ends with the parser's own error, on which the parser closes its files."""
+    """Counts what comes in, and ends it beyond the limit.
+
+    It ends with the parser's own error, on which the parser closes its files.
+    """
 
     receive: Receive
     limit: int

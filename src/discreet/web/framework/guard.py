@@ -1,36 +1,146 @@
-"""Guard of every route: identity, permission, same origin, ownership, in this order."""
+"""Guard of every request: headers, host, identity, permission, same origin, ownership."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import Response
+from starlette.datastructures import MutableHeaders
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.web.accounts import sessions, tokens
+from discreet.web.accounts import credentials
 from discreet.web.framework.context import Context
-from discreet.web.framework.forms import read_body
-from discreet.web.framework.middleware import CONTENT_POLICY, LIVE
-from discreet.web.framework.permissions import ANYONE, GRANTED
-from discreet.web.framework.problems import Problem, not_allowed, not_found
-from discreet.web.framework.route import Route
+from discreet.web.framework.forms import PROBLEMS, read_body
+from discreet.web.framework.problems import Problem, bug, not_allowed, not_found, place_of
+from discreet.web.framework.route import ANYONE, GRANTED, Route
+from discreet.web.framework.settings import Settings
 
-Answer = Callable[[Request], Coroutine[Any, Any, Response]]
+log = logging.getLogger("discreet.web")
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+LIVE = "; connect-src 'self'"
+"""Added for pages whose own script asks this server for more."""
+
+HEADERS = {
+    "Content-Security-Policy": CONTENT_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cache-Control": "no-store",
+}
+"""On every answer, also on errors; an answer that says otherwise itself keeps its word."""
+
+Answer = Callable[[Request, Problem], Response]
+"""Makes the answer to a problem."""
+
+
+class Headers:
+    """Adds what is missing of the headers."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app = app
+        transport = {"Strict-Transport-Security": "max-age=31536000"} if settings.secure else {}
+        self.headers = {**HEADERS, **transport}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self.headers.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+
+class Shield:
+    """Last resort: reports a bug by its place only; its words may hold a person's value."""
+
+    def __init__(self, app: ASGIApp, answer: Answer) -> None:
+        self.app = app
+        self.answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self.app(scope, receive, watched)
+        except Exception as error:
+            if scope["type"] != "http":
+                raise
+            log.error("%s", place_of(error))
+            if not started:
+                await self.answer(Request(scope), bug())(scope, receive, send)
+
+
+class Hosts:
+    """Refuses other host names, so that no domain is pointed at this server (DNS rebinding)."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, answer: Answer) -> None:
+        self.app = app
+        self.names = settings.hosts
+        self.answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "http":
+            hosts = [value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"host"]
+            host = hosts[0] if len(hosts) == 1 else ""
+            name, colon, port = host.rpartition(":")
+            if (name if colon and port.isdigit() else host) not in self.names:
+                remedy = "Use the address that was given to you; the operator sets it with --origin."
+                problem = Problem(400, "This server goes by another name.", remedy=remedy)
+                await self.answer(Request(scope), problem)(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+
 OTHER_SITES = ("cross-site", "same-site")
 """What a browser says of a request that a page elsewhere caused (`Sec-Fetch-Site`)."""
 
 
 class GuardedRoute(APIRoute):
-    """A route of the table, as FastAPI serves it: nothing of the request is looked at before the guard has agreed."""
+    """A row of the route table, served only after the guard has agreed."""
 
-    def __init__(self, declared: Route, **options: Any) -> None:
+    def __init__(self, declared: Route) -> None:
         self.declared = declared
+        options: dict[str, Any] = {
+            "include_in_schema": False,
+            "response_class": HTMLResponse,
+            "response_model": None,
+        }
+        if declared.kind == "api":
+            name = declared.path.removeprefix("/api/v1/").replace("/", "_").replace("{", "").replace("}", "")
+            options = {
+                "response_model": declared.returns,
+                "response_class": JSONResponse,
+                "status_code": declared.status,
+                "responses": PROBLEMS,
+                "operation_id": f"{declared.method.lower()}_{name}",
+                "openapi_extra": {"security": [{"token": []}], "x-permission": declared.permission},
+            }
         super().__init__(declared.path, declared.handler, methods=[declared.method], **options)
 
-    def get_route_handler(self) -> Answer:
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler behind the guard."""
         answer = super().get_route_handler()
 
@@ -51,35 +161,49 @@ class GuardedRoute(APIRoute):
 
 
 def enter(context: Context) -> None:
-    """Both steps in one thread: an account without the permission learns nothing about what there is."""
-    admit(context)
-    load(context)
+    """Identify, check permission and origin, then load what the path names.
 
-
-def admit(context: Context) -> None:
-    """Who is it, may they, and did a page of ours send it?"""
+    In this order, so that an account without the permission learns nothing about what there is.
+    """
     identify(context)
     stranger = context.account is None and context.route.permission != ANYONE
     if stranger and context.route.kind == "api":
         raise _please_sign_in(context)  # a program that forgot its token learns that first
     if context.route.method == "POST" and context.token is None:
         require_own_page(context)
-    if context.token is not None:
-        require_no_other_page(context)
+    elsewhere = context.request.headers.get("sec-fetch-site") in OTHER_SITES
+    if context.token is not None and elsewhere:
+        raise Problem(403, "A page of another site sent this.", remedy="Use tokens in programs, not in pages.")
     if stranger:
         raise _please_sign_in(context)
     if context.route.permission != ANYONE and not context.may(context.route.permission):
         raise not_allowed()
-    if context.route.records:
-        require_own_link(context)
+    if context.route.records and elsewhere:
+        # A link on another site must not make the ledger say that a person looked at this; a link of ours may.
+        raise Problem(
+            403,
+            "A link on another site led here, and readers of this page are recorded.",
+            remedy="Open the page from here if you want to read it.",
+            title="Do you want to open this page?",
+            path=context.request.url.path,
+        )
+    loads = context.route.loads
+    if loads is None:
+        return
+    try:
+        context.loaded = loads.find(context, context.request.path_params)
+    except ValueError:
+        context.loaded = None
+    if context.loaded is None or not loads.may(context, context.loaded):
+        raise not_found()  # the same answer for what is not there and for what is another account's
 
 
 def identify(context: Context) -> None:
-    """By the token of a program at the API, else by the cookie of a session; a wrong token is not a matter of cookies."""
+    """Recognise the token of a program at the API, else the cookie of a session."""
     given = context.request.headers.get("authorization")
     if given is not None and context.route.kind == "api":
         kind, _, secret = given.partition(" ")
-        recognised = tokens.recognise(context.site, secret.strip()) if kind.lower() == "bearer" else None
+        recognised = credentials.recognise_token(context.site, secret.strip()) if kind.lower() == "bearer" else None
         if recognised is None:
             raise Problem(
                 401,
@@ -88,9 +212,9 @@ def identify(context: Context) -> None:
                 headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
             )
         context.token, context.account = recognised
-        context.permissions = tokens.permissions(*recognised)
-    elif (cookie := sessions.token_of(context.request)) is not None:
-        session = sessions.find(context.site, cookie)
+        context.permissions = context.token.permissions(context.account)
+    elif (cookie := context.request.cookies.get(credentials.COOKIE)) is not None:
+        session = credentials.find_session(context.site, cookie)
         context.stale = session is None
         if session is not None:
             context.session, context.account = session
@@ -98,7 +222,7 @@ def identify(context: Context) -> None:
 
 
 def require_own_page(context: Context) -> None:
-    """Against requests that other sites have a browser send (CSRF): the browser says where it comes from."""
+    """Refuse what another site has a browser send (CSRF); browsers say where it comes from."""
     headers, origin = context.request.headers, context.site.settings.origin
     site = headers.get("sec-fetch-site")
     own = {origin, f"{origin.partition(':')[0]}://{headers.get('host', '')}"}
@@ -109,37 +233,6 @@ def require_own_page(context: Context) -> None:
         "This did not come from a page of this server.",
         remedy="Open the page here and send it again. Programs send a token instead of a cookie.",
     )
-
-
-def require_no_other_page(context: Context) -> None:
-    """A token is for programs; a page of another site has no business with it."""
-    if context.request.headers.get("sec-fetch-site") in OTHER_SITES:
-        raise Problem(403, "A page of another site sent this.", remedy="Use tokens in programs, not in pages.")
-
-
-def require_own_link(context: Context) -> None:
-    """A link on another site must not make the ledger say that a person looked at this; a link of ours may."""
-    if context.request.headers.get("sec-fetch-site") in OTHER_SITES:
-        raise Problem(
-            403,
-            "A link on another site led here, and readers of this page are recorded.",
-            remedy="Open the page from here if you want to read it.",
-            title="Do you want to open this page?",
-            path=context.request.url.path,
-        )
-
-
-def load(context: Context) -> None:
-    """The object that the path names, if there is one and it is theirs; for all else the same answer."""
-    loads = context.route.loads
-    if loads is None:
-        return
-    try:
-        context.loaded = loads.find(context, context.request.path_params)
-    except ValueError:
-        context.loaded = None
-    if context.loaded is None or not loads.may(context, context.loaded):
-        raise not_found()
 
 
 def _please_sign_in(context: Context) -> Problem:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
 from http import HTTPStatus
+from pathlib import Path
 
 from discreet.errors import (
     BudgetExhausted,
@@ -97,7 +99,7 @@ def not_allowed() -> Problem:
 
 
 def bug() -> Problem:
-    """Nothing is said about it but that it happened: its words may hold a person's value."""
+    """A fault of ours; nothing else is said, since its words may hold a person's value."""
     return Problem(
         500,
         "Something went wrong on our side. Nothing was disclosed.",
@@ -131,3 +133,14 @@ def page_problem(error: Exception) -> Problem:
     if problem.status >= 500:
         raise error
     return problem
+
+
+def place_of(error: BaseException) -> str:
+    """What kind of error, and where; never its words.
+
+    >>> place_of(ValueError("a name"))
+    'ValueError at an unknown place. This is a bug.'
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
+    return f"{type(error).__name__} at {where}. This is a bug."

@@ -91,52 +91,23 @@ class JobKind:
         return work
 
 
+_RELEASES: dict[str, Any] = {"permission": "releases.change", "tab": "/releases"}
+_LINKAGE: dict[str, Any] = {"permission": "linkage.manage", "table": WORK}
+
 KINDS: dict[str, JobKind] = {
     kind.name: kind
     for kind in (
         JobKind("profile", "profile the columns", "table_work:profile_table", ProfileWanted),
         JobKind("assess", "measure the risk", "table_work:assess_table", AssessWanted, tab="/risk", report="Risk"),
-        JobKind(
-            "anonymise",
-            "anonymise",
-            "table_work:anonymise_table",
-            AnonymiseWanted,
-            tab="/protect",
-            report="Anonymised table",
-        ),
-        JobKind(
-            "attack",
-            "plan an attack",
-            "table_work:attack_table",
-            AttackWanted,
-            tab="/attacker",
-            report="Planning adversary",
-        ),
-        JobKind(
-            "project",
-            "report on a whole project",
-            "table_work:report_project",
-            ProjectWanted,
-            report="Whole project",
-        ),
-        JobKind(
-            "preflight",
-            "preview a release",
-            "release_work:preview_plan",
-            permission="releases.change",
-            tab="/releases",
-        ),
-        JobKind(
-            "release",
-            "seal a release and make its copies",
-            "release_work:make_copies",
-            permission="releases.change",
-            tab="/releases",
-        ),
-        JobKind("make", "make the project", "linkage_work:make_project", permission="linkage.manage", table=WORK),
-        JobKind("retrain", "retrain the model", "linkage_work:retrain_model", permission="linkage.manage", table=WORK),
+        JobKind("anonymise", "anonymise", "table_work:anonymise_table", AnonymiseWanted, tab="/protect", report="Anonymised table"),
+        JobKind("attack", "plan an attack", "table_work:attack_table", AttackWanted, tab="/attacker", report="Planning adversary"),
+        JobKind("project", "report on a whole project", "table_work:report_project", ProjectWanted, report="Whole project"),
+        JobKind("preflight", "preview a release", "disclosure_work:preview_plan", **_RELEASES),
+        JobKind("release", "seal a release and make its copies", "disclosure_work:make_copies", **_RELEASES),
+        JobKind("make", "make the project", "disclosure_work:make_project", **_LINKAGE),
+        JobKind("retrain", "retrain the model", "disclosure_work:retrain_model", **_LINKAGE),
     )
-}
+}  # fmt: skip
 REPORTED = tuple(kind.name for kind in KINDS.values() if kind.report)
 """Kinds whose result is a report."""
 QUEUES: dict[str, Table] = {table.name: table for table in (JOB, WORK)}

@@ -1,4 +1,4 @@
-"""Jobs for people and programs: progress, result, cancelling, the file; pages, API, routes."""
+"""Jobs for people and programs: requests, progress, results, cancelling, files; and their routes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,78 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from sqlalchemy import func, select
 from starlette.responses import FileResponse, JSONResponse, Response
 
+from discreet.attacker import Attack
+from discreet.store.tables.web import JOB as JOB_TABLE
+from discreet.web.datasets import policies
+from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context, Here, by_number, go
 from discreet.web.framework.forms import Number, Strict
-from discreet.web.framework.problems import Problem, not_found
+from discreet.web.framework.problems import Problem, not_allowed, not_found
 from discreet.web.framework.route import ApiGet, ApiPost, Page, Route, Submit
-from discreet.web.jobs import queue, requests
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.kinds import KINDS
 from discreet.web.jobs.store import Job, State
+
+MOST_WAITING = 100
+
+
+def ask(context: Context, dataset: Dataset, kind: str, wanted: Strict) -> int:
+    """Queue a job under the policy in force; gives its number, or that of the same one."""
+    asked: dict[str, Any] = {key: value for key, value in wanted.model_dump().items() if value is not None}
+    if kind == "anonymise" and not {"k", "max_risk"} & set(asked):
+        raise Problem(
+            422,
+            "The published table has no requirement.",
+            remedy="Give k (the smallest group of people who look alike), or the highest risk that you accept.",
+        )
+    among = asked.get("risk_model") in ("journalist", "marketer") and "max_risk" in asked
+    if kind == "anonymise" and among and dataset.population is None:
+        raise Problem(
+            422,
+            "This risk is measured among the people of a population, and this data set has no table of one.",
+            remedy="Choose the prosecutor's risk, or set the population on the tab Risk.",
+        )
+    if kind == "attack" and "attack" in asked:
+        Attack.from_dict(asked["attack"])
+    if kind != "profile":
+        lacking = "No column is a quasi-identifier, so there is nothing to measure."
+        asked["policy"], _ = policies.with_quasi(context.site.store, dataset, otherwise=lacking)
+        if dataset.population is not None:
+            asked["population"] = {"dataset": dataset.population}
+        elif dataset.population_size is not None:
+            asked["population"] = {"size": dataset.population_size}
+    elif dataset.policy is not None:
+        asked["policy"] = dataset.policy
+    return enqueue(context, kind, dataset.id, asked)
+
+
+def enqueue(context: Context, kind: str, dataset: int, asked: dict[str, Any]) -> int:
+    """Put a job into the queue and wake the foreman; gives its number."""
+    if not context.may(KINDS[kind].permission):
+        raise not_allowed()
+    with context.site.store.writing() as connection:
+        waiting = select(func.count()).select_from(JOB_TABLE).where(JOB_TABLE.c.state == "queued")
+        if connection.execute(waiting).scalar_one() >= MOST_WAITING:
+            raise Problem(429, "Too many jobs are waiting.", remedy="Wait until some are done, or cancel some.")
+        number = jobs.enqueue(connection, kind=kind, dataset=dataset, account=context.owner.id, asked=asked)
+    context.site.wake_foreman()
+    return number
+
+
+def wanted_of(kind: str, given: dict[str, Any]) -> Strict:
+    """What a form asks for, as the API would."""
+    model = KINDS[kind].request or Strict
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = str(first["loc"][0]).replace("_", " ") if first["loc"] else "form"
+        raise Problem(422, f"{field}: {first['msg']}.", remedy="Correct it and send the form again.") from None
+
 
 JOB = by_number("job", jobs.find)
 """Jobs belong to the custodians of the store, as data sets do."""
@@ -42,7 +103,7 @@ def progress_of(job: Job, now: int) -> JobProgress:
 def jobs_page(context: Here) -> Response:
     """All jobs, the newest first."""
     with context.site.store.reading() as connection:
-        now = queue.moment(connection)
+        now = jobs.moment(connection)
         listed = [progress_of(job, now) for job in jobs.newest(connection, most=100)]
     settings = context.site.settings
     return context.page("jobs.html", listed=listed, at_once=settings.jobs_at_once, stamp=jobs.stamp)
@@ -52,7 +113,7 @@ def job_page(context: Here) -> Response:
     """One job."""
     job: Job = context.loaded
     with context.site.store.reading() as connection:
-        now = queue.moment(connection)
+        now = jobs.moment(connection)
         result = jobs.result(connection, job.id)
     receipt = context.site.ledger.receipt(actor=job.asker, key=job.key)
     return context.page(
@@ -70,18 +131,18 @@ def job_state(context: Here) -> Response:
     """How far it is, for the module that redraws the bar."""
     job: Job = context.loaded
     with context.site.store.reading() as connection:
-        shown = progress_of(job, queue.moment(connection))
+        shown = progress_of(job, jobs.moment(connection))
     return JSONResponse({"state": job.state, "percent": shown.percent, "words": shown.words})
 
 
 def cancel_by_form(context: Here) -> Response:
     """Cancel it. A job that has ended stays as it is."""
-    requests.cancel(context, context.loaded)
+    cancel(context, context.loaded.id)
     return go(f"/jobs/{context.loaded.id}", said="cancelled" if context.loaded.active else "")
 
 
-def take_file(context: Here) -> Response:
-    """The anonymised table; that it was handed over, and what it risks, is written down first."""
+def file(context: Here, number: str) -> Response:
+    """The anonymised table; that it was handed over is written down first."""
     job: Job = context.loaded
     with context.site.store.reading() as connection:
         result = jobs.result(connection, job.id)
@@ -167,7 +228,7 @@ def job_list(context: Here, query: Annotated[JobsQuery, Query()]) -> Jobs:
     """Jobs, newest first."""
     states = (query.state,) if query.state else ()
     with context.site.store.reading() as connection:
-        now = queue.moment(connection)
+        now = jobs.moment(connection)
         listed = jobs.newest(connection, dataset=query.dataset, states=states, most=query.most)
     return Jobs(jobs=[_model(job, now) for job in listed])
 
@@ -179,7 +240,9 @@ def job(context: Here, number: str) -> JobModel:
 
 def cancel(context: Here, number: str) -> JobModel:
     """End it, whether it waits or runs; a job that has ended stays as it is."""
-    requests.cancel(context, context.loaded)
+    with context.site.store.writing() as connection:
+        jobs.cancel(connection, context.loaded.id)
+    context.site.wake_foreman()
     return model(context, context.loaded.id)
 
 
@@ -207,35 +270,22 @@ def result(context: Here, number: str) -> JobResultModel:
     )
 
 
-def file(context: Here, number: str) -> Response:
-    """The anonymised table; that it was handed over is written down first."""
-    return take_file(context)
-
-
 def model(context: Context, number: int) -> JobModel:
     """A job as it is now."""
     with context.site.store.reading() as connection:
-        job, now = jobs.find(connection, number), queue.moment(connection)
+        job, now = jobs.find(connection, number), jobs.moment(connection)
     if job is None:
         raise not_found()
     return _model(job, now)
 
 
 def _model(job: Job, now: int) -> JobModel:
-    return JobModel(
-        id=job.id,
-        kind=job.kind,
-        dataset=job.dataset,
-        asker=job.asker,
-        state=job.state,
+    return JobModel.of(
+        job,
         made=jobs.stamp(job.made),
         started=None if job.started is None else jobs.stamp(job.started),
         ended=None if job.ended is None else jobs.stamp(job.ended),
-        attempts=job.attempts,
-        step=job.step,
-        percent=job.percent,
         seconds_left=job.seconds_left(now),
-        problem=job.problem,
         next=job.remedy,
     )
 
@@ -245,7 +295,7 @@ JOB_ROUTES: tuple[Route, ...] = (
     Page("/jobs/{number}", "datasets.read", job_page, live=True, loads=JOB),
     Page("/jobs/{number}/state", "datasets.read", job_state, kind="fragment", loads=JOB),
     Submit("/jobs/{number}/cancel", "datasets.change", cancel_by_form, loads=JOB),
-    Submit("/jobs/{number}/file", "datasets.take", take_file, loads=JOB),
+    Submit("/jobs/{number}/file", "datasets.take", file, loads=JOB),
     ApiGet("/api/v1/jobs", "datasets.read", job_list, returns=Jobs),
     ApiGet("/api/v1/jobs/{number}", "datasets.read", job, returns=JobModel, loads=JOB),
     ApiPost("/api/v1/jobs/{number}/cancel", "datasets.change", cancel, returns=JobModel, loads=JOB),

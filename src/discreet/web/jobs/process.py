@@ -10,29 +10,37 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shlex
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import Table
+from sqlalchemy import Connection, Table
 
 from discreet.errors import DiscreetError, StoreError
 from discreet.ledger import Ledger
+from discreet.ledger.entry import Detail
+from discreet.policy import Policy
+from discreet.report.toolkit.page import Part
+from discreet.sources import Table as PeopleTable
 from discreet.store.tables.web import JOB
+from discreet.web.datasets import policies
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.files import DatasetPlaces, Folder
 from discreet.web.datasets.inspection import renamed
-from discreet.web.framework.middleware import place_of
-from discreet.web.jobs import queue
+from discreet.web.datasets.store import Dataset
+from discreet.web.framework.problems import place_of
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.kinds import KINDS, QUEUES
-from discreet.web.jobs.store import Job, Queued
-from discreet.web.jobs.task import Tell, prepare
-from discreet.web.linkage import store as linkage_store
-from discreet.web.linkage.store import Work
+from discreet.web.jobs.store import Job, JobResult, Queued
+from discreet.web.linkage import jobs as linkage_jobs
+from discreet.web.linkage.jobs import Work
 
 log = logging.getLogger("discreet.web")
 
@@ -42,10 +50,171 @@ LOST, UNUSABLE = 3, 4
 GENTLE = 5
 """How much less than the web process it asks of the processor."""
 
+Tell = Callable[[str, float | None], None]
+"""Reports progress: in words, and as a share of the whole if that is known."""
+
+
+@dataclass(frozen=True)
+class JobOutcome:
+    """What the work found, and what the ledger says about it."""
+
+    event: str = ""
+    """Empty if the work has written its own entry."""
+    numbers: dict[str, Any] = field(default_factory=dict)
+    parts: Sequence[Part] = ()
+    report: str | None = None
+    policy: Policy | None = None
+    file: Path | None = None
+    draft: str | None = None
+    """A policy for a data set that has none."""
+    risk_before: Fraction | None = None
+    risk_after: Fraction | None = None
+    details: Mapping[str, Detail] = field(default_factory=dict)
+    subject: str | None = None
+    """What the ledger calls it, if it is not about the data set."""
+    along: Callable[[Connection], object] | None = None
+    """What changes in the store with it."""
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    """What the row of the job says from then on, such as the project that was made."""
+    useless: Sequence[str] = ()
+    """Our files that nothing needs once the job is done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobTask:
+    """One job, with all that it needs."""
+
+    job: Queued
+    ledger: Ledger
+    """Also for work that must be written down before it goes on."""
+    places: DatasetPlaces
+    tell: Tell
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What was chosen in the request."""
+        return self.job.asked
+
+    def now(self) -> datetime:
+        """For the head of a report."""
+        return datetime.now(UTC)
+
+    def store(self, claim: str, outcome: JobOutcome) -> None:
+        """The job is done; raises `Lost` if it is not ours any more."""
+        with self.ledger.store.writing() as connection:
+            jobs.finish(connection, self.job.id, claim, of=self.job.table, **outcome.columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableTask(JobTask):
+    """A job about a data set."""
+
+    job: Job
+    dataset: Dataset
+    policy: Policy
+    population: Dataset | None
+    population_size: int | None
+    hash: str | None
+    """The SHA-256 of the file."""
+
+    def counting(self, steps: int, *, upto: float, words: str, start: float = 0.0) -> Callable[[], None]:
+        """To be called after each of so many counts; they come to this share of the whole."""
+        done = 0
+
+        def counted() -> None:
+            nonlocal done
+            done += 1
+            self.tell(words, start + (upto - start) * min(done / steps, 0.98))
+
+        return counted
+
+    def table(self, counted: Callable[[], None]) -> PeopleTable:
+        """The data set, seen through its policy."""
+        return self.places.open(self.dataset, self.policy, counted)
+
+    def population_table(self, counted: Callable[[], None]) -> PeopleTable | None:
+        """The table of people among whom an adversary looks, if there is one."""
+        if self.population is None:
+            return None
+        return self.places.open(self.population, self.policy.for_population(), counted)
+
+    def command(self, verb: str, *options: str) -> str:
+        """The command that gives the same on the command line."""
+        size = None if self.population_size is None else str(self.population_size)
+        people = size if self.population is None else self.population.name
+        given = ["--population", shlex.quote(people)] if people else []
+        return " ".join(["discreet", verb, shlex.quote(self.dataset.name), "--policy policy.toml", *given, *options])
+
+    def store(self, claim: str, outcome: JobOutcome) -> None:
+        """The result and the entry that says what was made: both, or neither, and once."""
+        parts = [
+            {"key": part.key, "name": part.name, "html": str(part.content)}
+            for part in outcome.parts
+            if part.content is not None
+        ]
+        digest = outcome.policy.digest or None if outcome.policy else None
+        file = outcome.file.name if outcome.file else None
+        result = JobResult(outcome.numbers, parts, outcome.report, digest, self.hash, file)
+
+        def along(connection: Connection) -> None:
+            jobs.finish(connection, self.job.id, claim)
+            jobs.keep_result(connection, self.job.id, result)
+            if outcome.draft is not None and self.dataset.policy is None:
+                datasets.set_policy(connection, self.dataset.id, outcome.draft, version=self.dataset.version)
+            if outcome.along is not None:
+                outcome.along(connection)
+
+        facts: dict[str, Detail] = {
+            "job": self.job.id,
+            "kind": self.job.kind,
+            "data": self.dataset.name,
+            "sha256": self.hash,
+        }
+        self.ledger.record(
+            actor=self.job.asker,
+            event=outcome.event,
+            subject=outcome.subject or f"{self.dataset.subject}/job:{self.job.id}",
+            key=self.job.key,
+            risk_before=outcome.risk_before,
+            risk_after=outcome.risk_after,
+            policy=digest,
+            details={**facts, **outcome.details},
+            along=along,
+        )
+
+
+def prepare(ledger: Ledger, job: Queued, places: DatasetPlaces, tell: Tell) -> JobTask:
+    """All that the work needs, read in one go."""
+    if not isinstance(job, Job):
+        return JobTask(job=job, ledger=ledger, places=places, tell=tell)
+    with ledger.store.reading() as connection:
+        dataset = datasets.find(connection, job.dataset)
+        hierarchies = datasets.hierarchies(connection, job.dataset)
+        wanted = job.asked.get("population") or {}
+        population = datasets.find(connection, wanted["dataset"]) if "dataset" in wanted else None
+    if dataset is None or ("dataset" in wanted and population is None):
+        raise jobs.Lost("The data set was removed.", remedy="Nothing.")
+    text = job.asked.get("policy")
+    policy = Policy(encoding=dataset.encoding) if text is None else policies.parse(text, hierarchies)
+    if job.kind == "profile":
+        policy = Policy(delimiter=policy.delimiter, encoding=policy.encoding, count=policy.count)
+    tell("Reading the file", None)
+    return TableTask(
+        job=job,
+        ledger=ledger,
+        places=places,
+        tell=tell,
+        dataset=dataset,
+        policy=policy,
+        population=population,
+        population_size=wanted.get("size"),
+        hash=places.hash(dataset),
+    )
+
 
 @dataclass
 class Pulse:
-    """A thread that renews the lease, reports progress, and ends the process when the job is not ours any more."""
+    """A thread that renews the lease and reports progress; it ends a process that lost its job."""
 
     ledger: Ledger
     job: int
@@ -73,11 +242,11 @@ class Pulse:
             try:
                 if now != reported or late > self.lease / 4000:
                     with store.writing() as connection:
-                        ours = queue.beat(connection, *mine, lease=self.lease, step=now[0], progress=now[1], of=self.of)
+                        ours = jobs.beat(connection, *mine, lease=self.lease, step=now[0], progress=now[1], of=self.of)
                     reported, renewed = now, time.monotonic()
                 else:
                     with store.reading() as connection:
-                        ours = queue.holds(connection, *mine, of=self.of)
+                        ours = jobs.holds(connection, *mine, of=self.of)
                 if not ours:
                     os._exit(LOST)
             except StoreError:
@@ -102,10 +271,10 @@ def main() -> int:
 
 def _run(ledger: Ledger, order: dict[str, Any]) -> int:
     number, claim, table = order["job"], order["claim"], QUEUES[order["queue"]]
-    find = jobs.find if table is JOB else linkage_store.find_work
+    find = jobs.find if table is JOB else linkage_jobs.find
     with ledger.store.reading() as connection:
         job: Queued | None = find(connection, number)
-        if job is None or not queue.holds(connection, number, claim, of=table):
+        if job is None or not jobs.holds(connection, number, claim, of=table):
             return LOST
     pulse = Pulse(ledger, number, claim, order["lease"], table)
     pulse.start()
@@ -117,13 +286,20 @@ def _run(ledger: Ledger, order: dict[str, Any]) -> int:
         raise
     except DiscreetError as error:
         problem, remedy = error.problem, error.remedy
-        for file, name in _uploads(ledger, job).items():  # people know a file by the name that they gave it
+        # People know a file by the name that they gave it.
+        uploads = {file["upload"]: file["name"] for file in job.files} if isinstance(job, Work) else {}
+        if isinstance(job, Job):
+            population = (job.asked.get("population") or {}).get("dataset")
+            with ledger.store.reading() as connection:
+                read = [datasets.find(connection, each) for each in (job.dataset, population) if each is not None]
+            uploads = {dataset.place: dataset.name for dataset in read if dataset and dataset.kind == "upload"}
+        for file, name in uploads.items():
             problem = renamed(problem, folder.path / file, name)
     except Exception as error:
         log.error("job %s: %s", number, place_of(error))
         problem, remedy = "Something went wrong on our side.", f"Report this line: {place_of(error)}"
     with ledger.store.writing() as connection:
-        failed = queue.fail(connection, number, claim, problem=problem, remedy=remedy, of=table)
+        failed = jobs.fail(connection, number, claim, problem=problem, remedy=remedy, of=table)
     return 0 if failed else LOST
 
 
@@ -133,7 +309,7 @@ def perform(ledger: Ledger, job: Queued, claim: str, places: DatasetPlaces, tell
     outcome = KINDS[job.kind].load()(task)
     try:
         task.store(claim, outcome)
-    except queue.Lost:
+    except jobs.Lost:
         if outcome.file is not None:
             places.folder.forget([outcome.file.name])
         return LOST
@@ -141,19 +317,9 @@ def perform(ledger: Ledger, job: Queued, claim: str, places: DatasetPlaces, tell
     return 0
 
 
-def _uploads(ledger: Ledger, job: Queued) -> dict[str, str]:
-    """Our files that a job reads, with the names that people gave them."""
-    if isinstance(job, Work):
-        return {file["upload"]: file["name"] for file in job.files}
-    population = (job.asked.get("population") or {}).get("dataset")
-    with ledger.store.reading() as connection:
-        read = [
-            datasets.find(connection, number) for number in (cast(Job, job).dataset, population) if number is not None
-        ]
-    return {dataset.place: dataset.name for dataset in read if dataset is not None and dataset.kind == "upload"}
-
-
 if __name__ == "__main__":
-    code = main()
+    from discreet.web.jobs import process  # the module by its own name, by which the work imports its classes
+
+    code = process.main()
     sys.stderr.flush()
     os._exit(code)

@@ -36,9 +36,8 @@ from discreet.report.project.ledger_facts import disclosed_in
 from discreet.report.project.measurement import measure_tables
 from discreet.report.project.report import project_parts
 from discreet.risk import Assessment, assess, profile
-from discreet.sources import Table
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.task import JobOutcome, TableTask
+from discreet.web.jobs.process import JobOutcome, TableTask
 
 LARGEST = 3
 """Columns in a combination of the profile."""
@@ -52,7 +51,7 @@ COUNTING = "Counting people who look alike"
 
 
 def profile_table(task: TableTask) -> JobOutcome:
-    """The columns, how people spread over them and who is unique; and a draft of the policy."""
+    """Columns, how people spread over them, who is unique; and a draft policy."""
     counted = task.counting(len(task.dataset.columns) + 1, upto=0.95, words="Counting column by column")
     profiled = profile(task.table(counted), largest=LARGEST)
     confirm = "Confirm them, or correct what an adversary could know, and save the roles."
@@ -112,7 +111,7 @@ def facts(assessment: Assessment) -> dict[str, str | int | bool | None]:
 
 
 def attack_table(task: TableTask) -> JobOutcome:
-    """The attack and its report; the adversary buys the population's table, or the people of the data themselves."""
+    """The attack and its report; the adversary buys the table of the population, or the data."""
     adversary = Attack.from_dict(task.asked.get("attack") or PUBLISHED)
     table = task.table(task.counting(2, upto=0.4, words=COUNTING))
     population = task.population_table(lambda: task.tell("Counting the list for sale", 0.5))
@@ -161,7 +160,14 @@ def anonymise_table(task: TableTask) -> JobOutcome:
     result = anonymise(table, population=population, watch=watch, **given)
     before = assess(table)
     after = result.assess(threshold=before.threshold) if result.records > result.suppressed else None
-    points, nodes = _alternatives(task, result, table)
+    # What other levels and other k would give, where that takes little time.
+    points: tuple[Point, ...] = ()
+    nodes: tuple[Seen, ...] = ()
+    if result.certificate is not None and result.certificate.nodes <= DRAWN:
+        task.tell("Working out what more protection would cost", 0.65)
+        share = result.limits.suppressible / result.records
+        points = frontier(table, suppression=share, loss=result.loss_name)
+        nodes = tuple(sweep(result.recoding.classes, result.limits, loss=result.loss_name))
     task.tell("Writing the table and reading it back", 0.85)
     file = _write(task, result)
     name = task.dataset.name
@@ -203,16 +209,6 @@ def anonymise_table(task: TableTask) -> JobOutcome:
     )
 
 
-def _alternatives(task: TableTask, result: Anonymised, table: Table) -> tuple[tuple[Point, ...], tuple[Seen, ...]]:
-    """What other levels and other k would give, where that takes little time."""
-    if result.certificate is None or result.certificate.nodes > DRAWN:
-        return (), ()
-    task.tell("Working out what more protection would cost", 0.65)
-    share = result.limits.suppressible / result.records
-    points = frontier(table, suppression=share, loss=result.loss_name)
-    return points, tuple(sweep(result.recoding.classes, result.limits, loss=result.loss_name))
-
-
 def _write(task: TableTask, result: Anonymised) -> Path | None:
     """The file, which only its owner can read, on the disk before the store speaks of it."""
     if result.records == result.suppressed:
@@ -234,7 +230,16 @@ def report_project(task: TableTask) -> JobOutcome:
     disclosures = disclosed_in(task.ledger.store, project)
     table = task.table(task.counting(4, upto=0.6, words=COUNTING))
     population = task.population_table(lambda: task.tell("Counting the population", 0.6))
-    published, called = _published(task)
+    published, called, number = None, None, asked.get("published")
+    if number is not None:  # the anonymised table that a job made of this data set
+        with task.ledger.store.reading() as connection:
+            made, result = jobs.find(connection, number), jobs.result(connection, number)
+        ours = made is not None and made.dataset == task.dataset.id and made.kind == "anonymise"
+        published = task.places.folder.find(result.file) if ours and result is not None and result.file else None
+        if published is None:
+            remedy = "Anonymise the data set again, on its tab Protect."
+            raise DataError("The anonymised table is not there any more.", remedy=remedy)
+        called = f"{task.dataset.name.partition('.')[0]}, anonymised"
     measured = measure_tables(
         table,
         policy=task.policy,
@@ -256,19 +261,3 @@ def report_project(task: TableTask) -> JobOutcome:
         risk_before=Fraction(1, story.measured.assessment.k),
         details={**facts(story.measured.leaving), "report": "project"},
     )
-
-
-def _published(task: TableTask) -> tuple[Path | None, str | None]:
-    """The anonymised table that a job made of this data set, and its name in the report."""
-    number = task.asked.get("published")
-    if number is None:
-        return None, None
-    with task.ledger.store.reading() as connection:
-        made, result = jobs.find(connection, number), jobs.result(connection, number)
-    ours = made is not None and made.dataset == task.dataset.id and made.kind == "anonymise"
-    path = task.places.folder.find(result.file) if ours and result is not None and result.file else None
-    if path is None:
-        raise DataError(
-            "The anonymised table is not there any more.", remedy="Anonymise the data set again, on its tab Protect."
-        )
-    return path, f"{task.dataset.name.partition('.')[0]}, anonymised"

@@ -21,7 +21,7 @@ from discreet.web.datasets import store as datasets
 from discreet.web.framework.context import Context
 from discreet.web.framework.problems import Problem, not_found
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.requests import enqueue
+from discreet.web.jobs.pages import enqueue
 from discreet.web.jobs.store import Job
 from discreet.web.releases import store as plans
 from discreet.web.releases.store import NewPlan, StoredPlan, content_of

@@ -1,4 +1,8 @@
-"""Work of release jobs: preview a plan, make the copies of an approved one."""
+"""Work of jobs that lead to disclosures: releases and linkage projects.
+
+The store gets names and numbers only. Killed at any moment the work leaves a whole release or project with its entry in
+the ledger, or files and folders that are swept out or replaced by the next attempt.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,18 @@ import math
 import os
 import shutil
 import zipfile
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from discreet.errors import Refused
 from discreet.ledger.entry import timestamp
+from discreet.linkage import LinkageSpec, ProjectFolder, adopt_pairs, find_pairs, read_pairs, start_project
+from discreet.linkage.project import project_of, register_project
+from discreet.linkage.review import reveal
+from discreet.linkage.review.decisions import answers_of, labels_of
 from discreet.releases.delivery.copies import Shelved, keep_shelved, recoded, shelve
 from discreet.releases.delivery.release import Release, release
 from discreet.releases.delivery.repository import StoredRelease
@@ -25,8 +34,12 @@ from discreet.releases.plan import Plan as PlanResult
 from discreet.releases.plan import Preflight, find_node
 from discreet.releases.power import claims_until_traced, coalition_supported, marks_needed
 from discreet.releases.preconditions import Gates
-from discreet.sources import Table
-from discreet.web.jobs.task import JobOutcome, TableTask
+from discreet.sources import Table, read
+from discreet.store.tables.linkage import PROJECT
+from discreet.web.datasets import store as datasets
+from discreet.web.jobs.process import JobOutcome, JobTask, TableTask
+from discreet.web.jobs.store import Lost
+from discreet.web.linkage.jobs import Work
 from discreet.web.releases import store as plans
 from discreet.web.releases.store import PackedCopy, StoredPlan
 
@@ -37,7 +50,7 @@ PEOPLE = ("levels", "k", "requirements", "published", "records", "released", "su
 
 
 def preview_plan(task: TableTask) -> JobOutcome:
-    """What a plan would lead to, stored with the plan: marks, their cost, and what could be traced."""
+    """Preview a plan: marks, their cost, and what could be traced."""
     plan = _current_plan(task)
     preview = _preview_release(task, plan) if plan.kind == "new" else _preview_copies(task, plan)
     return JobOutcome(
@@ -135,8 +148,20 @@ def make_copies(task: TableTask) -> JobOutcome:
             remedy="Put the file back, or change the plan, so that it is previewed and approved again.",
         )
     task.tell("Assigning marks to recipients and sealing the manifest", 0.1)
-    kept = _sealed_release(task, plan) if plan.kind == "new" else _sealed_more(task, plan, table)
-    copies, packed = _copies(task, plan, kept, table)
+    kept = _sealed_release(task, plan, table)
+    done = 0
+
+    def watch(step: str, recipient: str) -> None:
+        nonlocal done
+        done += step == "put"
+        words = f"Writing copies, reading each back: {done} of {len(plan.recipients)}"
+        task.tell(words, 0.3 + 0.6 * done / len(plan.recipients))
+
+    with task.places.folder.workshop() as aside:
+        wanted: Any = {"recipients": plan.recipients, "format": plan.content["format"]}
+        copies = shelve(Registry(task.ledger), kept, table, aside, **wanted, watch=watch)
+        task.tell("Packing", 0.92)
+        packed = [_pack(task, kept, copy) for copy in copies]
 
     def along(connection: Connection) -> None:
         now = timestamp(task.now())
@@ -155,10 +180,17 @@ def make_copies(task: TableTask) -> JobOutcome:
     )
 
 
-def _sealed_release(task: TableTask, plan: StoredPlan) -> StoredRelease:
+def _sealed_release(task: TableTask, plan: StoredPlan, table: Table) -> StoredRelease:
+    """The release of a plan, new or with more recipients."""
+    if plan.kind != "new":
+        opened = Release.open(plan.release, store=task.ledger, table=table, actor=task.job.asker)
+        if opened.version != plan.content["of"]:
+            raise Refused("There is a newer version of this release.", remedy="Withdraw the plan, and plan it again.")
+        added = [name for name in plan.recipients if name not in opened.recipients]
+        return (opened.add_recipient(*added) if added else opened).opened.kept
     content, registry = plan.content, Registry(task.ledger)
-    known = registry.find(plan.release)
-    if known is not None and set(known.recipients) != set(plan.recipients):
+    namesake = registry.find(plan.release)
+    if namesake is not None and set(namesake.recipients) != set(plan.recipients):
         raise Refused("A release of this name was made meanwhile.", remedy="Plan it under another name.")
     table, population = _tables(task)
     names = [name for name in Gates.__dataclass_fields__ if name in content]
@@ -178,32 +210,6 @@ def _sealed_release(task: TableTask, plan: StoredPlan) -> StoredRelease:
     return made.opened.kept
 
 
-def _sealed_more(task: TableTask, plan: StoredPlan, table: Table) -> StoredRelease:
-    opened = Release.open(plan.release, store=task.ledger, table=table, actor=task.job.asker)
-    if opened.version != plan.content["of"]:
-        raise Refused("There is a newer version of this release.", remedy="Withdraw the plan, and plan it again.")
-    added = [name for name in plan.recipients if name not in opened.recipients]
-    return (opened.add_recipient(*added) if added else opened).opened.kept
-
-
-def _copies(
-    task: TableTask, plan: StoredPlan, kept: StoredRelease, table: Table
-) -> tuple[list[Shelved], list[PackedCopy]]:
-    done = 0
-
-    def watch(step: str, recipient: str) -> None:
-        nonlocal done
-        done += step == "put"
-        words = f"Writing copies, reading each back: {done} of {len(plan.recipients)}"
-        task.tell(words, 0.3 + 0.6 * done / len(plan.recipients))
-
-    with task.places.folder.workshop() as aside:
-        wanted: Any = {"recipients": plan.recipients, "format": plan.content["format"]}
-        copies = shelve(Registry(task.ledger), kept, table, aside, **wanted, watch=watch)
-        task.tell("Packing", 0.92)
-        return copies, [_pack(task, kept, copy) for copy in copies]
-
-
 def _pack(task: TableTask, kept: StoredRelease, copy: Shelved) -> PackedCopy:
     """One file that only its owner can read, on the disk before the store speaks of it."""
     path = task.places.folder.new("copy", "zip")
@@ -219,3 +225,66 @@ def _pack(task: TableTask, kept: StoredRelease, copy: Shelved) -> PackedCopy:
     with path.open("rb") as written:
         digest = hashlib.file_digest(written, "sha256").hexdigest()
     return PackedCopy(kept.name, kept.version, copy.recipient, path.name, digest, path.stat().st_size)
+
+
+def make_project(task: JobTask) -> JobOutcome:
+    """Import the tables, find or adopt pairs, register the project."""
+    work, asked = cast(Work, task.job), task.asked
+    home = task.places.folder.path / asked["folder"]
+    with task.ledger.store.reading() as connection:
+        row = connection.execute(select(PROJECT.c.id).where(PROJECT.c.folder == str(home.resolve()))).one_or_none()
+    if row is not None:  # an earlier attempt ended after that
+        return JobOutcome(columns={"project": row.id}, useless=work.uploads)
+    shutil.rmtree(home, ignore_errors=True)
+    task.tell("Splitting off what is sensitive", 0.05)
+    spec = LinkageSpec.from_dict(asked["link"])
+    tables = []
+    for given, side in zip(work.tables, spec.sides, strict=False):
+        if "dataset" not in given:
+            tables.append(read(_upload(task, given), side.policy))
+            continue
+        with task.ledger.store.reading() as connection:
+            dataset = datasets.find(connection, given["dataset"])
+        if dataset is None:
+            raise Lost("The data set was removed.", remedy="Choose another one.")
+        tables.append(task.places.bare(dataset, side.policy))
+    folder = start_project(home, *tables, spec=spec)
+    task.tell("Looking for pairs that may be one person", 0.3)
+    finding, pairs = asked["finding"], asked.get("pairs")
+    cutting = {"review": finding["review"], "once": finding["once"]}
+    if pairs is None:
+        candidates = find_pairs(folder, most_pairs=finding["most_pairs"], **cutting)
+    else:
+        candidates = adopt_pairs(folder, read_pairs(folder, _upload(task, pairs), score=finding["score"]), **cutting)
+    candidates.save(folder)
+    task.tell("Writing down who looks like whom", 0.9)
+    project = register_project(task.ledger, home, actor=work.asker, name=work.name, **asked["settings"])
+    reveal.prepare(project)
+    return JobOutcome(columns={"project": project.id}, useless=work.uploads)
+
+
+def retrain_model(task: JobTask) -> JobOutcome:
+    """Estimate the model from decisions, then score and divide the pairs by it."""
+    work = cast(Work, task.job)
+    with task.ledger.store.reading() as connection:
+        project = project_of(connection.execute(select(PROJECT).where(PROJECT.c.id == work.project)).one())
+    labels = labels_of(answers_of(task.ledger.store, project))
+    task.tell("Learning from decisions", 0.2)
+    folder = ProjectFolder.open(project.folder)
+    candidates = find_pairs(folder, labels=labels, once=bool(task.asked.get("once")))
+    candidates.save(folder)
+    task.ledger.record(
+        actor=work.asker,
+        event="linkage.project",
+        subject=project.subject,
+        key=f"linkage-work:{work.id}",
+        details={"labels": len(labels.same), "people": candidates.counts["people"], "calibrated": True},
+    )
+    return JobOutcome(columns={"project": project.id}, useless=work.uploads)
+
+
+def _upload(task: JobTask, given: dict[str, Any]) -> Path:
+    path = task.places.folder.find(given["upload"])
+    if path is None:
+        raise Lost("The uploaded file is not there any more.", remedy="Start again, and upload it again.")
+    return path
