@@ -70,7 +70,7 @@ class RoomActivity:
 
 
 def first_since(connection: Connection, moment: str) -> int:
-    """The number of the first entry at or after a moment, by bisection: times never decrease."""
+    """The first entry at or after a moment, by bisection: times never decrease."""
     low, high = 0, int(connection.execute(select(func.coalesce(func.max(ENTRY.c.sequence) + 1, 0))).scalar_one())
     while low < high:
         middle = (low + high) // 2
@@ -101,19 +101,8 @@ def rooms(connection: Connection, now: datetime) -> list[RoomActivity]:
     return [room for room in every if room.total or room.refused]
 
 
-def refusals(connection: Connection, now: datetime, *, days: int = 7) -> dict[str, int]:
-    """Refusals of the last days, by room, most first."""
-    begin = first_since(connection, timestamp(now - timedelta(days=days)))
-    counted = connection.execute(
-        select(ENTRY.c.room, func.count().label("entries"))
-        .where(ENTRY.c.sequence >= begin, ENTRY.c.outcome == "refused")
-        .group_by(ENTRY.c.room)
-    )
-    return dict(sorted(((row.room, row.entries) for row in counted), key=lambda pair: -pair[1]))
-
-
 def used(budget: Budget) -> int:
-    """How much of a budget is spent or held back, in per cent, rounded up."""
+    """Share of a budget that is spent or reserved, in per cent, rounded up."""
     if budget.limit == 0:
         return 100
     share = (budget.spent + budget.reserved) * 100 / budget.limit
@@ -130,7 +119,7 @@ class Notice(Finding):
 
 
 def dashboard_page(context: Here) -> Response:
-    """What this account can see of it all; what it may not see is left out."""
+    """What this account may see of it all."""
     if context.may("gateway.read"):
         follow(context.site.store)
     state = None
@@ -189,9 +178,14 @@ def low_budgets(context: Context, connection: Connection) -> Iterator[Notice]:
 
 def recent_refusals(context: Context, connection: Connection) -> Iterator[Notice]:
     """Refusals of the last week."""
-    refused = refusals(connection, context.site.now())
+    begin = first_since(connection, timestamp(context.site.now() - timedelta(days=7)))
+    refused = connection.execute(
+        select(ENTRY.c.room, func.count().label("entries"))
+        .where(ENTRY.c.sequence >= begin, ENTRY.c.outcome == "refused")
+        .group_by(ENTRY.c.room)
+    ).all()
     if refused:
-        total, (room, most) = sum(refused.values()), next(iter(refused.items()))
+        total, (room, most) = sum(row.entries for row in refused), max(refused, key=lambda row: row.entries)
         share = f", {most:,} of them in {room}" if len(refused) > 1 else f", in {room}"
         headline = f"{plural(total, 'request was', 'requests were')} refused in the last 7 days{share}."
         step = "Check whether a user needs a higher limit, or asks for too much."

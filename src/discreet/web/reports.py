@@ -41,7 +41,7 @@ def reports_page(context: Here) -> Response:
 
 
 def report_page(context: Here) -> Response:
-    """One report; that it was read is written down, once a day for each reader."""
+    """One report; reading is written down, once a day per reader."""
     job: Job = context.loaded
     result = _result(context, job, "read", key=f"report:{job.id}:{context.site.stamp()[:10]}")
     numbers = result.numbers.get("after") or result.numbers
@@ -60,7 +60,7 @@ def report(context: Here, number: str) -> Response:
 
 
 def _result(context: Context, job: Job, act: str, *, key: str | None = None) -> JobResult:
-    """What the job found, once the ledger says who reads it or takes it away."""
+    """What the job found, once the ledger says who reads it."""
     with context.site.store.reading() as connection:
         result = jobs.result(connection, job.id)
     if result is None:

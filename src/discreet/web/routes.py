@@ -51,7 +51,7 @@ MEANINGS = {
 
 
 def about_page(context: Here) -> Response:
-    """Help: what the pages are for, what the terms mean, how to work without a mouse."""
+    """Help: what pages are for, what terms mean, how to work without a mouse."""
     return context.page("about.html", roles=ROLES, places=PLACES, meanings=MEANINGS)
 
 

@@ -95,7 +95,7 @@ def exist(connection: Connection) -> bool:
 
 
 def add(connection: Connection, *, name: str, role: str, now: str, password: str | None = None) -> int:
-    """A new account; no name is used twice, not even that of a closed account."""
+    """A new account; names of closed accounts are not used again."""
     if connection.execute(select(ACCOUNT.c.id).where(ACCOUNT.c.name == name)).scalar() is not None:
         raise Problem(409, "There is an account with this name already.", remedy="Choose another name.")
     values = {"name": name, "role": role, "password": password, "disabled": False, "made": now, "seen": None}
@@ -103,7 +103,7 @@ def add(connection: Connection, *, name: str, role: str, now: str, password: str
 
 
 def set_password(connection: Connection, number: int, hashed: str, *, now: str, proven: str | None = None) -> bool:
-    """A new password; ends all sessions and tokens of the account, and takes back its links.
+    """A new password; ends sessions and tokens, and takes back links.
 
     With `proven`, the hash of the old password that was given, only if that is still the password; False if not.
     """
@@ -180,10 +180,6 @@ class Hasher:
                 return False
         return stored is not None
 
-    def outdated(self, stored: str) -> bool:
-        """Was it made at another cost than is asked for today?"""
-        return self._argon.check_needs_rehash(stored)
-
 
 def password_complaint(password: str, again: str, *, name: str) -> str:
     """What is wrong with a new password, in words; empty if nothing is."""
@@ -207,7 +203,7 @@ def make_secret() -> str:
 
 
 def digest_secret(secret: str) -> str:
-    """The hash to be stored, without salt and cost: 256 random bits cannot be guessed.
+    """The hash to be stored; 256 random bits need no salt and no cost.
 
     >>> digest_secret("a")[:8]
     'ca978112'

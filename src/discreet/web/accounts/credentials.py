@@ -44,7 +44,7 @@ class WebSession:
 
 
 def find_session(site: Site, token: str) -> tuple[WebSession, Account] | None:
-    """Whose session it is, unless it has ended; being asked for counts as being used."""
+    """Whose session it is, unless it has ended; this counts as use."""
     oldest, idle = site.stamp(ago=site.settings.absolute), site.stamp(ago=site.settings.idle)
     hashed = digest_secret(token)
     with site.store.reading() as connection:
@@ -65,7 +65,7 @@ def find_session(site: Site, token: str) -> tuple[WebSession, Account] | None:
 
 
 def begin_session(connection: Connection, site: Site, account: int, *, proven: str) -> str | None:
-    """A new session; gives its token. What has ended is swept out on the way.
+    """A new session; gives its token, and sweeps out what has ended.
 
     `proven` is the hash of the password that was given. Checking one takes a while; None if the account has another
     password by now, or was closed. Both have ended all sessions, and none may come after that.
@@ -128,7 +128,7 @@ class ApiToken:
         return "revoked" if self.revoked else "expired" if self.expires <= now else "active"
 
     def permissions(self, account: Account) -> frozenset[str]:
-        """What it may do: what it was given, as far as its account still may."""
+        """What it may do: its scopes, as far as its account still may."""
         return frozenset(self.scopes) & GRANTED[account.role] - SESSIONS_ONLY
 
 
@@ -178,7 +178,7 @@ def revoke_token(connection: Connection, number: int, now: str) -> None:
 
 
 def recognise_token(site: Site, secret: str) -> tuple[ApiToken, Account] | None:
-    """Whose token it is, unless it has expired, was revoked, or the account was closed."""
+    """Whose token it is, unless it expired or was revoked, or the account closed."""
     valid = (TOKEN.c.hash == digest_secret(secret), TOKEN.c.revoked.is_(None), TOKEN.c.expires > site.stamp())
     with site.store.reading() as connection:
         row = connection.execute(select(TOKEN).where(*valid)).one_or_none()
@@ -200,7 +200,7 @@ class Link:
 
 
 def make_link(connection: Connection, settings: Settings, account: int | None) -> str:
-    """A new link; gives the secret in it. Earlier links of the account are taken back."""
+    """A new link; gives its secret, and takes back earlier ones."""
     secret, moment = make_secret(), settings.clock()
     now = timestamp(moment)
     connection.execute(delete(LINK).where(LINK.c.expires <= now))
@@ -214,7 +214,7 @@ def make_link(connection: Connection, settings: Settings, account: int | None) -
 
 
 def find_link(site: Site, secret: str) -> Link:
-    """The link, if it can still be used: looking at it does not use it up."""
+    """The link, if it can still be used; looking does not use it."""
     usable = (LINK.c.hash == digest_secret(secret), LINK.c.used.is_(None), LINK.c.expires > site.stamp())
     with site.store.reading() as connection:
         row = connection.execute(select(LINK).where(*usable)).one_or_none()
@@ -248,7 +248,7 @@ def link_gone() -> Problem:
 
 
 def first_link(site: Site) -> str | None:
-    """The link to make the first account of all; None if there is an account."""
+    """The link to make the first account; None if there is one."""
     with site.store.writing() as connection:
         if accounts.exist(connection):
             return None
@@ -274,7 +274,7 @@ def add_by_operator(ledger: Ledger, settings: Settings, *, name: str, role: str,
 
 
 def link_by_operator(ledger: Ledger, settings: Settings, *, name: str, actor: str) -> str:
-    """A link to set a password; once used, no other account is behind that account."""
+    """A link to set a password; using it makes the account independent."""
     with ledger.store.reading() as connection:
         named = accounts.by_name(connection, name)
     if named is None:

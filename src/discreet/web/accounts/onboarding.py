@@ -7,15 +7,14 @@ ledger, so that nothing can be ticked that was not done, and a data set that is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, Select, select, update
+from sqlalchemy import Connection, select, update
 
 from discreet.store.tables.ledger import ENTRY
-from discreet.store.tables.web import ACCOUNT, DATASET, JOB
+from discreet.store.tables.web import ACCOUNT, DATASET
 from discreet.web.accounts.accounts import Account
 from discreet.web.datasets.policies import rules
-from discreet.web.jobs.store import ACTIVE
+from discreet.web.jobs.store import ACTIVE, newest
 
 LOOKED_AT = 50
 """So many of the newest assessments are checked for readers of their report."""
@@ -60,7 +59,7 @@ class Guide:
     @property
     def number(self) -> int:
         """Which one that is, from 1 on."""
-        return next((place for place, step in enumerate(self.steps, start=1) if not step.done), len(self.steps))
+        return len(self.steps) if self.following is None else self.steps.index(self.following) + 1
 
 
 @dataclass(frozen=True)
@@ -81,71 +80,49 @@ def guide_of(connection: Connection, account: Account) -> Guide:
     progress = _progress(connection, account.name)
     here = "/datasets/new" if progress.dataset is None else f"/datasets/{progress.dataset}"
     name = progress.name or "the data set"
-    return Guide(
-        (
-            GuideStep(
-                "Make an account", f"You are {account.name}, a {account.role}.", "Your account", "/account", True
-            ),
-            GuideStep(
-                "Add a data set",
-                "A CSV or Parquet file with one row per person. Only custodians see it, and nothing is disclosed.",
-                "Add a data set",
-                "/datasets/new",
-                progress.dataset is not None,
-            ),
-            GuideStep(
-                "Confirm the roles of the columns",
-                f"Roles are suggested for {name}: what an adversary may know, and what they would like to learn. "
-                "Correct them, then choose “Save the roles and measure the risk”.",
-                f"Go to the columns of {name}",
-                here,
-                progress.confirmed,
-            ),
-            GuideStep(
-                "Measure the risk",
-                "It is being measured now."
-                if progress.measuring
-                else "How many people can be re-identified, and by whom.",
-                f"Go to the risk of {name}",
-                here if progress.dataset is None else f"{here}/risk",
-                progress.report is not None,
-            ),
-            GuideStep(
-                "Read the report",
-                "Findings in words, with the figures behind them. Print it, or download it as one file.",
-                "Read the report",
-                "/reports" if progress.report is None else f"/reports/{progress.report}",
-                progress.read,
-            ),
-        )
+    added = "A CSV or Parquet file with one row per person. Only custodians see it, and nothing is disclosed."
+    roles = (
+        f"Roles are suggested for {name}: what an adversary may know, and what they would like to learn. "
+        "Correct them, then choose “Save the roles and measure the risk”."
     )
+    measured = "How many people can be re-identified, and by whom."
+    risk = here if progress.dataset is None else f"{here}/risk"
+    read = "Findings in words, with the figures behind them. Print it, or download it as one file."
+    report = "/reports" if progress.report is None else f"/reports/{progress.report}"
+    steps = (
+        ("Make an account", f"You are {account.name}, a {account.role}.", "Your account", "/account", True),
+        ("Add a data set", added, "Add a data set", "/datasets/new", progress.dataset is not None),
+        ("Confirm the roles of the columns", roles, f"Go to the columns of {name}", here, progress.confirmed),
+        (
+            "Measure the risk",
+            "It is being measured now." if progress.measuring else measured,
+            f"Go to the risk of {name}",
+            risk,
+            progress.report is not None,
+        ),
+        ("Read the report", read, "Read the report", report, progress.read),
+    )
+    return Guide(tuple(GuideStep(*step) for step in steps))
 
 
 def _progress(connection: Connection, reader: str) -> GuideProgress:
-    """Where an assessment is done, else where one was asked for, else where roles were saved, else the newest data set."""
-    assessed = connection.execute(_assessments("done").limit(LOOKED_AT)).all()
+    """Progress of the last assessed data set, else of the newest one."""
+    assessed = newest(connection, kinds=("assess",), states=("done",), most=LOOKED_AT)
     if assessed:
-        newest, subjects = assessed[0], [f"dataset:{row.dataset}/job:{row.id}" for row in assessed]
+        last, subjects = assessed[0], [f"dataset:{job.dataset}/job:{job.id}" for job in assessed]
         shown = (ENTRY.c.subject.in_(subjects), ENTRY.c.event == "web.shown", ENTRY.c.actor == reader)
         read = connection.execute(select(ENTRY.c.sequence).where(*shown).limit(1)).first() is not None
-        return GuideProgress(newest.dataset, newest.name, confirmed=True, report=newest.id, read=read)
-    asked = connection.execute(_assessments(*ACTIVE, "failed").limit(1)).first()
-    if asked is not None:
-        return GuideProgress(asked.dataset, asked.name, confirmed=True, measuring=asked.state in ACTIVE)
-    named = select(DATASET.c.id, DATASET.c.name, DATASET.c.policy)
-    last = connection.execute(named.order_by(DATASET.c.made.desc()).limit(1)).first()
-    if last is None:
+        return GuideProgress(last.dataset, last.dataset_name, confirmed=True, report=last.id, read=read)
+    for asked in newest(connection, kinds=("assess",), states=(*ACTIVE, "failed"), most=1):
+        return GuideProgress(asked.dataset, asked.dataset_name, confirmed=True, measuring=asked.active)
+    named = select(DATASET.c.id, DATASET.c.name, DATASET.c.policy).order_by(DATASET.c.made.desc())
+    added = connection.execute(named.limit(1)).first()
+    if added is None:
         return GuideProgress()
-    saved = select(ENTRY.c.sequence).where(ENTRY.c.subject == f"dataset:{last.id}", ENTRY.c.event == "web.policy")
-    measurable = any(role == "quasi" for role, _ in rules(last.policy).values())
-    return GuideProgress(
-        last.id, last.name, confirmed=measurable and connection.execute(saved.limit(1)).first() is not None
-    )
-
-
-def _assessments(*states: str) -> Select[Any]:
-    named = select(JOB.c.id, JOB.c.dataset, JOB.c.state, DATASET.c.name).join(DATASET, DATASET.c.id == JOB.c.dataset)
-    return named.where(JOB.c.kind == "assess", JOB.c.state.in_(states)).order_by(JOB.c.id.desc())
+    saved = select(ENTRY.c.sequence).where(ENTRY.c.subject == f"dataset:{added.id}", ENTRY.c.event == "web.policy")
+    measurable = any(role == "quasi" for role, _ in rules(added.policy).values())
+    confirmed = measurable and connection.execute(saved.limit(1)).first() is not None
+    return GuideProgress(added.id, added.name, confirmed=confirmed)
 
 
 def hide_guide(connection: Connection, account: int, now: str | None) -> None:

@@ -92,7 +92,7 @@ class MadeToken(Strict):
 
 
 def issue(context: Context, *, name: str, scopes: tuple[str, ...], life: timedelta) -> tuple[ApiToken, str]:
-    """A new token and its secret, within what the asker may do, and for how long."""
+    """A new token and its secret, within the permissions of the asker."""
     site, account, asking = context.site, context.owner, context.token
     expires = site.stamp(ago=-life)
     if asking is not None:
@@ -166,19 +166,15 @@ DAYS = 90
 
 def accounts_page(context: Here) -> Response:
     """All accounts, and the form to invite a person."""
-    return _accounts(context)
-
-
-def _accounts(context: Context, *, link: str = "", invited: str = "") -> Response:
     with context.site.store.reading() as connection:
         people = accounts.everybody(connection)
     # What was typed is shown again only if the form could not be accepted.
     name, role = (context.form.text(field) if context.problem else "" for field in ("name", "role"))
     about: dict[str, Any] = {"people": people, "roles": ROLES, "name": name.lower(), "role": role}
-    return context.page("accounts.html", link=link, invited=invited, **about)
+    return context.page("accounts.html", link="", invited="", **about)
 
 
-@or_again(_accounts)
+@or_again(accounts_page)
 def invite(context: Here) -> Response:
     """A new account and the link that opens it, which is shown once."""
     site = context.site
@@ -191,29 +187,27 @@ def invite(context: Here) -> Response:
         return credentials.make_link(connection, site.settings, number)
 
     secret = context.act("web.account", f"account:{name}", along=along, act=Act.INVITED.value, role=role)
-    return _accounts(context, link=credentials.link_address(site.settings, secret), invited=name)
+    context.shown_once = {"link": credentials.link_address(site.settings, secret), "invited": name}
+    return accounts_page(context)
 
 
 def account_page(context: Here) -> Response:
     """One account, whose actions led to it, and what can be done with it."""
-    return _account(context)
-
-
-def _account(context: Context, *, link: str = "") -> Response:
     person: Account = context.loaded
     with context.site.store.reading() as connection:
         origin = History.read(connection).now.get(person.name)
     behind = sorted((entry, name) for name, entry in origin.hands.items() if name != person.name) if origin else []
-    return context.page("account.html", person=person, role_words=ROLES[person.role], behind=behind, link=link)
+    return context.page("account.html", person=person, role_words=ROLES[person.role], behind=behind, link="")
 
 
 def new_link(context: Here) -> Response:
-    """A link to set a new password; the old password works until it is used."""
+    """A link to set a new password; the old one works until then."""
     settings, person = context.site.settings, context.loaded
     if person.disabled:
         raise Problem(409, "The account is closed.", remedy="Open it again first.")
     secret = _act(context, Act.LINKED, lambda connection: credentials.make_link(connection, settings, person.id))
-    return _account(context, link=credentials.link_address(settings, secret))
+    context.shown_once = {"link": credentials.link_address(settings, secret)}
+    return account_page(context)
 
 
 def close(context: Here) -> Response:
@@ -287,10 +281,6 @@ def change_password(context: Here) -> Response:
 # Tokens for programs: make one, list them, revoke.
 def tokens_page(context: Here) -> Response:
     """One's own tokens, and the form to make another."""
-    return _tokens(context)
-
-
-def _tokens(context: Context, *, secret: str = "", made: ApiToken | None = None) -> Response:
     with context.site.store.reading() as connection:
         own = credentials.tokens_of(connection, context.owner.id)
     stamp = context.site.stamp()
@@ -300,13 +290,13 @@ def _tokens(context: Context, *, secret: str = "", made: ApiToken | None = None)
         scopes=[(scope, PERMISSIONS[scope]) for scope in scopes_of(context.owner.role)],
         days=DAYS,
         most_days=LONGEST_LIFE,
-        secret=secret,
-        made=made,
+        secret="",
+        made=None,
         origin=context.site.settings.origin,
     )
 
 
-@or_again(_tokens)
+@or_again(tokens_page)
 def make_token(context: Here) -> Response:
     """A new token, whose secret is shown once."""
     form = context.form
@@ -316,11 +306,12 @@ def make_token(context: Here) -> Response:
     if not scopes:
         raise Problem(422, "A token that may do nothing is of no use.", remedy="Choose what it may do.")
     token, secret = issue(context, name=name, scopes=scopes, life=timedelta(days=days))
-    return _tokens(context, secret=secret, made=token)
+    context.shown_once = {"secret": secret, "made": token}
+    return tokens_page(context)
 
 
 def revoke(context: Here) -> Response:
-    """It opens nothing any more, nor do the tokens that it made; once is enough."""
+    """Revoke it, with the tokens that it made; once is enough."""
     token, now = context.loaded, context.site.stamp()
     if token.revoked is None:
         context.act(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 
 from sqlalchemy import Connection, literal, select
 
@@ -35,36 +34,30 @@ HARMLESS = frozenset({Act.SIGNED_OUT, Act.PASSWORD_CHANGED, Act.TOKEN_MADE, Act.
 """Acts that put an account into nobody's hands and leave it as it was; what is not known to be harmless counts."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class AccountOrigin:
     """Where an account came from."""
 
     hands: Mapping[str, int]
     """Everybody whose actions led to it, its own name included, each with the entry by which."""
-    since: int | None
+    since: int | None = None
     """The entry since which it could be used without a break; None while it cannot be."""
-
-
-@dataclass
-class _Account:
-    hands: dict[str, int]
     offered: Mapping[str, int] | None = field(default_factory=dict)
     """Whose hands come in with the link that waits to be used; None for a link of the operator."""
     has_password: bool = False
-    since: int | None = None
 
 
 def replay(entries: Iterable[Entry], *, before: int | None = None) -> dict[str, AccountOrigin]:
     """The origin of every account after these entries, or as it was before one."""
-    states: dict[str, _Account] = {}
+    origins: dict[str, AccountOrigin] = {}
     for entry in entries:
         number = entry.sequence
         if before is not None and number >= before:
             break
         name, act = entry.subject.removeprefix("account:"), entry.details.get("act")
-        account = states.setdefault(name, _Account({name: number}))
+        account = origins.setdefault(name, AccountOrigin({name: number}))
         # Whose hands an act brings in: of the one who acts, and of everybody behind them at that moment.
-        behind = states[entry.actor].hands if entry.actor in states else {}
+        behind = origins[entry.actor].hands if entry.actor in origins else {}
         reach = dict.fromkeys((*behind, entry.actor), number)
         match act:
             case Act.MADE:
@@ -87,15 +80,7 @@ def replay(entries: Iterable[Entry], *, before: int | None = None) -> dict[str, 
             case _ if act not in HARMLESS:  # such as a change of the role
                 account.hands = {**reach, **account.hands}
                 account.since = None if account.since is None else number
-    return {name: AccountOrigin(MappingProxyType(account.hands), account.since) for name, account in states.items()}
-
-
-def account_entries(connection: Connection) -> tuple[Entry, ...]:
-    """All that the ledger says was done to accounts, in order."""
-    about = ENTRY.c.subject == literal("account:") + ACCOUNT.c.name  # by the index of subjects, however long the ledger
-    done = (ENTRY.c.event == "web.account", ENTRY.c.outcome == "done")
-    query = select(ENTRY.c.sequence, ENTRY.c.body).join(ACCOUNT, about).where(*done).order_by(ENTRY.c.sequence)
-    return tuple(entry_of(row.sequence, row.body) for row in connection.execute(query))
+    return origins
 
 
 TITLE = "Two people decide"
@@ -147,7 +132,10 @@ class History:
     @classmethod
     def read(cls, connection: Connection) -> History:
         """From the store."""
-        return cls(account_entries(connection))
+        about = ENTRY.c.subject == literal("account:") + ACCOUNT.c.name  # by the index of subjects, however long
+        done = (ENTRY.c.event == "web.account", ENTRY.c.outcome == "done")
+        query = select(ENTRY.c.sequence, ENTRY.c.body).join(ACCOUNT, about).where(*done).order_by(ENTRY.c.sequence)
+        return cls(tuple(entry_of(row.sequence, row.body) for row in connection.execute(query)))
 
     @cached_property
     def now(self) -> dict[str, AccountOrigin]:
@@ -172,9 +160,10 @@ class History:
             return Objection(f"The ledger does not say how {whose} came about.", "account without a history")
         since = own.since
         if since is None or since >= asked.entry:
-            problem = f"Your account could not be used yet, or not as it is now, when {asked.asker} {asked.verb} this"
             where = "" if since is None else f" (entry {since} of the ledger)"
-            return Objection(f"{problem}{where}.", "account not older", {"entry": since})
+            moment = f"when {asked.asker} {asked.verb} this{where}"
+            problem = f"Your account could not be used yet, or not as it is now, {moment}."
+            return Objection(problem, "account not older", {"entry": since})
         # Could one person be behind both accounts?
         shared = own.hands.keys() & other.hands.keys()
         if not shared:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, case, delete, or_, select, update
@@ -55,7 +54,7 @@ def sign_in(context: Here) -> Response:
 
 
 def begin_session(context: Context, account: int, response: Response, *, proven: str) -> Response | None:
-    """A new session in place of the old; None if the password was changed meanwhile."""
+    """A new session in place of the old; None after a change of password."""
     with context.site.store.writing() as connection:
         token = credentials.begin_session(connection, context.site, account, proven=proven)
         if token is None:
@@ -77,7 +76,7 @@ def sign_out(context: Here) -> Response:
 
 
 def safe_path(context: Context, wanted: str) -> str:
-    """Where to go after signing in: a page of ours without parameters, or the dashboard."""
+    """Where to go after signing in: a page of ours, or the dashboard."""
     route = context.site.table.get(("GET", wanted))
     if route is not None and route.kind == "page":
         return wanted
@@ -90,41 +89,33 @@ def safe_path(context: Context, wanted: str) -> str:
 WINDOW = timedelta(minutes=15)
 
 
-@dataclass(frozen=True)
-class Allowance:
-    """So many times within the window."""
-
-    key: str
-    most: int
-
-
-def sign_in_allowances(site: Site, name: str, address: str) -> list[Allowance]:
-    """Attempts per account and address, per account, and per address.
+def sign_in_allowances(site: Site, name: str, address: str) -> dict[str, int]:
+    """Most attempts per account and address, per account, and per address, by key.
 
     More are allowed per account alone, so that nobody is locked out from elsewhere. Names are stored as keyed hashes:
     people type passwords there.
     """
     who = site.ledger.fingerprint(f"sign-in name {name}")
     where = site.ledger.fingerprint(f"sign-in address {address}")
-    return [Allowance(f"both:{who}:{where}", 5), Allowance(f"name:{who}", 50), Allowance(f"address:{where}", 30)]
+    return {f"both:{who}:{where}": 5, f"name:{who}": 50, f"address:{where}": 30}
 
 
-def take_attempt(site: Site, allowances: list[Allowance]) -> None:
-    """Count one attempt before it is made; a problem if that is one too many."""
+def take_attempt(site: Site, allowances: dict[str, int]) -> None:
+    """Count an attempt before it is made; a problem if too many."""
     now, begin = site.stamp(), site.stamp(ago=WINDOW)
     with site.store.writing() as connection:
         upsert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-        for allowance in sorted(allowances, key=lambda allowance: allowance.key):
-            connection.execute(upsert(LIMIT).values(key=allowance.key, since=now, count=0).on_conflict_do_nothing())
+        for key, most in sorted(allowances.items()):
+            connection.execute(upsert(LIMIT).values(key=key, since=now, count=0).on_conflict_do_nothing())
             # One statement looks and counts, so that many at once get no more than the limit.
             over = LIMIT.c.since <= begin
             counted = (
                 update(LIMIT)
-                .where(LIMIT.c.key == allowance.key, or_(over, LIMIT.c.count < allowance.most))
+                .where(LIMIT.c.key == key, or_(over, LIMIT.c.count < most))
                 .values(count=case((over, 1), else_=LIMIT.c.count + 1), since=case((over, now), else_=LIMIT.c.since))
             )
             if connection.execute(counted).rowcount != 1:
-                since = connection.execute(select(LIMIT.c.since).where(LIMIT.c.key == allowance.key)).scalar_one()
+                since = connection.execute(select(LIMIT.c.since).where(LIMIT.c.key == key)).scalar_one()
                 wait = datetime.fromisoformat(since) + WINDOW - site.now()
                 seconds = max(1, math.ceil(wait.total_seconds()))
                 raise Problem(
@@ -135,10 +126,10 @@ def take_attempt(site: Site, allowances: list[Allowance]) -> None:
                 )
 
 
-def forgive_attempt(site: Site, allowances: list[Allowance]) -> None:
-    """A good attempt does not count. What is over is swept out on the way."""
+def forgive_attempt(site: Site, allowances: dict[str, int]) -> None:
+    """Do not count a good attempt, and sweep out what is over."""
     with site.store.writing() as connection:
-        for key in sorted(allowance.key for allowance in allowances):
+        for key in sorted(allowances):
             left = case((LIMIT.c.key.startswith("both:"), 0), else_=LIMIT.c.count - 1)
             connection.execute(update(LIMIT).where(LIMIT.c.key == key, LIMIT.c.count > 0).values(count=left))
     with site.store.writing() as connection:
@@ -153,14 +144,14 @@ LINK: Loads[Context] = Loads(
 
 
 def welcome_page(context: Here) -> Response:
-    """The form; looking at it does not use the link up, as programs do with letters."""
+    """The form; looking at it does not use the link up."""
     link: Link = context.loaded
     name = link.account.name if link.account else context.form.text("name").lower()
     return context.page("welcome.html", link=link, name=name, shortest=accounts.SHORTEST)
 
 
 def welcome(context: Here) -> Response:
-    """Set the password, make the account if it is the first one, and sign in."""
+    """Set the password, make the first account if need be, and sign in."""
     link: Link = context.loaded
     name = link.account.name if link.account else context.form.text("name").lower()
     password, again = (context.form.verbatim(field, most=1_000) for field in ("password", "again"))

@@ -73,7 +73,7 @@ class Finished:
 
 
 def frame(context: Context, connection: Connection, tab: str) -> dict[str, Any]:
-    """What all tabs show: the data set and its jobs, in the same state of the store."""
+    """What all tabs show: the data set and its jobs."""
     dataset: Dataset = context.loaded
     now = jobs.moment(connection)
     active = jobs.newest(connection, dataset=dataset.id, states=ACTIVE)

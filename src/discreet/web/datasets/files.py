@@ -57,7 +57,7 @@ class Folder:
 
     @contextmanager
     def workshop(self) -> Iterator[Path]:
-        """A folder that no other user can read and that is deleted with the block."""
+        """A private folder that is deleted when the block ends."""
         try:
             made = Path(tempfile.mkdtemp(prefix=WORKSHOP, dir=self.path))
         except OSError as error:
@@ -86,7 +86,7 @@ class Folder:
                 (self.path / name).unlink(missing_ok=True)
 
     def sweep(self, known: Collection[str]) -> list[str]:
-        """Delete files of ours that a crash left behind: not new, unknown to the store."""
+        """Delete old files of ours that the store does not know."""
         now, swept = time.time(), []
         for workshop in self.path.glob(f"{WORKSHOP}*"):
             if workshop.is_dir() and now - workshop.stat().st_mtime > 24 * FORGOTTEN:  # much work takes long
@@ -118,7 +118,7 @@ class DatasetPlaces:
     keys: Keys
 
     def path(self, dataset: Dataset) -> Path | None:
-        """The file of a data set, if any; looked up every time, since folders change."""
+        """The file of a data set, if any; looked up every time."""
         if dataset.kind == "postgres":
             return None
         if dataset.kind == "upload":
@@ -146,7 +146,7 @@ class DatasetPlaces:
         return read(ServerTable(dataset.place, password).url(), policy)
 
     def hash(self, dataset: Dataset) -> str | None:
-        """SHA-256 of the file as it is now; None for a table of a server."""
+        """SHA-256 of the file as it is now; None for a server."""
         path = self.path(dataset)
         return None if path is None else hash_of(path)
 
@@ -159,7 +159,7 @@ def hash_of(path: Path) -> str:
 
 @dataclass(frozen=True, eq=False)
 class WatchedEngine:
-    """An engine by the name of the data set, which says when it has counted."""
+    """An engine that says when it has counted, named like the data set."""
 
     engine: Engine
     name: str

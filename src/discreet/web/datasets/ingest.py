@@ -84,7 +84,7 @@ def inspected(context: Context, path: Path, name: str, ending: str, encoding: st
 
 
 def _bring(context: Context, name: str, called: str, columns: tuple[str, ...], **about: Any) -> Dataset:
-    """The data set, the entry about it, and the first look at its columns: all, or nothing."""
+    """The data set, its entry, and its first job: all, or nothing."""
     site, number = context.site, datasets.new_number()
     with site.store.reading() as connection:
         chosen = name or datasets.free_name(connection, called)
@@ -128,7 +128,7 @@ LONGEST_POLICY = 60_000
 
 
 def change_policy(context: Context, dataset: Dataset, text: str, *, version: int) -> Dataset:
-    """Put a policy in force in place of this version; gives the changed data set."""
+    """Put a policy in force in place of this version."""
     if len(text) > LONGEST_POLICY:
         raise Problem(
             413, f"A policy has at most {LONGEST_POLICY:,} characters here.", remedy="Leave out what it can do without."
@@ -163,7 +163,7 @@ def set_population(context: Context, dataset: Dataset, *, population: int | None
 
 
 def remove_dataset(context: Context, dataset: Dataset) -> None:
-    """Everything about it but the ledger: its jobs end, its results and our files go."""
+    """Remove it with its jobs, results and files; the ledger stays."""
     useless = context.act(
         "web.dataset",
         dataset.subject,

@@ -113,7 +113,7 @@ def inspect(path: Path, *, name: str, ending: str, settings: Settings, encoding:
 
 @contextmanager
 def in_words(path: Path, name: str) -> Iterator[None]:
-    """Errors about a file name it as people did, not by its path on this machine."""
+    """Errors about a file name it as people did, not by its path."""
     try:
         yield
     except Problem:
@@ -131,7 +131,7 @@ def renamed(words: str, path: Path, name: str) -> str:
 
 
 def refuse_columns(columns: tuple[str, ...], name: str, settings: Settings) -> None:
-    """Refuse a table with thousands of columns: most likely it is turned on its side."""
+    """Refuse thousands of columns: most likely the table is turned on its side."""
     if len(columns) > settings.most_columns:
         raise too_many(len(columns), name, settings)
 
@@ -264,7 +264,7 @@ class ServerTable:
 
 
 def server_table(given: str, table: str, password: str, servers: Sequence[str]) -> ServerTable:
-    """A table on a server that is open here; what names files, services or other servers is refused."""
+    """A table on a server that is open here; other addresses are refused."""
     wrong = Problem(
         422, "That is not the address of a PostgreSQL database.", remedy="Write it as postgresql://user@host/database."
     )

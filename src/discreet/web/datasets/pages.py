@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import File, Form, UploadFile
@@ -26,20 +25,10 @@ from discreet.web.jobs import store as jobs
 from discreet.web.jobs.kinds import KINDS, AnonymiseWanted, AssessWanted, AttackWanted, ProfileWanted
 from discreet.web.jobs.pages import JobModel, ask, wanted_of
 from discreet.web.jobs.pages import model as job_model
-from discreet.web.jobs.store import ACTIVE, Job
+from discreet.web.jobs.store import ACTIVE
 
 
 # Data sets: the list, and the ways to bring one.
-@dataclass(frozen=True)
-class DatasetRow:
-    """A data set with what is known of it."""
-
-    dataset: Dataset
-    people: int | None
-    exceeded: bool | None
-    active: Job | None
-
-
 def datasets_page(context: Here) -> Response:
     """All data sets, each with its last assessment."""
     rows = []
@@ -50,7 +39,9 @@ def datasets_page(context: Here) -> Response:
             active = jobs.newest(connection, dataset=dataset.id, states=ACTIVE, most=1)
             people = counted[0].result.numbers["records"] if counted else None
             exceeded = assessed[0].result.numbers["limit"]["exceeded"] if assessed else None
-            rows.append(DatasetRow(dataset, people, exceeded, active[0] if active else None))
+            rows.append(
+                {"dataset": dataset, "people": people, "exceeded": exceeded, "active": next(iter(active), None)}
+            )
     return context.page("datasets.html", listed=rows)
 
 
@@ -75,7 +66,7 @@ def new_page(context: Here) -> Response:
 
 @or_again(new_page)
 def bring(context: Here) -> Response:
-    """Store a file that was sent, or register a file or a table where it is."""
+    """Store an upload, or register a file or table where it is."""
     form, kind = context.form, KINDS_BY_PATH[context.route.path]
     name = ingest.chosen_name(form.text("name", most=500))
     if kind == "postgres":
@@ -97,7 +88,7 @@ def _in_words(error: Exception) -> Problem:
 
 @or_again(dataset_page.profile_page, _in_words)
 def save_roles(context: Here) -> Response:
-    """Other roles and hierarchies for the columns that the form shows; the risk is measured again."""
+    """Change roles and hierarchies; the risk is measured again."""
     dataset: Dataset = context.loaded
     form, rules = context.form, policies.rules(dataset.policy)
     changes = {}

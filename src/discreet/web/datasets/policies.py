@@ -34,7 +34,7 @@ ANY = {"any": "*"}
 
 
 def parse(text: str, hierarchies: Mapping[str, str], columns: Sequence[str] | None = None) -> Policy:
-    """The policy; an error says the line. Only hierarchies of the data set are read, never a path."""
+    """The policy; reads hierarchies of the data set, never a path."""
     try:
         sections = tomllib.loads(text).get("columns", {})
     except tomllib.TOMLDecodeError:
@@ -82,7 +82,7 @@ class HierarchyChoice:
 
 
 def choices(looks: str, suggested: str | None, present: Any, hierarchies: Mapping[str, str]) -> list[HierarchyChoice]:
-    """Hierarchies for a column: its own, none, what fits its kind, files, the suggested one."""
+    """Hierarchies that are offered for a column."""
     rules: list[Any] = [None, present, ANY, *PRESETS.get(looks, ()), *hierarchies]
     if suggested:
         rules.append(tomllib.loads(f"rule = {suggested}")["rule"])
@@ -169,7 +169,7 @@ def needed(dataset: Dataset) -> str:
 
 
 def checked(store: Store, dataset: Dataset, text: str) -> Policy:
-    """A text as the policy of a data set, with its hierarchies; errors are in words."""
+    """A text as the policy of a data set, with its hierarchies."""
     with store.reading() as connection:
         files = hierarchies(connection, dataset.id)
     try:

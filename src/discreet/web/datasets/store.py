@@ -100,7 +100,7 @@ def _taken(connection: Connection, name: str) -> bool:
 
 
 def set_policy(connection: Connection, number: int, policy: str, *, version: int) -> None:
-    """A new policy in place of the one of this version; an error if it was changed meanwhile."""
+    """A new policy in place of this version; an error if it changed meanwhile."""
     unchanged = (DATASET.c.id == number, DATASET.c.version == version)
     if not update_one(connection, DATASET, *unchanged, policy=policy, version=version + 1):
         raise Problem(
@@ -117,7 +117,7 @@ def set_population(connection: Connection, number: int, *, population: int | Non
 
 
 def remove(connection: Connection, number: int) -> list[str]:
-    """Remove all but its ledger entries; gives the names of files of no use any more."""
+    """Remove all but its ledger entries; gives the files that are useless now."""
     jobs = select(JOB.c.id).where(JOB.c.dataset == number)
     files = connection.execute(select(RESULT.c.file).where(RESULT.c.job.in_(jobs), RESULT.c.file.is_not(None)))
     useless = list(files.scalars())
@@ -139,6 +139,6 @@ def hierarchies(connection: Connection, number: int) -> dict[str, str]:
 
 
 def set_hierarchy(connection: Connection, number: int, name: str, content: str) -> None:
-    """Put a file of a hierarchy beside the policy, in place of one of the same name."""
+    """Store a file of a hierarchy, in place of one of its name."""
     connection.execute(delete(HIERARCHY).where(HIERARCHY.c.dataset == number, HIERARCHY.c.name == name))
     connection.execute(insert(HIERARCHY).values(dataset=number, name=name, content=content))

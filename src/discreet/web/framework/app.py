@@ -31,18 +31,12 @@ from discreet.web.framework.site import Site
 from discreet.web.jobs.foreman import Foreman
 from discreet.web.routes import ROUTES
 
-NO_TELEMETRY = {
-    "tracing": False,
-    "metrics": False,
-    "logs": False,
-    "operation_spans": False,
-    "auto_configure": False,
-}
+NO_TELEMETRY = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
 """Newer versions of FastAPI report requests and exceptions to OpenTelemetry, words included; this one does not."""
 
 
 def create_app(settings: Settings | None = None, *, routes: Sequence[Route] = ROUTES) -> FastAPI:
-    """Serve the table of routes on a store; refuses a row that is not complete."""
+    """The application on a store; refuses an incomplete row of the route table."""
     if faults := complaints(routes):
         raise Undeclared(f"Routes are not complete: {'; '.join(faults)}.", remedy="Complete discreet.web.routes.")
     settings = settings or Settings()
@@ -67,9 +61,7 @@ def create_app(settings: Settings | None = None, *, routes: Sequence[Route] = RO
         )
         app.state.site = site
         app.router.routes.extend(served_route(route) for route in routes)
-        app.add_middleware(guard.Hosts, settings=settings, answer=answers.problem)
-        app.add_middleware(guard.Shield, answer=answers.problem)
-        app.add_middleware(guard.Headers, settings=settings)
+        app.add_middleware(guard.Shell, settings=settings, answer=answers.problem)
         refuse_undeclared(app, routes)
     except BaseException:
         site.close()
@@ -127,7 +119,7 @@ class ErrorAnswers:
         return HTMLResponse(self.site.render("problem.html", values), problem.status, headers=problem.headers)
 
     async def of_ours(self, request: Request, error: Exception) -> Response:
-        """An error of ours; a fault of the store is logged, without a value or a password."""
+        """An error of ours; a fault of the store is logged."""
         if isinstance(error, StoreError | IntegrityError):
             guard.log.error("%s", error.problem)
         return self.problem(request, problem_of(error))
@@ -152,7 +144,7 @@ class ErrorAnswers:
         return self.problem(request, Problem(405, words, remedy=remedy, headers=allowed))
 
     async def of_validation(self, request: Request, error: Exception) -> Response:
-        """A path, a query or a body that does not fit; says where, never what came."""
+        """A path, query or body that does not fit; never repeats it."""
         faults = error.errors() if isinstance(error, RequestValidationError) else []
         if any(fault["loc"][:1] == ("path",) for fault in faults):
             return self.problem(request, not_found())
@@ -224,7 +216,7 @@ class Server(uvicorn.Server):
             self._saying = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop soon; what is said when it is ready may take long, and ends at once."""
+        """Stop soon, and at once if it is not yet ready."""
         super().handle_exit(sig, frame)
         if self._saying:
             raise StartInterrupted

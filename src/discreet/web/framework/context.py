@@ -44,6 +44,8 @@ class Context:
     """Did the browser send a session that has ended?"""
     problem: Problem | None = None
     """Why the form that was sent is shown again (`or_again`)."""
+    shown_once: dict[str, Any] = field(default_factory=dict, repr=False)
+    """Values of this answer alone, such as the secret of a new link."""
 
     def may(self, permission: str) -> bool:
         """Is this permitted?"""
@@ -94,7 +96,7 @@ class Context:
         return made[-1]
 
     def page(self, template: str, *, status: int = 200, problem: Problem | None = None, **values: Any) -> Response:
-        """A page; after a form that cannot be accepted it has the status of the problem."""
+        """A page; with a problem it has the status of that."""
         problem = problem or self.problem
         # The next step of the guide is shown on the way from a data set to its report, until that is read.
         guide = None
@@ -114,7 +116,7 @@ class Context:
             "path": self.request.url.path,
             "problem": problem,
         }
-        content = self.site.render(template, {**frame, **values})
+        content = self.site.render(template, {**frame, **values, **self.shown_once})
         return HTMLResponse(
             content, problem.status if problem else status, headers=problem.headers if problem else None
         )
@@ -152,7 +154,7 @@ def by_number(
     find: Callable[[Connection, int], Any],
     may: Callable[[Context, Any], bool] = lambda context, _: context.may(context.route.permission),
 ) -> Loads[Context]:
-    """The object whose number is in the path; by default, all with the permission share it."""
+    """The object whose number is in the path, shared by default."""
 
     def found(context: Context, path: dict[str, str]) -> Any:
         with context.site.store.reading() as connection:

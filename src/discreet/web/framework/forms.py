@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Annotated, Any, Self
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qs
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 from python_multipart.exceptions import FormParserError
@@ -72,31 +72,12 @@ class Form:
 
 def parse(body: bytes) -> Form:
     """The fields of a form as browsers send it."""
+    options: dict[str, Any] = {"keep_blank_values": True, "errors": "strict", "max_num_fields": MOST_FIELDS}
     try:
-        pairs = parse_qsl(
-            body.decode("ascii"),
-            keep_blank_values=True,
-            strict_parsing=bool(body),
-            errors="strict",
-            max_num_fields=MOST_FIELDS,
-        )
+        return Form(parse_qs(body.decode("ascii"), strict_parsing=bool(body), **options))
     except ValueError:
-        raise Problem(
-            400, "The form cannot be read.", remedy="Go back, reload the page and send the form again."
-        ) from None
-    return Form(gathered(pairs))
-
-
-def gathered(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    """Values by name.
-
-    >>> gathered([("a", "1"), ("b", "2"), ("a", "3")])
-    {'a': ['1', '3'], 'b': ['2']}
-    """
-    fields: dict[str, list[str]] = {}
-    for name, value in pairs:
-        fields.setdefault(name, []).append(value)
-    return fields
+        remedy = "Go back, reload the page and send the form again."
+        raise Problem(400, "The form cannot be read.", remedy=remedy) from None
 
 
 def _unfit(name: str, words: str) -> Problem:
@@ -111,7 +92,7 @@ REMEDIES = {
 
 
 async def read_body(request: Request, kind: str, settings: Settings) -> Form:
-    """The form of a page; of the API only the size, since its models read the JSON."""
+    """The form of a page; for the API only the size is checked."""
     limit = settings.largest_upload if kind == "upload" else settings.largest_form
     too_large = Problem(413, f"This is larger than {limit:,} bytes.", remedy=REMEDIES.get(kind, "Send less."))
     announced = request.headers.get("content-length", "0")
@@ -127,9 +108,9 @@ async def read_body(request: Request, kind: str, settings: Settings) -> Form:
             remedy = "Choose the file again and send the form again."
             unreadable = Problem(400, "The upload cannot be read.", remedy=remedy)
             raise (too_large if counter.size > limit else unreadable) from None
-        texts = [(name, value) for name, value in parts.multi_items() if isinstance(value, str)]
+        texts = {name: [value for value in parts.getlist(name) if isinstance(value, str)] for name in parts}
         files = {name: value for name, value in parts.multi_items() if isinstance(value, UploadFile)}
-        return Form(gathered(texts), files)
+        return Form({name: values for name, values in texts.items() if values}, files)
     pieces, size = [], 0
     try:
         async for piece in request.stream():

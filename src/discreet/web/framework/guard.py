@@ -41,77 +41,48 @@ HEADERS = {
 }
 """On every answer, also on errors; an answer that says otherwise itself keeps its word."""
 
-Answer = Callable[[Request, Problem], Response]
-"""Makes the answer to a problem."""
 
+class Shell:
+    """Around every request: security headers, host names, and answers to bugs."""
 
-class Headers:
-    """Adds what is missing of the headers."""
-
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, answer: Callable[[Request, Problem], Response]) -> None:
         self.app = app
+        self.answer = answer
+        self.names = settings.hosts
         transport = {"Strict-Transport-Security": "max-age=31536000"} if settings.secure else {}
         self.headers = {**HEADERS, **transport}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-
-        async def with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in self.headers.items():
-                    headers.setdefault(name, value)
-            await send(message)
-
-        await self.app(scope, receive, with_headers)
-
-
-class Shield:
-    """Last resort: reports a bug by its place only; its words may hold a person's value."""
-
-    def __init__(self, app: ASGIApp, answer: Answer) -> None:
-        self.app = app
-        self.answer = answer
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
         started = False
 
-        async def watched(message: Message) -> None:
+        async def with_headers(message: Message) -> None:
             nonlocal started
-            started = started or message["type"] == "http.response.start"
+            if message["type"] == "http.response.start":
+                started = True
+                headers = MutableHeaders(scope=message)
+                for header, value in self.headers.items():
+                    headers.setdefault(header, value)
             await send(message)
 
+        # Another domain must not be pointed at this server (DNS rebinding).
+        hosts = [value.decode("latin-1").lower() for header, value in scope["headers"] if header == b"host"]
+        host = hosts[0] if len(hosts) == 1 else ""
+        name, colon, port = host.rpartition(":")
         try:
-            await self.app(scope, receive, watched)
-        except Exception as error:
-            if scope["type"] != "http":
-                raise
-            log.error("%s", place_of(error))
-            if not started:
-                await self.answer(Request(scope), bug())(scope, receive, send)
-
-
-class Hosts:
-    """Refuses other host names, so that no domain is pointed at this server (DNS rebinding)."""
-
-    def __init__(self, app: ASGIApp, settings: Settings, answer: Answer) -> None:
-        self.app = app
-        self.names = settings.hosts
-        self.answer = answer
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] == "http":
-            hosts = [value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"host"]
-            host = hosts[0] if len(hosts) == 1 else ""
-            name, colon, port = host.rpartition(":")
-            if (name if colon and port.isdigit() else host) not in self.names:
-                remedy = "Use the address that was given to you; the operator sets it with --origin."
-                problem = Problem(400, "This server goes by another name.", remedy=remedy)
-                await self.answer(Request(scope), problem)(scope, receive, send)
+            if (name if colon and port.isdigit() else host) in self.names:
+                await self.app(scope, receive, with_headers)
                 return
-        await self.app(scope, receive, send)
+            remedy = "Use the address that was given to you; the operator sets it with --origin."
+            problem = Problem(400, "This server goes by another name.", remedy=remedy)
+            await self.answer(Request(scope), problem)(scope, receive, with_headers)
+        except Exception as error:
+            log.error("%s", place_of(error))  # its words may hold a person's value
+            if not started:
+                await self.answer(Request(scope), bug())(scope, receive, with_headers)
 
 
 OTHER_SITES = ("cross-site", "same-site")
@@ -169,9 +140,18 @@ def enter(context: Context) -> None:
     stranger = context.account is None and context.route.permission != ANYONE
     if stranger and context.route.kind == "api":
         raise _please_sign_in(context)  # a program that forgot its token learns that first
-    if context.route.method == "POST" and context.token is None:
-        require_own_page(context)
-    elsewhere = context.request.headers.get("sec-fetch-site") in OTHER_SITES
+    # Against requests that other sites have a browser send (CSRF): browsers say where a request comes from.
+    headers, origin = context.request.headers, context.site.settings.origin
+    sender = headers.get("sec-fetch-site")
+    own = {origin, f"{origin.partition(':')[0]}://{headers.get('host', '')}"}
+    own_page = sender == "same-origin" or (sender is None and headers.get("origin") in own)
+    if context.route.method == "POST" and context.token is None and not own_page:
+        raise Problem(
+            403,
+            "This did not come from a page of this server.",
+            remedy="Open the page here and send it again. Programs send a token instead of a cookie.",
+        )
+    elsewhere = sender in OTHER_SITES
     if context.token is not None and elsewhere:
         raise Problem(403, "A page of another site sent this.", remedy="Use tokens in programs, not in pages.")
     if stranger:
@@ -199,7 +179,7 @@ def enter(context: Context) -> None:
 
 
 def identify(context: Context) -> None:
-    """Recognise the token of a program at the API, else the cookie of a session."""
+    """Recognise the token of a program, else the cookie of a session."""
     given = context.request.headers.get("authorization")
     if given is not None and context.route.kind == "api":
         kind, _, secret = given.partition(" ")
@@ -219,20 +199,6 @@ def identify(context: Context) -> None:
         if session is not None:
             context.session, context.account = session
             context.permissions = GRANTED[context.account.role]
-
-
-def require_own_page(context: Context) -> None:
-    """Refuse what another site has a browser send (CSRF); browsers say where it comes from."""
-    headers, origin = context.request.headers, context.site.settings.origin
-    site = headers.get("sec-fetch-site")
-    own = {origin, f"{origin.partition(':')[0]}://{headers.get('host', '')}"}
-    if site == "same-origin" or (site is None and headers.get("origin") in own):
-        return
-    raise Problem(
-        403,
-        "This did not come from a page of this server.",
-        remedy="Open the page here and send it again. Programs send a token instead of a cookie.",
-    )
 
 
 def _please_sign_in(context: Context) -> Problem:

@@ -83,7 +83,7 @@ STATUSES: tuple[tuple[type[DiscreetError], int], ...] = (
 
 
 def not_found() -> Problem:
-    """The same for what does not exist and for what the account may not have."""
+    """Nothing there, or nothing that the account may have."""
     return Problem(
         404,
         "This address leads to nothing that you may see.",
@@ -99,7 +99,7 @@ def not_allowed() -> Problem:
 
 
 def bug() -> Problem:
-    """A fault of ours; nothing else is said, since its words may hold a person's value."""
+    """A fault of ours; its words may hold a person's value."""
     return Problem(
         500,
         "Something went wrong on our side. Nothing was disclosed.",
@@ -128,7 +128,7 @@ def problem_of(error: Exception) -> Problem:
 
 
 def page_problem(error: Exception) -> Problem:
-    """What a page with a form says about an error; a bug, or a fault of the store, is raised again."""
+    """An error as a form shows it; faults of ours are raised again."""
     problem = problem_of(error)
     if problem.status >= 500:
         raise error

@@ -137,7 +137,7 @@ Asker = TypeVar("Asker")
 
 @dataclass(frozen=True)
 class Loads(Generic[Asker]):
-    """The object that a path names; to those who may not have it it does not exist."""
+    """The object that a path names, and who may have it."""
 
     name: str
     """What it is, in a word for people: "token"."""
@@ -182,7 +182,7 @@ ApiPost = partial(Route, "POST", kind="api", body="json")
 
 
 class Undeclared(DiscreetError):
-    """A route is served that the table does not have, or a row of the table is not complete."""
+    """A served route is missing in the table, or a row is incomplete."""
 
 
 def complaints(routes: Sequence[Route]) -> list[str]:

@@ -27,7 +27,7 @@ class Hashing:
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the state is, at which address people sign in, and how strict the limits are."""
+    """Where the state is, the address of the server, and its limits."""
 
     store: str | None = None
     """The address of the store; None for DISCREET_STORE or the default file."""

@@ -66,7 +66,7 @@ class Site:
         return self.settings.clock()
 
     def stamp(self, *, ago: timedelta = timedelta(0)) -> str:
-        """Now, or some time ago, as the store writes moments: texts in order of time."""
+        """Now, or some time ago, as the store writes moments."""
         return timestamp(self.now() - ago)
 
     @cached_property

@@ -116,7 +116,7 @@ def _tables(task: TableTask) -> tuple[Table, Table]:
 
 
 def _stamp(task: TableTask, table: Table) -> dict[str, str | None]:
-    """What was looked at, in hashes: copies are made of the same, or not at all."""
+    """Hashes of what was previewed: copies are made of the same."""
     population = None if task.population is None else task.places.hash(task.population)
     people = task.ledger.fingerprint(fingerprint(table.classes()))
     return {"data": task.hash, "population": population, "people": people}
@@ -211,7 +211,7 @@ def _sealed_release(task: TableTask, plan: StoredPlan, table: Table) -> StoredRe
 
 
 def _pack(task: TableTask, kept: StoredRelease, copy: Shelved) -> PackedCopy:
-    """One file that only its owner can read, on the disk before the store speaks of it."""
+    """One private file, on the disk before the store speaks of it."""
     path = task.places.folder.new("copy", "zip")
     with task.places.folder.create(path) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:

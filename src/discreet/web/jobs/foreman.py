@@ -69,7 +69,7 @@ class Foreman:
         self._awake.set()
 
     def close(self) -> None:
-        """Stop; jobs that run go back into the queue, for the process that starts next."""
+        """Stop, and put running jobs back into the queue."""
         self._stopping = True
         self._awake.set()
         if self._thread is not None:

@@ -28,7 +28,7 @@ MOST_WAITING = 100
 
 
 def ask(context: Context, dataset: Dataset, kind: str, wanted: Strict) -> int:
-    """Queue a job under the policy in force; gives its number, or that of the same one."""
+    """Queue a job under the policy in force; gives its number."""
     asked: dict[str, Any] = {key: value for key, value in wanted.model_dump().items() if value is not None}
     if kind == "anonymise" and not {"k", "max_risk"} & set(asked):
         raise Problem(
@@ -167,7 +167,7 @@ def file(context: Here, number: str) -> Response:
 
 
 def attachment(path: Path, name: str, kind: str) -> Response:
-    """A file to be saved, under a name that no header can be broken with."""
+    """A file to be saved, under a name that is safe in a header."""
     plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_" for letter in name)
     disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
     return FileResponse(path, media_type=kind, headers={"Content-Disposition": disposition})

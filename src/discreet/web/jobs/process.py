@@ -23,6 +23,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table
 
+from discreet import __version__
 from discreet.errors import DiscreetError, StoreError
 from discreet.ledger import Ledger
 from discreet.ledger.entry import Detail
@@ -118,7 +119,7 @@ class TableTask(JobTask):
     """The SHA-256 of the file."""
 
     def counting(self, steps: int, *, upto: float, words: str, start: float = 0.0) -> Callable[[], None]:
-        """To be called after each of so many counts; they come to this share of the whole."""
+        """A callback after each of so many counts, to report progress."""
         done = 0
 
         def counted() -> None:
@@ -138,6 +139,10 @@ class TableTask(JobTask):
             return None
         return self.places.open(self.population, self.policy.for_population(), counted)
 
+    def head(self, title: str) -> dict[str, Any]:
+        """The head of a report."""
+        return {"title": title, "created": self.now(), "version": __version__}
+
     def command(self, verb: str, *options: str) -> str:
         """The command that gives the same on the command line."""
         size = None if self.population_size is None else str(self.population_size)
@@ -146,7 +151,7 @@ class TableTask(JobTask):
         return " ".join(["discreet", verb, shlex.quote(self.dataset.name), "--policy policy.toml", *given, *options])
 
     def store(self, claim: str, outcome: JobOutcome) -> None:
-        """The result and the entry that says what was made: both, or neither, and once."""
+        """The result and its entry in the ledger: both, or neither, and once."""
         parts = [
             {"key": part.key, "name": part.name, "html": str(part.content)}
             for part in outcome.parts
@@ -214,7 +219,7 @@ def prepare(ledger: Ledger, job: Queued, places: DatasetPlaces, tell: Tell) -> J
 
 @dataclass
 class Pulse:
-    """A thread that renews the lease and reports progress; it ends a process that lost its job."""
+    """A thread that renews the lease, or ends a process that lost its job."""
 
     ledger: Ledger
     job: int
@@ -304,7 +309,7 @@ def _run(ledger: Ledger, order: dict[str, Any]) -> int:
 
 
 def perform(ledger: Ledger, job: Queued, claim: str, places: DatasetPlaces, tell: Tell) -> int:
-    """Do a job and store what was found; an error of the work is left to the caller."""
+    """Do a job and store its outcome; errors are left to the caller."""
     task = prepare(ledger, job, places, tell)
     outcome = KINDS[job.kind].load()(task)
     try:

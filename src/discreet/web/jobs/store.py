@@ -34,7 +34,7 @@ State = Literal["queued", "running", "done", "failed", "cancelled"]
 
 @dataclass(frozen=True, kw_only=True)
 class Queued:
-    """A job of any kind: what was asked, by whom, and how far it is."""
+    """A job of any kind: request, asker, progress."""
 
     table: ClassVar[Table]
     """Where it is queued."""
@@ -77,7 +77,7 @@ class Queued:
         return None if self.progress is None or self.state != "running" else self.progress // 10
 
     def seconds_left(self, now: int) -> int | None:
-        """How long it will still take at this pace; None before that can be said."""
+        """Time left at this pace; None before that can be said."""
         if self.state != "running" or self.started is None or not self.progress or self.progress < 20:
             return None
         spent = max(0, now - self.started) / 1000
@@ -201,7 +201,7 @@ class JobClaim:
 
 
 class Lost(DiscreetError):
-    """The job is not ours any more: it was cancelled, or another process has taken it up."""
+    """The job was cancelled, or another process has taken it up."""
 
 
 def moment(connection: Connection) -> int:
@@ -250,7 +250,7 @@ def recover(connection: Connection, *, most_attempts: int, of: Table = JOB) -> l
 
 
 def claim(connection: Connection, *, at_once: int, lease: int) -> Job | None:
-    """The job that has waited longest, claimed for `lease` milliseconds; None if there is none."""
+    """Claim the job that has waited longest, for `lease` milliseconds."""
     taken = take(connection, at_once=at_once, lease=lease)
     return None if taken is None else find(connection, taken.id)
 
@@ -291,13 +291,13 @@ def holds(connection: Connection, number: int, claim: str, *, of: Table = JOB) -
 def beat(
     connection: Connection, number: int, claim: str, *, lease: int, step: str, progress: int | None, of: Table = JOB
 ) -> bool:
-    """Renew the lease and report progress; False if the job is not ours any more."""
+    """Renew the lease and report progress; False if the claim is lost."""
     values = {"lease": moment(connection) + lease, "step": step, "progress": progress}
     return update_one(connection, of, *_held(number, claim, of), **values)
 
 
 def finish(connection: Connection, number: int, claim: str, *, of: Table = JOB, **columns: Any) -> None:
-    """The work is done; to be called in the transaction that stores what was found."""
+    """Done; to be called in the transaction that stores the result."""
     done = {**_idle("done"), "ended": moment(connection), "step": "Done", "progress": 1000, **columns}
     if not update_one(connection, of, *_held(number, claim, of), **done):
         raise Lost("The job was cancelled, or another process has taken it up.", remedy="Nothing: it is in good hands.")
@@ -316,12 +316,12 @@ def release(connection: Connection, number: int, claim: str, *, of: Table = JOB)
 
 
 def give_up(connection: Connection, number: int, claim: str, *, of: Table = JOB) -> bool:
-    """Its process has ended without a word: nothing waits for the end of the lease."""
+    """End the lease of a job whose process ended without a word."""
     return update_one(connection, of, *_held(number, claim, of), lease=0)
 
 
 def cancel(connection: Connection, number: int, *, of: Table = JOB, states: tuple[str, ...] = ACTIVE) -> bool:
-    """Cancel it; False if it had come to its end already, which is just as well."""
+    """Cancel it; False if it had come to its end already."""
     values = {**_idle("cancelled"), "ended": moment(connection), "step": "Cancelled"}
     return update_one(connection, of, of.c.id == number, of.c.state.in_(states), **values)
 

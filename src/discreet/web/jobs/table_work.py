@@ -93,7 +93,7 @@ def assess_table(task: TableTask) -> JobOutcome:
         event="risk.assessed",
         numbers=numbers,
         parts=assessment_parts(assessment, **frame),
-        report=assessment_page(assessment, title=f"Risk of {name}", created=task.now(), version=__version__, **frame),
+        report=assessment_page(assessment, **task.head(f"Risk of {name}"), **frame),
         policy=task.policy,
         risk_before=Fraction(1, assessment.k),
         details=facts(assessment),
@@ -101,7 +101,7 @@ def assess_table(task: TableTask) -> JobOutcome:
 
 
 def facts(assessment: Assessment) -> dict[str, str | int | bool | None]:
-    """What the ledger says of an assessment: numbers of people, nothing about any of them."""
+    """What the ledger says of an assessment: numbers of people only."""
     return {
         "people": assessment.records,
         "alone": assessment.uniques,
@@ -111,7 +111,7 @@ def facts(assessment: Assessment) -> dict[str, str | int | bool | None]:
 
 
 def attack_table(task: TableTask) -> JobOutcome:
-    """The attack and its report; the adversary buys the table of the population, or the data."""
+    """The attack of an adversary who buys the table of the population, or the data."""
     adversary = Attack.from_dict(task.asked.get("attack") or PUBLISHED)
     table = task.table(task.counting(2, upto=0.4, words=COUNTING))
     population = task.population_table(lambda: task.tell("Counting the list for sale", 0.5))
@@ -124,21 +124,13 @@ def attack_table(task: TableTask) -> JobOutcome:
     frame: dict[str, Any] = {"source": name, "command": command, "policy": task.policy}
     numbers = {**attacked.to_dict(threshold), "threshold": threshold, "exceeded": exceeded}
     numbers["targets"] = Targets.of(attacked).to_dict()  # what the lab works on
-    shown = attack_findings(attacked, source=name, threshold=threshold)
+    shown, title = attack_findings(attacked, source=name, threshold=threshold), f"What an adversary would do to {name}"
     numbers["findings"] = [asdict(finding) for finding in shown]
     return JobOutcome(
         event="attacker.planned",
         numbers=numbers,
         parts=attack_parts(AttackCase(attacked, threshold), **frame),
-        report=attack_page(
-            attacked,
-            title=f"What an adversary would do to {name}",
-            threshold=threshold,
-            exceeded=exceeded,
-            created=task.now(),
-            version=__version__,
-            **frame,
-        ),
+        report=attack_page(attacked, threshold=threshold, exceeded=exceeded, **task.head(title), **frame),
         policy=task.policy,
         risk_before=Fraction(1, assessment.k),
         details={"people": assessment.records, "exceeded": exceeded},
@@ -146,7 +138,7 @@ def attack_table(task: TableTask) -> JobOutcome:
 
 
 def anonymise_table(task: TableTask) -> JobOutcome:
-    """The least lossy table within the limits, its certificate, its risk, and what more protection would cost."""
+    """The least lossy table within the limits, its risk, and alternatives."""
     table = task.table(task.counting(2 + len(task.policy.sensitive), upto=0.2, words=COUNTING))
     table.refuse_undeclared()
     population = task.population_table(lambda: task.tell("Counting the population", 0.2))
@@ -187,15 +179,7 @@ def anonymise_table(task: TableTask) -> JobOutcome:
             "findings": [asdict(finding) for finding in shown],
         },
         parts=anonymised_parts(AnonymisedCase.of(result, before, after), **frame),
-        report=anonymised_page(
-            result,
-            before=before,
-            after=after,
-            title=f"Anonymised: {name}",
-            created=task.now(),
-            version=__version__,
-            **frame,
-        ),
+        report=anonymised_page(result, before=before, after=after, **task.head(f"Anonymised: {name}"), **frame),
         policy=task.policy,
         file=file,
         risk_before=Fraction(1, before.k),
@@ -210,7 +194,7 @@ def anonymise_table(task: TableTask) -> JobOutcome:
 
 
 def _write(task: TableTask, result: Anonymised) -> Path | None:
-    """The file, which only its owner can read, on the disk before the store speaks of it."""
+    """The private file, on the disk before the store speaks of it."""
     if result.records == result.suppressed:
         return None
     path = task.places.folder.new("result", task.asked.get("format") or "csv")
@@ -222,7 +206,7 @@ def _write(task: TableTask, result: Anonymised) -> Path | None:
 
 
 def report_project(task: TableTask) -> JobOutcome:
-    """The risk of what leaves, and what the store says was disclosed, in one report."""
+    """The risk of what leaves, and all disclosures, in one report."""
     asked = task.asked
     chosen: dict[str, Any] = {name: tuple(asked.get(name, ())) for name in ("releases", "linkage", "databases")}
     project = ProjectFile(asked["title"], task.dataset.name, "policy.toml", **chosen)
