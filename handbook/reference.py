@@ -117,14 +117,14 @@ def outcomes(_: str, __: Rows) -> str:
 
 def roles(_: str, __: Rows) -> str:
     """Who there is."""
-    from discreet.web.framework.route import ROLES
+    from discreet.web.framework.permissions import ROLES
 
     return table("role|meaning", ([role, meaning] for role, meaning in ROLES.items()))
 
 
 def permissions(_: str, __: Rows) -> str:
     """Who may do what."""
-    from discreet.web.framework.route import GRANTED, PERMISSIONS, ROLES, SESSIONS_ONLY
+    from discreet.web.framework.permissions import GRANTED, PERMISSIONS, ROLES, SESSIONS_ONLY
 
     head = "|".join(["permission", "allows to", *(f"{role}^" for role in ROLES), "for tokens^"])
     granted = {name: ["✓" if name in GRANTED[role] else "" for role in ROLES] for name in PERMISSIONS}

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from discreet.web.accounts import credentials
-from discreet.web.framework.route import GRANTED, ROLES
+from discreet.web.framework.permissions import GRANTED, ROLES
 from discreet.web.routes import ROUTES
 from tests.browser.walking import (
     Look,

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 
 from discreet.web.accounts import accounts, credentials
 from discreet.web.accounts.accounts import Act
-from discreet.web.framework.route import ROLES
+from discreet.web.framework.permissions import ROLES
 from discreet.web.framework.settings import Hashing
 
 ORIGIN = "http://127.0.0.1:8000"

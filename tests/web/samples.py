@@ -22,7 +22,7 @@ from discreet.linkage.review.assignments import assign, bring_pairs
 from discreet.store.tables.releases import TRACE
 from discreet.web.accounts import accounts, credentials, second_approver
 from discreet.web.datasets import store as datasets
-from discreet.web.framework.route import scopes_of
+from discreet.web.framework.permissions import scopes_of
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.store import JobResult
 from discreet.web.linkage import store as linkage_store

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from discreet.web.framework.route import SESSIONS_ONLY
+from discreet.web.framework.permissions import SESSIONS_ONLY
 from discreet.web.routes import ROUTES, describe
 from tests.web.client import Browser, Clock, signed_in
 from tests.web.samples import account_number

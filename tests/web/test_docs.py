@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from discreet.web.framework.route import GRANTED, PERMISSIONS, ROLES, SESSIONS_ONLY
+from discreet.web.framework.permissions import GRANTED, PERMISSIONS, ROLES, SESSIONS_ONLY
 from discreet.web.routes import ROUTES
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"

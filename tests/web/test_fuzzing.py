@@ -15,7 +15,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from discreet.web.framework.route import GRANTED
+from discreet.web.framework.permissions import GRANTED
 from tests.web.loopback import serving
 from tests.web.test_matrix import make_token
 

@@ -9,7 +9,8 @@ import pytest
 from fastapi import FastAPI
 
 from discreet.web.accounts import credentials
-from discreet.web.framework.route import ANYONE, GRANTED, PERMISSIONS, ROLES, SESSIONS_ONLY, Route, scopes_of
+from discreet.web.framework.permissions import ANYONE, GRANTED, PERMISSIONS, ROLES, SESSIONS_ONLY, scopes_of
+from discreet.web.framework.route import Route
 from discreet.web.routes import ROUTES
 from tests.web.client import Browser, make_accounts, signed_in
 from tests.web.samples import NEVER_OWN, OWNED, SAMPLES, account_number

@@ -7,7 +7,8 @@ import json
 import pytest
 from fastapi import FastAPI
 
-from discreet.web.framework.route import ANYONE, GRANTED, ROLES, Route
+from discreet.web.framework.permissions import ANYONE, GRANTED, ROLES
+from discreet.web.framework.route import Route
 from discreet.web.routes import ROUTES
 from tests.web.client import Browser, Clock, signed_in
 from tests.web.gateway_data import not_run

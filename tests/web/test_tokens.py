@@ -10,8 +10,8 @@ from fastapi import FastAPI, Request
 from discreet.web.accounts import accounts, credentials
 from discreet.web.accounts.pages import issue
 from discreet.web.framework.context import Context
+from discreet.web.framework.permissions import GRANTED
 from discreet.web.framework.problems import Problem
-from discreet.web.framework.route import GRANTED
 from discreet.web.framework.settings import Settings
 from tests.web.accounts.test_accounts import link_on
 from tests.web.client import BOTH_STORES, PASSWORD, Browser, signed_in

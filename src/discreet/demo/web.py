@@ -46,7 +46,8 @@ from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account, Act
 from discreet.web.datasets import store as datasets
 from discreet.web.framework.context import Context
-from discreet.web.framework.route import GRANTED, ROLES, Route
+from discreet.web.framework.permissions import GRANTED, ROLES
+from discreet.web.framework.route import Route
 from discreet.web.framework.settings import Settings
 from discreet.web.framework.site import Site
 from discreet.web.gateway import limit_approval

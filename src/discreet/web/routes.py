@@ -17,8 +17,9 @@ from discreet.web.accounts.pages import ACCOUNT_ROUTES
 from discreet.web.dashboard import dashboard_page
 from discreet.web.datasets.pages import DATASET_ROUTES
 from discreet.web.framework.context import Context, Here
+from discreet.web.framework.permissions import ANYONE, PERMISSIONS, PLACES, ROLES
 from discreet.web.framework.problems import not_found
-from discreet.web.framework.route import ANYONE, PERMISSIONS, PLACES, ROLES, ApiGet, Loads, Page, Route
+from discreet.web.framework.route import ApiGet, Loads, Page, Route
 from discreet.web.framework.site import assets
 from discreet.web.gateway.api import GATEWAY_ROUTES
 from discreet.web.jobs.pages import JOB_ROUTES

@@ -18,7 +18,8 @@ from discreet.errors import UsageError
 from discreet.web import Settings, create_app
 from discreet.web.accounts import credentials
 from discreet.web.framework.app import listen, refuse_undeclared
-from discreet.web.framework.route import GRANTED, PERMISSIONS, ROLES, Route, Undeclared
+from discreet.web.framework.permissions import GRANTED, PERMISSIONS, ROLES
+from discreet.web.framework.route import Route, Undeclared
 from discreet.web.routes import ROUTES, about_page
 from tests.web.client import PASSWORD
 from tests.web.running import Running, discreet_serve

@@ -11,9 +11,8 @@ from fastapi import FastAPI
 from starlette.responses import PlainTextResponse, Response
 
 from discreet.web import Settings, create_app
-from discreet.web.framework.context import Here
+from discreet.web.framework.context import LIVE, Here
 from discreet.web.framework.forms import Form, parse
-from discreet.web.framework.guard import LIVE
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.route import Route
 from discreet.web.routes import ROUTES

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.web.framework.route import PLACES
+from discreet.web.framework.permissions import PLACES
 from discreet.web.framework.site import FOLDER, REMARKS
 from discreet.web.routes import MEANINGS
 

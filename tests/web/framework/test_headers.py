@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from discreet.web import Settings, create_app
-from discreet.web.framework.guard import CONTENT_POLICY, LIVE
+from discreet.web.framework.context import CONTENT_POLICY, LIVE
 from discreet.web.framework.route import Route
 from discreet.web.routes import ROUTES
 from tests.web.client import CHEAP, Browser, signed_in

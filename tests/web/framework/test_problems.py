@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from discreet import errors
 from discreet.web import Settings, create_app
-from discreet.web.framework import guard
+from discreet.web.framework import context as guard
 from discreet.web.framework.context import Here
 from discreet.web.framework.problems import problem_of
 from discreet.web.framework.route import Route

@@ -11,8 +11,8 @@ from discreet.store.tables.linkage import WORK
 from discreet.store.tables.web import JOB
 from discreet.web.accounts import accounts
 from discreet.web.framework.context import Context
+from discreet.web.framework.permissions import GRANTED, PERMISSIONS
 from discreet.web.framework.problems import Problem
-from discreet.web.framework.route import GRANTED, PERMISSIONS
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.kinds import KINDS, QUEUES, JobKind
 from discreet.web.jobs.pages import enqueue

@@ -25,7 +25,7 @@ from discreet.linkage import ProjectFolder
 from discreet.linkage.export import disclosures
 from discreet.store.tables.linkage import PAIR
 from discreet.web import Settings
-from discreet.web.framework.route import ROLES
+from discreet.web.framework.permissions import ROLES
 from discreet.web.jobs.foreman import Foreman
 from discreet.web.linkage import store as linkage_store
 from discreet.web.linkage.store import Work

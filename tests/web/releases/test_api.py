@@ -8,7 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from discreet.web.framework.route import scopes_of
+from discreet.web.framework.permissions import scopes_of
 from tests.web.client import Browser, make_accounts, signed_in
 from tests.web.release_data import RECIPIENTS, approve, bring_town, work_off
 from tests.web.releases.test_tracing import hits_of

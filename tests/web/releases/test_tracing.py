@@ -16,7 +16,7 @@ from fastapi import FastAPI
 
 from discreet.releases.delivery.service import Registry
 from discreet.web import Settings, create_app
-from discreet.web.framework.route import ROLES
+from discreet.web.framework.permissions import ROLES
 from tests.web.client import CHEAP, ORIGIN, Browser, Clock, make_accounts, signed_in
 from tests.web.release_data import folder_files, released
 from tests.web.snapshot import entries, snapshot

@@ -13,7 +13,7 @@ from discreet.cli.main import in_good_order
 from discreet.cli.options import FOLDER, acting, added, as_option, option, store_option
 from discreet.cli.output import say
 from discreet.errors import UsageError
-from discreet.web.framework.route import ROLES
+from discreet.web.framework.permissions import ROLES
 
 if TYPE_CHECKING:
     import socket

@@ -20,8 +20,8 @@ from discreet.store.tables.web import ACCOUNT, LINK, SESSION, TOKEN
 from discreet.store.transitions import update_one
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account, Act, account_of, digest_secret, make_secret
+from discreet.web.framework.permissions import GRANTED, SESSIONS_ONLY
 from discreet.web.framework.problems import Problem
-from discreet.web.framework.route import GRANTED, SESSIONS_ONLY
 from discreet.web.framework.settings import Settings
 
 if TYPE_CHECKING:

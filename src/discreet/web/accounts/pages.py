@@ -18,20 +18,9 @@ from discreet.web.accounts.onboarding import guide_of, hide_guide
 from discreet.web.accounts.second_approver import History
 from discreet.web.framework.context import Context, Here, by_number, go, or_again
 from discreet.web.framework.forms import Line, Strict
+from discreet.web.framework.permissions import ANYONE, GRANTED, PERMISSIONS, ROLES, SESSIONS_ONLY, scopes_of
 from discreet.web.framework.problems import Problem
-from discreet.web.framework.route import (
-    ANYONE,
-    GRANTED,
-    PERMISSIONS,
-    ROLES,
-    SESSIONS_ONLY,
-    ApiGet,
-    ApiPost,
-    Page,
-    Route,
-    Submit,
-    scopes_of,
-)
+from discreet.web.framework.route import ApiGet, ApiPost, Page, Route, Submit
 
 # API of tokens and of the own account; makes and revokes tokens.
 SCOPES = [name for name in PERMISSIONS if name not in SESSIONS_ONLY]

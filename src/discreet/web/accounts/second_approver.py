@@ -20,8 +20,8 @@ from discreet.store.tables.web import ACCOUNT
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Act
 from discreet.web.framework.context import Context
+from discreet.web.framework.permissions import GRANTED
 from discreet.web.framework.problems import Problem
-from discreet.web.framework.route import GRANTED
 from discreet.web.ledger import entry_of
 
 # Whose actions led to an account: who invited it, gave out the links to its passwords or changed its role.
@@ -186,14 +186,17 @@ class History:
 
     def view(self, connection: Connection, asked: Asked, decider: str, permission: str) -> Second:
         """What a page says to this account."""
-        approvers = self.approvers(connection, asked, permission)
-        return Second(self.objection(asked, decider), approvers, remedy(approvers, asked))
-
-    def approvers(self, connection: Connection, asked: Asked, permission: str) -> list[str]:
-        """Names of the accounts that can agree, in order."""
         active = [account for account in accounts.everybody(connection) if account.state == "active"]
         able = [account.name for account in active if permission in GRANTED[account.role]]
-        return [name for name in able if self.objection(asked, name) is None]
+        approvers = [name for name in able if self.objection(asked, name) is None]
+        next_step = f"It can be approved by {' or '.join(approvers)}."
+        if not approvers:
+            next_step = (
+                f"Nobody can approve it yet: no other account is independent of that of {asked.asker}. The operator of this "
+                "server can add one (discreet account add NAME) or make an existing one independent (discreet account link "
+                f"NAME). Then have it {asked.verb} again."
+            )
+        return Second(self.objection(asked, decider), approvers, next_step)
 
 
 def moment(connection: Connection) -> int:
@@ -201,29 +204,14 @@ def moment(connection: Connection) -> int:
     return int(MerkleTree.read(connection).size)
 
 
-def remedy(approvers: list[str], asked: Asked) -> str:
-    """Who can agree, or how the house gets an account that can."""
-    if approvers:
-        return f"It can be approved by {' or '.join(approvers)}."
-    return (
-        f"Nobody can approve it yet: no other account is independent of that of {asked.asker}. The operator of this server can "
-        "add one (discreet account add NAME) or make an existing one independent (discreet account link NAME). "
-        f"Then have it {asked.verb} again."
-    )
-
-
 def require(context: Context, asked: Asked, *, permission: str, event: str, subject: str, **details: Detail) -> None:
     """Refuse, and write down, an approval by an account that is no second person."""
     with context.site.store.reading() as connection:
-        history = History.read(connection)
-        objection = history.objection(asked, context.owner.name)
-        if objection is None:
-            return
-        approvers = history.approvers(connection, asked, permission)
-    next_step = remedy(approvers, asked)
-    raise refuse(
-        context, event, subject, objection.problem, next_step, **details, why=objection.why, **objection.details
-    )
+        second = History.read(connection).view(connection, asked, context.owner.name, permission)
+    objection = second.objection
+    if objection is not None:
+        details = {**details, "why": objection.why, **objection.details}
+        raise refuse(context, event, subject, objection.problem, second.next_step, **details)
 
 
 def refuse(context: Context, event: str, subject: str, problem: str, remedy: str, **details: Detail) -> Problem:

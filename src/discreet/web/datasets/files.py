@@ -10,21 +10,24 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING
 
 from discreet.errors import IntegrityError, SourceNotFound, StoreUnreachable
-from discreet.kernel import Histogram
+from discreet.kernel import Coded, Histogram, Recoding
 from discreet.ledger.keys import Keys
 from discreet.policy import Policy
-from discreet.sources import Engine, Table, read
+from discreet.sources import Engine, Field, Numbering, Table, read
+from discreet.sources.engine import Cells, CopyFolders, Marked, Pool, Target
 from discreet.web.datasets.inspection import ServerTable, allowed_or_none
 from discreet.web.datasets.store import Dataset
 
 if TYPE_CHECKING:
     from nacl.secret import SecretBox
+
+    from discreet.sources.desk import DuckDBDesk
 
 
 # The folder of one store's files: what was uploaded and what jobs wrote, readable by no other user of the machine.
@@ -135,7 +138,7 @@ class DatasetPlaces:
     def open(self, dataset: Dataset, policy: Policy, counted: Callable[[], None]) -> Table:
         """The table, seen through a policy; `counted` is called after every count."""
         watched = WatchedEngine(self.bare(dataset, policy).engine, dataset.name, counted)
-        return Table(cast(Engine, watched), policy)
+        return Table(watched, policy)
 
     def bare(self, dataset: Dataset, policy: Policy) -> Table:
         """The table on the engine that holds it, for work that needs its rows."""
@@ -165,6 +168,11 @@ class WatchedEngine:
     name: str
     counted: Callable[[], None]
 
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns, in order."""
+        return self.engine.fields
+
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         """People per distinct tuple."""
         histogram = self.engine.count(by, weight=weight)
@@ -177,9 +185,39 @@ class WatchedEngine:
             self.counted()
             yield histogram
 
-    def __getattr__(self, member: str) -> Any:
-        """All else that an engine has is that of the engine itself."""
-        return getattr(self.engine, member)
+    def numbering(self, column: str) -> Numbering:
+        """Whether the numbers of a column are on one row each."""
+        return self.engine.numbering(column)
+
+    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
+        """The cells of some columns."""
+        return self.engine.fetch(names)
+
+    def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
+        """The rows that a recoding publishes."""
+        return self.engine.chosen(recoding, drop=drop)
+
+    def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
+        """These columns on a DuckDB connection."""
+        return self.engine.desk(names)
+
+    def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
+        """A private place to write to."""
+        return self.engine.staged(target, policy, overwrite=overwrite)
+
+    def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
+        """Write the rows as the recoding publishes them."""
+        return self.engine.export(recoding, target, drop=drop, shuffled=shuffled)
+
+    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
+        """Where the folders of copies are made."""
+        return self.engine.folders(out, delimiter=delimiter)
+
+    def copies(
+        self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
+    ) -> AbstractContextManager[Pool]:
+        """The pool that copies of a release are written from."""
+        return self.engine.copies(recoding, marked, drop=drop, folder=folder, guarded=guarded)
 
 
 # Passwords of other servers: encrypted in the store, with a key that is beside it and not in it.

@@ -160,14 +160,6 @@ def hierarchy_text(content: bytes) -> str:
     return text
 
 
-def needed(dataset: Dataset) -> str:
-    """The text of the policy, where there must be one."""
-    if dataset.policy is None:
-        remedy = "Have its columns profiled first: that drafts one."
-        raise Problem(409, "The data set has no policy yet.", remedy=remedy)
-    return dataset.policy
-
-
 def checked(store: Store, dataset: Dataset, text: str) -> Policy:
     """A text as the policy of a data set, with its hierarchies."""
     with store.reading() as connection:
@@ -180,8 +172,10 @@ def checked(store: Store, dataset: Dataset, text: str) -> Policy:
 
 def with_quasi(store: Store, dataset: Dataset, *, otherwise: str) -> tuple[str, Policy]:
     """The policy as text and parsed, where a column must be a quasi-identifier."""
-    text = needed(dataset)
-    policy = checked(store, dataset, text)
+    if dataset.policy is None:
+        remedy = "Have its columns profiled first: that drafts one."
+        raise Problem(409, "The data set has no policy yet.", remedy=remedy)
+    policy = checked(store, dataset, dataset.policy)
     if not policy.quasi:
         raise Problem(
             409,
@@ -189,4 +183,4 @@ def with_quasi(store: Store, dataset: Dataset, *, otherwise: str) -> tuple[str, 
             remedy="Give the columns that an adversary may know from elsewhere the role 'quasi'.",
             title="The policy is not complete",
         )
-    return text, policy
+    return dataset.policy, policy

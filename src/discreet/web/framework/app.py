@@ -1,7 +1,8 @@
-"""Application: every route behind the guard, answers to errors, and the server."""
+"""Application: routes behind the guard, security headers, answers to errors, the server."""
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -12,24 +13,27 @@ from urllib.parse import urlencode
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet import __version__
 from discreet.errors import DiscreetError, IntegrityError, StoreError, UsageError
 from discreet.ledger import Ledger
 from discreet.web.accounts import credentials
 from discreet.web.accounts.accounts import Hasher
-from discreet.web.framework import guard
-from discreet.web.framework.context import Context
-from discreet.web.framework.guard import GuardedRoute
-from discreet.web.framework.problems import Problem, not_found, problem_of
-from discreet.web.framework.route import Route, Undeclared, complaints, menu
+from discreet.web.framework.context import CONTENT_POLICY, Context, GuardedRoute
+from discreet.web.framework.permissions import menu
+from discreet.web.framework.problems import Problem, bug, not_found, place_of, problem_of
+from discreet.web.framework.route import Route, Undeclared, complaints
 from discreet.web.framework.settings import Settings
 from discreet.web.framework.site import Site
 from discreet.web.jobs.foreman import Foreman
 from discreet.web.routes import ROUTES
+
+log = logging.getLogger("discreet.web")
 
 NO_TELEMETRY = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
 """Newer versions of FastAPI report requests and exceptions to OpenTelemetry, words included; this one does not."""
@@ -61,7 +65,7 @@ def create_app(settings: Settings | None = None, *, routes: Sequence[Route] = RO
         )
         app.state.site = site
         app.router.routes.extend(served_route(route) for route in routes)
-        app.add_middleware(guard.Shell, settings=settings, answer=answers.problem)
+        app.add_middleware(Shell, settings=settings, answer=answers.problem)
         refuse_undeclared(app, routes)
     except BaseException:
         site.close()
@@ -83,6 +87,62 @@ def refuse_undeclared(app: FastAPI, routes: Sequence[Route]) -> None:
                 f"{getattr(served, 'path', 'Something')} is served but is not in the table of routes.",
                 remedy="Add it to discreet.web.routes, with its permission.",
             )
+
+
+HEADERS = {
+    "Content-Security-Policy": CONTENT_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cache-Control": "no-store",
+}
+"""On every answer, also on errors; an answer that says otherwise itself keeps its word."""
+
+
+class Shell:
+    """Around every request: security headers, host names, and answers to bugs."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, answer: Callable[[Request, Problem], Response]) -> None:
+        self.app = app
+        self.answer = answer
+        self.names = settings.hosts
+        transport = {"Strict-Transport-Security": "max-age=31536000"} if settings.secure else {}
+        self.headers = {**HEADERS, **transport}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started = False
+
+        async def with_headers(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                headers = MutableHeaders(scope=message)
+                for header, value in self.headers.items():
+                    headers.setdefault(header, value)
+            await send(message)
+
+        # Another domain must not be pointed at this server (DNS rebinding).
+        hosts = [value.decode("latin-1").lower() for header, value in scope["headers"] if header == b"host"]
+        host = hosts[0] if len(hosts) == 1 else ""
+        name, colon, port = host.rpartition(":")
+        try:
+            if (name if colon and port.isdigit() else host) in self.names:
+                await self.app(scope, receive, with_headers)
+                return
+            remedy = "Use the address that was given to you; the operator sets it with --origin."
+            problem = Problem(400, "This server goes by another name.", remedy=remedy)
+            await self.answer(Request(scope), problem)(scope, receive, with_headers)
+        except Exception as error:
+            log.error("%s", place_of(error))  # its words may hold a person's value
+            if not started:
+                await self.answer(Request(scope), bug())(scope, receive, with_headers)
 
 
 class ErrorAnswers:
@@ -121,7 +181,7 @@ class ErrorAnswers:
     async def of_ours(self, request: Request, error: Exception) -> Response:
         """An error of ours; a fault of the store is logged."""
         if isinstance(error, StoreError | IntegrityError):
-            guard.log.error("%s", error.problem)
+            log.error("%s", error.problem)
         return self.problem(request, problem_of(error))
 
     async def of_starlette(self, request: Request, error: Exception) -> Response:

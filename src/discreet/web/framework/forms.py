@@ -99,29 +99,21 @@ async def read_body(request: Request, kind: str, settings: Settings) -> Form:
     if announced.isdigit() and int(announced) > limit:
         raise too_large
     if kind == "upload":
-        # Files wait on the disk, not in memory, and are closed when the request is answered.
         _require_type(request, "multipart/form-data")
-        counter = request._receive = ByteCounter(request._receive, limit)
-        try:
-            parts = await request.form(max_files=4, max_fields=100, max_part_size=settings.largest_form)
-        except (FormParserError, MultiPartException, HTTPException, ClientDisconnect):
-            remedy = "Choose the file again and send the form again."
-            unreadable = Problem(400, "The upload cannot be read.", remedy=remedy)
-            raise (too_large if counter.size > limit else unreadable) from None
-        texts = {name: [value for value in parts.getlist(name) if isinstance(value, str)] for name in parts}
-        files = {name: value for name, value in parts.multi_items() if isinstance(value, UploadFile)}
-        return Form({name: values for name, values in texts.items() if values}, files)
-    pieces, size = [], 0
+    counter = request._receive = ByteCounter(request._receive, limit)
     try:
-        async for piece in request.stream():
-            size += len(piece)
-            if size > limit:
-                raise too_large
-            pieces.append(piece)
-    except ClientDisconnect:
-        raise Problem(400, "The request ended in the middle.", remedy="Send it again.") from None
-    body = b"".join(pieces)
-    request._body = body  # what FastAPI reads for the models of the API
+        if kind == "upload":
+            # Files wait on the disk, not in memory, and are closed when the request is answered.
+            parts = await request.form(max_files=4, max_fields=100, max_part_size=settings.largest_form)
+            texts = {name: [value for value in parts.getlist(name) if isinstance(value, str)] for name in parts}
+            files = {name: value for name, value in parts.multi_items() if isinstance(value, UploadFile)}
+            return Form({name: values for name, values in texts.items() if values}, files)
+        body = await request.body()  # stored with the request, for the models of the API
+    except (FormParserError, MultiPartException, HTTPException, ClientDisconnect):
+        words, remedy = "The request ended in the middle.", "Send it again."
+        if kind == "upload":
+            words, remedy = "The upload cannot be read.", "Choose the file again and send the form again."
+        raise (too_large if counter.size > limit else Problem(400, words, remedy=remedy)) from None
     if kind != "form":
         return Form()
     if body:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -168,7 +169,7 @@ def file(context: Here, number: str) -> Response:
 
 def attachment(path: Path, name: str, kind: str) -> Response:
     """A file to be saved, under a name that is safe in a header."""
-    plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_" for letter in name)
+    plain = re.sub(r"[^A-Za-z0-9._-]", "_", name)
     disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
     return FileResponse(path, media_type=kind, headers={"Content-Disposition": disposition})
 
