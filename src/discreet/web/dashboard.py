@@ -213,24 +213,24 @@ def waiting_releases(context: Context, connection: Connection) -> Iterator[Notic
         step = "Review the preview, then approve or reject it; nothing is released before."
         path = f"/releases/plans/{others[0].id}"
         yield Notice(f"{count} your approval: {_names(names)}.", step, path, "Review the plan")
-    mine = [plan for plan in waiting if plan.account == context.owner.id]
-    if mine:
-        count, names = plural(len(mine), "release", "releases"), [plan.release for plan in mine]
-        verb = "awaits" if len(mine) == 1 else "await"
+    own = [plan for plan in waiting if plan.account == context.owner.id]
+    if own:
+        count, names = plural(len(own), "release", "releases"), [plan.release for plan in own]
+        verb = "awaits" if len(own) == 1 else "await"
         headline = f"{count} that you planned {verb} another custodian: {_names(names)}."
-        yield Notice(headline, "Ask another custodian to review it.", f"/releases/plans/{mine[0].id}", "See the plan")
+        yield Notice(headline, "Ask another custodian to review it.", f"/releases/plans/{own[0].id}", "See the plan")
 
 
 def waiting_limits(context: Context, connection: Connection) -> Iterator[Notice]:
     """Limits and withdrawals that this account can decide on."""
     proposed = gateway_limits.everything(connection, state="proposed")
-    held = {limit.id: limit for limit in gateway_limits.in_force(connection, now=context.site.stamp())}
-    ending = [change for change in gateway_limits.withdrawals(connection, state="proposed") if change.limit in held]
+    in_force = {limit.id: limit for limit in gateway_limits.in_force(connection, now=context.site.stamp())}
+    ending = [change for change in gateway_limits.withdrawals(connection, state="proposed") if change.limit in in_force]
     if not proposed and not ending:
         return
     history, me = History.read(connection), context.owner.name
     new = [limit for limit in proposed if history.objection(asked_of(limit, limit), me) is None]
-    old = [held[end.limit] for end in ending if history.objection(asked_of(held[end.limit], end), me) is None]
+    old = [in_force[end.limit] for end in ending if history.objection(asked_of(in_force[end.limit], end), me) is None]
     for singular, more, limits in (
         ("limit of a database user awaits", "limits of database users await", new),
         ("withdrawal of a limit awaits", "withdrawals of limits await", old),

@@ -160,11 +160,11 @@ def by_number(
 ) -> Loads[Context]:
     """The object whose number is in the path, shared by default."""
 
-    def found(context: Context, path: dict[str, str]) -> Any:
+    def load(context: Context, path: dict[str, str]) -> Any:
         with context.site.store.reading() as connection:
             return find(connection, numbered(path["number"]))
 
-    return Loads(name, found, may)
+    return Loads(name, load, may)
 
 
 def current(request: Request) -> Context:

@@ -241,17 +241,17 @@ class Pulse:
     def _run(self) -> None:
         reported: tuple[str, int | None] | None = None
         renewed = time.monotonic()
-        store, mine = self.ledger.store, (self.job, self.claim)
+        store, claim = self.ledger.store, (self.job, self.claim)
         while True:
             now, late = (self.step, self.progress), time.monotonic() - renewed
             try:
                 if now != reported or late > self.lease / 4000:
                     with store.writing() as connection:
-                        ours = jobs.beat(connection, *mine, lease=self.lease, step=now[0], progress=now[1], of=self.of)
+                        ours = jobs.beat(connection, *claim, lease=self.lease, step=now[0], progress=now[1], of=self.of)
                     reported, renewed = now, time.monotonic()
                 else:
                     with store.reading() as connection:
-                        ours = jobs.holds(connection, *mine, of=self.of)
+                        ours = jobs.holds(connection, *claim, of=self.of)
                 if not ours:
                     os._exit(LOST)
             except StoreError:
