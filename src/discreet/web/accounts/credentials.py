@@ -221,7 +221,7 @@ def find_link(site: Site, secret: str) -> Link:
         if row is None or (row.account is None and accounts.exist(connection)):
             raise link_gone()
         account = None if row.account is None else accounts.find(connection, row.account)
-    if account is not None and account.disabled:
+    if row.account is not None and (account is None or account.disabled):
         raise link_gone()
     return Link(row.hash, account, row.expires)
 
