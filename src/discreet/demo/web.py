@@ -37,7 +37,7 @@ from discreet.people import DemoFiles, write_demo, write_extracts
 from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Opened, Registry
 from discreet.releases.preconditions import AGREEMENT
-from discreet.releases.tracing.case import Given
+from discreet.releases.tracing.case import SuspectTable
 from discreet.releases.tracing.trace import trace_leak
 from discreet.sources import read
 from discreet.store.exposures import write
@@ -50,16 +50,15 @@ from discreet.web.framework.permissions import GRANTED, ROLES
 from discreet.web.framework.route import Route
 from discreet.web.framework.settings import Settings
 from discreet.web.framework.site import Site
-from discreet.web.gateway import limit_approval
 from discreet.web.gateway.entry_view import ANSWERED, subject_of
-from discreet.web.gateway.limit_approval import NewLimit
+from discreet.web.gateway.limits import NewLimit, propose_limit
 from discreet.web.jobs import process
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.store import Job
 from discreet.web.releases import decisions, tracing
 from discreet.web.releases.store import NewPlan
 from discreet.web.sensitivity import store as studies
-from discreet.web.sensitivity.view import EXAMPLE, items_of
+from discreet.web.sensitivity.store import EXAMPLE, items_of
 
 # The data of the demonstration: a hospital's extract of generated people, the register they are in, an assessment.
 PEOPLE = 300_000
@@ -272,7 +271,7 @@ def bring_gateway(site: Site) -> None:
     wanted = NewLimit(
         database="clinic", name=ANALYST, limit="3", action="subset", until=until.isoformat(), reason=reason
     )
-    limit_approval.propose(context, wanted)
+    propose_limit(context, wanted)
 
 
 # The demonstration has a linkage project: two extracts of generated people, and pairs for a reviewer.
@@ -314,7 +313,7 @@ def bring_releases(site: Site) -> None:
     if number is None:
         return
     plan = decisions.current(second, number)
-    decisions.approve(second, plan, seen=plan.seen)
+    decisions.decide(second, plan, seen=plan.seen)
     decisions.make(first, decisions.current(first, number))
     work_off(site)
     kept = Registry(site.ledger).find("spring-2026")
@@ -356,8 +355,8 @@ def _handed_over_and_leaked(context: Context, kept: StoredRelease) -> None:
         lines = archive.read("data.csv").splitlines(keepends=True)
         file = aside / "found-on-a-forum.csv"
         file.write_bytes(b"".join(lines[: 1 + round(LEAKED * (len(lines) - 1))]))
-        given = Given.of(read(file))
-        found = trace_leak(opened.traceable, Given(file.name, given.columns, given.counted))
+        given = SuspectTable.of(read(file))
+        found = trace_leak(opened.traceable, SuspectTable(file.name, given.columns, given.counted))
     tracing.keep(context, opened, found)
 
 

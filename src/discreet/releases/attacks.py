@@ -20,7 +20,7 @@ from discreet.releases.marks.codebook import DEFAULT, Codebook, Law
 from discreet.releases.marks.pairing import labels_of
 from discreet.releases.marks.selection import Marking, mark
 from discreet.releases.population_link import Linked
-from discreet.sources.rows import Cells
+from discreet.sources.engine import Cells
 from discreet.sources.table import Table
 from discreet.wording import percent
 

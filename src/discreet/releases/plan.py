@@ -13,8 +13,7 @@ from discreet.anonymity.result import AS_IT_IS, treatment
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.classes import Levels
-from discreet.kernel.notebook import card
-from discreet.kernel.serialise import json_of
+from discreet.kernel.serialise import card, json_of
 from discreet.releases.decoys.detectability import REFUSE, WARN, either_way
 from discreet.releases.manifest import ReleaseSettings
 from discreet.releases.marks.codebook import Law, real_marks

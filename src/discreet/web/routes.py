@@ -21,12 +21,12 @@ from discreet.web.framework.permissions import ANYONE, PERMISSIONS, PLACES, ROLE
 from discreet.web.framework.problems import not_found
 from discreet.web.framework.route import ApiGet, Loads, Page, Route
 from discreet.web.framework.site import assets
-from discreet.web.gateway.api import GATEWAY_ROUTES
+from discreet.web.gateway.pages import GATEWAY_ROUTES
 from discreet.web.jobs.pages import JOB_ROUTES
 from discreet.web.lab.pages import LAB_ROUTES
 from discreet.web.ledger import LEDGER_ROUTES
-from discreet.web.linkage.api import LINKAGE_ROUTES
-from discreet.web.releases.api import RELEASE_ROUTES
+from discreet.web.linkage.pages import LINKAGE_ROUTES
+from discreet.web.releases.pages import RELEASE_ROUTES
 from discreet.web.reports import REPORT_ROUTES
 from discreet.web.sensitivity.pages import SENSITIVITY_ROUTES
 

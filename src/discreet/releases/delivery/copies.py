@@ -23,7 +23,6 @@ from discreet.releases.delivery.service import Registry
 from discreet.releases.manifest import Manifest, fingerprint
 from discreet.sources import Table
 from discreet.sources.engine import CopyFolders, Marked, Pool
-from discreet.sources.export.atomic_folder import copy_folders
 from discreet.sources.export.copies import pooled, refuse_row_ids
 from discreet.sources.export.staging import agree
 from discreet.sources.export.targets import occupied
@@ -120,7 +119,7 @@ class Copying:
         recoding = recoded(self.table, self.manifest)
         delimiter = (self.table.policy.delimiter if self.table.policy else None) or ","
         done: dict[str, Delivered] = {}
-        with copy_folders(self.table, self.out, delimiter=delimiter) as folders:
+        with self.table.engine.folders(self.out, delimiter=delimiter) as folders:
             # A copy that is in its place must be the one that was written down.
             for name in recipients:
                 digest, copy = folders.present(name, self.data), self.kept.copy(name)

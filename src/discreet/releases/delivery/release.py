@@ -14,7 +14,7 @@ from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.classes import Levels
 from discreet.kernel.hierarchy import text
-from discreet.kernel.notebook import card
+from discreet.kernel.serialise import card
 from discreet.policy import Policy
 from discreet.releases.delivery.copies import Copying, Delivered, Format, Watch, recoded
 from discreet.releases.delivery.repository import Copy

@@ -17,7 +17,7 @@ from discreet.store import gateway_limits
 from discreet.store.gateway_limits import ACTIONS, EVERYBODY, PARTS, Action, Agreed, Withdrawal
 from discreet.web.accounts import second_approver
 from discreet.web.accounts.second_approver import Asked, History
-from discreet.web.framework.context import Context, FormProblem, Here, by_number, go, or_again
+from discreet.web.framework.context import Context, Here, by_number, go, or_again
 from discreet.web.framework.forms import Day, Strict
 from discreet.web.framework.problems import Problem, not_found
 from discreet.web.framework.route import ApiGet, ApiPost, Page, Route, Submit
@@ -162,12 +162,10 @@ def _current(context: Context, number: int) -> Agreed:
 # -- pages ------------------------------------------------------------------------------------------------------------
 
 
-def limits_page(
-    context: Here, database: Text = "", name: Text = "", before: Number = None, problem: FormProblem = None
-) -> Response:
+def limits_page(context: Here, database: Text = "", name: Text = "", before: Number = None) -> Response:
     """Limits that await approval, are in force or have ended; and the form."""
     typed = {"database": database, "name": name, "action": "deny"} if (database + name).isprintable() else {}
-    if problem is not None:
+    if context.problem is not None:
         sent = {
             name: "".join(context.form.fields.get(name, [""])[:1])[:LONGEST_REASON] for name in NewLimit.model_fields
         }
@@ -179,7 +177,6 @@ def limits_page(
         withdrawals = gateway_limits.withdrawals(connection, state="proposed")
         return context.page(
             "gateway_limits.html",
-            problem=problem,
             typed={**dict.fromkeys(NewLimit.model_fields, ""), **typed},
             waiting=gateway_limits.everything(connection, state="proposed"),
             holding=gateway_limits.in_force(connection, now=now),
@@ -209,7 +206,7 @@ def propose_by_form(context: Here) -> Response:
     return go(f"/gateway/limits/{propose_limit(context, wanted)}", said="limit-proposed")
 
 
-def limit_page(context: Here, problem: FormProblem = None) -> Response:
+def limit_page(context: Here) -> Response:
     """One limit, and what is to be decided about it."""
     limit = _current(context, context.loaded.id)
     follow(context.site.store)
@@ -227,7 +224,6 @@ def limit_page(context: Here, problem: FormProblem = None) -> Response:
             second = History.read(connection).view(connection, asked, name, "gateway.approve")
     return context.page(
         "gateway_limit.html",
-        problem=problem,
         limit=limit,
         user=user,
         held=next((other for other in in_force if other.name == limit.name and other.id != limit.id), None),

@@ -1,14 +1,12 @@
-"""Pages of the gateway: users, refusals, incidents, limits."""
+"""Gateway in the browser and the API: users, refusals, incidents, why something was refused; routes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any, Literal
 
-from fastapi import Query
-from pydantic import ValidationError
 from sqlalchemy import Connection
 from starlette.responses import Response
 
@@ -17,35 +15,24 @@ from discreet.report.charts.lines import Axes, Line, line_chart
 from discreet.report.toolkit.components import Figure, Table, figure
 from discreet.report.toolkit.words import MONTHS, plural
 from discreet.store import gateway_limits
-from discreet.store.gateway_limits import ACTIONS, EVERYBODY, PARTS, Agreed, Withdrawal
-from discreet.web.accounts.second_approver import History
-from discreet.web.framework.context import Context, Here, by_number, go
-from discreet.web.framework.problems import Problem, page_problem
-from discreet.web.framework.route import Loads, numbered
+from discreet.store.gateway_limits import PARTS
+from discreet.web import ledger
+from discreet.web.framework.context import Context, Here
+from discreet.web.framework.forms import Strict
+from discreet.web.framework.problems import not_found
+from discreet.web.framework.route import ApiGet, Loads, Page, Route, numbered
 from discreet.web.framework.site import moment, short_moment
-from discreet.web.gateway import entry_view, limit_approval, users
-from discreet.web.gateway.entry_view import (
-    GatewayResult,
-    agreed_number,
-    explained,
-    limit_words,
-    outcome_words,
-    points,
-    reason_words,
-)
-from discreet.web.gateway.limit_approval import LONGEST_NAME, LONGEST_REASON, NOT_PROPOSED, NewLimit
+from discreet.web.gateway import entry_view, users
+from discreet.web.gateway.entry_view import GatewayResult, decimal, limit_words, outcome_words, points, reason_words
+from discreet.web.gateway.limits import LIMIT_ROUTES
 from discreet.web.gateway.totals import follow
-from discreet.web.gateway.users import User
+from discreet.web.gateway.users import Number, PageNumber, Text, User, printable
 
 NEWEST = 5
 """Refusals and incidents on the first page."""
 STEPS = 400
 """Entries of a user that the chart is made from."""
 SHOWN = 50
-FIELDS = ("database", "name", "limit", "action", "until", "reason")
-Text = Annotated[str, Query(max_length=200)]
-Number = Annotated[int | None, Query(ge=0, le=10**17)]
-PageNumber = Annotated[int, Query(ge=1, le=10**6)]
 
 
 def _find_user(context: Context, path: dict[str, str]) -> User | None:
@@ -55,16 +42,9 @@ def _find_user(context: Context, path: dict[str, str]) -> User | None:
 
 
 USER = Loads("database user", find=_find_user, may=lambda context, user: context.may(context.route.permission))
-LIMIT = by_number("limit", gateway_limits.find)
-"""Custodians look after limits together; who may decide on one is checked where it is decided."""
 
 
-def printable(text: str) -> str:
-    """A text that every database accepts; one that cannot be printed occurs in no entry, so nothing matches."""
-    return text if text.isprintable() else "\N{REPLACEMENT CHARACTER}"
-
-
-# -- users, refusals, incidents ---------------------------------------------------------------------------------------
+# -- pages ------------------------------------------------------------------------------------------------------------
 
 
 def gateway_page(context: Here, database: Text = "", name: Text = "", page: PageNumber = 1) -> Response:
@@ -92,11 +72,12 @@ def user_page(context: Here) -> Response:
     user: User = context.loaded
     with context.site.store.reading() as connection:
         history = entry_view.history(connection, user.subject, most=STEPS)
-        exposure = exposure_figure(user, history, context.site.now())
+        exposure = _exposure_figure(user, history, context.site.now())
         return context.page(
             "gateway_user.html",
             user=user,
-            agreed=agreed_number(user.rule),
+            agreed=entry_view.agreed_number(user.rule),
+            why=entry_view.rule_words(user.rule),
             figure=None if exposure is None else figure(exposure, 1),
             history=history[:SHOWN],
             refusals=entry_view.refusals(connection, user=user.id, most=SHOWN),
@@ -133,13 +114,13 @@ def incidents_page(context: Here) -> Response:
 
 def why_page(context: Here, reference: Text = "") -> Response:
     """Why something was refused, in plain words."""
-    with context.site.store.reading() as connection:
-        result = may_see(context, connection, reference) if reference.strip() else None
-        explanation = None if result is None else explained(connection, result)
-    user = None
-    if result is not None and context.may("gateway.read"):
+    if context.may("gateway.read"):
         follow(context.site.store)
-        with context.site.store.reading() as connection:
+    with context.site.store.reading() as connection:
+        result = _refusal(context, connection, reference) if reference.strip() else None
+        explanation = None if result is None else entry_view.explained(connection, result)
+        user = None
+        if result is not None and context.may("gateway.read"):
             user = users.named(connection, result.database, result.user, now=context.site.stamp())
     return context.page(
         "gateway_why.html",
@@ -151,233 +132,235 @@ def why_page(context: Here, reference: Text = "") -> Response:
     )
 
 
-def may_see(context: Context, connection: Connection, reference: str) -> GatewayResult | None:
-    """The refusal behind a reference: any for those who read the gateway, for everybody else their own."""
-    result = entry_view.refusal_by_reference(connection, reference)
-    if result is None or context.may("gateway.read") or result.user == context.owner.name:
-        return result
-    return None
-
-
-# -- limits -----------------------------------------------------------------------------------------------------------
-
-
-def limits_page(context: Here, database: Text = "", name: Text = "", before: Number = None) -> Response:
-    """Limits that await approval, are in force or have ended; and the form to propose one."""
-    typed = {"database": database, "name": name, "action": "deny"} if (database + name).isprintable() else {}
-    return _limits(context, typed=typed, before=before)
-
-
-def _limits(
-    context: Context, *, typed: dict[str, str], problem: Problem | None = None, before: int | None = None
-) -> Response:
-    follow(context.site.store)
-    now = context.site.stamp()
-    with context.site.store.reading() as connection:
-        listed = gateway_limits.everything(connection, before=before, most=SHOWN + 1)
-        watched = [database.name for database in users.watched(connection)]
-        in_force = gateway_limits.in_force(connection, now=now)
-        waiting = gateway_limits.everything(connection, state="proposed")
-        withdrawals = gateway_limits.withdrawals(connection, state="proposed")
-    return context.page(
-        "gateway_limits.html",
-        problem=problem,
-        typed={**dict.fromkeys(FIELDS, ""), **typed},
-        waiting=waiting,
-        holding=in_force,
-        leaving={withdrawal.limit: withdrawal.proposer for withdrawal in withdrawals},
-        past=[limit for limit in listed[:SHOWN] if limit.state != "proposed" and not limit.holds(now)],
-        older=listed[SHOWN - 1].id if len(listed) > SHOWN else None,
-        databases=watched,
-        actions=ACTIONS,
-        everybody=EVERYBODY,
-        longest=LONGEST_NAME,
-        stamp=now,
-        amount=limit_words,
-    )
-
-
-def propose(context: Here) -> Response:
-    """Propose a limit."""
-    form = context.form
-    try:
-        typed = {name: form.verbatim(name, most=LONGEST_REASON) for name in FIELDS}
-        number = limit_approval.propose(context, _wanted(typed))
-    except Exception as error:
-        sent = {name: "".join(form.fields.get(name, [""])[:1])[:LONGEST_REASON] for name in FIELDS}
-        shown = {name: text for name, text in sent.items() if text.isprintable()}
-        return _limits(context, typed=shown, problem=page_problem(error))
-    return go(f"/gateway/limits/{number}", said="limit-proposed")
-
-
-def _wanted(typed: dict[str, str]) -> NewLimit:
-    given: dict[str, Any] = {**typed, "until": typed["until"].strip() or None, "limit": typed["limit"].strip()}
-    try:
-        return NewLimit(**given)
-    except ValidationError as error:
-        names = dict.fromkeys(str(one["loc"][0]) for one in error.errors())
-        raise Problem(
-            422,
-            f"These fields are missing or not valid: {', '.join(names)}.",
-            remedy="Name a database and a user (or * for all users), the limit, and the reason.",
-            title=NOT_PROPOSED,
-        ) from None
-
-
-def limit_page(context: Here) -> Response:
-    """One limit, and what is to be decided about it."""
-    return _limit(context)
-
-
-def _limit(context: Context, *, problem: Problem | None = None) -> Response:
-    limit = limit_approval.current(context, context.loaded.id)
-    follow(context.site.store)
-    now = context.site.stamp()
-    with context.site.store.reading() as connection:
-        user = users.named(connection, limit.database, limit.name, now=now)
-        in_force = gateway_limits.in_force(connection, limit.database, now=now)
-        withdrawals = gateway_limits.withdrawals(connection, of=[limit.id])
-        undecided = _undecided(limit, withdrawals, now)
-        second = None
-        if undecided is not None:
-            asked, name = limit_approval.asked_of(limit, undecided), context.owner.name
-            second = History.read(connection).view(connection, asked, name, "gateway.approve")
-    return context.page(
-        "gateway_limit.html",
-        problem=problem,
-        limit=limit,
-        user=user,
-        held=next((other for other in in_force if other.name == limit.name and other.id != limit.id), None),
-        holds=limit.holds(now),
-        withdrawals=withdrawals,
-        waits=undecided,
-        second=second,
-        over=limit.until is not None and limit.until <= now,
-        actions=ACTIONS,
-        amount=limit_words,
-        everybody=EVERYBODY,
-    )
-
-
-def _undecided(limit: Agreed, withdrawals: list[Withdrawal], now: str) -> Agreed | Withdrawal | None:
-    """What a second person has to decide on: the limit, its withdrawal, or nothing."""
-    if limit.state == "proposed":
-        return limit
-    return next((one for one in withdrawals if one.state == "proposed" and limit.holds(now)), None)
-
-
-def approve(context: Here) -> Response:
-    """Put it in force."""
-    return _or_say(context, lambda: limit_approval.approve(context, context.loaded), said="limit-approved")
-
-
-def decline(context: Here) -> Response:
-    """Reject it, with a reason."""
-    return _or_say(
-        context,
-        lambda: limit_approval.decline(
-            context, context.loaded, reason=context.form.text("reason", most=LONGEST_REASON)
-        ),
-        said="limit-declined",
-    )
-
-
-def withdraw(context: Here) -> Response:
-    """Withdraw a proposal, or propose to withdraw a limit in force."""
-    said = "limit-withdrawal-proposed" if context.loaded.state == "approved" else "limit-withdrawn"
-    return _or_say(context, lambda: limit_approval.withdraw(context, context.loaded), said=said)
-
-
-def approve_withdrawal(context: Here) -> Response:
-    """End the limit."""
-    return _or_say(context, lambda: limit_approval.approve_withdrawal(context, context.loaded), said="limit-ended")
-
-
-def decline_withdrawal(context: Here) -> Response:
-    """Keep the limit in force, with a reason."""
-    reason = context.form.text("reason", most=LONGEST_REASON)
-    return _or_say(
-        context,
-        lambda: limit_approval.decline_withdrawal(context, context.loaded, reason=reason),
-        said="limit-withdrawal-declined",
-    )
-
-
-def _or_say(context: Context, act: Callable[[], object], *, said: str) -> Response:
-    """Back to the limit after an act, or its page with what went wrong."""
-    try:
-        act()
-    except Exception as error:
-        return _limit(context, problem=page_problem(error))
-    return go(f"/gateway/limits/{context.loaded.id}", said=said)
+def _refusal(context: Context, connection: Connection, reference: str) -> GatewayResult | None:
+    """The refusal behind a reference; without `gateway.read` only one's own."""
+    number = entry_view.number_of(reference)
+    entry = ledger.find(connection, number) if number is not None else None
+    result = entry_view.result_of(entry) if entry is not None else None
+    if result is None or not result.is_refusal:
+        return None
+    return result if context.may("gateway.read") or result.user == context.owner.name else None
 
 
 # -- exposure over time: a step for every result with something new, and the limit as a line ----------------------------
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
-TICK_STEPS = (
-    *(MINUTE * step for step in (1, 5, 15)),
-    *(HOUR * step for step in (1, 3, 6)),
-    *(DAY * step for step in (1, 2, 5, 10, 30, 90)),
-)
+TICK_STEPS = (60, 300, 900, HOUR, 3 * HOUR, 6 * HOUR, DAY, 2 * DAY, 5 * DAY, 10 * DAY, 30 * DAY, 90 * DAY)
 """Seconds between two ticks."""
 MOST_TICKS = 6
 ROWS = 60
 """Steps that the table beside the figure lists."""
 
 
-def exposure_figure(user: User, history: Sequence[GatewayResult], now: datetime) -> Figure | None:
-    """The figure of one user; None where nothing is known yet. `history` has the newest first."""
+def _exposure_figure(user: User, history: Sequence[GatewayResult], now: datetime) -> Figure | None:
+    """Exposure of one user over time; None without results. `history` has the newest first."""
     steps = [result for result in reversed(history) if result.exposure is not None]
     if not steps:
         return None
-    begin, end = _seconds(steps[0]), max(now.timestamp(), _seconds(steps[-1]) + MINUTE)
-    exposure = [(_seconds(step), (step.exposure or 0) / PARTS) for step in steps]
-    limit = [(_seconds(step), step.limit / PARTS) for step in steps if step.limit is not None]
+    first, last = steps[0], steps[-1]
+    times = [datetime.fromisoformat(step.entry.time).timestamp() for step in steps]
+    begin, end = times[0], max(now.timestamp(), times[-1] + MINUTE)
+    exposure = [(time, (step.exposure or 0) / PARTS) for time, step in zip(times, steps, strict=True)]
+    limit = [(time, step.limit / PARTS) for time, step in zip(times, steps, strict=True) if step.limit is not None]
     if limit and user.limit is not None:
         limit.append((end, user.limit / PARTS))
     drawn = {"exposure": [*exposure, (end, exposure[-1][1])], "limit": limit}
     lines = [Line(label, tuple(corners)) for label, corners in drawn.items() if corners]
-    ticks, dated = _ticks(begin, end)
+    interval = next((seconds for seconds in TICK_STEPS if (end - begin) / seconds <= MOST_TICKS), 365 * DAY)
+    ticks = tuple(float(tick * interval) for tick in range(math.ceil(begin / interval), math.floor(end / interval) + 1))
+
+    def dated(at: float) -> str:
+        when = datetime.fromtimestamp(at, UTC)
+        return f"{when.day} {MONTHS[when.month - 1][:3]}" if interval >= DAY else f"{when:%H:%M}"
+
     heights = linear([height for line in lines for _, height in line.points], zero=True)
-    axes = Axes(Scale(begin, end, ticks), heights, "time (UTC)", "exposure", dated=dated)
-    about = _about(user, steps)
-    drawing = line_chart(lines, axes)
-    return Figure("exposure-over-time", "Exposure over time", about, (about,), drawing, _table(steps))
+    drawing = line_chart(lines, Axes(Scale(begin, end, ticks), heights, "time (UTC)", "exposure", dated=dated))
 
-
-def _seconds(result: GatewayResult) -> float:
-    return datetime.fromisoformat(result.entry.time).timestamp()
-
-
-def _ticks(begin: float, end: float) -> tuple[tuple[float, ...], Callable[[float], str]]:
-    """Round moments, and how they are written."""
-    step = next((step for step in TICK_STEPS if (end - begin) / step <= MOST_TICKS), 365 * DAY)
-    places = range(math.ceil(begin / step), math.floor(end / step) + 1)
-    return tuple(float(place * step) for place in places), _day if step >= DAY else _hour
-
-
-def _day(at: float) -> str:
-    when = datetime.fromtimestamp(at, UTC)
-    return f"{when.day} {MONTHS[when.month - 1][:3]}"
-
-
-def _hour(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%H:%M}"
-
-
-def _about(user: User, steps: Sequence[GatewayResult]) -> str:
-    first, last = steps[0], steps[-1]
-    what = f"From {points(first.before)} on {moment(first.entry.time)} to {points(last.exposure)} on {moment(last.entry.time)}"
-    limit = f"; the limit is {limit_words(user.limit)} now" if user.limit is not None else ""
-    return f"{what}, in {plural(len(steps), 'step', 'steps')}{limit}."
-
-
-def _table(steps: Sequence[GatewayResult]) -> Table:
-    newest = list(reversed(steps))[:ROWS]
+    growth = f"From {points(first.before)} on {moment(first.entry.time)} to {points(last.exposure)} on {moment(last.entry.time)}"
+    ceiling = f"; the limit is {limit_words(user.limit)} now" if user.limit is not None else ""
+    about = f"{growth}, in {plural(len(steps), 'step', 'steps')}{ceiling}."
     rows = tuple(
         (short_moment(step.entry.time), points(step.before), points(step.exposure), limit_words(step.limit), outcome_words(step))
-        for step in newest
+        for step in steps[: -ROWS - 1 : -1]
     )  # fmt: skip
-    head = ("time (UTC)", "before", "after", "limit", "what happened")
-    return Table("Exposure after each result, newest first", head, rows, numeric=(1, 2, 3))
+    columns = ("time (UTC)", "before", "after", "limit", "what happened")
+    table = Table("Exposure after each result, newest first", columns, rows, numeric=(1, 2, 3))
+    return Figure("exposure-over-time", "Exposure over time", about, (about,), drawing, table)
+
+
+# -- API --------------------------------------------------------------------------------------------------------------
+
+
+class UserModel(Strict):
+    """A database user as the ledger records them."""
+
+    id: int
+    database: str
+    name: str
+    exposure: str
+    """After the last result."""
+    limit: str | None
+    rule: str
+    """The rule that set the limit: `misuse.limit`, `gateway.limits 2`, `agreed 7`; empty where none is known."""
+    percent: int | None
+    """How much of the limit is used, rounded up."""
+    answers: int
+    repeated: int
+    """Results that contained nothing new."""
+    refused: int
+    would: int
+    """In shadow mode: how often a result would have been refused or reduced."""
+    over: int
+    """Results that were let through above the limit."""
+    seen: str
+
+
+class Users(Strict):
+    """Some users, the most exposed first."""
+
+    users: list[UserModel]
+    page: int
+    pages: int
+    total: int
+
+
+class ResultModel(Strict):
+    """A result or a refusal, without a value of any person or a statement."""
+
+    reference: str
+    entry: int
+    time: str
+    database: str
+    user: str
+    outcome: Literal["given", "refused", "would"]
+    decision: str
+    rows: int
+    columns: list[str]
+    before: str | None
+    after: str | None
+    limit: str | None
+    rule: str
+    reason: str
+    """In words; empty for what was given out."""
+
+
+class UserHistory(UserModel):
+    """A database user, with their newest results and refusals."""
+
+    history: list[ResultModel]
+
+
+class Refusals(Strict):
+    """Some refusals, newest first; `older` is what to ask for next, as `before`."""
+
+    refusals: list[ResultModel]
+    older: int | None
+
+
+class IncidentModel(Strict):
+    """A day of a user that is worth a look."""
+
+    user: int
+    database: str
+    name: str
+    day: str
+    exposure: str
+    reasons: list[str]
+
+
+class Incidents(Strict):
+    """The worst first, of the last 30 days."""
+
+    incidents: list[IncidentModel]
+
+
+class Explanation(Strict):
+    """Why something was refused."""
+
+    headline: str
+    result: ResultModel
+    advice: list[str]
+
+
+def user_list(context: Here, database: Text = "", name: Text = "", page: PageNumber = 1) -> Users:
+    """Users, the most exposed first; `name` finds those whose names contain it."""
+    follow(context.site.store)
+    with context.site.store.reading() as connection:
+        now = context.site.stamp()
+        ranked = users.ranked(connection, now=now, database=printable(database), name=printable(name), page=page)
+    shown = [UserModel.of(user, **_amounts(user)) for user in ranked.users]
+    return Users(users=shown, page=ranked.number, pages=ranked.pages, total=ranked.total)
+
+
+def user(context: Here, number: str) -> UserHistory:
+    """One user, with their newest results and refusals."""
+    loaded: User = context.loaded
+    with context.site.store.reading() as connection:
+        results = entry_view.history(connection, loaded.subject, most=STEPS)
+    return UserHistory.of(loaded, **_amounts(loaded), history=[_result(result) for result in results])
+
+
+def refusal_list(context: Here, database: Text = "", before: Number = None) -> Refusals:
+    """Refusals, newest first, including those that shadow mode only recorded."""
+    follow(context.site.store)
+    with context.site.store.reading() as connection:
+        page = entry_view.refusals(connection, database=printable(database), before=before)
+    return Refusals(refusals=[_result(result) for result, _ in page.refusals], older=page.older)
+
+
+def incident_list(context: Here) -> Incidents:
+    """Days that are worth a look, the worst first."""
+    follow(context.site.store)
+    with context.site.store.reading() as connection:
+        days = users.incidents(connection, context.site.now())
+    models = [IncidentModel.of(day, exposure=decimal(day.exposure), reasons=list(day.reasons)) for day in days]
+    return Incidents(incidents=models)
+
+
+def why(context: Here, reference: Text) -> Explanation:
+    """Why something was refused; without `gateway.read` only to a user of one's own name."""
+    with context.site.store.reading() as connection:
+        result = _refusal(context, connection, reference)
+        if result is None:
+            raise not_found()
+        explanation = entry_view.explained(connection, result)
+    return Explanation(headline=explanation.headline, result=_result(result), advice=list(explanation.advice))
+
+
+def _amount(millionths: int | None) -> str | None:
+    return None if millionths is None else decimal(millionths)
+
+
+def _amounts(user: User) -> dict[str, Any]:
+    return {"exposure": decimal(user.exposure), "limit": _amount(user.limit), "percent": user.share}
+
+
+def _result(result: GatewayResult) -> ResultModel:
+    return ResultModel.of(
+        result,
+        entry=result.entry.sequence,
+        time=result.entry.time,
+        outcome="refused" if result.refused else "would" if result.would else "given",
+        columns=list(result.columns),
+        before=_amount(result.before),
+        after=_amount(result.after),
+        limit=_amount(result.limit),
+        reason=reason_words(result) if result.is_refusal else "",
+    )
+
+
+_API = "/api/v1/gateway"
+
+GATEWAY_ROUTES: tuple[Route, ...] = (
+    Page("/gateway", "gateway.read", gateway_page),
+    Page("/gateway/users/{number}", "gateway.read", user_page, loads=USER),
+    Page("/gateway/refusals", "gateway.read", refusals_page),
+    Page("/gateway/incidents", "gateway.read", incidents_page),
+    Page("/gateway/why", "gateway.explain", why_page),
+    ApiGet(f"{_API}/users", "gateway.read", user_list, returns=Users),
+    ApiGet(f"{_API}/users/{{number}}", "gateway.read", user, returns=UserHistory, loads=USER),
+    ApiGet(f"{_API}/refusals", "gateway.read", refusal_list, returns=Refusals),
+    ApiGet(f"{_API}/incidents", "gateway.read", incident_list, returns=Incidents),
+    ApiGet(f"{_API}/why", "gateway.explain", why, returns=Explanation),
+    *LIMIT_ROUTES,
+)

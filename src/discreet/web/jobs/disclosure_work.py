@@ -39,7 +39,7 @@ from discreet.store.tables.linkage import PROJECT
 from discreet.web.datasets import store as datasets
 from discreet.web.jobs.process import JobOutcome, JobTask, TableTask
 from discreet.web.jobs.store import Lost
-from discreet.web.linkage.jobs import Work
+from discreet.web.linkage.store import Work
 from discreet.web.releases import store as plans
 from discreet.web.releases.store import PackedCopy, StoredPlan
 

@@ -25,7 +25,7 @@ from discreet.web.framework.site import Site
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.kinds import QUEUES
 from discreet.web.jobs.store import JobClaim
-from discreet.web.linkage.jobs import needed_files
+from discreet.web.linkage.store import needed_files
 
 log = logging.getLogger("discreet.web")
 

@@ -40,8 +40,8 @@ from discreet.web.framework.problems import place_of
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.kinds import KINDS, QUEUES
 from discreet.web.jobs.store import Job, JobResult, Queued
-from discreet.web.linkage import jobs as linkage_jobs
-from discreet.web.linkage.jobs import Work
+from discreet.web.linkage import store as linkage_store
+from discreet.web.linkage.store import Work
 
 log = logging.getLogger("discreet.web")
 
@@ -276,7 +276,7 @@ def main() -> int:
 
 def _run(ledger: Ledger, order: dict[str, Any]) -> int:
     number, claim, table = order["job"], order["claim"], QUEUES[order["queue"]]
-    find = jobs.find if table is JOB else linkage_jobs.find
+    find = jobs.find if table is JOB else linkage_store.find_work
     with ledger.store.reading() as connection:
         job: Queued | None = find(connection, number)
         if job is None or not jobs.holds(connection, number, claim, of=table):

@@ -16,10 +16,10 @@ from discreet.linkage.project import INITIAL, NAME, list_projects
 from discreet.store.tables.linkage import LOAN
 from discreet.web.datasets import ingest, inspection
 from discreet.web.datasets.store import Dataset
-from discreet.web.framework.context import Context, FormProblem, Here, by_number, go, or_again
+from discreet.web.framework.context import Context, Here, by_number, go, or_again
 from discreet.web.framework.forms import Form
 from discreet.web.framework.problems import Problem
-from discreet.web.jobs import queue
+from discreet.web.jobs import store as jobs
 from discreet.web.linkage import store
 from discreet.web.linkage.store import Work
 
@@ -28,12 +28,11 @@ WORK = by_number("linkage work", store.find_work)
 """Managers look after projects in the making together, as they do after projects."""
 
 
-def new_page(context: Here, problem: FormProblem = None) -> Response:
+def new_page(context: Here) -> Response:
     """The form for the tables."""
     return context.page(
         "linkage_new.html",
-        problem=problem,
-        name=context.form.text("name", most=2_000) if problem else "",
+        name=context.form.text("name", most=2_000) if context.problem else "",
         lent=_lent(context),
         encodings=inspection.ENCODINGS,
         largest=context.site.settings.largest_upload,
@@ -102,7 +101,7 @@ def _lent(context: Context) -> list[Dataset]:
 # -- what the columns are ---------------------------------------------------------------------------------------------
 
 
-def work_page(context: Here, problem: FormProblem = None) -> Response:
+def work_page(context: Here) -> Response:
     """What the columns are for, or the progress of the machine."""
     work: Work = context.loaded
     if work.state == "done" and work.project is not None:
@@ -110,11 +109,10 @@ def work_page(context: Here, problem: FormProblem = None) -> Response:
     if work.kind == "retrain":
         return go(f"/linkage/{work.project}")
     others = work.tables[1]["columns"] if len(work.tables) == 2 else []
-    sent = context.form.fields.items() if problem else ()
+    sent = context.form.fields.items() if context.problem else ()
     columns = suggested(work.tables[0]["columns"], others)
     return context.page(
         "linkage_work.html",
-        problem=problem,
         work=work,
         words=work.progress_words(),
         columns=columns,
@@ -176,7 +174,7 @@ def discard(context: Here) -> Response:
     """Discard it, and delete what was uploaded for it."""
     work: Work = context.loaded
     with context.site.store.writing() as connection:
-        discarded = queue.cancel(connection, work.id, of=Work.table, states=store.ALIVE)
+        discarded = jobs.cancel(connection, work.id, of=Work.table, states=store.ALIVE)
     if discarded:
         context.site.places.folder.forget(work.uploads)
     context.site.wake_foreman()

@@ -13,11 +13,11 @@ from starlette.responses import FileResponse, Response
 
 from discreet.errors import DiscreetError
 from discreet.linkage.export import export
+from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.matching.candidate_pairs import cut, divided, load_candidates
 from discreet.linkage.matching.thresholds import distribution, zones_at
 from discreet.linkage.progress import Progress, WorkerProgress, progress
 from discreet.linkage.project import INITIAL, Project, close_project
-from discreet.linkage.records.folder import ProjectFolder
 from discreet.linkage.review import assignments
 from discreet.linkage.review.assignments import Limits
 from discreet.linkage.review.decisions import adjudicate, answers_of, disputes, labels_of
@@ -26,7 +26,7 @@ from discreet.report.toolkit.components import figure
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account
 from discreet.web.datasets import dataset_page
-from discreet.web.framework.context import Context, FormProblem, Here, by_number, go, or_again
+from discreet.web.framework.context import Context, Here, by_number, go, or_again
 from discreet.web.framework.forms import Form, Strict
 from discreet.web.framework.problems import Problem, problem_of
 from discreet.web.framework.route import ApiGet, Page, Route, Submit
@@ -58,7 +58,7 @@ def linkage_page(context: Here) -> Response:
     return context.page("linkage.html", agreement=agreement, written=written, **shown)
 
 
-def project_page(context: Here, problem: FormProblem = None) -> Response:
+def project_page(context: Here) -> Response:
     """The progress of a project, and everything that can be done with it."""
     project: Project = context.loaded
     current = progress(context.site.ledger, project)
@@ -73,7 +73,6 @@ def project_page(context: Here, problem: FormProblem = None) -> Response:
         jobs = store.of_project(connection, project.id)
     return context.page(
         "linkage_project.html",
-        problem=problem,
         project=project,
         found=current,
         folder=folder,
@@ -108,7 +107,7 @@ def agreement(found: Progress) -> str:
 # -- thresholds: which pairs the machine decides, and which people do ---------------------------------------------------
 
 
-def zones_page(context: Here, problem: FormProblem = None) -> Response:
+def zones_page(context: Here) -> Response:
     """The chart of candidate pairs, and the form that divides them."""
     project: Project = context.loaded
     candidates = load_candidates(ProjectFolder.open(project.folder))
@@ -118,7 +117,6 @@ def zones_page(context: Here, problem: FormProblem = None) -> Response:
         figures = [figure(zones_figure(weights), 1), figure(errors_figure(weights), 2)]
     return context.page(
         "linkage_zones.html",
-        problem=problem,
         project=project,
         found=candidates,
         zones=candidates.zones,

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection, Select, Table, case, func, insert, select, update
 
 from discreet.linkage.project import Project, project_of
-from discreet.linkage.review.assignment import WITHDRAWN
+from discreet.linkage.review.held_pair import WITHDRAWN
 from discreet.store.tables.linkage import ASSIGNMENT, LOAN, PROJECT, WORK, WORKER
 from discreet.store.tables.web import ACCOUNT, DATASET
 from discreet.web.datasets.store import Dataset
 from discreet.web.datasets.store import find as find_dataset
-from discreet.web.jobs import queue
+from discreet.web.jobs import store as jobs
 from discreet.web.jobs.store import ACTIVE, Queued
 
 
@@ -166,14 +166,14 @@ def add_work(
         "account": account,
         "project": project,
         "asked": json.dumps({"folder": f"link-{secrets.token_hex(16)}", **asked}),
-        **queue.new_row(connection, "declared" if kind == "make" else "queued"),
+        **jobs.new_row(connection, "declared" if kind == "make" else "queued"),
     }
     return int(connection.execute(insert(WORK).values(values).returning(WORK.c.id)).scalar_one())
 
 
 def begin_work(connection: Connection, number: int, asked: dict[str, Any]) -> bool:
     """It was declared, or failed and is tried again; False if it runs already."""
-    values = {"state": "queued", "asked": json.dumps(asked), "attempts": 0, "step": queue.WAITING}
+    values = {"state": "queued", "asked": json.dumps(asked), "attempts": 0, "step": jobs.WAITING}
     values |= {"problem": None, "remedy": None, "progress": None, "ended": None}
     waiting = (WORK.c.id == number, WORK.c.state.in_(("declared", "failed")))
     return connection.execute(update(WORK).where(*waiting).values(values)).rowcount == 1

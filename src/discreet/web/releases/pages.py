@@ -1,35 +1,174 @@
-"""Pages of releases: boards, plans with their forms, traces."""
+"""Releases: boards of recipients, their pages, traces that are asked for, API; routes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-from urllib.parse import quote
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import ValidationError
-from starlette.responses import HTMLResponse, Response
+from fastapi import File, Form, UploadFile
+from sqlalchemy import Connection
+from starlette.responses import Response
 
+from discreet.ledger import Entry
+from discreet.releases.delivery import repository
 from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Registry
-from discreet.releases.preconditions import AGREEMENT
 from discreet.releases.tracing.result import ALPHA
-from discreet.web.accounts.second_approver import History
-from discreet.web.datasets import store as datasets
-from discreet.web.datasets.dataset_page import frame
-from discreet.web.framework.context import Context, Here, by_number, go
-from discreet.web.framework.forms import Form
-from discreet.web.framework.problems import Problem, page_problem
-from discreet.web.framework.route import Loads, numbered
-from discreet.web.jobs import store as jobs
-from discreet.web.jobs.pages import attachment, progress_of
-from discreet.web.releases import decisions, tracing, view
+from discreet.web import ledger
+from discreet.web.datasets.dataset_page import DATASET, frame
+from discreet.web.framework.context import Context, Here, go, or_again
+from discreet.web.framework.forms import Strict
+from discreet.web.framework.problems import Problem, not_found
+from discreet.web.framework.route import ApiGet, ApiPost, Loads, Page, Route, Submit
+from discreet.web.jobs.pages import attachment
+from discreet.web.ledger import EntrySearch
+from discreet.web.releases import decisions, plan_page, tracing
 from discreet.web.releases import store as plans
-from discreet.web.releases.store import FORMATS, LONGEST_AGREEMENT, NewPlan, StoredPlan
-from discreet.web.releases.tracing import TraceRecord, TraceRequest
-from discreet.web.releases.view import ReleaseBoard, preflight_lines
+from discreet.web.releases.plan_page import PlanModel, model_of, names_in
+from discreet.web.releases.store import OPEN, MoreRecipients, StoredPlan
+from discreet.web.releases.tracing import TraceModel, TraceRequest
 
-MOST_HISTORY = 60
+CopyState = Literal["planned", "approved", "delivered", "retired"]
+STEPS: tuple[CopyState, ...] = ("planned", "approved", "delivered", "retired")
+"""The columns, in order."""
+MOST_ENTRIES, MOST_HISTORY = 500, 60
 ALPHAS = ("0.001", "0.01", "0.0001")
+
+
+@dataclass(frozen=True)
+class CopyStep:
+    """When and by whom a copy reached a state."""
+
+    when: str
+    who: str
+
+
+@dataclass(frozen=True)
+class RecipientRow:
+    """One recipient and the states of their copy."""
+
+    recipient: str
+    state: CopyState
+    steps: Mapping[str, CopyStep]
+    ready: bool = False
+    """Is there a packed copy to hand over?"""
+    rows: int | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class ReleaseBoard:
+    """One release: recipients as rows, states of their copies as columns."""
+
+    name: str
+    kept: StoredRelease | None
+    """None before it is sealed."""
+    plans: tuple[StoredPlan, ...]
+    rows: tuple[RecipientRow, ...]
+    traces: int
+    history: tuple[Entry, ...] = field(repr=False)
+
+    @property
+    def open(self) -> StoredPlan | None:
+        """The plan that is not finished, if there is one."""
+        return next((plan for plan in self.plans if plan.state in OPEN), None)
+
+    @property
+    def touched(self) -> int:
+        """The number of the last entry about it, other than that it was read."""
+        return next((entry.sequence for entry in self.history if entry.event != "web.shown"), 0)
+
+    def number(self, state: str) -> int:
+        """Copies in a state."""
+        return sum(row.state == state for row in self.rows)
+
+
+def boards(connection: Connection) -> list[ReleaseBoard]:
+    """All releases, those with an open plan first, then the last changed.
+
+    A withdrawn plan alone is no release.
+    """
+    kept = {release.name: release for release in repository.every_one(connection)}
+    planned: dict[str, list[StoredPlan]] = {}
+    for plan in plans.everything(connection):
+        planned.setdefault(plan.release, []).append(plan)
+    awaited = (*OPEN, "rejected")
+    alive = [name for name, listed in planned.items() if any(plan.state in awaited for plan in listed)]
+    names = dict.fromkeys((*kept, *alive))
+    every = [_board(connection, name, kept.get(name), planned.get(name, [])) for name in names]
+    return sorted(every, key=lambda board: (board.open is not None, board.touched), reverse=True)
+
+
+def board(connection: Connection, name: str) -> ReleaseBoard | None:
+    """One release; None if nothing is known of it."""
+    kept, planned = repository.find(connection, name), plans.everything(connection, release=name)
+    return None if kept is None and not planned else _board(connection, name, kept, planned)
+
+
+def _board(
+    connection: Connection, name: str, kept: StoredRelease | None, planned: Sequence[StoredPlan]
+) -> ReleaseBoard:
+    history = ledger.newest(connection, EntrySearch(subject=f"release:{name}"), most=MOST_ENTRIES).entries
+    packed = plans.packed_copies(connection, kept) if kept else {}
+    sealed = next((entry for entry in reversed(history) if entry.event == "releases.sealed"), None)
+    rows: dict[str, RecipientRow] = {}
+    for copy in kept.copies if kept else ():
+        recipient = copy.recipient
+        made = (plan for plan in planned if recipient in plan.recipients and plan.state in (*OPEN, "made"))
+        plan = next(made, None)
+        steps = _of_plan(plan) if plan else {}
+        for state in ("delivered", "retired"):
+            about = (f"releases.{state}", f"/recipient:{recipient}")
+            acts = (entry for entry in history if entry.event == about[0] and entry.subject.endswith(about[1]))
+            if (entry := next(acts, None)) is not None:
+                steps[state] = CopyStep(entry.time, entry.actor)
+        if plan is None and sealed is not None:
+            first = "planned" if copy.state == "planned" else "approved"
+            steps[first] = CopyStep(sealed.time, sealed.actor)
+        ready, state_now = recipient in packed and copy.state != "retired", cast(CopyState, copy.state)
+        rows[recipient] = RecipientRow(recipient, state_now, steps, ready, copy.rows, copy.file)
+    for plan in planned:
+        if plan.state in OPEN:
+            awaited: CopyState = "planned" if plan.state == "planned" else "approved"
+            for recipient in plan.recipients:
+                rows.setdefault(recipient, RecipientRow(recipient, awaited, _of_plan(plan)))
+    traces = tracing.number_of(connection, name)
+    return ReleaseBoard(name, kept, tuple(planned), tuple(rows.values()), traces, history)
+
+
+def _of_plan(plan: StoredPlan) -> dict[str, CopyStep]:
+    steps = {"planned": CopyStep(plan.changed, plan.planner)}
+    if plan.decided and plan.decider and plan.state not in ("planned", "rejected"):
+        steps["approved"] = CopyStep(plan.decided, plan.decider)
+    return steps
+
+
+def entry_words(entry: Entry) -> str:
+    """An entry about a release in words that follow the actor's name."""
+    details, event = entry.details, entry.event
+    recipient = entry.subject.rpartition("/recipient:")[2] if "/recipient:" in entry.subject else ""
+    if entry.outcome == "refused":
+        verb = "approve" if event == "web.approved" else "reject"
+        return f"was not allowed to {verb} it ({details.get('why', '')})"
+    if event == "releases.planned":
+        return "ran the pre-flight" if details.get("act") == "looked ahead" else f"{details.get('act')} it"
+    if event == "web.approved" and "planned_by" not in details:
+        return "approved it"
+    words = {
+        "web.approved": f"approved the plan of {details.get('planned_by')}",
+        "web.rejected": f"rejected the plan of {details.get('planned_by')}",
+        "releases.sealed": f"sealed the manifest for {details.get('recipients')} recipients",
+        "releases.made": f"made {details.get('copies')} copies",
+        "releases.delivered": f"handed over the copy of {recipient}",
+        "releases.retired": f"retired {recipient}",
+        "releases.traced": f"traced {details.get('kind')}; accused: {details.get('accused') or 'nobody'}",
+        "web.shown": "read the evidence of a trace",
+    }
+    return words.get(event, event)
+
+
+# -- pages ------------------------------------------------------------------------------------------------------------
 
 
 def _find(context: Context, path: dict[str, str]) -> ReleaseBoard | None:
@@ -37,20 +176,17 @@ def _find(context: Context, path: dict[str, str]) -> ReleaseBoard | None:
     if not name.isprintable() or len(name) > 64:
         raise ValueError("not a name")
     with context.site.store.reading() as connection:
-        return view.board(connection, name)
+        return board(connection, name)
 
 
 RELEASE = Loads("release", find=_find, may=lambda context, board: context.may(context.route.permission))
-PLAN = by_number("plan", plans.find)
-TRACE = by_number("trace", tracing.find)
-"""Custodians look after releases together, and auditors read them; who may decide on a plan is checked where it is decided."""
+"""Custodians look after releases together, and auditors read them."""
 
 
 def releases_page(context: Here) -> Response:
     """Every release: recipients as rows, states of their copies as columns."""
     with context.site.store.reading() as connection:
-        boards = view.boards(connection)
-    return context.page("releases.html", boards=boards, steps=view.STEPS)
+        return context.page("releases.html", boards=boards(connection), steps=STEPS)
 
 
 def releases_tab(context: Here) -> Response:
@@ -58,29 +194,24 @@ def releases_tab(context: Here) -> Response:
     with context.site.store.reading() as connection:
         around = frame(context, connection, "releases")
         names = dict.fromkeys(plan.release for plan in plans.everything(connection, dataset=context.loaded.id))
-        boards = [board for name in names if (board := view.board(connection, name)) is not None]
-    return context.page("dataset_releases.html", boards=boards, steps=view.STEPS, **around)
+        found = [release for name in names if (release := board(connection, name)) is not None]
+    return context.page("dataset_releases.html", boards=found, steps=STEPS, **around)
 
 
 def release_page(context: Here) -> Response:
-    """One release."""
-    return _release(context)
-
-
-def _release(context: Context, *, problem: Problem | None = None, form: str = "") -> Response:
-    """The page of a release, also with what went wrong in one of its forms."""
-    board: ReleaseBoard = context.loaded
+    """One release; after one of its forms with what is wrong there."""
+    release: ReleaseBoard = context.loaded
+    form = context.route.path.rpartition("/")[2] if context.problem else ""
     with context.site.store.reading() as connection:
-        traces = tracing.of_release(connection, board.name)
+        traces = tracing.of_release(connection, release.name)
     return context.page(
         "release.html",
-        problem=problem,
         form=form,
-        typed=context.form.verbatim("recipients", most=20_000, lines=True) if form == "more" else "",
-        board=board,
-        steps=view.STEPS,
+        typed=context.form.verbatim("recipients", most=20_000, lines=True) if form == "recipients" else "",
+        board=release,
+        steps=STEPS,
         traces=traces,
-        history=[(entry, view.entry_words(entry)) for entry in board.history[:MOST_HISTORY]],
+        history=[(entry, entry_words(entry)) for entry in release.history[:MOST_HISTORY]],
     )
 
 
@@ -88,23 +219,16 @@ def sealed(context: Context) -> StoredRelease:
     """The newest version of the release; a problem if it is only planned."""
     kept: StoredRelease | None = context.loaded.kept
     if kept is None:
-        raise Problem(
-            409,
-            "This release is planned, but none of its copies are made yet.",
-            remedy="Have it approved and made first.",
-            title="Not made yet",
-        )
+        words = "This release is planned, but none of its copies are made yet."
+        raise Problem(409, words, remedy="Have it approved and made first.", title="Not made yet")
     return kept
 
 
+@or_again(release_page)
 def add_recipients(context: Here) -> Response:
     """Plan copies for further recipients; another custodian approves them."""
-    try:
-        names = names_in(context.form.verbatim("recipients", most=20_000, lines=True))
-        number = decisions.more(context, sealed(context), names)
-    except Exception as error:
-        return _release(context, problem=page_problem(error), form="more")
-    return go(f"/releases/plans/{number}", said="planned")
+    names = names_in(context.form.verbatim("recipients", most=20_000, lines=True))
+    return go(f"/releases/plans/{decisions.more(context, sealed(context), names)}", said="planned")
 
 
 def retire(context: Here) -> Response:
@@ -124,288 +248,174 @@ def deliver(context: Here) -> Response:
     return attachment(path, f"{kept.name}-{kept.version}-{recipient}.zip", "application/zip")
 
 
-# -- traces: recorded before they are shown, and without a value of any person ------------------------------------------
-
-
-def trace_claims(context: Here) -> Response:
-    """Compare claims of re-identified people with every recipient's copy."""
-    return _trace(context, "claims")
-
-
-def trace_leak(context: Here) -> Response:
-    """Compare a leaked file with every recipient's copy."""
-    return _trace(context, "leak")
-
-
-def _trace(context: Context, kind: str) -> Response:
-    try:
-        form = context.form
-        family = form.text("family", most=10)
-        if family and not (family.isascii() and family.isdigit() and int(family) > 0):
-            remedy = "Leave it out if there will be no further recipients."
-            raise Problem(422, "The number of recipients must be a whole number.", remedy=remedy)
-        requested = TraceRequest(
-            kind=kind,
-            file=form.files.get("file"),
-            pasted=form.verbatim("pasted", most=tracing.LONGEST_PASTE, lines=True),
-            exclude=form.files.get("exclude"),
-            accumulate=form.text("alone") != "yes",
-            columns=renamed_in(form.verbatim("columns", most=5_000, lines=True)),
-            alpha=float(form.choice("alpha", ALPHAS)) if form.text("alpha") else ALPHA,
-            family=int(family) if family else None,
-        )
-        number = tracing.run(context, sealed(context), requested)
-    except Exception as error:
-        return _release(context, problem=page_problem(error), form=kind)
-    return go(f"/releases/traces/{number}", said="traced")
-
-
-def trace_page(context: Here) -> Response:
-    """The evidence of a trace; reading it is recorded, once a day for each reader."""
-    trace: TraceRecord = context.loaded
-    record_reading(context, trace)
-    return context.page("trace.html", trace=trace)
-
-
-def take_report(context: Here) -> Response:
-    """The evidence as one file that opens offline."""
-    trace: TraceRecord = context.loaded
-    context.act("web.shown", trace.subject, act="taken", what="trace", kind=trace.kind)
-    name = quote(f"{trace.release}-trace-{trace.id}.html", safe="")
-    disposition = f"attachment; filename=\"trace-{trace.id}.html\"; filename*=UTF-8''{name}"
-    return HTMLResponse(trace.report, headers={"Content-Disposition": disposition})
-
-
-def record_reading(context: Context, trace: TraceRecord) -> None:
-    """Record that the evidence was read."""
-    key = f"trace:{trace.id}:{context.site.stamp()[:10]}"
-    context.act("web.shown", trace.subject, key=key, act="read", what="trace", kind=trace.kind)
-
-
-# -- plans ------------------------------------------------------------------------------------------------------------
-
-
-def new_page(context: Here, dataset: str = "") -> Response:
-    """The form of a new plan, empty but for the data set whose page led here."""
-    with context.site.store.reading() as connection:
-        chosen = datasets.find(connection, numbered(dataset)) if dataset.isascii() and dataset.isdigit() else None
-    given = {} if chosen is None else {"dataset": str(chosen.id), "population": str(chosen.population or "")}
-    return _form(context, typed={**START, **given})
-
-
-def begin(context: Here) -> Response:
-    """Plan a release."""
-    try:
-        number = decisions.begin(context, wanted_in(context.form))
-    except Exception as error:
-        return _form(context, typed=typed_in(context.form), problem=page_problem(error))
-    return go(f"/releases/plans/{number}", said="planned")
-
-
-def _form(
-    context: Context, *, typed: dict[str, str], problem: Problem | None = None, plan: StoredPlan | None = None
-) -> Response:
-    with context.site.store.reading() as connection:
-        offered = [("", "choose one"), *((str(one.id), one.name) for one in datasets.everything(connection))]
-    return context.page(
-        "release_new.html", problem=problem, plan=plan, typed=typed, datasets=offered, laws=LAWS, formats=FORMATS
-    )
-
-
-def plan_page(context: Here) -> Response:
-    """The plan, its pre-flight, and what is to be decided."""
-    return _plan(context)
-
-
-def _plan(context: Context, *, problem: Problem | None = None) -> Response:
-    plan = decisions.current(context, context.loaded.id)
-    second = None
-    with context.site.store.reading() as connection:
-        now, job = jobs.moment(connection), decisions.last_job(connection, plan)
-        if plan.state == "planned":
-            asked, name = decisions.asked_of(plan), context.owner.name
-            second = History.read(connection).view(connection, asked, name, "releases.approve")
-    return context.page(
-        "release_plan.html",
-        problem=problem,
-        plan=plan,
-        second=second,
-        open_to_change=_is_changeable(context, plan),
-        words=plans.WORDS,
-        running=progress_of(job, now) if job is not None and job.active else None,
-        failed=job if job is not None and job.state in ("failed", "cancelled") else None,
-        lines=preflight_lines(plan.preflight) if plan.preflight else [],
-    )
-
-
-def _is_changeable(context: Context, plan: StoredPlan) -> bool:
-    return plan.state in plans.CHANGEABLE or decisions.is_stuck(context, plan)
-
-
-def change_page(context: Here) -> Response:
-    """The form with what is planned."""
-    plan: StoredPlan = context.loaded
-    if not _is_changeable(context, plan):
-        raise plans.too_late()
-    return _form(context, typed=shown_of(plan.content), plan=plan)
-
-
-def change(context: Here) -> Response:
-    """Plan something else instead."""
-    plan, form = context.loaded, context.form
-    try:
-        version = form.whole("version", least=1, most=10**12)
-        if plan.kind == "more":
-            wanted: NewPlan | list[str] = names_in(form.verbatim("recipients", most=LONG["recipients"], lines=True))
-        else:
-            wanted = wanted_in(form)
-        if not wanted:
-            raise Problem(422, "No recipient is named.", remedy="Name at least one recipient, or withdraw the plan.")
-        decisions.change(context, plan, wanted, version=version)
-    except Exception as error:
-        return _form(context, typed=typed_in(form), problem=page_problem(error), plan=plan)
-    return go(f"/releases/plans/{plan.id}", said="plan-changed")
-
-
-def look(context: Here) -> Response:
-    """Repeat the pre-flight, after a job that failed or was cancelled."""
-
-    def act() -> None:
-        if context.loaded.state != "planned":
-            raise plans.too_late()
-        decisions.look(context, context.loaded)
-
-    return _or_say(context, act)
-
-
-def approve(context: Here) -> Response:
-    """Allow the copies to be made."""
-    return _or_say(
-        context, lambda: decisions.approve(context, context.loaded, seen=context.form.text("seen")), said="approved"
-    )
-
-
-def reject(context: Here) -> Response:
-    """Reject it, with a reason."""
-
-    def act() -> None:
-        seen, reason = context.form.text("seen"), context.form.text("reason", most=decisions.LONGEST_REASON)
-        decisions.reject(context, context.loaded, seen=seen, reason=reason)
-
-    return _or_say(context, act, said="rejected")
-
-
-def withdraw(context: Here) -> Response:
-    """Withdraw the plan."""
-    return _or_say(context, lambda: decisions.withdraw(context, context.loaded), said="withdrawn")
-
-
-def make(context: Here) -> Response:
-    """Start making the copies."""
-    return _or_say(context, lambda: decisions.make(context, context.loaded))
-
-
-def _or_say(context: Context, act: Callable[[], object], *, said: str = "") -> Response:
-    """Back to the plan after an act, or its page with what went wrong."""
-    try:
-        act()
-    except Exception as error:
-        return _plan(context, problem=page_problem(error))
-    return go(f"/releases/plans/{context.loaded.id}", said=said)
-
-
-# -- what is typed into the forms -------------------------------------------------------------------------------------
-
-LAWS = (
-    ("0.2/0.5", "0.2 and 0.5, the default: few claims identify a leaker"),
-    ("0.5", "0.5 for all: simplest"),
-    ("nuida:2", "against two colluding recipients"),
-    ("nuida:3", "against three colluding recipients"),
-)
-START: dict[str, str] = {
-    "name": "",
-    "dataset": "",
-    "population": "",
-    "recipients": "",
-    "k": "5",
-    "suppression": "10",
-    "law": "0.2/0.5",
-    "format": "parquet",
-    "population_source": "",
-    "population_licence": "",
-    "counts_only": "",
-    "sign_off": "",
-    "agreement": AGREEMENT,
-    "force": "",
-}
-"""The fields of an empty form."""
-LONG = {"recipients": 40_000, "agreement": LONGEST_AGREEMENT}
-
-
-def names_in(text: str) -> list[str]:
-    """Names, one per line or separated by commas.
-
-    >>> names_in("north\\n south, west \\n\\n")
-    ['north', 'south', 'west']
-    """
-    parts = [part.strip() for line in text.splitlines() for part in line.split(",")]
-    return [part for part in parts if part]
-
-
-def typed_in(form: Form) -> dict[str, str]:
-    """Every field as it was sent, to be shown again."""
-    return {name: form.verbatim(name, most=LONG.get(name, 600), lines=name in LONG) for name in START}
-
-
-def wanted_in(form: Form) -> NewPlan:
-    """The plan that a form describes, as the API takes it."""
-    typed = {name: value.strip() for name, value in typed_in(form).items()}
-    given: dict[str, Any] = {**typed, "recipients": names_in(typed["recipients"])}
-    for name, words in (("dataset", "data"), ("population", "population")):
-        if not typed[name]:
-            raise Problem(422, f"The {words} is not chosen yet.", remedy="Choose a data set from the list.")
-        given[name] = form.whole(name, least=0, most=10**17)
-    given["k"] = form.whole("k", least=2, most=10**6)
-    given["suppression"] = _percent(typed["suppression"])
-    given["counts_only"], given["force"] = typed["counts_only"] == "yes", typed["force"] == "yes"
-    given["agreement"] = typed["agreement"].replace("\r\n", "\n")
-    try:
-        return NewPlan.model_validate(given)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        field = str(first["loc"][0]).replace("_", " ") if first["loc"] else "form"
-        raise Problem(422, f"{field}: {first['msg']}.", remedy="Correct it and send the form again.") from None
-
-
-def shown_of(content: dict[str, Any]) -> dict[str, str]:
-    """What was planned, as the form shows it."""
-    shown = {name: str(content.get(name, "")) for name in START}
-    shown["name"], shown["recipients"] = content["release"], "\n".join(content["recipients"])
-    if "suppression" in content:
-        shown["suppression"] = f"{100 * content['suppression']:g}"
-    for name in ("counts_only", "force"):
-        shown[name] = "yes" if content.get(name) else ""
-    return shown
-
-
-def renamed_in(text: str) -> dict[str, str]:
-    """Columns with other names in the file: theirs = ours, one per line.
-
-    >>> renamed_in("plz = zip\\ngeschlecht=sex")
-    {'plz': 'zip', 'geschlecht': 'sex'}
-    """
-    pairs = {}
-    for line in filter(str.strip, text.splitlines()):
+@or_again(release_page)
+def trace_by_form(context: Here) -> Response:
+    """Compare claims of re-identified people, or a leaked file, with every recipient's copy."""
+    form, family = context.form, context.form.text("family", most=10)
+    if family and not (family.isascii() and family.isdigit() and int(family) > 0):
+        remedy = "Leave it out if there will be no further recipients."
+        raise Problem(422, "The number of recipients must be a whole number.", remedy=remedy)
+    columns = {}
+    for line in filter(str.strip, form.verbatim("columns", most=5_000, lines=True).splitlines()):
         theirs, sign, ours = line.partition("=")
         if not sign or not theirs.strip() or not ours.strip():
             raise Problem(422, "A renamed column is written as: theirs = ours.", remedy="Write one per line.")
-        pairs[theirs.strip()] = ours.strip()
-    return pairs
+        columns[theirs.strip()] = ours.strip()
+    requested = TraceRequest(
+        kind=context.route.path.rpartition("/")[2],
+        file=form.files.get("file"),
+        pasted=form.verbatim("pasted", most=tracing.LONGEST_PASTE, lines=True),
+        exclude=form.files.get("exclude"),
+        accumulate=form.text("alone") != "yes",
+        columns=columns,
+        alpha=float(form.choice("alpha", ALPHAS)) if form.text("alpha") else ALPHA,
+        family=int(family) if family else None,
+    )
+    return go(f"/releases/traces/{tracing.run(context, sealed(context), requested)}", said="traced")
 
 
-def _percent(text: str) -> float:
-    try:
-        return float(text.replace(",", ".")) / 100
-    except ValueError:
-        problem = "The share of people who may be left out is not a number."
-        raise Problem(422, problem, remedy="Write it as 5 or 2.5, in per cent.") from None
+# -- API --------------------------------------------------------------------------------------------------------------
+
+
+Table = Annotated[UploadFile | None, File(description="A .csv, .csv.gz or .parquet file.")]
+Alpha = Annotated[float, Form(gt=0, lt=1)]
+Family = Annotated[int | None, Form(ge=1, le=10**6)]
+
+
+class CopyModel(Strict):
+    """One recipient's copy."""
+
+    recipient: str
+    state: CopyState
+    ready: bool
+    """Is it packed and ready to be handed over?"""
+    rows: int | None
+    file: str | None
+    """The SHA-256 of its data."""
+
+
+class ReleaseModel(Strict):
+    """A release. The content of its manifest is never given out."""
+
+    name: str
+    version: int | None
+    """Null before it is sealed."""
+    manifest: str | None
+    """The SHA-256 of the sealed manifest, as the ledger has it."""
+    copies: list[CopyModel]
+    plans: list[int]
+    """Numbers of its plans, newest first."""
+    traces: list[int]
+    """Numbers of its traces, newest first."""
+
+
+class Releases(Strict):
+    """All releases, those with an open plan first, then the last changed."""
+
+    releases: list[ReleaseModel]
+
+
+def release_list(context: Here) -> Releases:
+    """All releases."""
+    with context.site.store.reading() as connection:
+        every = boards(connection)
+    return Releases(releases=[_release(context, release) for release in every])
+
+
+def release(context: Here, name: str) -> ReleaseModel:
+    """One release."""
+    return _release(context, context.loaded)
+
+
+def more(context: Here, name: str, wanted: MoreRecipients) -> PlanModel:
+    """Plan copies for further recipients."""
+    return model_of(context, decisions.more(context, sealed(context), wanted.recipients))
+
+
+def trace_claims(
+    context: Here,
+    name: str,
+    file: Table = None,
+    exclude: Table = None,
+    accumulate: Annotated[bool, Form()] = True,
+    alpha: Alpha = ALPHA,
+    family: Family = None,
+) -> TraceModel:
+    """Compare claims with every recipient's copy.
+
+    `exclude` are your own audits, `accumulate` counts earlier incidents.
+    """
+    asked = TraceRequest("claims", file, exclude=exclude, accumulate=accumulate, alpha=alpha, family=family)
+    return _traced(context, asked)
+
+
+def trace_leak(context: Here, name: str, file: Table = None, alpha: Alpha = ALPHA, family: Family = None) -> TraceModel:
+    """Compare a leaked file with every recipient's copy."""
+    return _traced(context, TraceRequest("leak", file, alpha=alpha, family=family))
+
+
+def _traced(context: Context, asked: TraceRequest) -> TraceModel:
+    number = tracing.run(context, sealed(context), asked)
+    with context.site.store.reading() as connection:
+        record = tracing.find(connection, number)
+    if record is None:
+        raise not_found()
+    return TraceModel.of(record)
+
+
+def _release(context: Context, board: ReleaseBoard) -> ReleaseModel:
+    with context.site.store.reading() as connection:
+        traces = [record.id for record in tracing.of_release(connection, board.name)]
+    return ReleaseModel(
+        name=board.name,
+        version=board.kept.version if board.kept else None,
+        manifest=board.kept.digest if board.kept else None,
+        copies=[CopyModel.of(row) for row in board.rows],
+        plans=[plan.id for plan in board.plans],
+        traces=traces,
+    )
+
+
+_NEW_PLAN: dict[str, Any] = {"returns": PlanModel, "status": 201}
+_NEW_TRACE: dict[str, Any] = {"body": "upload", "returns": TraceModel, "status": 201, "loads": RELEASE}
+_AT = "/releases/plans/{number}"
+_NAMED = "/releases/named/{name}"
+_API = "/api/v1/releases"
+
+RELEASE_ROUTES: tuple[Route, ...] = (
+    Page("/releases", "releases.read", releases_page),
+    Page("/releases/new", "releases.change", plan_page.new_page),
+    Submit("/releases/new", "releases.change", plan_page.begin_by_form),
+    Page(_AT, "releases.read", plan_page.plan_page, live=True, loads=plan_page.PLAN),
+    Page(f"{_AT}/change", "releases.change", plan_page.change_page, loads=plan_page.PLAN),
+    Submit(f"{_AT}/change", "releases.change", plan_page.change, loads=plan_page.PLAN),
+    Submit(f"{_AT}/look", "releases.change", plan_page.look, loads=plan_page.PLAN),
+    Submit(f"{_AT}/approve", "releases.approve", plan_page.approve, loads=plan_page.PLAN),
+    Submit(f"{_AT}/reject", "releases.approve", plan_page.reject, loads=plan_page.PLAN),
+    Submit(f"{_AT}/withdraw", "releases.change", plan_page.withdraw, loads=plan_page.PLAN),
+    Submit(f"{_AT}/make", "releases.change", plan_page.make, loads=plan_page.PLAN),
+    Page(_NAMED, "releases.read", release_page, loads=RELEASE),
+    Submit(f"{_NAMED}/recipients", "releases.change", add_recipients, loads=RELEASE),
+    Submit(f"{_NAMED}/retire", "releases.change", retire, loads=RELEASE),
+    Submit(f"{_NAMED}/deliver", "releases.take", deliver, loads=RELEASE),
+    Submit(f"{_NAMED}/claims", "releases.trace", trace_by_form, body="upload", loads=RELEASE),
+    Submit(f"{_NAMED}/leak", "releases.trace", trace_by_form, body="upload", loads=RELEASE),
+    Page("/releases/traces/{number}", "releases.read", tracing.trace_page, records=True, loads=tracing.STORED_TRACE),
+    Submit("/releases/traces/{number}/file", "releases.read", tracing.take_report, loads=tracing.STORED_TRACE),
+    Page("/datasets/{number}/releases", "datasets.read", releases_tab, live=True, loads=DATASET),
+    ApiGet(_API, "releases.read", release_list, returns=Releases),
+    ApiPost(_API, "releases.change", plan_page.begin, **_NEW_PLAN),
+    ApiGet(f"{_API}/{{name}}", "releases.read", release, returns=ReleaseModel, loads=RELEASE),
+    ApiPost(f"{_API}/{{name}}/recipients", "releases.change", more, **_NEW_PLAN, loads=RELEASE),
+    ApiPost(f"{_API}/{{name}}/claims", "releases.trace", trace_claims, **_NEW_TRACE),
+    ApiPost(f"{_API}/{{name}}/leak", "releases.trace", trace_leak, **_NEW_TRACE),
+    ApiGet("/api/v1/plans/{number}", "releases.read", plan_page.plan, returns=PlanModel, loads=plan_page.PLAN),
+    ApiPost(
+        "/api/v1/traces/{number}",
+        "releases.read",
+        tracing.trace,
+        body="none",
+        returns=TraceModel,
+        loads=tracing.STORED_TRACE,
+    ),
+)

@@ -17,11 +17,11 @@ from discreet.releases.preconditions import AGREEMENT
 from discreet.report.toolkit.words import plural
 from discreet.web.accounts.second_approver import History
 from discreet.web.datasets import store as datasets
-from discreet.web.framework.context import Context, FormProblem, Here, by_number, go, or_again
+from discreet.web.framework.context import Context, Here, by_number, go, or_again
 from discreet.web.framework.forms import Form, Strict
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.route import numbered
-from discreet.web.jobs import queue
+from discreet.web.jobs import store as jobs
 from discreet.web.jobs.pages import progress_of
 from discreet.web.releases import decisions
 from discreet.web.releases import store as plans
@@ -32,22 +32,22 @@ PLAN = by_number("plan", plans.find)
 """Custodians look after plans together; who may decide on one is checked where it is decided."""
 
 
-def new_page(context: Here, dataset: str = "", problem: FormProblem = None) -> Response:
+def new_page(context: Here, dataset: str = "") -> Response:
     """The form of a new plan, with the data set whose page led here."""
     with context.site.store.reading() as connection:
         chosen = datasets.find(connection, numbered(dataset)) if dataset.isascii() and dataset.isdigit() else None
     given = {} if chosen is None else {"dataset": str(chosen.id), "population": str(chosen.population or "")}
-    return _form(context, problem, {**START, **given})
+    return _form(context, {**START, **given})
 
 
-def _form(context: Context, problem: Problem | None, start: dict[str, str], plan: StoredPlan | None = None) -> Response:
+def _form(context: Context, start: dict[str, str], plan: StoredPlan | None = None) -> Response:
     """The form as it starts, or with what was typed and not accepted."""
     with context.site.store.reading() as connection:
         every = datasets.everything(connection)
     offered = [("", "choose one"), *((str(dataset.id), dataset.name) for dataset in every)]
-    typed = start if problem is None else typed_in(context.form)
+    typed = start if context.problem is None else typed_in(context.form)
     shown: dict[str, Any] = {"plan": plan, "typed": typed, "datasets": offered, "formats": FORMATS}
-    return context.page("release_new.html", problem=problem, **shown)
+    return context.page("release_new.html", **shown)
 
 
 @or_again(new_page)
@@ -56,18 +56,17 @@ def begin_by_form(context: Here) -> Response:
     return go(f"/releases/plans/{decisions.begin(context, wanted_in(context.form))}", said="planned")
 
 
-def plan_page(context: Here, problem: FormProblem = None) -> Response:
+def plan_page(context: Here) -> Response:
     """The plan, its pre-flight, and what is to be decided."""
     plan = decisions.current(context, context.loaded.id)
     second = None
     with context.site.store.reading() as connection:
-        now, job = queue.moment(connection), decisions.last_job(connection, plan)
+        now, job = jobs.moment(connection), decisions.last_job(connection, plan)
         if plan.state == "planned":
             asked, name = decisions.asked_of(plan), context.owner.name
             second = History.read(connection).view(connection, asked, name, "releases.approve")
     return context.page(
         "release_plan.html",
-        problem=problem,
         plan=plan,
         second=second,
         open_to_change=plan.state in decisions.changeable(context, plan),
@@ -77,17 +76,17 @@ def plan_page(context: Here, problem: FormProblem = None) -> Response:
     )
 
 
-def change_page(context: Here, problem: FormProblem = None) -> Response:
+def change_page(context: Here) -> Response:
     """The form with what is planned."""
     plan: StoredPlan = context.loaded
-    if problem is None and plan.state not in decisions.changeable(context, plan):
+    if context.problem is None and plan.state not in decisions.changeable(context, plan):
         raise plans.too_late()
     start = {name: str(plan.content.get(name, "")) for name in START}
     start |= {"name": plan.release, "recipients": "\n".join(plan.recipients)}
     if "suppression" in plan.content:
         start["suppression"] = f"{100 * plan.content['suppression']:g}"
     start |= {name: "yes" if plan.content.get(name) else "" for name in ("counts_only", "force")}
-    return _form(context, problem, start, plan)
+    return _form(context, start, plan)
 
 
 @or_again(change_page)

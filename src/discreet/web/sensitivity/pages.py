@@ -11,7 +11,7 @@ from starlette.responses import Response
 from discreet.misuse.elicitation import Compare, Interview, Question
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account
-from discreet.web.framework.context import Context, FormProblem, Here, by_number, go, or_again
+from discreet.web.framework.context import Context, Here, by_number, go, or_again
 from discreet.web.framework.forms import Form
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.route import Loads, Page, Route, Submit, numbered
@@ -26,12 +26,11 @@ VERSION = by_number("version", studies.version)
 """Studies and the versions made of them belong to the custodians together."""
 
 
-def new_page(context: Here, problem: FormProblem = None) -> Response:
+def new_page(context: Here) -> Response:
     """The form of a new study."""
     form = context.form
     return context.page(
         "study_new.html",
-        problem=problem,
         name=form.text("name", most=LONGEST_NAME),
         text=form.verbatim("values", most=LONGEST_TEXT, lines=True),
         example=studies.EXAMPLE,
