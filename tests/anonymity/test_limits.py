@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet.anonymity import LOSSES
-from discreet.anonymity.criteria import smallest_crowd
+from discreet.anonymity.limits import smallest_crowd
 from discreet.anonymity.lattice import problem
 from discreet.errors import ColumnError, DiscreetError, HierarchyError, UsageError
 from discreet.kernel import AnyValue, Classes, Widths

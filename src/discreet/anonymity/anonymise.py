@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from discreet.anonymity.lattice.levels import choose_levels, stopwatch
-from discreet.anonymity.lattice.search import Watch
-from discreet.anonymity.limits import Demands, Requirements
-from discreet.anonymity.losses import LOSSES
-from discreet.anonymity.result import Anonymised
+from discreet.anonymity.lattice.problem import LatticeProblem
+from discreet.anonymity.lattice.search import SearchProgress, Watch, search_levels
+from discreet.anonymity.limits import Requirements
+from discreet.anonymity.losses import LOSSES, loss_of
+from discreet.anonymity.result import Anonymised, Certificate
 from discreet.attacker import Attack
 from discreet.errors import HierarchyError, UsageError
-from discreet.kernel import Classes, Countable
+from discreet.kernel import Classes, Countable, Recoding
 from discreet.kernel.serialise import json_of
 from discreet.risk.assessment import Governed
 
@@ -66,9 +66,23 @@ def anonymise(
     for people in counted:
         if isinstance(people, Personal):
             people.refuse_several_rows_a_person()
-    classes = _classes(table, diversity=diversity, closeness=closeness)
-    crowd = _population(population, classes)
-    limits = Demands(
+    if isinstance(table, Classes):
+        classes = table
+    else:
+        policy = table.policy if isinstance(table, Governed) else None
+        bare = [name for name in policy.quasi if name not in policy.rules] if policy else []
+        if policy and bare:
+            raise HierarchyError(
+                f"Column '{bare[0]}' is a quasi-identifier without a hierarchy, so it cannot be generalised.",
+                remedy=f'Give [columns.{bare[0]}] a hierarchy, for example {{ any = "*" }}, or a file of one column to leave it as it is.',
+                file=policy.file,
+            )
+        about_values = diversity is not None or closeness is not None
+        classes = table.classes(sensitive=policy.sensitive if policy and about_values else ())
+    if population is not None and not isinstance(population, Classes):
+        population = population.classes(classes.names)
+    limits = Requirements.of(
+        classes,
         k=k,
         suppression=suppression,
         diversity=diversity,
@@ -79,22 +93,53 @@ def anonymise(
         risk_model=risk_model,
         average_risk=average_risk,
         attack=attack,
-        population=crowd,
-    ).on(classes)
-    _require_known("loss", loss, LOSSES)
-    _require_known("search", search, SEARCHES)
+        population=population,
+    )
+    for what, name, names in (("loss", loss, tuple(LOSSES)), ("search", search, SEARCHES)):
+        if name not in names:
+            raise UsageError(f"There is no {what} named '{name}'.", remedy=f"Choose one of: {', '.join(names)}.")
+    requirements = tuple(limit.words() for limit in limits.requirements)
+    levels: dict[str, int] = {}
+    certificate = None
     if search in RECODINGS:
-        return _recoded(table, classes, limits, search, crowd)
-    stop = stopwatch(time_limit, clock or getattr(table, "clock", None), watch)
-    return choose_levels(table, classes, limits, loss, search, engine, stop, crowd)
+        recoding = _recode(classes, limits, search)
+        loss, cost, evaluated = "loss", loss_of(recoding), 0
+        suppressed, published = recoding.suppressed, len(recoding.published)
+    else:
+        stop = _stopwatch(time_limit, clock or getattr(table, "clock", None), watch)
+        found = search_levels(LatticeProblem.of(classes), limits, loss=loss, search=search, engine=engine, watch=stop)
+        if found.outcome is None and not found.complete:
+            raise UsageError("The search was stopped before it found an allowed node.", remedy="Give it more time.")
+        if found.outcome is None:
+            raise UsageError(
+                f"No combination of levels satisfies the limits ({'; '.join(requirements)}) with at most {limits.suppressible:,} people suppressed.",
+                remedy="Allow more suppression, lower the limits, or give columns a level with one value for all.",
+            )
+        levels, certificate = dict(zip(classes.names, found.outcome.node, strict=True)), Certificate.of(found, search)
+        # Which classes are published is decided once more on the classes of the node, not taken from the search.
+        coarse = classes.at(found.outcome.node)
+        recoding = Recoding.of_levels(classes, levels, kept=coarse.keep(~limits.violated(coarse)).holds(classes))
+        cost, evaluated = found.loss, found.evaluated
+        suppressed, published = found.outcome.suppressed, found.outcome.kept
+    return Anonymised(
+        levels=levels,
+        loss=cost,
+        loss_name=loss,
+        suppressed=suppressed,
+        classes=published,
+        evaluated=evaluated,
+        requirements=requirements,
+        certificate=certificate,
+        search=search,
+        recoding=recoding,
+        table=table,
+        population=population,
+        limits=limits,
+    )
 
 
-def _require_known(what: str, name: str, known: Collection[str]) -> None:
-    if name not in known:
-        raise UsageError(f"There is no {what} named '{name}'.", remedy=f"Choose one of: {', '.join(known)}.")
-
-
-def _recoded(table: Any, classes: Classes, limits: Requirements, search: str, crowd: Any) -> Anonymised:
+def _recode(classes: Classes, limits: Requirements, search: str) -> Recoding:
+    """Recode class by class, which knows one limit only: k."""
     if limits.suppressible:
         raise UsageError(
             f'search="{search}" suppresses nobody.', remedy='Leave out suppression, or use search="optimal".'
@@ -103,49 +148,25 @@ def _recoded(table: Any, classes: Classes, limits: Requirements, search: str, cr
         raise UsageError(f'search="{search}" takes k only.', remedy='Use search="optimal" with further requirements.')
     from discreet.anonymity.local.mondrian import mondrian
     from discreet.anonymity.local.recoding import recode_locally
-    from discreet.anonymity.losses import loss_of
 
     if search == "local":
-        recoding = recode_locally(classes, k=limits.k)
-    else:
-        recoding = mondrian(classes, k=limits.k, relaxed=search == "mondrian-relaxed")
-    return Anonymised(
-        levels={},
-        loss=loss_of(recoding),
-        loss_name="loss",
-        suppressed=recoding.suppressed,
-        classes=len(recoding.published),
-        evaluated=0,
-        requirements=tuple(one.words() for one in limits.requirements),
-        certificate=None,
-        search=search,
-        recoding=recoding,
-        table=table,
-        population=crowd,
-        limits=limits,
-    )
+        return recode_locally(classes, k=limits.k)
+    return mondrian(classes, k=limits.k, relaxed=search == "mondrian-relaxed")
 
 
-def _classes(table: Countable | Classes, *, diversity: Any, closeness: Any) -> Classes:
-    if isinstance(table, Classes):
-        return table
-    policy = table.policy if isinstance(table, Governed) else None
-    if policy is not None:
-        bare = [name for name in policy.quasi if name not in policy.rules]
-        if bare:
-            raise HierarchyError(
-                f"Column '{bare[0]}' is a quasi-identifier without a hierarchy, so it cannot be generalised.",
-                remedy=f'Give [columns.{bare[0]}] a hierarchy, for example {{ any = "*" }}, or a file of one column to leave it as it is.',
-                file=policy.file,
-            )
-    wanted = policy.sensitive if policy and (diversity is not None or closeness is not None) else ()
-    return table.classes(sensitive=wanted)
+def _stopwatch(limit: float | None, clock: Callable[[], float] | None, watch: Watch | None) -> Watch:
+    """A watch that also ends the search when its time is up."""
+    onlooker = watch or (lambda _: True)
+    if limit is None:
+        return onlooker
+    if clock is None:
+        raise UsageError("A time limit needs a clock.", remedy="Give clock=time.monotonic.")
+    started = clock()
 
+    def in_time(progress: SearchProgress) -> bool:
+        return onlooker(progress) and clock() - started < limit
 
-def _population(population: Countable | Classes | None, classes: Classes) -> Classes | None:
-    if population is None or isinstance(population, Classes):
-        return population
-    return population.classes(classes.names)
+    return in_time
 
 
 # What more protection costs: the least loss for each k, or for each limit of risk.
@@ -173,11 +194,11 @@ def frontier(table: Countable | Classes, *, ks: Sequence[int] = KS, **options: A
     points = []
     for k in ks:
         try:
-            found = anonymise(table, k=k, **options)
+            result = anonymise(table, k=k, **options)
         except UsageError:
             continue
-        people = found.published.records
-        risk = len(found.published) / people if people else 0.0
-        highest = 1 / int(found.published.sizes.min()) if people else 0.0
-        points.append(Point(k, found.loss, found.suppressed, found.classes, risk, highest, found.levels))
+        people = result.published.records
+        risk = len(result.published) / people if people else 0.0
+        highest = 1 / int(result.published.sizes.min()) if people else 0.0
+        points.append(Point(k, result.loss, result.suppressed, result.classes, risk, highest, result.levels))
     return tuple(points)

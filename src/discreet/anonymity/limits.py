@@ -1,32 +1,201 @@
-"""What the published table must satisfy: requirements, and how many people may be left out."""
+"""Limits of a published table: requirements on its classes, and how many people may be suppressed.
+
+Every requirement says which classes violate it. Those that can only get better when classes merge are monotone; the
+search may rule out whole regions by them. The others are looked at node by node.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from discreet.anonymity.criteria import (
-    AttackerRisk,
-    AverageRisk,
-    Closeness,
-    Diversity,
-    KMap,
-    PresenceBounds,
-    Requirement,
-    Size,
-    check_spread,
-    closenesses,
-    diversities,
-    smallest_crowd,
-)
 from discreet.attacker import Attack
-from discreet.errors import UsageError
+from discreet.attacker.parameters import whole
+from discreet.errors import ColumnError, UsageError
 from discreet.kernel import Classes
+from discreet.kernel.arrays import Flags, Ints
+from discreet.risk.inference import distinct_l, entropy_l, equal_t, hierarchical_t, recursive_l
+
+TINY = 1e-12
+
+
+class Requirement(Protocol):
+    """Which classes may not be published."""
+
+    @property
+    def monotone(self) -> bool:
+        """Whether a class that satisfies it still does after merging with any other."""
+        ...
+
+    def violated(self, classes: Classes) -> Flags:
+        """One mark per class."""
+        ...
+
+    def words(self) -> str:
+        """The requirement, for people."""
+        ...
+
+
+@dataclass(frozen=True)
+class Size:
+    """At least k people (Samarati & Sweeney 1998)."""
+
+    k: int
+    monotone = True
+
+    def violated(self, classes: Classes) -> Flags:
+        """Smaller classes."""
+        return np.asarray(classes.sizes < self.k)
+
+    def words(self) -> str:
+        """The requirement, for people."""
+        return f"every class has at least {self.k} people"
+
+
+Kind = Literal["distinct", "entropy", "recursive"]
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """At least l well-represented values of a sensitive column (Machanavajjhala et al. 2006)."""
+
+    column: str
+    l: float  # noqa: E741 - the name it has in the papers
+    kind: Kind = "distinct"
+    c: float = 3.0
+
+    @property
+    def monotone(self) -> bool:
+        """Only the number of distinct values can never fall."""
+        return self.kind == "distinct"
+
+    def violated(self, classes: Classes) -> Flags:
+        """Classes that are not diverse enough."""
+        spread = classes.spreads[self.column]
+        if self.kind == "distinct":
+            return np.asarray(distinct_l(spread) < self.l)
+        if self.kind == "entropy":
+            return np.asarray(entropy_l(spread) < self.l * (1 - TINY))
+        return np.asarray(recursive_l(spread, self.c) < self.l)
+
+    def words(self) -> str:
+        """The requirement, for people."""
+        how = f"({self.c:g}, {self.l:g})" if self.kind == "recursive" else f"{self.l:g}"
+        return f"{self.column} is {self.kind} {how}-diverse in every class"
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """A distribution of a sensitive column within t of that in the whole table (Li et al. 2007)."""
+
+    column: str
+    t: float
+    distance: Literal["equal", "hierarchical"] = "equal"
+    monotone = False
+
+    def violated(self, classes: Classes) -> Flags:
+        """Classes that are too far away."""
+        spread = classes.spreads[self.column]
+        far = equal_t(spread) if self.distance == "equal" else hierarchical_t(spread)
+        return np.asarray(far > self.t + TINY)
+
+    def words(self) -> str:
+        """The requirement, for people."""
+        return f"{self.column} is within {self.t:g} ({self.distance} distance) of the whole table in every class"
+
+
+@dataclass(frozen=True, eq=False)
+class PresenceBounds:
+    """A share of the population's people between two bounds (Nergiz et al. 2007)."""
+
+    population: Classes
+    least: float
+    most: float
+    monotone = False
+
+    def violated(self, classes: Classes) -> Flags:
+        """Classes whose members would be too surely in, or out."""
+        share = classes.sizes / people_alike(classes, self.population)
+        return np.asarray((share < self.least - TINY) | (share > self.most + TINY))
+
+    def words(self) -> str:
+        """The requirement, for people."""
+        return f"nobody's presence is more likely than {self.most:g} or less likely than {self.least:g}"
+
+
+@dataclass(frozen=True, eq=False)
+class KMap:
+    """At least k people of the population in every class (k-map, Sweeney 2002)."""
+
+    population: Classes
+    k: int
+    monotone = True
+
+    def violated(self, classes: Classes) -> Flags:
+        """Classes with too few people in the population."""
+        return np.asarray(people_alike(classes, self.population) < self.k)
+
+    def words(self) -> str:
+        """The requirement, for people."""
+        return f"every class has at least {self.k} people in the population"
+
+
+@dataclass(frozen=True, eq=False)
+class AverageRisk:
+    """A mean risk over the published people; the riskiest classes are left out first until it is met.
+
+    The risk of a person is 1/f, or 1/F with a population.
+    """
+
+    most: float
+    population: Classes | None = None
+    monotone = False
+
+    def violated(self, classes: Classes) -> Flags:
+        """The fewest of the riskiest classes, all of one risk or none."""
+        sizes, alike = classes.sizes, people_alike(classes, self.population)
+        order = np.argsort(-alike, kind="stable")
+        mean = np.cumsum(sizes[order] / alike[order]) / np.cumsum(sizes[order])
+        last = np.concatenate([alike[order][1:] != alike[order][:-1], [True]])
+        fine = np.flatnonzero((mean <= self.most + TINY) & last)
+        least = alike[order][fine[-1]] if len(fine) else math.inf
+        return np.asarray(alike < least)
+
+    def words(self) -> str:
+        """The requirement, for people."""
+        return f"the average risk is at most {self.most:g}"
+
+
+@dataclass(frozen=True, eq=False)
+class AttackerRisk:
+    """A planning adversary who re-identifies nobody in a class with more than a given probability.
+
+    They look for the target among the people of the population, or of the data where there is none.
+    """
+
+    attack: Attack
+    most: float
+    population: Classes | None = None
+    monotone = False
+
+    def violated(self, classes: Classes) -> Flags:
+        """Classes in which the attacker would be too successful."""
+        alike = people_alike(classes, self.population)
+        return np.asarray(self.attack.known(alike).reidentification > self.most + TINY)
+
+    def words(self) -> str:
+        """The requirement, for people."""
+        return f"the planning adversary re-identifies nobody with a probability above {self.most:g}"
+
+
+def people_alike(classes: Classes, population: Classes | None) -> Ints:
+    """People of the population per class, never fewer than in the data; those of the data without one."""
+    return classes.sizes if population is None else np.maximum(classes.link(population), classes.sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,120 +205,104 @@ class Requirements:
     requirements: tuple[Requirement, ...]
     suppressible: int
 
-    @property
-    def k(self) -> int:
-        """The least size of a class."""
-        return max((one.k for one in self.requirements if isinstance(one, Size)), default=1)
-
-    @property
-    def plain(self) -> bool:
-        """Whether size is all that matters."""
-        return all(isinstance(one, Size) for one in self.requirements)
-
-    def violated(self, classes: Classes, *, monotone: bool = False) -> Any:
-        """Which classes may not be published, by all requirements or only by the monotone ones."""
-        chosen = [one for one in self.requirements if one.monotone or not monotone]
-        bad = np.zeros(len(classes), dtype=bool)
-        for one in chosen:
-            if not isinstance(one, AverageRisk):
-                bad |= one.violated(classes)
-        for one in chosen:
-            if isinstance(one, AverageRisk):
-                rest = np.flatnonzero(~bad)
-                bad[rest] = one.violated(classes.keep(~bad))
-        return bad
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Demands:
-    """What somebody asks of a table, as it was asked; a `population` is who else the people in it could be."""
-
-    k: int | None
-    suppression: float
-    diversity: Any
-    closeness: Any
-    presence: tuple[float, float] | None
-    k_map: int | None
-    max_risk: float | None
-    risk_model: str
-    average_risk: float | None
-    attack: Attack | None
-    population: Classes | None
-
-    def on(self, classes: Classes) -> Requirements:
-        """The limits for these people, or a word on what is wrong with them."""
-        requirements = (
-            *_sizes(self, classes),
-            *_inferences(self, classes),
-            *_crowds(self),
-            *_risks(self),
-        )
+    @classmethod
+    def of(
+        cls,
+        classes: Classes,
+        *,
+        k: int | None,
+        suppression: float,
+        diversity: Any,
+        closeness: Any,
+        presence: tuple[float, float] | None,
+        k_map: int | None,
+        max_risk: float | None,
+        risk_model: str,
+        average_risk: float | None,
+        attack: Attack | None,
+        population: Classes | None,
+    ) -> Requirements:
+        """The limits that the arguments of `anonymise` mean for these people."""
+        remedy = "k = 5 means: at least five people look alike."
+        requirements: list[Requirement] = []
+        if k is not None:
+            if whole(k, "k", remedy=remedy) > classes.records:
+                raise UsageError(
+                    f"k = {k:,} is more than the {classes.records:,} people in the data.",
+                    remedy="Choose a smaller one.",
+                )
+            requirements.append(Size(int(k)))
+        requirements += _inference_limits(classes, diversity, closeness)
+        if presence is not None:
+            linked = _needed(population, "presence")
+            least, most = presence
+            if not 0 <= least <= most <= 1:
+                raise UsageError(
+                    "presence takes two probabilities, the smaller one first.", remedy="For example presence=(0, 0.5)."
+                )
+            requirements.append(PresenceBounds(linked, least, most))
+        if k_map is not None:
+            requirements.append(KMap(_needed(population, "k_map"), whole(k_map, "k_map", remedy=remedy)))
+        if average_risk is not None:
+            requirements.append(AverageRisk(_probability(average_risk, "average_risk")))
+        if attack is not None:
+            if max_risk is None:
+                raise UsageError(
+                    "An attack needs a limit.",
+                    remedy="Give max_risk (--max-risk), the largest probability of success you accept.",
+                )
+            if not 0 <= max_risk <= 1:
+                raise UsageError(
+                    "max_risk must be between 0 and 1.", remedy="0 means that nobody is re-identified at all."
+                )
+            requirements.append(AttackerRisk(attack, float(max_risk), population))
+        elif max_risk is not None:
+            match risk_model:
+                case "prosecutor":
+                    requirements.append(Size(smallest_crowd(max_risk)))
+                case "journalist":
+                    linked = _needed(population, "the journalist's risk")
+                    requirements.append(KMap(linked, smallest_crowd(max_risk)))
+                case "marketer":
+                    limit = _probability(max_risk, "max_risk")
+                    requirements.append(AverageRisk(limit, _needed(population, "the marketer's risk")))
+                case _:
+                    raise UsageError(
+                        f"There is no risk model named '{risk_model}'.",
+                        remedy="Choose prosecutor, journalist or marketer.",
+                    )
         if not requirements:
             raise UsageError(
                 "Nothing is required of the published table.", remedy="Give k, max_risk, or another limit."
             )
-        # floor(s * N), with s read as it is written: 0.29 of 100 is 29.
-        if not 0 <= self.suppression <= 1:
+        if not 0 <= suppression <= 1:
             raise UsageError("suppression is a share from 0 to 1.", remedy="0.05 means: at most 5 % of the people.")
-        suppressible = math.floor(Fraction(str(self.suppression)) * classes.records)
-        return Requirements(requirements, suppressible)
+        # floor(s * N), with s read as it is written: 0.29 of 100 is 29.
+        return cls(tuple(requirements), math.floor(Fraction(str(suppression)) * classes.records))
 
+    @property
+    def k(self) -> int:
+        """The least size of a class."""
+        return max((limit.k for limit in self.requirements if isinstance(limit, Size)), default=1)
 
-def _sizes(wanted: Demands, classes: Classes) -> Iterator[Requirement]:
-    if wanted.k is not None:
-        yield Size(_whole(wanted.k, "k", classes))
+    @property
+    def plain(self) -> bool:
+        """Whether size is all that matters."""
+        return all(isinstance(limit, Size) for limit in self.requirements)
 
-
-def _inferences(wanted: Demands, classes: Classes) -> Iterator[Requirement]:
-    columns = tuple(classes.spreads)
-    asked: list[Diversity | Closeness] = [
-        *diversities(wanted.diversity, columns),
-        *closenesses(wanted.closeness, columns),
-    ]
-    for one in asked:
-        check_spread(one, classes.spreads[one.column])
-        yield one
-
-
-def _crowds(wanted: Demands) -> Iterator[Requirement]:
-    if wanted.presence is not None:
-        population = _needed(wanted.population, "presence")
-        least, most = wanted.presence
-        if not 0 <= least <= most <= 1:
-            raise UsageError(
-                "presence takes two probabilities, the smaller one first.", remedy="For example presence=(0, 0.5)."
-            )
-        yield PresenceBounds(population, least, most)
-    if wanted.k_map is not None:
-        yield KMap(_needed(wanted.population, "k_map"), _whole(wanted.k_map, "k_map", None))
-
-
-def _risks(wanted: Demands) -> Iterator[Requirement]:
-    if wanted.average_risk is not None:
-        yield AverageRisk(_probability(wanted.average_risk, "average_risk"))
-    if wanted.attack is not None:
-        limit = wanted.max_risk
-        if limit is None:
-            raise UsageError(
-                "An attack needs a limit.",
-                remedy="Give max_risk (--max-risk), the largest probability of success you accept.",
-            )
-        if not 0 <= limit <= 1:
-            raise UsageError("max_risk must be between 0 and 1.", remedy="0 means that nobody is re-identified at all.")
-        yield AttackerRisk(wanted.attack, float(limit), wanted.population)
-    elif wanted.max_risk is not None:
-        yield _risk(wanted.max_risk, wanted.risk_model, wanted.population)
-
-
-def _risk(limit: float, model: str, population: Classes | None) -> Requirement:
-    match model:
-        case "prosecutor":
-            return Size(smallest_crowd(limit))
-        case "journalist":
-            return KMap(_needed(population, "the journalist's risk"), smallest_crowd(limit))
-        case "marketer":
-            return AverageRisk(_probability(limit, "max_risk"), _needed(population, "the marketer's risk"))
-    raise UsageError(f"There is no risk model named '{model}'.", remedy="Choose prosecutor, journalist or marketer.")
+    def violated(self, classes: Classes, *, monotone: bool = False) -> Any:
+        """Which classes may not be published, by all requirements or only by the monotone ones."""
+        chosen = [limit for limit in self.requirements if limit.monotone or not monotone]
+        bad = np.zeros(len(classes), dtype=bool)
+        for limit in chosen:
+            if not isinstance(limit, AverageRisk):
+                bad |= limit.violated(classes)
+        # An average is over what the other requirements leave.
+        for limit in chosen:
+            if isinstance(limit, AverageRisk):
+                rest = np.flatnonzero(~bad)
+                bad[rest] = limit.violated(classes.keep(~bad))
+        return bad
 
 
 def _needed(population: Classes | None, what: str) -> Classes:
@@ -160,18 +313,63 @@ def _needed(population: Classes | None, what: str) -> Classes:
     return population
 
 
-def _whole(value: Any, what: str, classes: Classes | None) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise UsageError(f"{what} is a whole number from 1 up.", remedy="k = 5 means: at least five people look alike.")
-    if classes is not None and value > classes.records:
-        raise UsageError(
-            f"{what} = {value:,} is more than the {classes.records:,} people in the data.",
-            remedy="Choose a smaller one.",
-        )
-    return int(value)
-
-
 def _probability(value: float, what: str) -> float:
     if not 0 < value <= 1:
         raise UsageError(f"{what} must be above 0 and at most 1.", remedy="0.2 means: one in five.")
     return float(value)
+
+
+def smallest_crowd(risk: float) -> int:
+    """The least size of a class in which a guess is right with at most this probability.
+
+    >>> smallest_crowd(0.2), smallest_crowd(0.3)
+    (5, 4)
+    """
+    if not 0 < risk <= 1:
+        raise UsageError(f"A risk limit must be above 0 and at most 1, not {risk:g}.", remedy="0.2 means: one in five.")
+    return math.ceil(1 / Fraction(str(risk)))
+
+
+def _inference_limits(classes: Classes, diversity: Any, closeness: Any) -> Iterator[Diversity | Closeness]:
+    """Requirements on sensitive columns: each from a number, a mapping by column, or keywords."""
+    limits: list[Diversity | Closeness] = [
+        *(Diversity(column, **words) for column, words in _by_column("diversity", diversity, classes, "l kind c")),
+        *(Closeness(column, **words) for column, words in _by_column("closeness", closeness, classes, "t distance")),
+    ]
+    for limit in limits:
+        far = isinstance(limit, Closeness) and limit.distance == "hierarchical"
+        if far and classes.spreads[limit.column].hierarchy.height < 2:
+            raise UsageError(
+                f"Column '{limit.column}' has no hierarchy to measure distances along.",
+                remedy="Give it one in the policy, or use the equal distance.",
+            )
+        yield limit
+
+
+def _by_column(what: str, given: Any, classes: Classes, names: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The keywords of a requirement for each column it is about; the first of their names is the number."""
+    if given is None:
+        return
+    sensitive, known = tuple(classes.spreads), names.split()
+    if not sensitive:
+        raise UsageError(
+            f"{what} needs a sensitive column.", remedy='Give a column the role "sensitive" in the policy.'
+        )
+    by_column = isinstance(given, Mapping) and not set(given) <= set(known)
+    columns: Mapping[str, Any] = given if by_column else dict.fromkeys(sensitive, given)
+    if unknown := [column for column in columns if column not in sensitive]:
+        raise ColumnError(
+            f"{what}: '{unknown[0]}' is no sensitive column.", remedy=f"Sensitive: {', '.join(sensitive)}."
+        )
+    main, choices = known[0], {"kind": ("distinct", "entropy", "recursive"), "distance": ("equal", "hierarchical")}
+    for column, value in columns.items():
+        keywords = dict(value) if isinstance(value, Mapping) else {main: value}
+        if main not in keywords or set(keywords) - set(known):
+            raise UsageError(f"{what} takes {', '.join(known)}.", remedy=f"For example {what}={{'{main}': 2}}.")
+        number = keywords[main]
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < math.inf:
+            raise UsageError(f"{what}: {main} must be a number from 0 up.")
+        for key, allowed in choices.items():
+            if keywords.get(key, allowed[0]) not in allowed:
+                raise UsageError(f"{what}: {key} must be one of {', '.join(allowed)}.")
+        yield column, keywords

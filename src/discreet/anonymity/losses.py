@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Protocol
 
 import numpy as np
@@ -51,6 +52,11 @@ class Loss(Protocol):
         ...
 
 
+def _everywhere(combine: np.ufunc, parts: Sequence[Sequence[float]]) -> Floats:
+    """One number per node of the lattice, from one per level of each column."""
+    return reduce(combine.outer, map(np.asarray, parts), np.array(float(combine.identity)))
+
+
 class _ByColumn:
     """A loss whose bound is put together from the columns."""
 
@@ -58,13 +64,13 @@ class _ByColumn:
 
     def __init__(self, problem: LatticeProblem) -> None:
         self.problem = problem
-        self.parts = [self._parts(place, ladder) for place, ladder in enumerate(problem.ladders)]
+        self.parts = [self._parts(ladder) for ladder in problem.ladders]
 
-    def _parts(self, place: int, ladder: Ladder) -> list[float]:
+    def _parts(self, ladder: Ladder) -> list[float]:
         raise NotImplementedError
 
     def _together(self, parts: Sequence[float]) -> float:
-        raise NotImplementedError
+        return math.fsum(parts)
 
     def bound(self, node: Node) -> float:
         """From the parts of its levels."""
@@ -72,18 +78,7 @@ class _ByColumn:
 
     def bounds(self) -> Floats:
         """All nodes at once."""
-        whole = np.zeros(self.problem.shape)
-        for place, parts in enumerate(self.parts):
-            shape = [1] * len(self.parts)
-            shape[place] = -1
-            whole = self._added(whole, np.array(parts).reshape(shape))
-        return self._finished(whole)
-
-    def _added(self, whole: Floats, part: Floats) -> Floats:
-        return whole + part
-
-    def _finished(self, whole: Floats) -> Floats:
-        return whole
+        return _everywhere(np.add, self.parts)
 
     def bound_above(self, outcome: NodeOutcome) -> float:
         """Nothing beyond what the columns say."""
@@ -104,7 +99,7 @@ class ShareLoss(_ByColumn):
     v_j = max(0, (sum over kept of leaves/n + ns - N/n) / (N - N/n)); total prod(1 + v_j)^(1/m) - 1.
     """
 
-    def _parts(self, place: int, ladder: Ladder) -> list[float]:
+    def _parts(self, ladder: Ladder) -> list[float]:
         return [1 + self._column(ladder, covered, 0) for covered in ladder.covered]
 
     def _column(self, ladder: Ladder, covered: int, suppressed: int) -> float:
@@ -121,11 +116,9 @@ class ShareLoss(_ByColumn):
     def _together(self, parts: Sequence[float]) -> float:
         return float(math.prod(parts) ** (1 / len(parts))) - 1
 
-    def _added(self, whole: Floats, part: Floats) -> Floats:
-        return np.where(whole == 0, 1.0, whole) * part
-
-    def _finished(self, whole: Floats) -> Floats:
-        return np.asarray(whole ** (1 / len(self.parts)) - 1)
+    def bounds(self) -> Floats:
+        """All nodes at once."""
+        return np.asarray(_everywhere(np.multiply, self.parts) ** (1 / len(self.parts)) - 1)
 
     def value(self, outcome: NodeOutcome) -> float:
         """With suppressed people counted as wholly lost."""
@@ -141,12 +134,9 @@ class ShareLoss(_ByColumn):
 class PrecisionLoss(_ByColumn):
     """`precision`: mean over columns of the height gone up, a suppressed person all the way."""
 
-    def _parts(self, place: int, ladder: Ladder) -> list[float]:
+    def _parts(self, ladder: Ladder) -> list[float]:
         steps, columns = max(ladder.height - 1, 1), len(self.problem.ladders)
         return [level / steps / columns for level in range(ladder.height)]
-
-    def _together(self, parts: Sequence[float]) -> float:
-        return math.fsum(parts)
 
     def value(self, outcome: NodeOutcome) -> float:
         """((N - ns) * l/(L-1) + ns) / N, averaged."""
@@ -157,32 +147,26 @@ class PrecisionLoss(_ByColumn):
 class EntropyLoss(_ByColumn):
     """`entropy`: the bits it takes to guess the values back (non-uniform entropy)."""
 
-    def _parts(self, place: int, ladder: Ladder) -> list[float]:
-        return [self._bits(ladder, level) for level in range(ladder.height)]
-
-    def _bits(self, ladder: Ladder, level: int) -> float:
-        """-sum over all people of log2(count(value) / count(generalised value))."""
-        met = ladder.people > 0
-        upper = ladder.people_at(level)[ladder.standing[level]]
-        bits = ladder.people[met] * np.log2(upper[met] / ladder.people[met])
-        return math.fsum(bits.tolist())
-
-    def _together(self, parts: Sequence[float]) -> float:
-        return math.fsum(parts)
+    def _parts(self, ladder: Ladder) -> list[float]:
+        """Per level, -sum over all people of log2(count(value) / count(generalised value))."""
+        met, parts = ladder.people > 0, []
+        for level in range(ladder.height):
+            upper = ladder.people_at(level)[ladder.standing[level]]
+            bits = ladder.people[met] * np.log2(upper[met] / ladder.people[met])
+            parts.append(math.fsum(bits.tolist()))
+        return parts
 
     def value(self, outcome: NodeOutcome) -> float:
         """For suppressed people also the bits to guess the generalised value among them."""
-        hidden = [_guess_bits(counts, outcome.suppressed) for counts in outcome.hidden]
-        return math.fsum([self.bound(outcome.node), *hidden])
+        bits = [self.bound(outcome.node)]
+        for counts in outcome.hidden:
+            met = counts[counts > 0]
+            bits.append(math.fsum((met * np.log2(outcome.suppressed / met)).tolist()))
+        return math.fsum(bits)
 
     def most_suppressed(self, best: float) -> float:
         """Suppressed people who are all alike cost nothing."""
         return math.inf
-
-
-def _guess_bits(counts: NDArray[np.int64], among: int) -> float:
-    met = counts[counts > 0]
-    return math.fsum((met * np.log2(among / met)).tolist())
 
 
 class _ByClass:
@@ -212,11 +196,7 @@ class _ByClass:
         return math.inf
 
     def _most_classes_everywhere(self) -> Floats:
-        most = np.ones(self.problem.shape)
-        for place, ladder in enumerate(self.problem.ladders):
-            shape = [1] * len(self.problem.shape)
-            shape[place] = -1
-            most = most * np.array(ladder.distinct, dtype=np.float64).reshape(shape)
+        most = _everywhere(np.multiply, [ladder.distinct for ladder in self.problem.ladders])
         return np.minimum(most, len(self.problem.classes))
 
 
@@ -242,7 +222,7 @@ class ClassSizeLoss(_ByClass):
 
 
 class DiscernibilityLoss(_ByClass):
-    """`discernibility`: each person costs the size of his class, a suppressed one the size of the table."""
+    """`discernibility`: each person costs the size of their class, a suppressed one that of the table."""
 
     def bound(self, node: Node) -> float:
         """Squares add up to least when all classes are of one size."""
@@ -309,7 +289,7 @@ def make_loss(name: str, problem: LatticeProblem, *, smallest: int = 1, by_size:
 def loss_of(recoding: Recoding) -> float:
     """The share of detail that is lost, over all columns: `prod(1 + v)**(1/m) - 1`.
 
-    Where intervals are published, the hierarchy does not say what lies in them: there the share of a value is that of
+    Where intervals are published, the hierarchy does not say what is in them: there the share of a value is that of
     the values in the data which its interval holds.
 
     >>> from discreet.kernel import Classes
@@ -323,40 +303,27 @@ def loss_of(recoding: Recoding) -> float:
 
 def column_loss(recoding: Recoding, place: int) -> float:
     """v = max(0, (sum of shares + suppressed - N/n) / (N - N/n)), with N people and n leaves."""
-    share, leaves = _shares(recoding, place)
-    people, kept = recoding.classes.records, recoding.kept
-    shares = float((share[recoding.codes[place]] * recoding.classes.sizes)[kept].sum())
-    least = people / leaves
-    return max(0.0, (shares + recoding.suppressed - least) / (people - least)) if leaves > 1 and people else 0.0
-
-
-def _shares(recoding: Recoding, place: int) -> tuple[Floats, int]:
-    """The share of the column that each published value stands for, and the number of leaves."""
     column, labels = recoding.classes.columns[place], recoding.labels[place]
-    values, codes = _pairs(recoding.classes.codes[place], recoding.codes[place], len(labels))
+    # The distinct pairs of a value and what it is published as, and the share of the column behind the latter.
+    pairs = np.unique(recoding.classes.codes[place] * len(labels) + recoding.codes[place])
+    values, codes = pairs // len(labels), pairs % len(labels)
     index, share = {label: code for code, label in enumerate(labels)}, np.full(len(values), -1.0)
     hierarchy = column.hierarchy
     for level in range(hierarchy.height - 1, column.level - 1, -1):
         above = hierarchy.map(column.level, level)[values]
         shown = np.array([index.get(label, -1) for label in hierarchy.labels[level]], dtype=np.int64)[above]
         share = np.where(shown == codes, hierarchy.leaves[level][above] / hierarchy.size, share)
+    leaves, whole = hierarchy.size, _most(codes, share, len(labels))
     if (share < 0).any():
-        return _interval_shares(column.labels, values, codes, len(labels)), len(column.labels)
-    return _most(codes, share, len(labels)), hierarchy.size
-
-
-def _interval_shares(labels: Sequence[Label], values: Ints, codes: Ints, shown: int) -> Floats:
-    """The share of the values that lie between the least and the greatest with each published value."""
-    numbers = as_numbers(labels)
-    rank = np.arange(len(labels)) if numbers is None else np.argsort(np.argsort(numbers, kind="stable"), kind="stable")
-    low, high = -_most(codes, -rank[values], shown), _most(codes, rank[values], shown)
-    return (high - low + 1) / len(labels)
-
-
-def _pairs(values: Ints, codes: Ints, shown: int) -> tuple[Ints, Ints]:
-    """The distinct pairs of a value and what it is published as."""
-    pairs = np.unique(values * shown + codes)
-    return pairs // shown, pairs % shown
+        # Intervals: the share of the values between the least and the greatest with each published value.
+        numbers, leaves = as_numbers(column.labels), len(column.labels)
+        ranks = np.arange(leaves) if numbers is None else np.argsort(np.argsort(numbers, kind="stable"), kind="stable")
+        low, high = -_most(codes, -ranks[values], len(labels)), _most(codes, ranks[values], len(labels))
+        whole = (high - low + 1) / leaves
+    people, kept = recoding.classes.records, recoding.kept
+    shares = float((whole[recoding.codes[place]] * recoding.classes.sizes)[kept].sum())
+    least = people / leaves
+    return max(0.0, (shares + recoding.suppressed - least) / (people - least)) if leaves > 1 and people else 0.0
 
 
 def _most(codes: Ints, numbers: NDArray[np.generic], shown: int) -> Floats:

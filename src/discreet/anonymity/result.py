@@ -124,15 +124,11 @@ class Anonymised:
     def columns(self) -> dict[str, dict[str, str]]:
         """Every column of the published table: its role in the policy, and what was done to it."""
         roles: Mapping[str, str] = getattr(self.table, "published", None) or dict.fromkeys(self.recoding.names, "quasi")
-        return {name: {"role": role, "treatment": self._treatment(name)} for name, role in roles.items()}
-
-    def _treatment(self, name: str) -> str:
-        if name not in self.recoding.names:
-            return AS_IT_IS
-        if not self.levels:
-            return "recoded class by class"
-        column = self.recoding.classes.columns[self.recoding.names.index(name)]
-        return treatment(self.levels[name], column.hierarchy.height)
+        done = dict.fromkeys(roles, AS_IT_IS)
+        for column in self.recoding.classes.columns:
+            levels = column.hierarchy.height
+            done[column.name] = treatment(self.levels[column.name], levels) if self.levels else "recoded class by class"
+        return {name: {"role": role, "treatment": done[name]} for name, role in roles.items()}
 
     @cached_property
     def published(self) -> Classes:

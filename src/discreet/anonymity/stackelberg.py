@@ -1,7 +1,7 @@
 """Stackelberg game: the publisher commits to levels and penalty, the attacker responds.
 
 The publisher commits to a node of the lattice and to a penalty (a fine in the contract, say); the planning adversary
-sees both and answers with his best plan. What the publisher minimises is
+sees both and answers with the best plan. What the publisher minimises is
 
     worth * information loss + harm * expected re-identified people + penalty_cost * penalty.
 
@@ -20,10 +20,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.anonymity.lattice.evaluate import ByClasses, BySize, roller_for
 from discreet.anonymity.lattice.problem import LatticeProblem, Node
+from discreet.anonymity.limits import people_alike
 from discreet.anonymity.losses import make_loss
 from discreet.attacker import Attack
 from discreet.attacker.parameters import amount, probability, whole
@@ -60,63 +60,37 @@ class AllowedNodes:
             )
         share = Fraction(str(probability(suppression, "suppression", remedy="0.05 means: at most 5 % of the people.")))
         limit, measure = math.floor(share * classes.records), make_loss(loss, problem, smallest=k, by_size=True)
-        evaluate = _BySize(problem, k) if population is None and problem.packs else _ByCrowd(problem, k, population)
+        evaluate: BySize | ByClasses = ByClasses(problem, violating=lambda classes: np.asarray(classes.sizes < k))
+        if population is None and problem.packs:
+            evaluate = BySize(problem, k=k, roller=roller_for(problem, "auto"))
         rows: list[tuple[Node, float, int, tuple[Ints, Ints]]] = []
         for node in product(*map(range, problem.shape)):
             outcome = evaluate(node)
-            if outcome.suppressed <= limit:
-                rows.append((node, measure.value(outcome), outcome.suppressed, evaluate.groups()))
+            if outcome.suppressed > limit:
+                continue
+            if isinstance(evaluate, BySize):
+                people = alike = evaluate.counts[evaluate.counts >= k]
+            else:
+                published = evaluate.classes.keep(evaluate.classes.sizes >= k)
+                people, alike = published.sizes, people_alike(published, population)
+            sizes, place = np.unique(alike, return_inverse=True)
+            groups = np.bincount(place, weights=people, minlength=len(sizes)).astype(np.int64)
+            rows.append((node, measure.value(outcome), outcome.suppressed, (sizes, groups)))
         if not rows:
             raise UsageError(
                 f"No combination of levels has at least {k} people in every class.", remedy="Allow more suppression."
             )
-        nodes, losses, suppressed, groups = map(list, zip(*rows, strict=True))
-        sizes = np.unique(np.concatenate([sizes for sizes, _ in groups]))
-        return cls(classes.names, nodes, np.array(losses), np.array(suppressed), groups, sizes)
+        nodes, losses, suppressed, by_node = map(list, zip(*rows, strict=True))
+        every = np.unique(np.concatenate([sizes for sizes, _ in by_node]))
+        return cls(classes.names, nodes, np.array(losses), np.array(suppressed), by_node, every)
 
     def people(self, sizes: Ints, first: int, last: int) -> Floats:
         """People in groups of each of some sizes, one row per node."""
         rows = np.zeros((last - first, len(sizes)))
-        for row, (mine, people) in enumerate(self.groups[first:last]):
-            listed = np.isin(mine, sizes, assume_unique=True)
-            rows[row, np.searchsorted(sizes, mine[listed])] = people[listed]
+        for row, (of_node, people) in enumerate(self.groups[first:last]):
+            listed = np.isin(of_node, sizes, assume_unique=True)
+            rows[row, np.searchsorted(sizes, of_node[listed])] = people[listed]
         return rows
-
-
-class _BySize(BySize):
-    """Evaluates nodes, and remembers the sizes of the classes of the last one."""
-
-    def __init__(self, problem: LatticeProblem, k: int) -> None:
-        super().__init__(problem, k=k, roller=roller_for(problem, "auto"))
-        self.counts = problem.classes.sizes
-
-    def _tuples(self, node: Node) -> tuple[Ints, Ints]:
-        keys, self.counts = super()._tuples(node)
-        return keys, self.counts
-
-    def groups(self) -> tuple[Ints, Ints]:
-        """Sizes of the groups that are published at the last node, and the people in groups of each size."""
-        sizes, many = np.unique(self.counts[self.counts >= self.k], return_counts=True)
-        return sizes, sizes * many
-
-
-class _ByCrowd(ByClasses):
-    """The same where people hide among a population, or where tuples do not fit into one integer."""
-
-    def __init__(self, problem: LatticeProblem, k: int, population: Classes | None) -> None:
-        super().__init__(problem, violating=self._small)
-        self.k, self.population, self.last = k, population, problem.classes
-
-    def _small(self, classes: Classes) -> NDArray[np.bool_]:
-        self.last = classes
-        return np.asarray(classes.sizes < self.k)
-
-    def groups(self) -> tuple[Ints, Ints]:
-        """Sizes of the groups that are published at the last node, and the people in groups of each size."""
-        kept = self.last.keep(self.last.sizes >= self.k)
-        crowd = kept.sizes if self.population is None else np.maximum(kept.link(self.population), kept.sizes)
-        sizes, place = np.unique(crowd, return_inverse=True)
-        return sizes, np.bincount(place, weights=kept.sizes, minlength=len(sizes)).astype(np.int64)
 
 
 MOST_PEOPLE = 2**11
@@ -124,7 +98,7 @@ MOST_PEOPLE = 2**11
 BLOCK = 2**22
 """Entries of nodes times penalties looked at together."""
 UP = 1e-12
-"""Penalties at which he changes his mind are rounded up by this share, so that rounding does not change it back."""
+"""Penalties at which the attacker decides otherwise are rounded up by this share, so that rounding does not undo it."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +126,7 @@ class Commitment:
     attack: Attack
     """The adversary under that penalty."""
     attacked: int
-    """People for whom he buys the external table."""
+    """People for whom the attacker buys the external table."""
     expected_wrong: float
     """Expected number of times that an innocent person is exploited."""
     expected_penalties: float
@@ -178,7 +152,7 @@ def stackelberg(
 ) -> Commitment:
     """The best node and penalty: any penalty between two bounds, or one of some candidates.
 
-    He knows the size of each group: the people of the population who look alike, or of the data where none is given.
+    The attacker knows the size of each group: people of the population who look alike, or of the data without one.
     Classes of fewer than `k` people are suppressed, up to a share of all people. Ties go to the smaller node, then to
     the lower penalty.
 
@@ -189,18 +163,25 @@ def stackelberg(
     >>> found.best.levels, round(found.best.penalty, 2), found.best.reidentified
     ({'sex': 1}, 23.05, 0.0)
     """
-    weights = _weights(worth=worth, harm=harm, penalty_cost=penalty_cost)
-    offered = _penalties(penalties, candidates)
+    given = {"worth": worth, "harm": harm, "penalty_cost": penalty_cost}
+    weights = {name: amount(value, name, remedy="Say what it is worth to you.") for name, value in given.items()}
+    offered: tuple[float, float] | Floats = penalties
+    if candidates is not None:
+        remedy = "Give the penalties to choose from."
+        offered = np.unique([amount(penalty, "A penalty", remedy=remedy) for penalty in candidates])
+        if not len(offered):
+            raise UsageError("There is no penalty to choose.", remedy=remedy)
+    elif not 0 <= penalties[0] <= penalties[1] or math.isinf(penalties[0]):
+        raise UsageError("penalties are two bounds, the lower one first.", remedy="For example penalties=(0, 10_000).")
     classes = count(table)
-    crowd = None if population is None else count(population, classes.names)
-    board = AllowedNodes.of(classes, crowd, loss, whole(k, "k", remedy="1 suppresses nobody."), suppression)
-    game = _Game(board, attack, weights, *_risks(attack, board.sizes, offered))
-    return game.play()
+    everybody = None if population is None else count(population, classes.names)
+    board = AllowedNodes.of(classes, everybody, loss, whole(k, "k", remedy="1 suppresses nobody."), suppression)
+    return _Game(board, attack, weights, *_risks(attack, board.sizes, offered)).play()
 
 
 @dataclass(frozen=True, eq=False)
 class _Game:
-    """The board, the adversary, and his risk by group size (rows) and penalty (columns)."""
+    """The board, the adversary, and the risk by group size (rows) and penalty (columns)."""
 
     board: AllowedNodes
     attack: Attack
@@ -217,47 +198,41 @@ class _Game:
         which, harmed = np.zeros(len(least), dtype=np.int64), np.zeros(len(least))
         for first in range(0, len(nodes), many):
             last = min(first + many, len(nodes))
-            found = self.board.people(self.sizes, first, last) @ self.risks
+            people = self.board.people(self.sizes, first, last) @ self.risks
             fixed = self.weights["worth"] * self.board.losses[first:last, None]
-            totals = np.asarray(fixed + self.weights["harm"] * found + self.weights["penalty_cost"] * self.penalties)
-            offers += [self._offer(first + row, found[row], totals[row]) for row in range(last - first)]
+            totals = np.asarray(fixed + self.weights["harm"] * people + self.weights["penalty_cost"] * self.penalties)
             for row in range(last - first):
+                place = int(np.argmax(totals[row] <= totals[row].min() + _close(totals[row].min())))
+                offers.append(self._offer(first + row, place, people[row, place], totals[row, place]))
                 better = totals[row] < least - _close(least)
                 least, which = np.where(better, totals[row], least), np.where(better, first + row, which)
-                harmed = np.where(better, found[row], harmed)
-        best = min(offer.total for offer in offers)
-        chosen = next(offer for offer in offers if offer.total <= best + _close(best))
-        # Where the best node, or what he does there, changes.
+                harmed = np.where(better, people[row], harmed)
+        total = min(offer.total for offer in offers)
+        best = next(offer for offer in offers if offer.total <= total + _close(total))
+        # Where the best node, or what the attacker does there, changes.
         changes = np.flatnonzero((np.diff(which) != 0) | (np.diff(harmed) != 0)) + 1
-        frontier = tuple(
-            self._made(int(which[place]), int(place), float(harmed[place]), float(least[place]))
-            for place in [0, *changes.tolist()]
-        )
-        return self._answered(chosen, frontier, tuple(offers))
-
-    def _offer(self, node: int, found: Floats, totals: Floats) -> Offer:
-        place = int(np.argmax(totals <= totals.min() + _close(totals.min())))
-        return self._made(node, place, float(found[place]), float(totals[place]))
-
-    def _made(self, node: int, place: int, reidentified: float, total: float) -> Offer:
-        board = self.board
-        levels = dict(zip(board.names, board.nodes[node], strict=True))
-        loss, suppressed = float(board.losses[node]), int(board.suppressed[node])
-        return Offer(levels, float(self.penalties[place]), loss, suppressed, reidentified, total)
-
-    def _answered(self, best: Offer, frontier: tuple[Offer, ...], nodes: tuple[Offer, ...]) -> Commitment:
-        sizes, people = self.board.groups[self.board.nodes.index(tuple(best.levels.values()))]
+        frontier = [
+            self._offer(int(which[place]), place, harmed[place], least[place]) for place in [0, *changes.tolist()]
+        ]
+        # What the attacker does under the best offer.
+        sizes, published = self.board.groups[nodes.index(tuple(best.levels.values()))]
         attack = replace(self.attack, penalty=best.penalty)
         plan = attack.known(sizes)
         return Commitment(
             best,
             attack,
-            int(people[plan.accesses].sum()),
-            float(people @ plan.expected_wrong),
-            float(people @ plan.expected_penalties),
-            frontier,
-            nodes,
+            int(published[plan.accesses].sum()),
+            float(published @ plan.expected_wrong),
+            float(published @ plan.expected_penalties),
+            tuple(frontier),
+            tuple(offers),
         )
+
+    def _offer(self, node: int, place: int, reidentified: float, total: float) -> Offer:
+        board = self.board
+        levels = dict(zip(board.names, board.nodes[node], strict=True))
+        loss, suppressed = float(board.losses[node]), int(board.suppressed[node])
+        return Offer(levels, float(self.penalties[place]), loss, suppressed, float(reidentified), float(total))
 
 
 def _risks(attack: Attack, sizes: Ints, offered: tuple[float, float] | Floats) -> tuple[Ints, Floats, Floats]:
@@ -272,30 +247,13 @@ def _risks(attack: Attack, sizes: Ints, offered: tuple[float, float] | Floats) -
     if not isinstance(offered, tuple):
         pairs = np.repeat(tempting, len(offered)), np.tile(offered, len(tempting))
         return tempting, offered, Pieces.of(attack, pairs[0], at=pairs[1]).risk.reshape(len(tempting), len(offered))
-    low, high = offered
-    found = steps(attack, tempting, "penalty", start=low)
-    starts = np.unique(np.concatenate([np.array([low]), *(one.starts[1:] for one in found)]))
+    low, high = map(float, offered)
+    by_size = steps(attack, tempting, "penalty", start=low)
+    starts = np.unique(np.concatenate([np.array([low]), *(risks.starts[1:] for risks in by_size)]))
     penalties = np.where(starts > low, starts * (1 + UP), low)
-    kept = penalties <= high
-    risks = np.array([one.at(starts[kept]) for one in found]).reshape(len(tempting), int(kept.sum()))
-    return tempting, penalties[kept], risks
-
-
-def _weights(**given: float) -> dict[str, float]:
-    return {name: amount(value, name, remedy="Say what it is worth to you.") for name, value in given.items()}
-
-
-def _penalties(bounds: tuple[float, float], candidates: Sequence[float] | None) -> tuple[float, float] | Floats:
-    if candidates is not None:
-        remedy = "Give the penalties to choose from."
-        values = np.unique([amount(one, "A penalty", remedy=remedy) for one in candidates])
-        if not len(values):
-            raise UsageError("There is no penalty to choose.", remedy=remedy)
-        return values
-    low, high = bounds
-    if not 0 <= low <= high or math.isinf(low):
-        raise UsageError("penalties are two bounds, the lower one first.", remedy="For example penalties=(0, 10_000).")
-    return float(low), float(high)
+    allowed = penalties <= high
+    risks = np.array([risks.at(starts[allowed]) for risks in by_size]).reshape(len(tempting), int(allowed.sum()))
+    return tempting, penalties[allowed], risks
 
 
 def _close(total: Any) -> Any:

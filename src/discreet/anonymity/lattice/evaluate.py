@@ -1,4 +1,4 @@
-"""Evaluation of nodes by roll-up from the smallest finer node kept."""
+"""Evaluation of nodes by roll-up from the smallest finer node evaluated before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints
 
 WORTH_KEEPING = 0.8
-"""A node is kept as a starting point if it has at most this share of the tuples it came from."""
+"""A node becomes a starting point if it has at most this share of the tuples it came from."""
 MOST_TUPLES = 20_000_000
 """Tuples held in starting points altogether: 16 bytes each."""
 
@@ -44,44 +44,17 @@ class Rolling(Protocol):
 T = TypeVar("T")
 
 
-class _Shelf(Generic[T]):
-    """Evaluated nodes from which coarser ones can be computed."""
+class _StartingPoints(Generic[T]):
+    """Evaluated nodes from which coarser ones can be computed.
 
-    def __init__(self, shape: Node, size: int, held: T) -> None:
-        self.order = _Order(shape)
-        self.nodes: list[Node] = [(0,) * len(shape)]
-        self.held: list[T] = [held]
-        self.total = size
-        self.packed = self.order.pack(self.nodes[0])[np.newaxis]
-        self.sizes = np.array([size], dtype=np.int64)
+    A node is packed into words in which each level has a guard bit: a borrow shows that a level was coarser, so that one
+    subtraction compares a node with all of these.
+    """
 
-    def nearest(self, node: Node) -> tuple[Node, T]:
-        """The smallest held node that is nowhere coarser."""
-        finer = np.flatnonzero(self.order.finer(self.packed[: len(self.held)], self.order.pack(node)))
-        best = int(finer[np.argmin(self.sizes[finer])])
-        return self.nodes[best], self.held[best]
-
-    def offer(self, node: Node, size: int, held: T, *, source: int) -> None:
-        """Keep a node if it shrank enough and there is room."""
-        if size > WORTH_KEEPING * source or self.total + size > MOST_TUPLES:
-            return
-        if len(self.held) == len(self.packed):
-            self.packed = np.concatenate([self.packed, np.zeros_like(self.packed)])
-            self.sizes = np.concatenate([self.sizes, np.zeros_like(self.sizes)])
-        self.packed[len(self.held)], self.sizes[len(self.held)] = self.order.pack(node), size
-        self.nodes.append(node)
-        self.held.append(held)
-        self.total += size
-
-
-class _Order:
-    """Comparing one node with many: each level has a guard bit in a word, and a borrow shows that it was coarser."""
-
-    def __init__(self, shape: Node) -> None:
-        widths = [height.bit_length() + 1 for height in shape]
+    def __init__(self, shape: Node, size: int, tuples: T) -> None:
         words, used = [0], 0
         self.places: list[tuple[int, int]] = []
-        for width in widths:
+        for width in [height.bit_length() + 1 for height in shape]:
             if used + width > 62:
                 words.append(0)
                 used = 0
@@ -89,18 +62,36 @@ class _Order:
             words[-1] |= 1 << (used + width - 1)
             used += width
         self.guards = np.array(words, dtype=np.int64)
+        self.nodes: list[Node] = [(0,) * len(shape)]
+        self.tuples: list[T] = [tuples]
+        self.total = size
+        self.packed = self._pack(self.nodes[0])[np.newaxis]
+        self.sizes = np.array([size], dtype=np.int64)
 
-    def pack(self, node: Node) -> Ints:
-        """A node as words."""
+    def _pack(self, node: Node) -> Ints:
         words = [0] * len(self.guards)
         for (word, shift), level in zip(self.places, node, strict=True):
             words[word] |= level << shift
         return np.array(words, dtype=np.int64)
 
-    def finer(self, many: Ints, node: Ints) -> NDArray[np.bool_]:
-        """Which of many nodes are nowhere coarser than one."""
-        free = ((node | self.guards) - many) & self.guards == self.guards
-        return np.asarray(free[:, 0] if free.shape[1] == 1 else free.all(axis=1))
+    def nearest(self, node: Node) -> tuple[Node, T]:
+        """The smallest of them that is nowhere coarser than a node."""
+        free = ((self._pack(node) | self.guards) - self.packed[: len(self.tuples)]) & self.guards == self.guards
+        finer = np.flatnonzero(free[:, 0] if free.shape[1] == 1 else free.all(axis=1))
+        best = int(finer[np.argmin(self.sizes[finer])])
+        return self.nodes[best], self.tuples[best]
+
+    def offer(self, node: Node, size: int, tuples: T, *, source: int) -> None:
+        """Add a node if it shrank enough and there is room."""
+        if size > WORTH_KEEPING * source or self.total + size > MOST_TUPLES:
+            return
+        if len(self.tuples) == len(self.packed):
+            self.packed = np.concatenate([self.packed, np.zeros_like(self.packed)])
+            self.sizes = np.concatenate([self.sizes, np.zeros_like(self.sizes)])
+        self.packed[len(self.tuples)], self.sizes[len(self.tuples)] = self._pack(node), size
+        self.nodes.append(node)
+        self.tuples.append(tuples)
+        self.total += size
 
 
 class BySize:
@@ -108,8 +99,9 @@ class BySize:
 
     def __init__(self, problem: LatticeProblem, *, k: int, roller: Rolling) -> None:
         self.problem, self.k, self.roller = problem, k, roller
-        start = (problem.keys, problem.classes.sizes)
-        self.shelf = _Shelf(problem.shape, len(problem.keys), start)
+        self.counts = problem.classes.sizes
+        """People per tuple at the node looked at last."""
+        self.finer = _StartingPoints(problem.shape, len(problem.keys), (problem.keys, self.counts))
 
     def __call__(self, node: Node) -> NodeOutcome:
         """Look at one node."""
@@ -127,17 +119,17 @@ class BySize:
         )
 
     def _tuples(self, node: Node) -> tuple[Ints, Ints]:
-        start, (keys, counts) = self.shelf.nearest(node)
-        if start == node:
-            return keys, counts
-        moves = [
-            (int(self.problem.shifts[j]), int(self.problem.masks[j]), self.problem.moves[j][level])
-            for j, (level, old) in enumerate(zip(node, start, strict=True))
-            if level != old
-        ]
-        moved = self.roller.up(keys, counts, moves)
-        self.shelf.offer(node, len(moved[0]), moved, source=len(keys))
-        return moved
+        start, (keys, counts) = self.finer.nearest(node)
+        if start != node:
+            moves = [
+                (int(self.problem.shifts[j]), int(self.problem.masks[j]), self.problem.moves[j][level])
+                for j, (level, old) in enumerate(zip(node, start, strict=True))
+                if level != old
+            ]
+            source, (keys, counts) = len(keys), self.roller.up(keys, counts, moves)
+            self.finer.offer(node, len(keys), (keys, counts), source=source)
+        self.counts = counts
+        return keys, counts
 
     def _hidden(self, keys: Ints, counts: Ints) -> tuple[Ints, ...]:
         whole = self.roller.hidden(keys, counts, self.problem.shifts, self.problem.masks)
@@ -153,15 +145,17 @@ class ByClasses:
 
     def __init__(self, problem: LatticeProblem, *, violating: Violating) -> None:
         self.problem, self.violating = problem, violating
-        self.shelf = _Shelf(problem.shape, len(problem.classes), problem.classes)
+        self.classes = problem.classes
+        """Classes at the node looked at last."""
+        self.finer = _StartingPoints(problem.shape, len(problem.classes), problem.classes)
 
     def __call__(self, node: Node) -> NodeOutcome:
         """Look at one node."""
-        start, classes = self.shelf.nearest(node)
+        start, classes = self.finer.nearest(node)
         if start != node:
             source, classes = len(classes), classes.at(node)
-            self.shelf.offer(node, len(classes), classes, source=source)
-        bad = self.violating(classes)
+            self.finer.offer(node, len(classes), classes, source=source)
+        self.classes, bad = classes, self.violating(classes)
         kept = classes.sizes[~bad]
         squares, kept_squares = int(classes.sizes @ classes.sizes), int(kept @ kept)
         return NodeOutcome(
@@ -188,7 +182,7 @@ class ByClasses:
 
 
 # Moving packed tuples up the lattice, in numpy. `rollup_compiled` does the same with numba.
-class Roller:
+class NumpyRoller:
     """Merges tuples that become equal."""
 
     def __init__(self, most: int) -> None:
@@ -222,21 +216,14 @@ def roller_for(problem: LatticeProblem, engine: str) -> Rolling:
     """The implementation of a name; `auto` takes numba where it is loaded already or the problem is large."""
     if engine not in ENGINES:
         raise UsageError(f"There is no engine named '{engine}'.", remedy=f"Choose one of: {', '.join(ENGINES)}.")
-    if engine == "numba" or (engine == "auto" and _worth_compiling(problem)):
-        return _compiled(problem)
-    return Roller(len(problem.keys))
-
-
-def _worth_compiling(problem: LatticeProblem) -> bool:
-    if "discreet.anonymity.lattice.rollup_compiled" in sys.modules:
-        return True
-    return len(problem.keys) * problem.nodes > LARGE and importlib.util.find_spec("numba") is not None
-
-
-def _compiled(problem: LatticeProblem) -> Rolling:
+    loaded = "discreet.anonymity.lattice.rollup_compiled" in sys.modules
+    large = len(problem.keys) * problem.nodes > LARGE
+    compiles = engine == "auto" and (loaded or (large and importlib.util.find_spec("numba") is not None))
+    if engine != "numba" and not compiles:
+        return NumpyRoller(len(problem.keys))
     try:
-        from discreet.anonymity.lattice import rollup_compiled
+        from discreet.anonymity.lattice.rollup_compiled import NumbaRoller
     except ImportError:
         raise MissingExtra("fast", needed_for="The compiled search") from None
-    roller: Rolling = rollup_compiled.Roller(len(problem.keys))
+    roller: Rolling = NumbaRoller(len(problem.keys))
     return roller

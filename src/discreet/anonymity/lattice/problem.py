@@ -44,7 +44,13 @@ class Ladder:
         maps = [tree.map(0, level) for level in range(tree.height)]
         people = np.bincount(codes, weights=sizes, minlength=len(maps[0])).astype(np.int64)
         leaves = tuple(tree.leaves[level][upper] for level, upper in enumerate(maps))
-        return cls(len(maps[0]), tree.size, tuple(_smallest(upper) for upper in maps), leaves, people)
+        standing = []
+        for upper in maps:
+            # For each code the smallest code that is generalised to the same value.
+            first = np.full(int(upper.max(initial=-1)) + 1, len(upper), dtype=np.int64)
+            np.minimum.at(first, upper, np.arange(len(upper)))
+            standing.append(first[upper])
+        return cls(len(maps[0]), tree.size, tuple(standing), leaves, people)
 
     @property
     def height(self) -> int:
@@ -94,11 +100,6 @@ class LatticeProblem:
         """Size of the lattice."""
         return int(np.prod(self.shape, dtype=object))
 
-    @property
-    def top(self) -> Node:
-        """The node at which everything is generalised as far as it goes."""
-        return tuple(height - 1 for height in self.shape)
-
     @cached_property
     def bits(self) -> tuple[int, ...]:
         """Bits per column of a key."""
@@ -120,11 +121,6 @@ class LatticeProblem:
         return np.array([(1 << bits) - 1 for bits in self.bits], dtype=np.int64)
 
     @cached_property
-    def starts(self) -> Ints:
-        """Where each column starts in a list of counters, one per code."""
-        return np.concatenate([[0], np.cumsum([1 << bits for bits in self.bits])]).astype(np.int64)
-
-    @cached_property
     def keys(self) -> Ints:
         """One key per class."""
         keys = np.zeros(len(self.classes), dtype=np.int64)
@@ -136,22 +132,12 @@ class LatticeProblem:
     def moves(self) -> tuple[tuple[Ints, ...], ...]:
         """Per column and level, what to add to a key whose column has a certain code."""
         return tuple(
-            tuple(_padded((standing - np.arange(ladder.size)) << shift, 1 << bits) for standing in ladder.standing)
+            tuple(
+                np.pad((standing - np.arange(ladder.size)) << shift, (0, (1 << bits) - ladder.size))
+                for standing in ladder.standing
+            )
             for ladder, shift, bits in zip(self.ladders, self.shifts, self.bits, strict=True)
         )
-
-
-def _smallest(upper: Ints) -> Ints:
-    """For each code the smallest code that is generalised to the same value."""
-    first = np.full(int(upper.max(initial=-1)) + 1, len(upper), dtype=np.int64)
-    np.minimum.at(first, upper, np.arange(len(upper)))
-    return first[upper]
-
-
-def _padded(values: Ints, length: int) -> Ints:
-    padded = np.zeros(length, dtype=np.int64)
-    padded[: len(values)] = values
-    return padded
 
 
 # What a node of the lattice comes to.
@@ -226,23 +212,26 @@ class Lattice:
         self._raise(self.below, bound, tuple(slice(level + 1) for level in node))
 
     def _raise(self, part: NDArray[np.float64], bound: float, where: tuple[slice, ...]) -> None:
-        """The two parts of a bound add up; a settled node keeps its infinite one."""
+        """The two parts of a bound add up; a settled node stays infinite."""
         np.maximum(part[where], bound, out=part[where])
         np.maximum(self.bounds[where], self.above[where] + self.below[where], out=self.bounds[where])
 
     def chain(self, node: Node) -> list[Node]:
         """A way up through nodes not looked at, each time over the neighbour of least bound."""
-        chain, current = [node], node
-        while True:
-            above = [up for up in self._above(current) if self.state[up] == UNKNOWN]
-            if not above:
-                return chain
-            current = min(above, key=self.bounds.__getitem__)
-            chain.append(current)
+        chain = [node]
+        while above := [up for up in coarser(chain[-1], self.shape) if self.state[up] == UNKNOWN]:
+            chain.append(min(above, key=self.bounds.__getitem__))
+        return chain
 
-    def _above(self, node: Node) -> list[Node]:
-        return [
-            (*node[:place], level + 1, *node[place + 1 :])
-            for place, level in enumerate(node)
-            if level + 1 < self.shape[place]
-        ]
+
+def coarser(node: Node, shape: Node, *, since: int = 0) -> list[Node]:
+    """The nodes one level up on one column, from the column at place `since` on.
+
+    >>> coarser((0, 1), (2, 3))
+    [(1, 1), (0, 2)]
+    """
+    return [
+        (*node[:place], node[place] + 1, *node[place + 1 :])
+        for place in range(since, len(node))
+        if node[place] + 1 < shape[place]
+    ]

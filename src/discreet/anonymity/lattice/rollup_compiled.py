@@ -57,7 +57,7 @@ def _slots(keys: int) -> int:
     return 1 << max(4, (2 * keys - 1).bit_length())
 
 
-class Roller:
+class NumbaRoller:
     """Merges tuples that become equal; its buffers are made once."""
 
     def __init__(self, most: int) -> None:

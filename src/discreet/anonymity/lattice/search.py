@@ -1,8 +1,8 @@
-"""Search for the node of least loss: exact, bounded in time, or OLA.
+"""Search for the node of least loss: exact, bounded in time, or OLA; and a sweep over all nodes.
 
 Nodes are taken in the order of their lower bounds. From one that was not looked at, a chain is built upwards and
-searched by halves for the lowest node that suppresses little enough: what lies below a node that suppresses too much
-does so too, what lies above one that does not is fit. Fit nodes are evaluated. When the next bound exceeds the best
+searched by halves for the lowest node that suppresses little enough: what is below a node that suppresses too much
+does so too, what is above one that does not is fit. Fit nodes are evaluated. When the next bound exceeds the best
 loss found, nothing better is left.
 """
 
@@ -11,13 +11,20 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
 
 import numpy as np
 
-from discreet.anonymity.lattice.evaluate import Evaluate
-from discreet.anonymity.lattice.problem import DEAD, DONE, UNKNOWN, Lattice, LatticeProblem, Node, NodeOutcome
-from discreet.anonymity.losses import Loss
+from discreet.anonymity.lattice import problem as lattice_problem
+from discreet.anonymity.lattice.evaluate import ByClasses, BySize, Evaluate, roller_for
+from discreet.anonymity.lattice.problem import DEAD, DONE, UNKNOWN, Lattice, LatticeProblem, Node, NodeOutcome, coarser
+from discreet.anonymity.limits import Requirements, Size
+from discreet.anonymity.losses import Loss, make_loss
+from discreet.errors import UsageError
+from discreet.kernel import Classes
 
 SAME = 1e-12
 """Relative difference up to which two losses are one; the tie goes to the smaller level vector."""
@@ -25,7 +32,7 @@ SAME = 1e-12
 
 @dataclass(frozen=True)
 class SearchProgress:
-    """Where a search stands."""
+    """Progress of a search."""
 
     evaluated: int
     nodes: int
@@ -36,7 +43,7 @@ class SearchProgress:
 
 
 Watch = Callable[[SearchProgress], bool]
-"""Told where the search stands; says whether to go on."""
+"""Sees the progress of a search; says whether to go on."""
 
 
 @dataclass
@@ -55,7 +62,6 @@ class SearchResult:
     """No node costs less."""
     complete: bool = False
     """Whether the search ran to its end, so that the best node is the best there is."""
-    rules: list[str] = field(default_factory=list)
 
     def offer(self, outcome: NodeOutcome, loss: float) -> None:
         """Take a node if it is better, or as good and earlier."""
@@ -85,57 +91,44 @@ class Search:
         """`sieve` is monotone: what it suppresses never grows upwards. `judge`, where given, has the last word."""
         self.problem, self.loss, self.limit = problem, loss, limit
         self.sieve, self.judge, self.watch = sieve, judge, watch
-        self.lattice = Lattice(loss.bounds(), moving=loss.moves)
         self.found = SearchResult(problem.nodes)
 
+    @cached_property
+    def lattice(self) -> Lattice:
+        """What is known about each node."""
+        return Lattice(self.loss.bounds(), moving=self.loss.moves)
+
     def run(self) -> SearchResult:
-        """Search until nothing better is left, or until told to stop; the best so far is never lost."""
-        try:
-            in_order = self._by_current_bounds() if self.loss.moves else self._by_fixed_bounds()
-            for place in in_order:
-                self._settle(self.lattice.node(place))
-                progress = SearchProgress(
-                    self.found.evaluated, self.found.nodes, min(self.found.bound, self.found.loss), self.found.loss
-                )
-                if not self.watch(progress):
-                    return self._summed(complete=False)
-        except KeyboardInterrupt:
-            return self._summed(complete=False)
-        self.found.bound = self.found.loss
-        return self._summed(complete=True)
+        """Search until nothing better is left, or until stopped; the best so far is never lost."""
+        found, complete = self.found, False
+        with suppress(KeyboardInterrupt):
+            for node in self._promising():
+                _halve(self._chain(node), self._fits)
+                bound = min(found.bound, found.loss)
+                if not self.watch(SearchProgress(found.evaluated, found.nodes, bound, found.loss)):
+                    break
+            else:
+                complete = True
+        found.complete, found.bound = complete, found.loss if complete else min(found.bound, found.loss)
+        found.too_much_suppressed = self._dead_unseen()
+        found.too_costly = found.nodes - found.evaluated - found.too_much_suppressed if complete else 0
+        return found
 
-    def _by_fixed_bounds(self) -> Iterator[int]:
+    def _promising(self) -> Iterator[Node]:
+        """Nodes that may be best, by bound; where bounds move, the least is looked for again each time."""
         bounds, state = self.lattice.bounds.reshape(-1), self.lattice.state.reshape(-1)
-        for place in np.argsort(bounds, kind="stable").tolist():
-            self.found.bound = float(bounds[place])
-            if self.found.beyond(self.found.bound):
-                return
-            if state[place] not in (DEAD, DONE):
-                yield place
-
-    def _by_current_bounds(self) -> Iterator[int]:
-        bounds = self.lattice.bounds.reshape(-1)
-        while True:
-            place = int(np.argmin(bounds))
+        by_bound = np.argsort(bounds, kind="stable").tolist() if not self.loss.moves else ()
+        for place in iter(lambda: int(np.argmin(bounds)), None) if self.loss.moves else by_bound:
             self.found.bound = float(bounds[place])
             if math.isinf(self.found.bound) or self.found.beyond(self.found.bound):
                 return
-            yield place
+            if state[place] not in (DEAD, DONE):
+                yield self.lattice.node(place)
 
-    def _settle(self, node: Node) -> None:
-        if self.lattice.state[node] != UNKNOWN:
-            self._evaluate(node)
-            return
-        chain = self.lattice.chain(node)
-        low, high = 0, len(chain)
-        while low < high:
-            middle = (low + high) // 2
-            if self._evaluate(chain[middle]):
-                high = middle
-            else:
-                low = middle + 1
+    def _chain(self, node: Node) -> list[Node]:
+        return self.lattice.chain(node) if self.lattice.state[node] == UNKNOWN else [node]
 
-    def _evaluate(self, node: Node) -> bool:
+    def _fits(self, node: Node) -> bool:
         """Offer a node; false if it suppresses so much that no finer one can be better."""
         outcome = self.sieve(node)
         self.found.evaluated += 1
@@ -143,38 +136,95 @@ class Search:
             self.lattice.raise_above(node, self.loss.bound_above(outcome))
             if extra := self.loss.bound_below(outcome):
                 self.lattice.raise_below(node, extra)
-        if outcome.suppressed > self.limit:
-            self.lattice.kill_below(node)
-            return False
-        self._judge(outcome)
-        if outcome.suppressed > self.loss.most_suppressed(self.found.loss) * (1 + SAME):
+        if not self._offer(outcome):
             self.lattice.kill_below(node)
             return False
         self.lattice.fit_above(node)
         self.lattice.done(node)
         return True
 
-    def _judge(self, outcome: NodeOutcome) -> None:
-        if self.judge is not None:
-            outcome = self.judge(outcome.node)
-        if outcome.suppressed <= self.limit:
-            self.found.offer(outcome, self.loss.value(outcome))
+    def _dead_unseen(self) -> int:
+        """Nodes ruled out without a look, because a coarser one suppresses too much."""
+        state = self.lattice.state
+        return int((state == DEAD).sum()) - (self.found.evaluated - int((state == DONE).sum()))
 
-    def _summed(self, *, complete: bool) -> SearchResult:
-        found, state = self.found, self.lattice.state
-        found.complete = complete
-        if not complete:
-            found.bound = min(found.bound, found.loss)
-        looked_dead = found.evaluated - int((state == DONE).sum())
-        found.too_much_suppressed = int((state == DEAD).sum()) - looked_dead
-        found.too_costly = found.nodes - found.evaluated - found.too_much_suppressed if complete else 0
-        return found
+    def _offer(self, outcome: NodeOutcome) -> bool:
+        """Judge a node that suppresses little enough; whether a finer one could still be better."""
+        if outcome.suppressed > self.limit:
+            return False
+        judged = outcome if self.judge is None else self.judge(outcome.node)
+        if judged.suppressed <= self.limit:
+            self.found.offer(judged, self.loss.value(judged))
+        return outcome.suppressed <= self.loss.most_suppressed(self.found.loss) * (1 + SAME)
+
+
+def _halve(chain: list[Node], fits: Callable[[Node], bool]) -> None:
+    """Look for the lowest fit node of a chain by halves."""
+    low, high = 0, len(chain)
+    while low < high:
+        middle = (low + high) // 2
+        if fits(chain[middle]):
+            high = middle
+        else:
+            low = middle + 1
+
+
+class BoundedSearch(Search):
+    """A run over a lattice too large to write down, or for little time: the best so far, with a proven bound.
+
+    Nodes are generated in the order of their bounds, from the finest upwards, so that the bound of the next one is a
+    bound for all that are left. To find good nodes early, each promising one is first followed upwards to a fit node.
+    """
+
+    @cached_property
+    def known(self) -> dict[Node, bool]:
+        """Whether each evaluated node fits."""
+        return {}
+
+    @cached_property
+    def dead(self) -> list[Node]:
+        """Nodes that suppress too much, none finer than another."""
+        return []
+
+    def _promising(self) -> Iterator[Node]:
+        """Every node once, by bound: each is reached from the neighbour that lowers its last raised level."""
+        start = (0,) * len(self.problem.shape)
+        heap = [(self.loss.bound(start), start)]
+        while heap:
+            self.found.bound, node = heapq.heappop(heap)
+            if self.found.beyond(self.found.bound):
+                return
+            yield node
+            last = max((place for place, level in enumerate(node) if level), default=0)
+            for up in coarser(node, self.problem.shape, since=last):
+                heapq.heappush(heap, (self.loss.bound(up), up))
+
+    def _chain(self, node: Node) -> list[Node]:
+        """A way up to a node known to fit; none from a node below a dead one."""
+        if any(all(low <= high for low, high in zip(node, dead, strict=True)) for dead in self.dead):
+            return []
+        chain = [node]
+        while not self.known.get(chain[-1]) and (above := coarser(chain[-1], self.problem.shape)):
+            chain.append(min(above, key=self.loss.bound))
+        return chain
+
+    def _fits(self, node: Node) -> bool:
+        if node not in self.known:
+            outcome = self.sieve(node)
+            self.found.evaluated += 1
+            self.known[node] = self._offer(outcome)
+            if not self.known[node]:
+                self.dead[:] = [*(dead for dead in self.dead if not all(map(int.__le__, dead, node))), node]
+        return self.known[node]
+
+    def _dead_unseen(self) -> int:
+        return 0
 
 
 # The search as El Emam et al. published it (OLA, 2009): the best of the minimal nodes.
 #
 # A node is minimal if it suppresses little enough and no finer one does. With a loss that charges for suppression the
-# best minimal node need not be the best node; `search` finds that one.
+# best minimal node need not be the best node; `Search` finds that one.
 def best_minimal(
     problem: LatticeProblem, *, loss: Loss, limit: int, sieve: Evaluate, watch: Watch = lambda _: True
 ) -> SearchResult:
@@ -182,137 +232,93 @@ def best_minimal(
     found = SearchResult(problem.nodes)
     heights = np.indices(problem.shape).sum(axis=0).astype(np.float64)
     lattice = Lattice(heights)
+
+    def fits(node: Node) -> bool:
+        found.evaluated += 1
+        fit = sieve(node).suppressed <= limit
+        (lattice.fit_above if fit else lattice.kill_below)(node)
+        return fit
+
     for place in np.argsort(heights.reshape(-1), kind="stable").tolist():
         node = lattice.node(place)
         if lattice.state[node] == UNKNOWN:
-            _halve(lattice.chain(node), lattice, limit, sieve, found)
+            _halve(lattice.chain(node), fits)
             if not watch(SearchProgress(found.evaluated, found.nodes, 0.0, found.loss)):
                 return found
-    for node in _minimal(lattice):
-        outcome = sieve(node)
+    # Minimal nodes are fit while all their finer neighbours are not.
+    minimal = lattice.state != DEAD
+    for axis in range(minimal.ndim):
+        below = np.roll(lattice.state != DEAD, 1, axis=axis)
+        below[(slice(None),) * axis + (0,)] = False
+        minimal = minimal & ~below
+    for levels in np.argwhere(minimal).tolist():
+        outcome = sieve(tuple(levels))
         found.offer(outcome, loss.value(outcome))
     found.bound, found.complete = found.loss, True
     found.too_much_suppressed = int((lattice.state == DEAD).sum())
     return found
 
 
-def _halve(chain: list[Node], lattice: Lattice, limit: int, sieve: Evaluate, found: SearchResult) -> None:
-    low, high = 0, len(chain)
-    while low < high:
-        middle = (low + high) // 2
-        found.evaluated += 1
-        if sieve(chain[middle]).suppressed <= limit:
-            lattice.fit_above(chain[middle])
-            high = middle
-        else:
-            lattice.kill_below(chain[middle])
-            low = middle + 1
+def search_levels(
+    problem: LatticeProblem, limits: Requirements, *, loss: str, search: str, engine: str, watch: Watch
+) -> SearchResult:
+    """Run the search of a name over the lattice of levels."""
+    measure = make_loss(loss, problem, smallest=limits.k, by_size=limits.plain)
+    sieve, judge = _evaluators(problem, limits, engine)
+    huge = problem.nodes > lattice_problem.MOST_NODES
+    if search != "ola":
+        kind = BoundedSearch if huge else Search
+        return kind(problem, loss=measure, limit=limits.suppressible, sieve=sieve, judge=judge, watch=watch).run()
+    if huge:
+        raise UsageError(
+            f'{problem.nodes:,} combinations of levels are too many for search="ola".', remedy='Use search="best".'
+        )
+    if judge is not None:
+        raise UsageError("OLA is published for requirements that merging never breaks.", remedy='Use search="optimal".')
+    return best_minimal(problem, loss=measure, limit=limits.suppressible, sieve=sieve, watch=watch)
 
 
-def _minimal(lattice: Lattice) -> list[Node]:
-    """Nodes that are fit while all their finer neighbours are not."""
-    fit = lattice.state != DEAD
-    for axis in range(fit.ndim):
-        below = np.roll(lattice.state != DEAD, 1, axis=axis)
-        first = [slice(None)] * fit.ndim
-        first[axis] = slice(0, 1)
-        below[tuple(first)] = False
-        fit = fit & ~below
-    return [tuple(int(level) for level in node) for node in np.argwhere(fit)]
+def _evaluators(problem: LatticeProblem, limits: Requirements, engine: str) -> tuple[Evaluate, Evaluate | None]:
+    """A sieve that never suppresses more upwards, and, where some requirement may, one with the last word."""
+    monotone = [limit for limit in limits.requirements if limit.monotone]
+    if problem.packs and all(isinstance(limit, Size) for limit in monotone):
+        sieve: Evaluate = BySize(problem, k=limits.k, roller=roller_for(problem, engine))
+    else:
+        sieve = ByClasses(problem, violating=lambda classes: limits.violated(classes, monotone=True))
+    if len(monotone) == len(limits.requirements):
+        return sieve, None
+    return sieve, ByClasses(problem, violating=limits.violated)
 
 
-# A search for lattices too large to write down, or for little time: the best so far, with a proven bound.
-#
-# Nodes are generated in the order of their bounds, from the finest upwards, so that the bound of the next one is a bound
-# for all that are left. To find good nodes early, each promising one is first followed upwards to a fit node.
-class BoundedSearch:
-    """One run, without an array over the lattice."""
+# Every node of a lattice: for pictures of it, and as the proof where no shorter one is wanted.
+MOST = 50_000
+"""Nodes that a picture can hold."""
 
-    def __init__(
-        self, problem: LatticeProblem, *, loss: Loss, limit: int, sieve: Evaluate, judge: Evaluate | None, watch: Watch
-    ) -> None:
-        self.problem, self.loss, self.limit = problem, loss, limit
-        self.sieve, self.judge, self.watch = sieve, judge, watch
-        self.found = SearchResult(problem.nodes)
-        self.known: dict[Node, bool] = {}
-        self.dead: list[Node] = []
-        """Nodes that suppress too much, none finer than another."""
 
-    def run(self) -> SearchResult:
-        """Until nothing better is left, or until told to stop."""
-        found = self.found
-        try:
-            for bound, node in self._by_bound():
-                found.bound = bound
-                if found.beyond(bound):
-                    break
-                is_dead = any(all(low <= high for low, high in zip(node, dead, strict=True)) for dead in self.dead)
-                if not is_dead:
-                    self._follow(node)
-                if not self.watch(SearchProgress(found.evaluated, found.nodes, min(bound, found.loss), found.loss)):
-                    return self._stopped()
-        except KeyboardInterrupt:
-            return self._stopped()
-        found.bound, found.complete = found.loss, True
-        found.too_costly = found.nodes - found.evaluated
-        return found
+@dataclass(frozen=True)
+class MeasuredNode:
+    """One node."""
 
-    def _stopped(self) -> SearchResult:
-        self.found.bound = min(self.found.bound, self.found.loss)
-        return self.found
+    node: Node
+    suppressed: int
+    allowed: bool
+    loss: float
 
-    def _by_bound(self) -> Iterator[tuple[float, Node]]:
-        """Every node once, by bound: each is reached from the neighbour that lowers its last raised level."""
-        start = (0,) * len(self.problem.shape)
-        heap = [(self.loss.bound(start), start)]
-        while heap:
-            bound, node = heapq.heappop(heap)
-            yield bound, node
-            last = max((place for place, level in enumerate(node) if level), default=0)
-            for place in range(last, len(node)):
-                if node[place] + 1 < self.problem.shape[place]:
-                    up = (*node[:place], node[place] + 1, *node[place + 1 :])
-                    heapq.heappush(heap, (self.loss.bound(up), up))
 
-    def _follow(self, node: Node) -> None:
-        """Search a chain upwards by halves for its lowest fit node."""
-        chain = self._chain(node)
-        low, high = 0, len(chain)
-        while low < high:
-            middle = (low + high) // 2
-            if self._fits(chain[middle]):
-                high = middle
-            else:
-                low = middle + 1
-
-    def _chain(self, node: Node) -> list[Node]:
-        chain = [node]
-        while self.known.get(node) is None or not self.known[node]:
-            above = [
-                (*node[:place], node[place] + 1, *node[place + 1 :])
-                for place in range(len(node))
-                if node[place] + 1 < self.problem.shape[place]
-            ]
-            if not above:
-                break
-            node = min(above, key=self.loss.bound)
-            chain.append(node)
-        return chain
-
-    def _fits(self, node: Node) -> bool:
-        if node not in self.known:
-            self.known[node] = self._evaluate(self.sieve(node))
-        return self.known[node]
-
-    def _evaluate(self, outcome: NodeOutcome) -> bool:
-        self.found.evaluated += 1
-        if outcome.suppressed <= self.limit:
-            judged = outcome if self.judge is None else self.judge(outcome.node)
-            if judged.suppressed <= self.limit:
-                self.found.offer(judged, self.loss.value(judged))
-        if outcome.suppressed > min(self.limit, self.loss.most_suppressed(self.found.loss) * (1 + SAME)):
-            node = outcome.node
-            self.dead = [dead for dead in self.dead if not all(map(int.__le__, dead, node))]
-            self.dead.append(node)
-            return False
-        return True
+def sweep(
+    classes: Classes, limits: Requirements, *, loss: str = "loss", engine: str = "auto"
+) -> tuple[MeasuredNode, ...]:
+    """Look at every node, from fine to coarse."""
+    problem = LatticeProblem.of(classes)
+    if problem.nodes > MOST:
+        raise UsageError(
+            f"{problem.nodes:,} combinations of levels are too many to show.", remedy="Choose fewer columns."
+        )
+    measure = make_loss(loss, problem, smallest=limits.k, by_size=limits.plain)
+    sieve, judge = _evaluators(problem, limits, engine)
+    seen = []
+    for node in sorted(product(*map(range, problem.shape)), key=lambda node: (sum(node), node)):
+        outcome = sieve(node) if judge is None else judge(node)
+        allowed = outcome.suppressed <= limits.suppressible
+        seen.append(MeasuredNode(node, outcome.suppressed, allowed, measure.value(outcome) if allowed else math.nan))
+    return tuple(seen)

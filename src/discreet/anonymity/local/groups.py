@@ -18,7 +18,7 @@ from discreet.kernel.hierarchy import Hierarchy
 Allowed = Callable[[Ints, int], NDArray[np.bool_]]
 NEVER = 2**63 - 1
 GONE = -(2**61)
-"""What an empty group has paid, so that nobody thinks of joining it."""
+"""What an empty group has paid, so that no class joins it."""
 
 
 class Groups:
@@ -102,14 +102,22 @@ class Groups:
         """Dissolve a group, or let the member go whose leaving saves most, if either pays."""
         rows = self.members[number]
         added, homes = zip(*map(self._nearest, rows), strict=True)
-        if sum(added) < self.paid[number] and self._dissolve(number, homes):
-            return True
+        if sum(added) < self.paid[number]:
+            # All members move, unless together they then cost more than they do here.
+            touched = list(dict.fromkeys(homes))
+            before = self.paid[number] + self.paid[touched].sum()
+            for row, home in zip(rows, homes, strict=True):
+                self.move([row], home)
+            if self.paid[touched].sum() < before:
+                return True
+            for row in rows:
+                self.move([row], number)
         left = self.people[number] - self.sizes[rows]
         # What a group would cost a head without each of its members.
-        mine = self.forest.leaves[:, rows]
-        order = np.sort(mine, axis=1)
-        low = np.where(mine == order[:, :1], order[:, 1:2], order[:, :1])
-        high = np.where(mine == order[:, -1:], order[:, -2:-1], order[:, -1:])
+        leaves = self.forest.leaves[:, rows]
+        order = np.sort(leaves, axis=1)
+        low = np.where(leaves == order[:, :1], order[:, 1:2], order[:, :1])
+        high = np.where(leaves == order[:, -1:], order[:, -2:-1], order[:, -1:])
         without = np.asarray(self.forest.cost[self.forest.join(low, high)].sum(axis=0))
         gain = self.paid[number] - without * left - np.array(added)
         best = int(gain.argmax())
@@ -120,37 +128,21 @@ class Groups:
         self.move([rows[best]], homes[best])
         return True
 
-    def _dissolve(self, number: int, homes: Sequence[int]) -> bool:
-        """All members move, unless together they then cost more than they do here."""
-        rows, touched = self.members[number], list(dict.fromkeys(homes))
-        before = self.paid[number] + self.paid[touched].sum()
-        for row, home in zip(rows, homes, strict=True):
-            self.move([row], home)
-        if self.paid[touched].sum() < before:
-            return True
-        for row in rows:
-            self.move([row], number)
-        return False
-
     def _swap(self, number: int, row: int, home: int, gain: int) -> bool:
-        """One member goes and a class comes that its own group can spare, if that pays."""
-        comer, added = self._comer(number, [one for one in self.members[number] if one != row])
-        if added >= gain:
-            return False
-        self.move([row], home)
-        self.move([comer], number)
-        return True
-
-    def _comer(self, number: int, rest: list[int]) -> tuple[int, int]:
-        """The class that joins what is left of a group at least cost, and that cost."""
+        """One member goes and the class comes that joins the rest at least cost, if its own group can spare it."""
         self.work += self.leaves.size
+        rest = [other for other in self.members[number] if other != row]
         nodes, people = self.forest.over(rest), self.sizes[rest].sum()
         joint = self.bundles.joint(nodes, self.leaves) * (people + self.sizes)
         added = joint - self.forest.cost[nodes].sum() * people - self.cost[self.member] * self.sizes
         spare = (self.people[self.member] - self.sizes >= self.k) & (people + self.sizes >= self.k)
         added[~spare | (self.member == number)] = NEVER
         comer = int(added.argmin())
-        return comer, int(added[comer])
+        if added[comer] >= gain:
+            return False
+        self.move([row], home)
+        self.move([comer], number)
+        return True
 
 
 def _least(added: Ints, but: int) -> tuple[int, int]:
@@ -170,7 +162,11 @@ class _Bundles:
 
     def code(self, nodes: Ints) -> Ints:
         """Per bundle, one code for the nodes of its columns."""
-        return np.array([self._code(bundle, nodes) for bundle in self.bundles])
+        codes = np.zeros((len(self.bundles), *nodes.shape[1:]), dtype=np.int64)
+        for bundle, columns in enumerate(self.bundles):
+            for column in columns:
+                codes[bundle] = codes[bundle] * self.widths[column] + nodes[column] - self.forest.starts[column]
+        return codes
 
     def joint(self, nodes: Ints, codes: Ints) -> Ints:
         """What one tuple of nodes costs together with each of many tuples, given by their codes."""
@@ -179,12 +175,6 @@ class _Bundles:
         for bundle, code in zip(self.bundles, codes, strict=True):
             cost += self.row(bundle, tuple([numbers[column] for column in bundle])).take(code)
         return cost
-
-    def _code(self, bundle: tuple[int, ...], nodes: Ints) -> Ints:
-        code = np.zeros(nodes.shape[1:], dtype=np.int64)
-        for column in bundle:
-            code = code * self.widths[column] + nodes[column] - self.forest.starts[column]
-        return code
 
     def _row(self, bundle: tuple[int, ...], nodes: tuple[int, ...]) -> Ints:
         """What some nodes cost together with those behind each code of their bundle."""
@@ -220,7 +210,7 @@ SCALE = 2**24
 class Forest:
     """The hierarchies of all columns as one numbered set of nodes, those of a column in a row.
 
-    Leaves lie in the order of their ancestors: what many have in common is what the first and the last have in common.
+    Leaves are in the order of their ancestors: what many have in common is what the first and the last have in common.
     """
 
     classes: Classes
@@ -277,8 +267,8 @@ class Forest:
         """The lowest common ancestors, -1 where there is none."""
         node = np.full(np.broadcast_shapes(first.shape, second.shape), -1, dtype=np.int64)
         for level in self.above[::-1]:
-            mine = level[first]
-            node = np.where(mine == level[second], mine, node)
+            above = level[first]
+            node = np.where(above == level[second], above, node)
         return node
 
     def over(self, rows: Sequence[int]) -> Ints:
@@ -356,8 +346,8 @@ def ends(points: Ints, member: Ints) -> tuple[Ints, Ints]:
     """Per row of points, the least and the greatest of each group."""
     order = np.argsort(member, kind="stable")
     starts = np.flatnonzero(np.diff(member[order], prepend=-1))
-    mine = points[:, order]
-    return np.minimum.reduceat(mine, starts, axis=1), np.maximum.reduceat(mine, starts, axis=1)
+    ordered = points[:, order]
+    return np.minimum.reduceat(ordered, starts, axis=1), np.maximum.reduceat(ordered, starts, axis=1)
 
 
 def alike(nodes: Ints) -> Ints:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -36,46 +35,32 @@ def mondrian(classes: Classes, *, k: int, relaxed: bool = False, ordered: Sequen
     [('F', '[30, 31]'), ('*', '[50, 58]')]
     """
     forest = Forest.of(classes)
-    axes = _axes(forest, ordered)
+    for name in ordered or ():
+        if name not in classes.names:
+            raise ColumnError(f"There is no column '{name}' among {', '.join(classes.names)}.")
+    if ordered is None:
+        ordered = [column.name for column in classes.columns if as_numbers(column.labels) is not None]
+    axes: list[_Axis] = [
+        _Scale.of(column, codes) if column.name in ordered else _Branches(leaves, forest)
+        for column, codes, leaves in zip(classes.columns, classes.codes, forest.leaves, strict=True)
+    ]
     loose = [place for place, axis in enumerate(axes) if not axis.ordered]
     member = _boxes(axes, classes.sizes, check_parts(forest, k, loose), k, relaxed)
-    shown = [_shown(axis, member) for axis in axes]
-    codes = tuple(codes[member] for _, codes in shown)
-    return Recoding(classes, tuple(labels for labels, _ in shown), codes, np.ones(len(member), dtype=bool))
+    labels, codes = [], []
+    for axis in axes:
+        low, high = ends(axis.points[None, :], member)
+        shown, of_box = numbered(axis.labels(low[0], high[0]))
+        labels.append(shown)
+        codes.append(of_box[member])
+    return Recoding(classes, tuple(labels), tuple(codes), np.ones(len(member), dtype=bool))
 
 
 # Columns as axes.
 
 
-class _Axis(Protocol):
-    """A column along which boxes are cut."""
-
-    @property
-    def ordered(self) -> bool:
-        """Whether places have an order of their own."""
-        ...
-
-    @property
-    def points(self) -> Ints:
-        """The place of each class."""
-        ...
-
-    def width(self, low: Ints, high: Ints) -> Floats:
-        """How much of the column lies between two places, at most 1."""
-        ...
-
-    def keys(self, points: Ints, low: Ints, high: Ints) -> Ints:
-        """What must not be torn apart when the box from `low` to `high` around each point is cut."""
-        ...
-
-    def labels(self, low: Ints, high: Ints) -> list[Label]:
-        """What boxes between two places are published as."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class _Scale:
-    """An ordered column: places are ranks."""
+    """A column with an order of its own: places are ranks."""
 
     points: Ints
     values: Floats
@@ -94,12 +79,15 @@ class _Scale:
         return cls(rank[codes], values[order], tuple(column.labels[code] for code in order.tolist()))
 
     def width(self, low: Ints, high: Ints) -> Floats:
+        """How much of the column is between two places, at most 1."""
         return np.asarray((self.values[high] - self.values[low]) / max(self.values[-1] - self.values[0], math.ulp(0.0)))
 
     def keys(self, points: Ints, low: Ints, high: Ints) -> Ints:
+        """What must not be torn apart when the box from `low` to `high` around each point is cut."""
         return points
 
     def labels(self, low: Ints, high: Ints) -> list[Label]:
+        """What boxes between two places are published as."""
         ends = zip(low.tolist(), high.tolist(), strict=True)
         return [self.texts[a] if a == b else f"[{self.texts[a]}, {self.texts[b]}]" for a, b in ends]
 
@@ -116,7 +104,7 @@ class _Branches:
         return self.forest.cost[self.forest.join(low, high)] / SCALE
 
     def keys(self, points: Ints, low: Ints, high: Ints) -> Ints:
-        """The child of the lowest common ancestor under which each point lies."""
+        """The child of the lowest common ancestor above each point."""
         differ = (self.forest.above[:, low] != self.forest.above[:, high]).sum(axis=0)
         return np.asarray(self.forest.above[np.maximum(differ - 1, 0), points])
 
@@ -124,25 +112,8 @@ class _Branches:
         return [self.forest.labels[node] for node in self.forest.join(low, high).tolist()]
 
 
-def _axes(forest: Forest, ordered: Sequence[str] | None) -> list[_Axis]:
-    """Each column as an axis; without names those whose values are all numbers are ordered."""
-    columns = forest.classes.columns
-    for name in ordered or ():
-        if name not in forest.classes.names:
-            raise ColumnError(f"There is no column '{name}' among {', '.join(forest.classes.names)}.")
-    chosen = (
-        ordered if ordered is not None else [column.name for column in columns if as_numbers(column.labels) is not None]
-    )
-    return [
-        _Scale.of(column, codes) if column.name in chosen else _Branches(leaves, forest)
-        for column, codes, leaves in zip(columns, forest.classes.codes, forest.leaves, strict=True)
-    ]
-
-
-def _shown(axis: _Axis, member: Ints) -> tuple[tuple[Label, ...], Ints]:
-    """The labels on one column, and which of them each box shows."""
-    low, high = ends(axis.points[None, :], member)
-    return numbered(axis.labels(low[0], high[0]))
+_Axis = _Scale | _Branches
+"""A column along which boxes are cut."""
 
 
 # Rounds of cuts.
@@ -158,14 +129,10 @@ class _Round:
     spent: Flags
     """Per column and box, whether no cut is possible there."""
 
-    @property
-    def starts(self) -> Ints:
-        return np.flatnonzero(np.diff(self.box, prepend=-1))
-
     def only(self, stays: Flags) -> _Round:
         """The boxes marked true."""
-        kept = stays[self.box]
-        return _Round(self.rows[kept], (np.cumsum(stays) - 1)[self.box[kept]], self.spent[:, stays])
+        inside = stays[self.box]
+        return _Round(self.rows[inside], (np.cumsum(stays) - 1)[self.box[inside]], self.spent[:, stays])
 
 
 def _boxes(axes: Sequence[_Axis], sizes: Ints, start: Ints, k: int, relaxed: bool) -> Ints:
@@ -176,8 +143,8 @@ def _boxes(axes: Sequence[_Axis], sizes: Ints, start: Ints, k: int, relaxed: boo
     order = np.argsort(start, kind="stable")
     current = _Round(order, start[order], np.zeros((len(axes), int(start.max()) + 1), dtype=bool))
     while len(current.rows):
-        mine, starts = points[:, current.rows], current.starts
-        low, high = np.minimum.reduceat(mine, starts, axis=1), np.maximum.reduceat(mine, starts, axis=1)
+        starts = np.flatnonzero(np.diff(current.box, prepend=-1))
+        low, high = (bound.reduceat(points[:, current.rows], starts, axis=1) for bound in (np.minimum, np.maximum))
         width = np.array([axis.width(a, b) for axis, a, b in zip(axes, low, high, strict=True)])
         width[current.spent | (np.add.reduceat(sizes[current.rows], starts) < 2 * k)] = 0
         wide = width.max(axis=0) > 0
@@ -186,40 +153,29 @@ def _boxes(axes: Sequence[_Axis], sizes: Ints, start: Ints, k: int, relaxed: boo
         number += len(wide)
         current = current.only(wide)
         if len(current.rows):
-            choice = width[:, wide].argmax(axis=0)
-            keys = _keys(axes, points, current, choice, low[:, wide], high[:, wide])
-            current = _next(current, keys, sizes, choice, ordered, k, relaxed)
+            # Each box along its widest column; what must stay together there has one key.
+            choice, low, high = width[:, wide].argmax(axis=0), low[:, wide], high[:, wide]
+            keys, column = np.empty(len(current.rows), dtype=np.int64), choice[current.box]
+            for place, axis in enumerate(axes):
+                chosen = np.flatnonzero(column == place)
+                box = current.box[chosen]
+                keys[chosen] = axis.keys(points[place, current.rows[chosen]], low[place, box], high[place, box])
+            order = np.lexsort((keys, current.box))
+            rows, box, keys = current.rows[order], current.box[order], keys[order]
+            people = sizes[rows]
+            halves = _halves(box, keys, people, k, torn=relaxed)
+            side = np.where(ordered[choice][box], halves, _children(box, keys, people, k))
+            most = int(side.max()) + 1
+            parts, part = np.unique(box * most + side, return_inverse=True)
+            part, parent = part.reshape(-1), parts // most
+            cut = np.bincount(parent) > 1
+            spent = current.spent.copy()
+            spent[choice, np.arange(len(choice))] |= ~cut
+            # A cut can open a way along a hierarchy that was closed before, but never one along an order.
+            spent[np.ix_(~ordered, cut)] = False
+            order = np.argsort(part, kind="stable")
+            current = _Round(rows[order], part[order], spent[:, parent])
     return compact(member)
-
-
-def _keys(axes: Sequence[_Axis], points: Ints, current: _Round, choice: Ints, low: Ints, high: Ints) -> Ints:
-    """Per row, what must stay together along the column chosen for its box."""
-    keys, column = np.empty(len(current.rows), dtype=np.int64), choice[current.box]
-    for place, axis in enumerate(axes):
-        chosen = np.flatnonzero(column == place)
-        box = current.box[chosen]
-        keys[chosen] = axis.keys(points[place, current.rows[chosen]], low[place, box], high[place, box])
-    return keys
-
-
-def _next(current: _Round, keys: Ints, sizes: Ints, choice: Ints, ordered: Flags, k: int, relaxed: bool) -> _Round:
-    """The boxes after each was cut along its column, if it can be."""
-    order = np.lexsort((keys, current.box))
-    rows, box, keys = current.rows[order], current.box[order], keys[order]
-    people = sizes[rows]
-    halves = _halves(box, keys, people, k, torn=relaxed)
-    side = np.where(ordered[choice][box], halves, _children(box, keys, people, k))
-    most = int(side.max()) + 1
-    parts, number = np.unique(box * most + side, return_inverse=True)
-    number = number.reshape(-1)
-    parent = parts // most
-    cut = np.bincount(parent) > 1
-    spent = current.spent.copy()
-    spent[choice, np.arange(len(choice))] |= ~cut
-    # A cut can open a way along a hierarchy that was closed before, but never one along an order.
-    spent[np.ix_(~ordered, cut)] = False
-    order = np.argsort(number, kind="stable")
-    return _Round(rows[order], number[order], spent[:, parent])
 
 
 def _halves(box: Ints, keys: Ints, people: Ints, k: int, *, torn: bool) -> Ints:

@@ -43,7 +43,19 @@ def recode_locally(classes: Classes, *, k: int, allowed: Allowed | None = None, 
     """
     forest = Forest.of(classes)
     check_parts(forest, k)
-    groups = _served(forest, k)
+    served = _Served(len(forest.sizes))
+    if math.prod(forest.classes.heights) <= MOST_NODES:
+        _visit(_Unserved.of(forest, k), _Agenda(forest), served)
+    groups = Groups(forest, k, compact(served.member))
+    rows = served.left
+    if forest.sizes[rows].sum() >= k:
+        # In blocks of classes that agree where it costs most to differ.
+        rise = [_expected(forest, place, min(1, height - 1)) for place, height in enumerate(forest.classes.heights)]
+        order = np.lexsort(forest.leaves[np.argsort(rise, kind="stable")][:, rows])
+        for start in range(0, len(rows), BLOCK):
+            _grow(_Block(groups, rows[order[start : start + BLOCK]]), served)
+        groups = Groups(forest, k, compact(served.member))
+    # Those left at the end, too few to share anything, are groups by themselves until they are filled.
     groups.fill()
     groups.mend(effort)
     if allowed is not None:
@@ -51,21 +63,8 @@ def recode_locally(classes: Classes, *, k: int, allowed: Allowed | None = None, 
     return forest.published(compact(groups.member))
 
 
-def _served(forest: Forest, k: int) -> Groups:
-    """Groups of k and more; those left at the end, too few to share anything, are groups by themselves."""
-    served = _Served(len(forest.sizes))
-    if math.prod(forest.classes.heights) <= MOST_NODES:
-        _visit(_Crowd.of(forest, k), _Agenda(forest), served)
-    groups = Groups(forest, k, compact(served.member))
-    if forest.sizes[served.left].sum() < k:
-        return groups
-    for rows in _blocks(forest, served.left):
-        _grow(_Pool(groups, rows), served)
-    return Groups(forest, k, compact(served.member))
-
-
 class _Served:
-    """Who is in which group so far; whoever is in none is alone."""
+    """Who is in which group so far; those in none are alone."""
 
     def __init__(self, classes: int) -> None:
         self.member, self.number = np.arange(classes), classes
@@ -84,39 +83,28 @@ class _Served:
 # From cheap to dear: who shares a tuple with k.
 
 
-def _visit(crowd: _Crowd, agenda: _Agenda, served: _Served) -> None:
+def _visit(people: _Unserved, agenda: _Agenda, served: _Served) -> None:
     """Nodes from cheap to dear, until nobody is left who shares anything, or it takes too long."""
     work = 0
-    while len(crowd.rows) and work < VISITING and (turn := agenda.next()) is not None:
+    while len(people.rows) and work < VISITING and (turn := agenda.next()) is not None:
         limit, node = turn
-        work += crowd.leaves.size
-        found = crowd.shared(agenda.levels(node))
-        if found is None:
-            agenda.close(node, crowd.hopeless)
+        work += people.leaves.size
+        shared = people.shared(agenda.levels(node))
+        if shared is None:
+            agenda.close(node, people.hopeless)
             continue
-        now = found.cost <= limit
+        rows, member, cost = shared
+        now = cost <= limit
         if not now.all():
-            agenda.reopen(node, int(found.cost[~now].min()))
+            agenda.reopen(node, int(cost[~now].min()))
         if now.any():
-            mine = now[found.member]
-            served.add(crowd.rows[found.rows[mine]], found.member[mine])
-            crowd = crowd.without(found.rows[mine])
+            served_now = now[member]
+            served.add(people.rows[rows[served_now]], member[served_now])
+            people = people.without(rows[served_now])
 
 
 @dataclass(frozen=True, eq=False)
-class _Shared:
-    """Tuples that at least k people share."""
-
-    rows: Ints
-    """Who shares one."""
-    member: Ints
-    """Which one they share."""
-    cost: Ints
-    """What each costs."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Crowd:
+class _Unserved:
     """People who are not yet served."""
 
     forest: Forest
@@ -128,30 +116,35 @@ class _Crowd:
     people: Floats
 
     @classmethod
-    def of(cls, forest: Forest, k: int) -> _Crowd:
+    def of(cls, forest: Forest, k: int) -> _Unserved:
+        # 64 well mixed bits for each number: the finaliser of SplitMix (Steele, Lea, Flood 2014).
+        bits = (forest.above.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        marks = (bits ^ (bits >> np.uint64(31))).view(np.int64)
         rows = np.arange(len(forest.sizes))
-        return cls(forest, k, _mixed(forest.above), rows, forest.leaves, forest.sizes.astype(np.float64))
+        return cls(forest, k, marks, rows, forest.leaves, forest.sizes.astype(np.float64))
 
-    def without(self, rows: Ints) -> _Crowd:
+    def without(self, rows: Ints) -> _Unserved:
         """Those who are still not served."""
         stays = np.ones(len(self.rows), dtype=bool)
         stays[rows] = False
         places = np.flatnonzero(stays)
         leaves = self.leaves.take(places, axis=1)
-        return _Crowd(self.forest, self.k, self.marks, self.rows[places], leaves, self.people[places])
+        return _Unserved(self.forest, self.k, self.marks, self.rows[places], leaves, self.people[places])
 
-    def shared(self, levels: Sequence[int]) -> _Shared | None:
-        """The tuples at these levels that k people share, or None."""
+    def shared(self, levels: Sequence[int]) -> tuple[Ints, Ints, Ints] | None:
+        """The tuples at these levels that k people share: who shares one, which one, and what each costs."""
         keys = self._keys(levels)
         rows = self._likely(keys)
-        if not len(rows):
-            return None
         _, first, member = np.unique(keys[rows], return_index=True, return_inverse=True)
         full = np.bincount(member, self.people[rows]) >= self.k
         if not full.any():
             return None
-        stays = full[member]
-        return _Shared(rows[stays], (np.cumsum(full) - 1)[member[stays]], self._cost(levels, rows[first[full]]))
+        stays, cost = full[member], np.zeros(int(full.sum()), dtype=np.int64)
+        for level, leaves in zip(levels, self.leaves, strict=True):
+            cost += self.forest.cost[self.forest.above[level].take(leaves[rows[first[full]]])]
+        return rows[stays], (np.cumsum(full) - 1)[member[stays]], cost
 
     def hopeless(self, levels: Sequence[int]) -> bool:
         """Whether surely no tuple at these levels is shared by k people."""
@@ -173,20 +166,6 @@ class _Crowd:
         bits = (4 * len(keys)).bit_length()
         slots = (keys.view(np.uint64) >> np.uint64(64 - bits)).view(np.int64)
         return np.flatnonzero(np.bincount(slots, self.people).take(slots) >= self.k)
-
-    def _cost(self, levels: Sequence[int], rows: Ints) -> Ints:
-        cost = np.zeros(len(rows), dtype=np.int64)
-        for level, leaves in zip(levels, self.leaves, strict=True):
-            cost += self.forest.cost[self.forest.above[level].take(leaves[rows])]
-        return cost
-
-
-def _mixed(numbers: Ints) -> Ints:
-    """64 well mixed bits for each number: the finaliser of SplitMix (Steele, Lea, Flood 2014)."""
-    bits = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (bits ^ (bits >> np.uint64(31))).view(np.int64)
 
 
 class _Agenda:
@@ -245,14 +224,7 @@ def _expected(forest: Forest, place: int, level: int) -> int:
 # Where the lattice is too large: tuples that grow from single people.
 
 
-def _blocks(forest: Forest, rows: Ints) -> list[Ints]:
-    """Classes in blocks that agree where it costs most to differ."""
-    rise = [_expected(forest, place, min(1, height - 1)) for place, height in enumerate(forest.classes.heights)]
-    order = np.lexsort(forest.leaves[np.argsort(rise, kind="stable")][:, rows])
-    return [rows[order[start : start + BLOCK]] for start in range(0, len(rows), BLOCK)]
-
-
-def _grow(pool: _Pool, served: _Served) -> None:
+def _grow(pool: _Block, served: _Served) -> None:
     """Publish the cheapest of the tuples grown from each class; those that lost members by that are grown again."""
     waiting = [(0, row) for row in sorted(pool.rows.tolist())]
     tuples: dict[int, Ints] = {}
@@ -269,7 +241,7 @@ def _grow(pool: _Pool, served: _Served) -> None:
             heapq.heappush(waiting, (cost, row))
 
 
-class _Pool:
+class _Block:
     """People of one block who are not yet served."""
 
     def __init__(self, groups: Groups, rows: Ints) -> None:

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterator, Sequence
 
 from discreet.anonymity import Anonymised, Point, Seen
-from discreet.anonymity.criteria import AverageRisk, Closeness, Diversity, KMap, PresenceBounds, Requirement
+from discreet.anonymity.limits import AverageRisk, Closeness, Diversity, KMap, PresenceBounds, Requirement
 from discreet.policy import Policy
 from discreet.report.anonymisation.charts import pictures
 from discreet.report.anonymisation.findings import LOSSES, Case, by_topic
