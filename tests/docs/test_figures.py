@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet.anonymity.stackelberg import MOST_NODES
-from discreet.attacker import bellman, deterrence, parameters
-from discreet.attacker.extensions import several_tables
+from discreet.attacker import bellman, deterrence, parameters, purchases
 from discreet.attacker.parameters import Parameters
 from discreet.gateway.session.state import MEBIBYTE, MemoryLimits
 from discreet.ledger import ledger
@@ -76,7 +75,7 @@ def stated() -> Iterator[tuple[str, str]]:
     yield "explain/planning-adversary.md", f"up to {bellman.MOST:,} people"
     yield "explain/planning-adversary.md", f"discount, {Parameters.discount} unless given"
     yield "explain/deterrence.md", f"{deterrence.LARGEST:,} people"
-    yield "explain/deterrence.md", f"Up to {several_tables.MOST_TABLES} tables"
+    yield "explain/deterrence.md", f"Up to {purchases.MOST_TABLES} tables"
     yield "reference/deterrence.md", f"{deterrence.LARGEST:,} people"
     yield "explain/gateway.md", f"are read up to {MemoryLimits().message // MEBIBYTE} MiB"
     yield "explain/elicitation.md", f"of this expert: {joint_fit.COMPARING} and {joint_fit.RATING}"

@@ -1,20 +1,14 @@
-"""The planning adversary: whether re-identifying a record pays, how far he goes, and what deters him."""
+"""The planning adversary: whether re-identifying a record pays, how far they go, and what deters them."""
 
 from discreet.attacker.attack import Attack
+from discreet.attacker.bellman import Thresholds
 from discreet.attacker.deterrence import deterring_penalties, deterring_prices
-from discreet.attacker.extensions.several_tables import External, Shopping
-from discreet.attacker.extensions.shared_purchase import SharedPurchase as Shared
-from discreet.attacker.extensions.uncertain import (
-    RiskDistribution,
-    Simulated,
-    from_quantiles,
-    lognormal,
-    normal,
-    uniform,
-)
-from discreet.attacker.extensions.unconfirmed import Unconfirmed
-from discreet.attacker.plan import Baseline, Gamble, Plan, Thresholds
+from discreet.attacker.planner import Baseline, Gamble, Plan
 from discreet.attacker.population import Attacked, Outcome
+from discreet.attacker.purchases import External, Shopping
+from discreet.attacker.purchases import SharedPurchase as Shared
+from discreet.attacker.uncertain import RiskDistribution, Simulated, from_quantiles, lognormal, normal, uniform
+from discreet.attacker.unconfirmed import Unconfirmed
 
 __all__ = [
     "Attack",

@@ -7,24 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
-import numpy as np
-
 from discreet.attacker import deterrence
-from discreet.attacker.extensions.several_tables import External, Shopping, shop
-from discreet.attacker.extensions.shared_purchase import SharedPurchase, share
-from discreet.attacker.extensions.uncertain import (
-    Distribution,
-    RiskDistribution,
-    Sampler,
-    Simulated,
-    risk_distribution,
-    simulate,
-)
-from discreet.attacker.extensions.unconfirmed import Unconfirmed, unconfirmed
 from discreet.attacker.planner import Planner
-from discreet.attacker.population import Attacked, strike
+from discreet.attacker.population import strike
+from discreet.attacker.purchases import SharedPurchase, share, shop
+from discreet.attacker.uncertain import risk_distribution, simulate
+from discreet.attacker.unconfirmed import plan_unconfirmed
 from discreet.errors import UsageError
-from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints
 from discreet.kernel.serialise import card
 
@@ -61,51 +50,31 @@ class Attack(Planner):
         return cls(**{**given, "max_penalties": None if most == "unlimited" else most})
 
     def _repr_html_(self) -> str:
-        rows = [
-            (one.name, "unlimited" if getattr(self, one.name) is None else f"{getattr(self, one.name):g}")
-            for one in fields(self)
-        ]
-        words = f"An adversary who can gain {self.gain:,.0f} and risks a fine of {self.penalty:,.0f}."
-        return card(words, rows)
+        amounts = [(field.name, getattr(self, field.name)) for field in fields(self)]
+        rows = [(name, "unlimited" if value is None else f"{value:g}") for name, value in amounts]
+        return card(f"An adversary who can gain {self.gain:,.0f} and risks a fine of {self.penalty:,.0f}.", rows)
 
-    def on(
-        self, sample: Classes, external: Classes, *, population: Classes | None = None, loss: float | str = 1.0
-    ) -> Attacked:
-        """What he would do to every class of people in a table, `external` being the table that names people."""
-        return strike(self, sample, external, population=population, loss=loss)
-
-    def deterring_penalty(self, size: int, max_risk: float = 0.0) -> float:
-        """The least penalty at which the risk in a known group of this size is at most `max_risk`; infinite if none."""
-        return deterrence.deterring_penalty(self, size, max_risk)
-
-    def deterring_price(self, size: int | None = None, max_risk: float = 0.0, **belief: Any) -> float:
-        """The least access cost at which it is, for a known group or a belief (`density=, external_size=`, `belief=`)."""
-        return deterrence.deterring_price(self, size, max_risk, **belief)
-
-    def least_size(self, max_risk: float = 0.0) -> int | None:
-        """The least group size from which on the risk is at most `max_risk`; None if there is none."""
-        return deterrence.least_size(self, max_risk)
+    # What the attacker does to every class of a table; to all records with one purchase of the external table; with
+    # several tables for sale; when an amount has a distribution, exactly or by Monte Carlo; when success is uncertain.
+    on = strike
+    several = shop
+    uncertain = risk_distribution
+    simulated = simulate
+    unconfirmed = plan_unconfirmed
+    least_size = deterrence.least_size
 
     def shared(
         self, sizes: Sequence[int] | Ints, counts: Sequence[int] | Ints | None = None, **belief: Any
     ) -> SharedPurchase:
-        """What he does when one purchase of the external table serves all records."""
+        """The plan when one purchase of the external table serves all records."""
         return share(self, sizes, counts, **belief)
 
-    def several(self, candidates: int, tables: Mapping[str, External], *, links: bool = True) -> Shopping:
-        """What he does when several external tables, each with some of the candidates, are for sale."""
-        return shop(self, candidates, tables, links=links)
+    def deterring_penalty(self, size: int, max_risk: float = 0.0) -> float:
+        """The least penalty at which the risk in a known group of this size is at most `max_risk`; infinite if none."""
+        return float(deterrence.deterring_penalties(self, [size], max_risk)[0])
 
-    def uncertain(self, size: int, **amount: Distribution) -> RiskDistribution:
-        """The exact distribution of the risk when his gain, or the penalty, has a distribution."""
-        return risk_distribution(self, size, **amount)
-
-    def simulated(self, size: int, random: np.random.Generator, draws: int = 10_000, **amounts: Sampler) -> Simulated:
-        """The distribution of the risk when several amounts have distributions, by Monte Carlo."""
-        return simulate(self, size, random, draws, **amounts)
-
-    def unconfirmed(
-        self, sizes: Sequence[int] | Ints, *, true_positive: float = 1.0, false_positive: float = 0.0
-    ) -> Unconfirmed:
-        """What he does when he cannot be sure that he found the right person."""
-        return unconfirmed(self, sizes, true_positive=true_positive, false_positive=false_positive)
+    def deterring_price(self, size: int | None = None, max_risk: float = 0.0, **belief: Any) -> float:
+        """The least access cost at which it is, for a known group or a belief (`density=, external_size=`, `belief=`)."""
+        rows = {name: [belief[name]] for name in ("density", "belief") if belief.get(name) is not None}
+        sizes = None if size is None else [size]
+        return float(deterrence.deterring_prices(self, sizes, max_risk, **{**belief, **rows})[0])

@@ -1,4 +1,4 @@
-"""What the adversary believes about the size of a group before he has seen the external table."""
+"""Belief of the adversary about the size of a group before seeing the external table."""
 
 from __future__ import annotations
 
@@ -70,52 +70,50 @@ class Binomial:
         """All up to `most` if these are few, else the ranges around the means."""
         if most is not None and most <= NARROW:
             return np.arange(min(most, self.people + 1))
-        ranges = [self._range(density) for density in self.densities.tolist()]
         end = self.people + 1 if most is None else most
-        return _union([(low, min(high, end)) for low, high in ranges if low < end])
+        parts: list[Ints] = []
+        reached = 0
+        for low, high in sorted(self._range(density) for density in self.densities.tolist()):
+            if low < end and min(high, end) > reached:
+                parts.append(np.arange(max(low, reached), min(high, end)))
+                reached = min(high, end)
+        return np.concatenate([*parts, np.zeros(0, dtype=np.int64)]).astype(np.int64)
 
     def most(self) -> int:
         """The smallest size that is larger than all with any probability."""
         return self._range(float(self.densities[-1]))[1] if len(self.densities) else 0
 
     def expectation(self, sizes: Ints, worth: Floats) -> Floats:
-        """Sums over the binomial mass."""
+        """Sums over the binomial mass: small densities at once, the others one by one."""
         if not len(sizes):
             return np.zeros(len(self.place))
         expected = np.zeros(len(self.densities))
         at_once = (self.densities <= 0.5) & (sizes[-1] == len(sizes) - 1 < NARROW)
-        expected[at_once] = self._polynomial(self.densities[at_once], worth)
-        for place in np.flatnonzero(~at_once).tolist():
-            expected[place] = self._around_the_mean(float(self.densities[place]), sizes, worth)
-        return np.asarray(expected[self.place])
-
-    def _polynomial(self, density: Floats, worth: Floats) -> Floats:
-        """sum_g C(n, g) q^g (1-q)^(n-g) worth_g as a polynomial in the odds, by Horner's rule."""
-        expected = np.zeros(len(density))
-        near = density * self.people < FAR
-        odds = density[near] / (1 - density[near])
+        # sum_g C(n, g) q^g (1-q)^(n-g) worth_g as a polynomial in the odds, by Horner's rule; `parts` stay far from the
+        # largest float.
+        near = at_once & (self.densities * self.people < FAR)
+        odds = self.densities[near] / (1 - self.densities[near])
         most = float(worth.max()) or 1.0
-        parts = worth / most  # so that the sum stays far from the largest float
+        parts = worth / most
         total = np.full(len(odds), parts[-1])
-        for size in range(len(worth) - 1, 0, -1):
+        for size in range(len(worth) - 1 if near.any() else 0, 0, -1):
             total *= odds * ((self.people - size + 1) / size)
             total += parts[size - 1]
-        expected[near] = most * (total * np.exp(self.people * np.log1p(-density[near])))
-        return expected
-
-    def _around_the_mean(self, density: float, sizes: Ints, worth: Floats) -> float:
-        """The same for one density, the mass scaled by its own sum so that nothing under- or overflows."""
-        low, high = self._range(density)
-        if low > sizes[-1]:
-            return 0.0
-        people = np.arange(low, high)
-        mass = np.ones(1)
-        if len(people) > 1:
-            steps = np.log((self.people - people[1:] + 1) / people[1:]) + math.log(density) - math.log1p(-density)
-            logs = np.concatenate([[0.0], np.cumsum(steps)])
-            mass = np.exp(logs - logs.max())
-        begin, end = np.searchsorted(sizes, (low, high))
-        return float(mass[sizes[begin:end] - low] @ worth[begin:end] / mass.sum())
+        expected[near] = most * (total * np.exp(self.people * np.log1p(-self.densities[near])))
+        for place in np.flatnonzero(~at_once).tolist():
+            density = float(self.densities[place])
+            low, high = self._range(density)
+            if low > sizes[-1]:
+                continue
+            # Around the mean, the mass scaled by its own sum so that nothing under- or overflows.
+            people, mass = np.arange(low, high), np.ones(1)
+            if len(people) > 1:
+                steps = np.log((self.people - people[1:] + 1) / people[1:]) + math.log(density) - math.log1p(-density)
+                logs = np.concatenate([[0.0], np.cumsum(steps)])
+                mass = np.exp(logs - logs.max())
+            begin, end = np.searchsorted(sizes, (low, high))
+            expected[place] = float(mass[sizes[begin:end] - low] @ worth[begin:end] / mass.sum())
+        return np.asarray(expected[self.place])
 
     def _range(self, density: float) -> tuple[int, int]:
         mean = self.people * density
@@ -140,22 +138,35 @@ class Explicit:
         if not isinstance(belief, Mapping | Sequence):
             belief = _numbers([*belief] if isinstance(belief, Iterator) else belief)
             belief = belief if belief.ndim else [belief]
-        one = isinstance(belief, Mapping) or not isinstance(next(iter(belief), []), Mapping | Sequence | np.ndarray)
-        belief = [belief] * targets if one else belief
-        rows = [_distribution(row) for row in belief]
-        if len(rows) != targets:
+        for_all = isinstance(belief, Mapping) or not isinstance(next(iter(belief), []), Mapping | Sequence | np.ndarray)
+        people: list[Ints] = []
+        chances: list[Floats] = []
+        for row in [belief] * targets if for_all else belief:
+            if isinstance(row, Mapping):
+                sizes, shares = np.array([*row]), _numbers([*row.values()])
+            else:
+                shares = _numbers(row)
+                sizes = np.arange(len(shares)) if shares.ndim == 1 else np.zeros(0)
+            whole = sizes.dtype.kind in "iu" and (sizes >= 0).all()
+            if not whole or not (shares >= 0).all() or not abs(shares.sum() - 1) <= 1e-9:
+                raise UsageError(
+                    "belief is one distribution per target, each adding up to 1.",
+                    remedy="Give the probability of 0, 1, 2 ... people, or a mapping from numbers of people.",
+                )
+            people.append(sizes[shares > 0].astype(np.int64))
+            chances.append(shares[shares > 0])
+        if len(people) != targets:
             raise UsageError(
-                f"belief has {len(rows):,} distributions for {targets:,} targets.",
+                f"belief has {len(people):,} distributions for {targets:,} targets.",
                 remedy="Give one distribution per target, or one for all.",
             )
-        people, chances = ([*part] for part in zip(*rows, strict=True)) if rows else ([], [])
         owners = np.repeat(np.arange(targets), [len(part) for part in people])
         return cls(
             owners, np.concatenate([*people, []]).astype(np.int64), np.concatenate([*chances, np.zeros(0)]), targets
         )
 
     def sizes(self, most: int | None) -> Ints:
-        """The sizes that somebody believes in."""
+        """The sizes with any probability for any target."""
         distinct = np.unique(self.people)
         return distinct if most is None else distinct[distinct < most]
 
@@ -168,36 +179,8 @@ class Explicit:
         return np.bincount(self.owners, weights=each, minlength=self.targets).astype(np.float64)
 
 
-def _distribution(row: Any) -> tuple[Ints, Floats]:
-    """Sizes and probabilities of one distribution."""
-    if isinstance(row, Mapping):
-        people, chances = np.array([*row]), _numbers([*row.values()])
-    else:
-        chances = _numbers(row)
-        people = np.arange(len(chances)) if chances.ndim == 1 else np.zeros(0)
-    whole = people.dtype.kind in "iu" and (people >= 0).all()
-    if not whole or not (chances >= 0).all() or not abs(chances.sum() - 1) <= 1e-9:
-        raise UsageError(
-            "belief is one distribution per target, each adding up to 1.",
-            remedy="Give the probability of 0, 1, 2 ... people, or a mapping from numbers of people.",
-        )
-    held = chances > 0
-    return people[held].astype(np.int64), chances[held]
-
-
 def _numbers(values: Any) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise UsageError("Probabilities are numbers.", remedy="Check density= or belief=.") from None
-
-
-def _union(ranges: list[tuple[int, int]]) -> Ints:
-    """All whole numbers in any of the ranges, rising."""
-    parts: list[Ints] = []
-    reached = 0
-    for low, high in sorted(ranges):
-        if high > reached:
-            parts.append(np.arange(max(low, reached), high))
-            reached = high
-    return np.concatenate([*parts, np.zeros(0, dtype=np.int64)]).astype(np.int64)

@@ -14,15 +14,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
 from discreet.attacker.parameters import PLANNED, Parameters
-from discreet.attacker.plan import Thresholds
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints
+from discreet.kernel.notebook import card
 
 
 # The plan for many group sizes at once: the reduced Bellman recursion as one table.
@@ -134,6 +134,27 @@ PROBES = 64
 Marked = Callable[[PlanTable], Flags]
 
 
+@dataclass(frozen=True)
+class Thresholds:
+    """Group sizes from which the adversary decides otherwise; None where that is not so up to 8,192 people.
+
+    Where every exploit risks the same, there is a closed form, and it is 1,048,576 people.
+    """
+
+    stops_early: int | None
+    """The smallest group in which they stop before the last candidate."""
+    no_access: int | None
+    """The smallest group for which they do not buy the external table."""
+    no_exploit: int | None
+    """The smallest group which they leave alone even with the table in hand."""
+
+    def _repr_html_(self) -> str:
+        sizes = (("Stops early from", self.stops_early), ("Does not buy the list from", self.no_access),
+                 ("Does not start from", self.no_exploit))  # fmt: skip
+        rows = [(words, "never" if size is None else f"{size:,}") for words, size in sizes]
+        return card("How many people must look alike before the attacker decides otherwise:", rows)
+
+
 @dataclass(frozen=True, eq=False)
 class Horizon:
     """The plans of one adversary, as far as they are needed."""
@@ -186,7 +207,7 @@ class Horizon:
         p = self.parameters
         at_once = p.detection_slope >= 0 or not p.penalty
         return Thresholds(
-            (self._first if at_once else self._scanned)(lambda table: table.exploits < table.sizes),
+            (self._first if at_once else self._first_of_all)(lambda table: table.exploits < table.sizes),
             self._first(lambda table: p.discount * table.access <= p.access_cost),
             self._first(lambda table: table.access <= 0),
         )
@@ -202,32 +223,30 @@ class Horizon:
 
     def _first(self, marked: Marked) -> int | None:
         """The smallest size that is marked, where all larger ones are marked too."""
-        found = np.flatnonzero(marked(self.near)[1:])
-        if len(found):
-            return 1 + int(found[0])
+        places = np.flatnonzero(marked(self.near)[1:])
+        if len(places):
+            return 1 + int(places[0])
         low = len(self.near.sizes) - 1
-        for rung in self._rungs():
-            if marked(self._rung(rung))[0]:
-                return self._halved(marked, low, rung)
-            low = rung
+        for high in self._rungs():
+            if not marked(self._rung(high))[0]:
+                low = high
+                continue
+            # Between `low`, which is not marked, and `high`, which is.
+            while high - low > 1:
+                probes = np.unique(np.linspace(low, high, PROBES + 1).astype(np.int64))[1:]
+                place = int(np.argmax(marked(self._table(probes))))
+                low, high = (low if place == 0 else int(probes[place - 1])), int(probes[place])
+            return high
         return None
 
-    def _halved(self, marked: Marked, low: int, high: int) -> int:
-        """The smallest marked size above `low`, which is not marked, up to `high`, which is."""
-        while high - low > 1:
-            probes = np.unique(np.linspace(low, high, PROBES + 1).astype(np.int64))[1:]
-            place = int(np.argmax(marked(self._table(probes))))
-            low, high = (low if place == 0 else int(probes[place - 1])), int(probes[place])
-        return high
-
-    def _scanned(self, marked: Marked) -> int | None:
+    def _first_of_all(self, marked: Marked) -> int | None:
         """The smallest size that is marked, whatever larger ones are."""
         step = len(self.near.sizes)
         for begin in range(0, 1 if self._ends(self.near) else MOST + 1, step):
             sizes = np.arange(max(begin, 1), min(begin + step, MOST + 1))
-            found = np.flatnonzero(marked(self._table(sizes)))
-            if len(found):
-                return int(sizes[found[0]])
+            places = np.flatnonzero(marked(self._table(sizes)))
+            if len(places):
+                return int(sizes[places[0]])
         return None
 
     def _rungs(self, largest: int | None = None) -> Iterator[int]:
@@ -237,14 +256,10 @@ class Horizon:
             yield rung
             rung *= 2
 
-    def _rung(self, size: int) -> PlanTable:
-        if size not in self._climbed:
-            self._climbed[size] = self._table(np.array([size]))
-        return self._climbed[size]
-
     @cached_property
-    def _climbed(self) -> dict[int, PlanTable]:
-        return {}
+    def _rung(self) -> Callable[[int], PlanTable]:
+        """The plan for one size, made once."""
+        return cache(lambda size: self._table(np.array([size])))
 
     def _table(self, sizes: Ints) -> PlanTable:
         return PlanTable.of(self.parameters, sizes)
@@ -292,16 +307,12 @@ def discounted(discount: float, sizes: Ints) -> tuple[Floats, Floats]:
             n = float(sizes[place])
             if -log * n < 1e-4:
                 i, squares, cubes = n * (n - 1) / 2, (n - 1) * n * (2 * n - 1) / 6, (n * (n - 1) / 2) ** 2
-                plain[place], rising[place] = (
-                    n + log * i + log * log * squares / 2,
-                    i + log * squares + log * log * cubes / 2,
-                )
+                plain[place] = n + log * i + log * log * squares / 2
+                rising[place] = i + log * squares + log * log * cubes / 2
             else:
                 left, gone = -math.expm1(log * n), -math.expm1(log)
-                plain[place], rising[place] = (
-                    left / gone,
-                    (math.exp(log) * left / gone - n * math.exp(log * n)) / gone,
-                )
+                plain[place] = left / gone
+                rising[place] = (math.exp(log) * left / gone - n * math.exp(log * n)) / gone
     return plain, rising
 
 
@@ -311,33 +322,25 @@ def detections(p: Parameters, sizes: Ints) -> tuple[Floats, Floats]:
     caught = p.detection(steps)
     plain, rising = (_added(part, sizes) for part in (caught, steps * caught))
     for place in np.flatnonzero(sizes > ADDED):
-        more = _of_detections(p, ADDED, int(sizes[place]))
-        plain[place] += more[0]
-        rising[place] += more[1]
+        # Up to the bend the integrals of d(x) and x d(x) by quadrature, each term in the middle; a constant from there on.
+        end = int(sizes[place])
+        flat = (math.copysign(FLAT, p.detection_slope) - p.detection_intercept) / p.detection_slope
+        bend = end if flat >= end else math.ceil(max(flat, ADDED))
+        begin = ADDED - 0.5
+        if bend - 0.5 > begin:
+            panels = max(1, math.ceil(abs(p.detection_slope) * (bend - 0.5 - begin) / PANEL))
+            half = (bend - 0.5 - begin) / panels / 2
+            middles = begin + half * (2 * np.arange(panels) + 1)
+            points = (middles[:, None] + half * NODES[None, :]).ravel()
+            terms = half * np.tile(WEIGHTS, panels) * p.detection(points)
+            integrals = float(terms.sum()), float((points * terms).sum())
+        else:
+            integrals = 0.0, 0.0
+        level = float(p.detection(np.array([bend]))[0])
+        plain[place] += integrals[0] + level * (end - bend)
+        rising[place] += integrals[1] + level * (end - bend) * (end + bend - 1) / 2
     return plain, rising
 
 
 def _added(terms: Floats, sizes: Ints) -> Floats:
-    found: Floats = np.concatenate([[0.0], np.cumsum(terms)])[np.minimum(sizes, len(terms))]
-    return found
-
-
-def _of_detections(p: Parameters, begin: int, end: int) -> tuple[float, float]:
-    """The sums of d(i) and of i d(i) over begin <= i < end, of a slope that is not zero."""
-    flat = (math.copysign(FLAT, p.detection_slope) - p.detection_intercept) / p.detection_slope
-    bend = end if flat >= end else math.ceil(max(flat, begin))
-    plain, rising = _integral(p, begin - 0.5, bend - 0.5)
-    level = float(p.detection(np.array([bend]))[0])
-    return plain + level * (end - bend), rising + level * (end - bend) * (end + bend - 1) / 2
-
-
-def _integral(p: Parameters, begin: float, end: float) -> tuple[float, float]:
-    """The integrals of d(x) and x d(x): what the sums over the whole numbers between come to, each in its middle."""
-    if end <= begin:
-        return 0.0, 0.0
-    panels = max(1, math.ceil(abs(p.detection_slope) * (end - begin) / PANEL))
-    half = (end - begin) / panels / 2
-    middles = begin + half * (2 * np.arange(panels) + 1)
-    places = (middles[:, None] + half * NODES[None, :]).ravel()
-    terms = half * np.tile(WEIGHTS, panels) * p.detection(places)
-    return float(terms.sum()), float((places * terms).sum())
+    return np.asarray(np.concatenate([[0.0], np.cumsum(terms)])[np.minimum(sizes, len(terms))])

@@ -1,25 +1,22 @@
-"""The publisher's questions: what penalty, what price of the external table, what group size deters him?
+"""Deterrence: which penalty, price of the external table or group size stops the attacker?
 
 Each answer is the least one and exact. An act is taken only if it is worth strictly more than 0, so at the amount where
-it is worth 0 he does not act any more: the least amount is attained. Rounding goes up, to a number at which the plan
+it is worth 0 there is no act any more: the least amount is attained. Rounding goes up, to a number at which the plan
 itself (`Attack.known`, `Attack.unknown`) says that the risk is within the limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.attacker.parameters import group_sizes, probability
 from discreet.attacker.piecewise import SLACK, Pieces
+from discreet.attacker.planner import Planner
 from discreet.errors import UsageError
-from discreet.kernel.arrays import Flags, Floats, Ints
-
-if TYPE_CHECKING:
-    from discreet.attacker.planner import Planner
+from discreet.kernel.arrays import Floats, Ints
 
 TINY = 1e-12
 """A risk that is above a limit by no more than this is so by rounding; nothing is let through where the limit is 0."""
@@ -37,38 +34,25 @@ def deterring_penalties(attack: Planner, sizes: Sequence[int] | Ints, max_risk: 
     asked, limit = group_sizes(sizes), _limit(max_risk)
     unpunished = replace(attack, penalty=0.0).horizon
     groups, place = np.unique(unpunished.clipped(asked), return_inverse=True)
-    # The first step of the risk that lies within the limit.
-    found = np.zeros(len(groups))
+    least = np.zeros(len(groups))
     bad = np.flatnonzero(Pieces.of(replace(attack, penalty=0.0), groups).risk > limit)
-    nobody = _nobody_buys(attack, groups[bad])
-    found[bad] = nobody if limit == 0 else _bracketed(attack, groups[bad], limit, nobody)
-
-    def within(places: Ints, penalty: Floats) -> Flags:
-        risks = [
-            replace(attack, penalty=float(amount)).known([int(size)]).reidentification[0]
-            for amount, size in zip(penalty, groups[places], strict=True)
-        ]
-        return np.array(risks) <= limit
-
-    return _rounded_up(found, 1e-9 * attack.gain, within)[place]
-
-
-def deterring_penalty(attack: Planner, size: int, max_risk: float = 0.0) -> float:
-    """The same for one size."""
-    return float(deterring_penalties(attack, [size], max_risk)[0])
-
-
-def _nobody_buys(attack: Planner, groups: Ints) -> Floats:
-    """Where V0_raw, convex and falling in the penalty, reaches 0: Newton, which ends after finitely many lines."""
-    penalty, waiting = np.zeros(len(groups)), np.arange(len(groups))
+    # Where V0_raw, convex and falling in the penalty, reaches 0: Newton, which ends after finitely many lines.
+    penalty, waiting = np.zeros(len(bad)), np.arange(len(bad))
     while len(waiting):
-        here = Pieces.of(attack, groups[waiting], at=penalty[waiting])
+        here = Pieces.of(attack, groups[bad][waiting], at=penalty[waiting])
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             root = np.where(here.slope < 0, here.constant / -here.slope, np.inf)
         goes_on = (here.risk > 0) & (root > penalty[waiting] * (1 + SLACK))
         penalty[waiting] = np.where(goes_on, root, penalty[waiting])
         waiting = waiting[goes_on & np.isfinite(root)]
-    return penalty
+    least[bad] = penalty if limit == 0 else _bracketed(attack, groups[bad], limit, penalty)
+    # These amounts, or the next numbers above them at which rounding does not hide that they deter.
+    for group in np.flatnonzero(np.isfinite(least)).tolist():
+        exact, last, size = least[group], 2.0**-53, [int(groups[group])]
+        while not replace(attack, penalty=float(least[group])).known(size).reidentification[0] <= limit:
+            last *= 2
+            least[group] = exact + last * np.maximum(exact, 1e-9 * attack.gain)
+    return np.asarray(least[place])
 
 
 def _bracketed(attack: Planner, groups: Ints, limit: float, high: Floats) -> Floats:
@@ -84,16 +68,6 @@ def _bracketed(attack: Planner, groups: Ints, limit: float, high: Floats) -> Flo
         lands = (Pieces.of(attack, sizes, at=there, slack=SLACK).risk <= limit) | np.isinf(end)
         answer[waiting] = np.where(lands, end, np.nan)
         low[waiting], high[waiting] = np.where(lands, lower, there), upper
-    return answer
-
-
-def _rounded_up(amounts: Floats, least: float, within: Callable[[Ints, Floats], Flags]) -> Floats:
-    """The amounts, or the next numbers above them at which rounding does not hide that they deter."""
-    answer, last = amounts.copy(), 2.0**-53
-    waiting = np.flatnonzero(np.isfinite(answer))
-    while (waiting := waiting[~within(waiting, answer[waiting])]).size:
-        last *= 2
-        answer[waiting] = amounts[waiting] + last * np.maximum(amounts[waiting], least)
     return answer
 
 
@@ -120,22 +94,6 @@ def deterring_prices(
     gamble = free.unknown(density, external_size, asked, belief=belief)
     harmless = free.known(asked).reidentification <= limit if limit else np.zeros(len(asked), dtype=bool)
     return np.where(harmless, 0.0, gamble.value_raw)
-
-
-def deterring_price(
-    attack: Planner,
-    size: int | None = None,
-    max_risk: float = 0.0,
-    *,
-    density: float | None = None,
-    external_size: int | None = None,
-    belief: Sequence[float] | Floats | None = None,
-) -> float:
-    """The same for one target."""
-    one: dict[str, Any] = {"density": density, "belief": belief}
-    rows = {name: None if value is None else [value] for name, value in one.items()}
-    sizes = None if size is None else [size]
-    return float(deterring_prices(attack, sizes, max_risk, external_size=external_size, **rows)[0])
 
 
 def least_size(attack: Planner, max_risk: float = 0.0) -> int | None:

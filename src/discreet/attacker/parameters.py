@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DataError, PolicyError, UsageError
 from discreet.kernel import Classes
-from discreet.kernel.arrays import Floats, Ints, Label, total
-from discreet.kernel.classes import Spread
+from discreet.kernel.arrays import Floats, Ints, total
 
 LARGEST = float(np.finfo(np.float64).max)
 SMALLEST = 1e-200
@@ -48,7 +47,10 @@ class Parameters:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            self._check_number(field.name)
+            value: Any = getattr(self, field.name)
+            unlimited = field.name == "max_penalties" and value is None
+            if not unlimited and not (_is_number(value) and abs(value) <= LARGEST):
+                raise UsageError(f"{field.name} must be a finite number.", remedy="Check the parameters of the attack.")
         if not SMALLEST <= self.prior <= 1:
             raise UsageError(
                 "prior is a probability above 0 and up to 1.", remedy="How likely is the target in the external table?"
@@ -66,14 +68,6 @@ class Parameters:
                 "max_penalties is a whole number from 0 up, or None for no limit.",
                 remedy="1 means: fined once at most.",
             )
-
-    def _check_number(self, name: str) -> None:
-        value: Any = getattr(self, name)
-        if name == "max_penalties" and value is None:
-            return
-        a_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-        if not a_number or not abs(value) <= LARGEST:
-            raise UsageError(f"{name} must be a finite number.", remedy="Check the parameters of the attack.")
 
     def within(self, size: int) -> Self:
         """The same adversary in groups of at most so many people, where a limit beyond their number is none.
@@ -126,47 +120,34 @@ class Losses:
     @classmethod
     def of(cls, loss: float | str, sample: Classes) -> Losses:
         """From a number, or the name of a column that was counted along."""
-        if isinstance(loss, str):
-            return cls._from_column(sample, loss)
-        each = amount(loss, "The loss per record", remedy="Give 0 or more, or the name of a column.")
-        return cls(np.full(len(sample), each), np.full(len(sample), each))
-
-    @classmethod
-    def _from_column(cls, sample: Classes, name: str) -> Losses:
-        if name not in sample.spreads:
+        if not isinstance(loss, str):
+            each = amount(loss, "The loss per record", remedy="Give 0 or more, or the name of a column.")
+            return cls(np.full(len(sample), each), np.full(len(sample), each))
+        if loss not in sample.spreads:
             raise UsageError(
-                f"The losses in column '{name}' were not counted with these classes.",
+                f"The losses in column '{loss}' were not counted with these classes.",
                 remedy="Give a table, or classes counted with that column: table.classes(sensitive=[...]).",
             )
-        spread = sample.spreads[name]
-        amounts = _amounts(spread)[spread.codes]
+        spread = sample.spreads[loss]
+        numbers = np.full(len(spread.values), np.nan)
+        for code, value in enumerate(spread.values):
+            with suppress(ValueError):
+                numbers[code] = float(str(value))
+        bad = ~np.isfinite(numbers) | (numbers < 0)
+        if people := int(spread.overall[bad].sum()):
+            raise DataError(
+                f"Column '{loss}' should hold what a re-identification costs, but for {people:,} people it holds no number from 0 up.",
+                remedy="Fill or correct these cells, or give one loss for everybody.",
+            )
+        amounts = numbers[spread.codes]
         sums = np.bincount(spread.owners, weights=amounts * spread.counts, minlength=len(sample))
         highest = np.zeros(len(sample))
         np.maximum.at(highest, spread.owners, amounts)
-        return cls(sums / np.maximum(total(spread.owners, spread.counts, len(sample)), 1), highest, name)
+        return cls(sums / np.maximum(total(spread.owners, spread.counts, len(sample)), 1), highest, loss)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {"column": self.column, "highest": float(self.highest.max(initial=0.0))}
-
-
-def _amounts(spread: Spread) -> Floats:
-    amounts = [_amount(value) for value in spread.values]
-    people = sum(int(count) for amount, count in zip(amounts, spread.overall, strict=True) if amount is None)
-    if people:
-        raise DataError(
-            f"Column '{spread.name}' should hold what a re-identification costs, but for {people:,} people it holds no number from 0 up.",
-            remedy="Fill or correct these cells, or give one loss for everybody.",
-        )
-    return np.array(amounts, dtype=np.float64)
-
-
-def _amount(value: Label) -> float | None:
-    try:
-        amount = float(str(value))
-    except ValueError:
-        return None
-    return amount if math.isfinite(amount) and amount >= 0 else None
 
 
 # The file in which an adversary is written down: one section [attack] with what he gains, pays and risks.

@@ -1,7 +1,7 @@
 """Plan as a piecewise-linear function of penalty or gain, with exact breakpoints.
 
 Under a fixed plan everything is worth a line in the amount. So lines (constant and slope) go through the recursion of
-`discreet.attacker.table` instead of numbers; a plan holds until the first line of an act that he would really come to
+`discreet.attacker.bellman` instead of numbers; a plan holds until the first line of an act that he would really come to
 falls to 0. More penalty, or less gain, never makes him act where he did not: each act stops paying at one amount and
 pays never again. Hence the risk is a step function, and hopping from end to end finds every step.
 
@@ -11,7 +11,7 @@ The amount runs in the direction in which he does less: it is the penalty itself
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -24,17 +24,7 @@ Along = Literal["penalty", "gain"]
 
 SLACK = 1e-13
 """An end closer than this (relative) counts as reached, so that rounding cannot hold a hop in its place."""
-AMOUNTS = (
-    "prior",
-    "gain",
-    "access_cost",
-    "link_cost",
-    "exploit_cost",
-    "penalty",
-    "detection_intercept",
-    "detection_slope",
-    "discount",
-)
+AMOUNTS = tuple(field.name for field in fields(Parameters) if field.name != "max_penalties")
 """Parameters that can differ from adversary to adversary."""
 
 
@@ -64,7 +54,8 @@ class Pieces:
         """One adversary per size; `varied` are parameters which differ among them, `at` the amounts to look at."""
         most = int(sizes.max(initial=0))
         adversaries = _Adversaries.of(parameters.within(most), sizes, along, at, slack, varied or {})
-        ahead = _Ahead.nothing(len(adversaries.fined), len(sizes))
+        nothing = np.zeros((len(adversaries.fined), len(sizes)))
+        ahead = _Ahead(nothing, nothing, nothing, np.full(nothing.shape, np.inf))
         for left in range(1, most + 1):
             ahead = adversaries.exploit(ahead, left)
         return adversaries.buy(ahead)
@@ -72,17 +63,12 @@ class Pieces:
 
 @dataclass(frozen=True, eq=False)
 class _Ahead:
-    """What lies ahead, by penalties charged and adversary: a line, the chance of success, and where the plan ends."""
+    """What is ahead, by penalties charged and adversary: a line, the chance of success, the end of the plan."""
 
     constant: Floats
     slope: Floats
     success: Floats
     end: Floats
-
-    @classmethod
-    def nothing(cls, levels: int, many: int) -> _Ahead:
-        zero = np.zeros((levels, many))
-        return cls(zero, zero, zero, np.full((levels, many), np.inf))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +91,7 @@ class _Adversaries:
         cls, p: Parameters, sizes: Ints, along: Along, at: Floats | None, slack: float, varied: Mapping[str, Floats]
     ) -> _Adversaries:
         values = {name: np.broadcast_to(varied.get(name, getattr(p, name)), sizes.shape) for name in AMOUNTS}
-        fined = np.array([1.0] if p.max_penalties is None else [1.0] * int(p.max_penalties) + [0.0])[:, None]
+        fined = p.chargeable.astype(np.float64)[:, None]
         gain: tuple[Any, Any] = (values["gain"], 0.0) if along == "penalty" else (0.0, -1.0)
         penalty: tuple[Any, Any] = (0.0, 1.0) if along == "penalty" else (values["penalty"], 0.0)
         place = values["penalty"] if along == "penalty" else -values["gain"]
@@ -180,17 +166,17 @@ def steps(parameters: Parameters, sizes: Sequence[int] | Ints, along: Along, *, 
     """Every step for each size: from a penalty of `start` up, or from an infinite gain down."""
     groups = np.asarray(sizes, dtype=np.int64)
     amounts, waiting = np.full(len(groups), start if along == "penalty" else -np.inf), np.arange(len(groups))
-    found: list[tuple[list[float], list[float]]] = [([], []) for _ in groups]
+    by_group: list[tuple[list[float], list[float]]] = [([], []) for _ in groups]
     while len(waiting):
         here = Pieces.of(parameters, groups[waiting], along=along, at=amounts[waiting], slack=SLACK)
         for place, risk in zip(waiting.tolist(), here.risk.tolist(), strict=True):
-            starts, risks = found[place]
+            starts, risks = by_group[place]
             if not risks or risk != risks[-1]:
                 starts.append(float(amounts[place]))
                 risks.append(risk)
         amounts[waiting] = here.end
         waiting = waiting[np.isfinite(here.end)]
-    return [Steps(np.array(starts), np.array(risks)) for starts, risks in found]
+    return [Steps(np.array(starts), np.array(risks)) for starts, risks in by_group]
 
 
 # The densities at which an adversary who does not know the group buys the external table: one interval.
@@ -202,8 +188,7 @@ CLOSE = 1e-9
 
 def gamble_values(attack: Planner, expected: Floats, people: int) -> Floats:
     """What buying is worth where so many of so many people are expected to look alike."""
-    found = attack.unknown(expected / people, people, np.ones(len(expected), dtype=np.int64))
-    return found.value_raw
+    return attack.unknown(expected / people, people, np.ones(len(expected), dtype=np.int64)).value_raw
 
 
 def buying(attack: Planner, people: int) -> tuple[float, float] | None:

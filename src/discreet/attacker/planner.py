@@ -14,11 +14,75 @@ from functools import cached_property
 import numpy as np
 
 from discreet.attacker.belief import believe
-from discreet.attacker.bellman import Horizon
+from discreet.attacker.bellman import Horizon, Thresholds
 from discreet.attacker.parameters import Parameters, group_sizes
-from discreet.attacker.plan import Baseline, Gamble, Plan, Thresholds
 from discreet.errors import UsageError
-from discreet.kernel.arrays import Floats, Ints
+from discreet.kernel.arrays import Flags, Floats, Ints
+from discreet.kernel.notebook import card
+from discreet.wording import brief_percent
+
+SHOWN = 20
+"""Groups that a notebook lists."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What the adversary does with targets whose group size is known; one entry per size asked for."""
+
+    sizes: Ints
+    start_value: Floats
+    """What the first exploit is worth once the tables are linked."""
+    access_value: Floats
+    """What having the external table is worth."""
+    value_raw: Floats
+    """What buying it is worth; done only if it is above 0."""
+    accesses: Flags
+    exploits: Ints
+    """Exploits on the way without detection or success, once access is paid; none if linking does not pay."""
+    reidentification: Floats
+    """Probability that the target is re-identified."""
+    expected_exploits: Floats
+    expected_wrong: Floats
+    """Expected number of innocent people exploited."""
+    expected_penalties: Floats
+
+    @property
+    def value(self) -> Floats:
+        """What the attack is worth to the attacker."""
+        return np.maximum(self.value_raw, 0)
+
+    def _repr_html_(self) -> str:
+        columns = (self.sizes, self.exploits, self.reidentification, self.value)
+        listed = zip(*(np.atleast_1d(column)[:SHOWN].tolist() for column in columns), strict=True)
+        rows = [(f"{size:,}", tried, brief_percent(found), f"{worth:,.0f}") for size, tried, found, worth in listed]
+        head = ("people who look alike", "candidates tried", "re-identified", "worth to the attacker")
+        return card("What the adversary plans, by the size of the group.", rows, head=head)
+
+
+@dataclass(frozen=True, eq=False)
+class Gamble:
+    """What the adversary does with targets whose group size is only believed; one entry per target."""
+
+    value_raw: Floats
+    accesses: Flags
+    reidentification: Floats
+    expected_exploits: Floats
+    expected_wrong: Floats
+    expected_penalties: Floats
+
+    @property
+    def value(self) -> Floats:
+        """What the attack is worth to the attacker."""
+        return np.maximum(self.value_raw, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """The single-shot model (Wan et al. 2015): one random candidate, if that pays."""
+
+    payoff: Floats
+    attacks: Flags
+    risk: Floats
 
 
 @dataclass(frozen=True)
@@ -30,19 +94,10 @@ class Planner(Parameters):
         asked = group_sizes(sizes)
         table = self.horizon.plans(asked)
         value = -self.access_cost + self.discount * table.access
-        accesses = value > 0
-        found, exploits, penalties = (part * accesses for part in (table.success, table.tries, table.penalties))
+        buys = value > 0
+        found, tries, penalties = (part * buys for part in (table.success, table.tries, table.penalties))
         return Plan(
-            asked,
-            table.start,
-            table.access,
-            value,
-            accesses,
-            table.exploits,
-            found,
-            exploits,
-            exploits - found,
-            penalties,
+            asked, table.start, table.access, value, buys, table.exploits, found, tries, tries - found, penalties
         )
 
     def unknown(
@@ -66,11 +121,10 @@ class Planner(Parameters):
         beliefs = believe(density, external_size, belief, targets=len(actual))
         possible = beliefs.sizes(self.horizon.nobody_starts_from)
         value = -self.access_cost + self.discount * beliefs.expectation(possible, self.horizon.plans(possible).access)
-        accesses = value > 0
-        table = self.horizon.plans(actual)
-        goes_on = accesses & (table.access > 0)
-        found, exploits, penalties = (part * goes_on for part in (table.success, table.tries, table.penalties))
-        return Gamble(value, accesses, found, exploits, exploits - found, penalties)
+        buys, table = value > 0, self.horizon.plans(actual)
+        goes_on = buys & (table.access > 0)
+        found, tries, penalties = (part * goes_on for part in (table.success, table.tries, table.penalties))
+        return Gamble(value, buys, found, tries, tries - found, penalties)
 
     def thresholds(self) -> Thresholds:
         """The group sizes from which on the attacker stops early, does not buy, does not start."""

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from discreet.attacker.belief import Binomial
-from discreet.attacker.bellman import PlanTable
+from discreet.attacker.bellman import PlanTable, Thresholds
 from discreet.attacker.parameters import Losses
-from discreet.attacker.plan import Baseline, Gamble, Plan, Thresholds
+from discreet.attacker.planner import Baseline, Gamble, Plan, Planner
 from discreet.errors import EmptySource
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
-from discreet.kernel.serialise import card
-
-if TYPE_CHECKING:
-    from discreet.attacker.planner import Planner
+from discreet.kernel.notebook import card
+from discreet.kernel.serialise import json_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,17 +43,8 @@ class Outcome:
     @classmethod
     def of(cls, plan: Plan | Gamble, *, exploits: Ints, people: Ints, groups: Ints, losses: Losses) -> Outcome:
         """From the plans for the classes."""
-        return cls(
-            people,
-            groups,
-            exploits,
-            plan.value,
-            plan.reidentification,
-            plan.expected_exploits,
-            plan.expected_wrong,
-            plan.expected_penalties,
-            losses,
-        )
+        risk, tries, wrong = plan.reidentification, plan.expected_exploits, plan.expected_wrong
+        return cls(people, groups, exploits, plan.value, risk, tries, wrong, plan.expected_penalties, losses)
 
     @property
     def risk(self) -> Floats:
@@ -174,11 +163,11 @@ class Attacked:
             f"{self.known.attacked:,} of {int(self.people.sum()):,} people, and is expected to re-identify "
             f"{self.known.reidentified:,.1f} of them."
         )
-        told = (("Attacked to the last candidate", "in_full", 0), ("Attacked in part", "in_part", 0),
-                ("Left alone", "not_at_all", 0), ("Re-identified, expected", "reidentified", 1),
-                ("Innocent people exploited, expected", "harmed", 1))  # fmt: skip
+        figures = (("Attacked to the last candidate", "in_full", 0), ("Attacked in part", "in_part", 0),
+                   ("Left alone", "not_at_all", 0), ("Re-identified, expected", "reidentified", 1),
+                   ("Innocent people exploited, expected", "harmed", 1))  # fmt: skip
         both = (self.known, self.unknown)
-        rows = [(name, *(f"{getattr(one, key):,.{digits}f}" for one in both)) for name, key, digits in told]
+        rows = [(name, *(f"{getattr(group, key):,.{digits}f}" for group in both)) for name, key, digits in figures]
         return card(words, rows, head=("people", "groups known", "groups unknown"))
 
     def exceeds(self, threshold: float, allowed: float) -> bool:
@@ -247,17 +236,10 @@ def plan_for(
     plan = attack.known(groups)
     gamble = attack.unknown(densities, external_size, groups)
     outcome = partial(Outcome.of, people=sample.sizes, groups=groups, losses=Losses.of(loss, sample))
-    goes_on = gamble.accesses & (plan.access_value > 0)
-    return Attacked(
-        attack,
-        sample,
-        external_size,
-        densities,
-        outcome(plan, exploits=plan.exploits * plan.accesses),
-        outcome(gamble, exploits=plan.exploits * goes_on),
-        attack.thresholds(),
-        attack.baseline(groups),
-    )
+    known = outcome(plan, exploits=plan.exploits * plan.accesses)
+    unknown = outcome(gamble, exploits=plan.exploits * (gamble.accesses & (plan.access_value > 0)))
+    thresholds, baseline = attack.thresholds(), attack.baseline(groups)
+    return Attacked(attack, sample, external_size, densities, known, unknown, thresholds, baseline)
 
 
 # People by what the adversary sees of them, so that changing his mind a hundred times costs little.
@@ -335,10 +317,7 @@ class Targets:
         counts = np.add.reduceat(people[order], first) if len(first) else people[:0]
         return cls(counts.astype(np.int64), sizes[first].astype(np.int64), shares[first], external_size)
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON: counts only."""
-        lists = {name: getattr(self, name).tolist() for name in ("people", "groups", "densities")}
-        return {**lists, "external_size": self.external_size}
+    to_dict = json_of()
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Targets:
@@ -383,10 +362,22 @@ class Targets:
         What he leaves alone at one penalty he leaves alone at every higher one (V_0 falls with C_p), so that people who
         are left alone are not planned for again.
         """
-        left, found = self.worthwhile(attack), {}
+        left, expected = self.worthwhile(attack), {}
         for penalty in sorted(set(penalties)):
-            found[penalty], left = left._fined(replace(attack, penalty=float(penalty)))
-        return tuple(found[penalty] for penalty in penalties)
+            fined = replace(attack, penalty=float(penalty))
+            belief = Binomial.of(left.densities, left.external_size, len(left.people))
+            possible = belief.sizes(belief.most())
+            table = PlanTable.of(fined, np.union1d(left.groups, possible))
+            access = table.at(np.searchsorted(table.sizes, possible)).access
+            here = table.at(np.searchsorted(table.sizes, left.groups))
+            worth = 1 + int(np.flatnonzero(access)[-1]) if access.any() else 0
+            unseen = -fined.access_cost + fined.discount * belief.expectation(possible[:worth], access[:worth]) > 0
+            seen = -fined.access_cost + fined.discount * here.access > 0
+            goes_on = unseen & (here.access > 0)
+            known, unknown = (float(left.people @ (here.success * marked)) for marked in (seen, goes_on))
+            expected[penalty] = Expected(known, unknown, int(left.groups[seen].max(initial=0)))
+            left = left._only(seen | goes_on)
+        return tuple(expected[penalty] for penalty in penalties)
 
     def worthwhile(self, attack: Planner) -> Targets:
         """Those whom he would attack if there were no penalties at all."""
@@ -395,21 +386,8 @@ class Targets:
         gamble = free.unknown(self.densities, self.external_size, self.groups)
         return self._only(plan.accesses | (gamble.accesses & (plan.access_value > 0)))
 
-    def _only(self, kept: Flags) -> Targets:
-        return replace(self, people=self.people[kept], groups=self.groups[kept], densities=self.densities[kept])
-
-    def _fined(self, attack: Planner) -> tuple[Expected, Targets]:
-        belief = Binomial.of(self.densities, self.external_size, len(self.people))
-        possible = belief.sizes(belief.most())
-        table = PlanTable.of(attack, np.union1d(self.groups, possible))
-        access = table.at(np.searchsorted(table.sizes, possible)).access
-        here = table.at(np.searchsorted(table.sizes, self.groups))
-        worth = 1 + int(np.flatnonzero(access)[-1]) if access.any() else 0
-        unseen = -attack.access_cost + attack.discount * belief.expectation(possible[:worth], access[:worth]) > 0
-        seen = -attack.access_cost + attack.discount * here.access > 0
-        goes_on = unseen & (here.access > 0)
-        known, unknown = (float(self.people @ (here.success * marked)) for marked in (seen, goes_on))
-        return Expected(known, unknown, int(self.groups[seen].max(initial=0))), self._only(seen | goes_on)
+    def _only(self, marked: Flags) -> Targets:
+        return replace(self, people=self.people[marked], groups=self.groups[marked], densities=self.densities[marked])
 
     def by_price(self, attack: Planner) -> tuple[Staircase, Staircase]:
         """People re-identified by the price of the external table, with known and with unknown groups; exact.

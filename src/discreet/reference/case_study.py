@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.attacker.attack import Attack
-from discreet.attacker.plan import Thresholds
+from discreet.attacker.bellman import Thresholds
 from discreet.attacker.population import Attacked, Targets
 from discreet.kernel import Classes
 from discreet.kernel.serialise import json_of

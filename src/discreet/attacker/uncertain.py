@@ -10,17 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from discreet.attacker.parameters import number, planned_through, probability, whole
 from discreet.attacker.piecewise import AMOUNTS, Along, Pieces, steps
+from discreet.attacker.planner import Planner
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats
-
-if TYPE_CHECKING:
-    from discreet.attacker.planner import Planner
 
 Distribution = Mapping[float, float] | Callable[[float], float]
 """Probabilities by amount, or the distribution function P(amount <= x)."""
@@ -59,22 +57,44 @@ def risk_distribution(attack: Planner, size: int, **amount: Distribution) -> Ris
     >>> found.risks.round(4).tolist(), found.probabilities.round(4).tolist()
     ([0.0, 0.63], [0.3872, 0.6128])
     """
-    along, given = _one(amount)
-    group = planned_through(size)
+    along: Along
+    match list(amount.items()):
+        case [("penalty", given)]:
+            along = "penalty"
+        case [("gain", given)]:
+            along = "gain"
+        case _:
+            raise UsageError(
+                "Give gain= or penalty=, one of them.", remedy="For several uncertain amounts use simulated()."
+            )
+    group, no_distribution = planned_through(size), f"The distribution of {along} is not one."
     if isinstance(given, Mapping):
-        values, chances = _atoms(given, along)
-        risks = Pieces.of(attack, np.repeat(group, len(values)), along=along, varied={along: values}).risk
-        return _gathered(risks, chances)
+        remedy = "Give numbers: probabilities by amount."
+        values, chances = (
+            np.array([number(value, f"The distribution of {along}", remedy=remedy) for value in part])
+            for part in (given.keys(), given.values())
+        )
+        fine = len(values) and np.isfinite(values).all() and (chances >= 0).all() and abs(chances.sum() - 1) < 1e-9
+        if not fine:
+            raise UsageError(no_distribution, remedy="Give probabilities by amount that add up to 1.")
+        varied: dict[str, Floats] = {along: np.maximum(values, 0.0)}
+        return _gathered(Pieces.of(attack, np.repeat(group, len(values)), along=along, varied=varied).risk, chances)
     if not callable(given):
         raise UsageError(
-            f"The distribution of {along} is not one.",
-            remedy="Give probabilities by amount, or a function such as lognormal(8000, 0.5).",
+            no_distribution, remedy="Give probabilities by amount, or a function such as lognormal(8000, 0.5)."
         )
-    found = steps(attack, group, along)[0]
-    # The probability of each step. At the amount where an act is worth 0 he does not act: the step has begun.
-    edges = [_checked(given, edge, along) for edge in found.starts[1:].tolist()]
-    below = np.array([0.0, *edges, 1.0])
-    return _gathered(found.risks, np.diff(below))
+    risk = steps(attack, group, along)[0]
+    # The probability of each step: that of a point before its edge (a smaller penalty, or a larger gain), because at the
+    # amount where an act is worth 0 there is no act: the step has begun.
+    below = [0.0]
+    for edge in risk.starts[1:].tolist():
+        point = math.nextafter(edge, -math.inf) if along == "penalty" else -edge
+        chance = number(given(point), "P(amount <= x)", remedy="A distribution function gives numbers.")
+        if not -1e-12 <= chance <= 1 + 1e-12:
+            raise UsageError(no_distribution, remedy="P(amount <= x) must be between 0 and 1.")
+        chance = min(1.0, max(0.0, chance))
+        below.append(chance if along == "penalty" else 1 - chance)
+    return _gathered(risk.risks, np.diff([*below, 1.0]))
 
 
 def uniform(low: float, high: float) -> Callable[[float], float]:
@@ -112,16 +132,6 @@ def from_quantiles(quantile: Callable[[float], float]) -> Callable[[float], floa
     return distribution
 
 
-def _checked(distribution: Callable[[float], float], edge: float, along: Along) -> float:
-    """The probability of a point before an edge: a smaller penalty, or a larger gain."""
-    amount = math.nextafter(edge, -math.inf) if along == "penalty" else -edge
-    chance = number(distribution(amount), "P(amount <= x)", remedy="A distribution function gives numbers.")
-    if not -1e-12 <= chance <= 1 + 1e-12:
-        raise UsageError(f"The distribution of {along} is not one.", remedy="P(amount <= x) must be between 0 and 1.")
-    chance = min(1.0, max(0.0, chance))
-    return chance if along == "penalty" else 1 - chance
-
-
 def _gathered(risks: Floats, chances: Floats) -> RiskDistribution:
     """Each possible risk once."""
     if (chances < -1e-12).any():
@@ -129,29 +139,6 @@ def _gathered(risks: Floats, chances: Floats) -> RiskDistribution:
     distinct, place = np.unique(risks, return_inverse=True)
     together: Floats = np.bincount(place, weights=np.maximum(chances, 0.0)).astype(np.float64)
     return RiskDistribution(distinct[together > 0], together[together > 0])
-
-
-def _atoms(given: Mapping[float, float], along: Along) -> tuple[Floats, Floats]:
-    remedy = "Give numbers: probabilities by amount."
-    values, chances = (
-        np.array([number(one, f"The distribution of {along}", remedy=remedy) for one in part])
-        for part in (given.keys(), given.values())
-    )
-    fine = len(values) and np.isfinite(values).all() and (chances >= 0).all() and abs(chances.sum() - 1) < 1e-9
-    if not fine:
-        raise UsageError(
-            f"The distribution of {along} is not one.", remedy="Give probabilities by amount that add up to 1."
-        )
-    return np.maximum(values, 0.0), chances
-
-
-def _one(amount: dict[str, Distribution]) -> tuple[Along, Distribution]:
-    match list(amount.items()):
-        case [("penalty", given)]:
-            return "penalty", given
-        case [("gain", given)]:
-            return "gain", given
-    raise UsageError("Give gain= or penalty=, one of them.", remedy="For several uncertain amounts use simulated().")
 
 
 def _positive(amount: float) -> None:
@@ -202,14 +189,22 @@ class Simulated:
             raise UsageError("confidence must be between 0 and 1.", remedy="0.95 is usual.")
         self.quantile(q)
         many = len(self.risks)
-        below = np.cumsum(_binomial(many, q))
+        k = np.arange(many + 1)
+        if q in (0, 1):
+            mass = np.asarray(k == (0 if q == 0 else many), dtype=np.float64)
+        else:
+            ways = [math.lgamma(many + 1) - math.lgamma(i + 1) - math.lgamma(many - i + 1) for i in range(many + 1)]
+            mass = np.asarray(np.exp(np.array(ways) + k * math.log(q) + (many - k) * math.log1p(-q)))
+        below = np.cumsum(mass)
         tail = (1 - confidence) / 2
         low = int(np.searchsorted(below, tail, side="right"))
         high = int(np.searchsorted(below, 1 - tail, side="left"))
         return float(self.risks[low - 1]) if low else 0.0, float(self.risks[high]) if high < many else 1.0
 
 
-def simulate(attack: Planner, size: int, random: np.random.Generator, draws: int, **amounts: Sampler) -> Simulated:
+def simulate(
+    attack: Planner, size: int, random: np.random.Generator, draws: int = 10_000, **amounts: Sampler
+) -> Simulated:
     """The risk in a known group for so many drawn adversaries; each amount has a sampler.
 
     >>> from discreet.attacker import Attack
@@ -234,35 +229,25 @@ def simulate(attack: Planner, size: int, random: np.random.Generator, draws: int
             remedy="For example gain=lambda random, many: random.lognormal(9, 0.5, many), with numpy.random.default_rng(1).",
         )
     group = planned_through(size)
-    drawn = {name: _checked_simulated(name, sampler(random, draws), draws) for name, sampler in amounts.items()}
+    drawn: dict[str, Floats] = {}
+    for name, sampler in amounts.items():
+        values: Any = sampler(random, draws)
+        try:
+            drawn[name] = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise UsageError(f"The sampler of {name} must draw numbers.", remedy="Return an array of floats.") from None
+        if drawn[name].shape != (draws,):
+            raise UsageError(
+                f"The sampler of {name} must draw one value per adversary.", remedy="Use its second argument."
+            )
+        fine = np.isfinite(drawn[name])
+        if name in ("prior", "discount"):
+            fine &= (drawn[name] > 0) & (drawn[name] <= 1)
+        elif not name.startswith("detection"):
+            fine &= drawn[name] >= 0
+        if not fine.all():
+            raise UsageError(
+                f"{int((~fine).sum()):,} of {draws:,} draws of {name} are out of its range.",
+                remedy="Cut the distribution off, for example with numpy.clip.",
+            )
     return Simulated(np.sort(Pieces.of(attack, np.repeat(group, draws), varied=drawn).risk))
-
-
-def _checked_simulated(name: str, values: Floats, draws: int) -> Floats:
-    """Drawn amounts that an adversary can have."""
-    try:
-        drawn = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise UsageError(f"The sampler of {name} must draw numbers.", remedy="Return an array of floats.") from None
-    if drawn.shape != (draws,):
-        raise UsageError(f"The sampler of {name} must draw one value per adversary.", remedy="Use its second argument.")
-    fine = np.isfinite(drawn)
-    if name in ("prior", "discount"):
-        fine &= (drawn > 0) & (drawn <= 1)
-    elif not name.startswith("detection"):
-        fine &= drawn >= 0
-    if not fine.all():
-        raise UsageError(
-            f"{int((~fine).sum()):,} of {draws:,} draws of {name} are out of its range.",
-            remedy="Cut the distribution off, for example with numpy.clip.",
-        )
-    return drawn
-
-
-def _binomial(many: int, q: float) -> Floats:
-    """P(k of many) for k from 0 on."""
-    if q in (0, 1):
-        return np.asarray(np.arange(many + 1) == (0 if q == 0 else many), dtype=np.float64)
-    ways = [math.lgamma(many + 1) - math.lgamma(k + 1) - math.lgamma(many - k + 1) for k in range(many + 1)]
-    k = np.arange(many + 1)
-    return np.asarray(np.exp(np.array(ways) + k * math.log(q) + (many - k) * math.log1p(-q)))

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from discreet.attacker import Attack
-from discreet.attacker.extensions.several_tables import External
+from discreet.attacker.purchases import External
 from discreet.errors import UsageError
 from tests.attacker.strategies import PUBLISHED, attacks, wavering
 from tests.examples import examples

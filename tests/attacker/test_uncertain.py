@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet.attacker import Attack
-from discreet.attacker.extensions.uncertain import Simulated, from_quantiles, lognormal, normal, uniform
 from discreet.attacker.piecewise import AMOUNTS
+from discreet.attacker.uncertain import Simulated, from_quantiles, lognormal, normal, uniform
 from discreet.errors import UsageError
 from tests.attacker.brute import Brute
 from tests.attacker.strategies import PUBLISHED, attacks, wavering

@@ -1,1 +1,0 @@
-"""Extensions of the attack: other purchases, uncertain amounts, unconfirmed success."""
