@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from discreet.risk.numerics import log_rising, reciprocals
+from discreet.risk.population import log_rising, reciprocals
 
 
 @pytest.mark.parametrize("x", [1e-9, 1e-3, 0.5, 1.0, 1.4616, 7.3, 100.0, 12345.6])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from discreet.risk import population as model
-from discreet.risk.population import observe, pitman
+from discreet.risk.population import observe, pitman_uniques
 
 Ints = NDArray[np.int64]
 
@@ -105,7 +105,7 @@ def test_pitman_recovers_parameters_and_uniques_of_a_pitman_yor_population(theta
     above, found, _ = model._fit(observe(sizes, 60_000))
     assert found == pytest.approx(alpha, abs=0.04)
     assert above - found == pytest.approx(theta, rel=0.25)
-    assert pitman(sizes, 60_000) == pytest.approx((np.bincount(seats) == 1).sum(), rel=0.15)
+    assert pitman_uniques(observe(sizes, 60_000)) == pytest.approx((np.bincount(seats) == 1).sum(), rel=0.15)
 
 
 @pytest.mark.parametrize(("theta", "alpha"), [(-0.3, 0.8), (2.0, 0.8), (20.0, 0.6)])
@@ -115,10 +115,10 @@ def test_pitman_recovers_alpha_where_theta_is_too_small_to_be_told(theta: float,
 
 
 def test_pitman_has_no_estimate_without_a_maximum_or_beyond_the_population() -> None:
-    assert pitman(np.ones(40, dtype=int), 1000) is None
-    assert pitman(np.array([7]), 1000) is None
-    assert pitman(np.array([1]), 1000) is None
-    assert pitman(np.repeat([1, 2], [5000, 1]), 6000) is None
+    assert pitman_uniques(observe(np.ones(40, dtype=int), 1000)) is None
+    assert pitman_uniques(observe(np.array([7]), 1000)) is None
+    assert pitman_uniques(observe(np.array([1]), 1000)) is None
+    assert pitman_uniques(observe(np.repeat([1, 2], [5000, 1]), 6000)) is None
 
 
 def test_pitman_falls_back_to_ewens_where_classes_are_evenly_filled() -> None:
@@ -127,4 +127,4 @@ def test_pitman_falls_back_to_ewens_where_classes_are_evenly_filled() -> None:
     people, classes = sizes.sum(), len(sizes)
     assert alpha == 0
     assert above * (special.digamma(above + people) - special.digamma(above)) == pytest.approx(classes)
-    assert pitman(sizes, 10_000) == pytest.approx(above)
+    assert pitman_uniques(observe(sizes, 10_000)) == pytest.approx(above)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.risk.population import dankar, estimate, pitman, snb, zayatz
+from discreet.risk.population import estimate, observe, pitman_uniques, snb_uniques, zayatz_uniques
 from tests.examples import examples
 
 Ints = NDArray[np.int64]
@@ -48,11 +48,11 @@ def test_the_rule_follows_the_sampling_fraction() -> None:
 
 def test_shares_are_the_counts_over_the_population() -> None:
     for population in (20_000, 4000):
-        found = estimate(MANY_ONES, population)
-        assert found.zayatz == zayatz(MANY_ONES, population) / population
-        assert found.pitman == pytest.approx((pitman(MANY_ONES, population) or 0) / population)
-        assert found.snb == pytest.approx((snb(MANY_ONES, population) or 0) / population)
-        assert found.dankar == dankar(MANY_ONES, population) / population
+        found, sample = estimate(MANY_ONES, population), observe(MANY_ONES, population)
+        assert found.zayatz == zayatz_uniques(sample) / population
+        assert found.pitman == pytest.approx((pitman_uniques(sample) or 0) / population)
+        assert found.snb == pytest.approx((snb_uniques(sample) or 0) / population)
+        assert found.dankar == getattr(found, found.model)
         assert found.sampling_fraction == MANY_ONES.sum() / population
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from discreet.risk import population as model
-from discreet.risk.population import Sample, observe, snb
+from discreet.risk.population import Sample, observe, snb_uniques
 
 MANY_ONES = np.repeat([1, 2, 3, 10], [600, 150, 60, 12])
 
@@ -55,12 +55,12 @@ def test_snb_recovers_its_own_populations_within_15_percent(fraction: float, alp
     rng = np.random.default_rng(7)
     people = rng.negative_binomial(alpha, beta, 100_000) + 1
     sampled = rng.binomial(people, fraction)
-    found = snb(sampled[sampled > 0], int(people.sum()))
+    found = snb_uniques(observe(sampled[sampled > 0], int(people.sum())))
     assert found == pytest.approx((people == 1).sum(), rel=0.15)
 
 
 def test_snb_has_no_estimate_without_pairs_or_when_too_evenly_filled() -> None:
-    assert snb(np.array([1, 1, 3]), 10) is None
-    assert snb(np.array([2, 2]), 10) is None
-    assert snb(np.repeat([1, 2], [2, 500]), 1500) is None
-    assert snb(np.ones(5, dtype=int), 20) == 20
+    assert snb_uniques(observe(np.array([1, 1, 3]), 10)) is None
+    assert snb_uniques(observe(np.array([2, 2]), 10)) is None
+    assert snb_uniques(observe(np.repeat([1, 2], [2, 500]), 1500)) is None
+    assert snb_uniques(observe(np.ones(5, dtype=int), 20)) == 20

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from discreet.risk import population as model
-from discreet.risk.population import observe, zayatz
+from discreet.risk.population import observe, zayatz_uniques
 
 MANY_ONES = np.repeat([1, 2, 3, 10], [600, 150, 60, 12])
 
@@ -27,7 +27,9 @@ def exact_zayatz(sizes: list[int], population: int) -> Fraction:
     [([1], 2), ([1, 1, 1, 2, 5], 100), ([1, 2, 2, 9], 15), ([1, 7], 9), ([1] * 40 + [2] * 9 + [30], 5000)],
 )
 def test_zayatz_is_bayes_rule_with_exact_hypergeometrics(sizes: list[int], population: int) -> None:
-    assert zayatz(np.array(sizes), population) == pytest.approx(float(exact_zayatz(sizes, population)), rel=1e-12)
+    assert zayatz_uniques(observe(np.array(sizes), population)) == pytest.approx(
+        float(exact_zayatz(sizes, population)), rel=1e-12
+    )
 
 
 def test_zayatz_chances_agree_with_scipy_up_to_a_billion_people() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,27 +18,6 @@ FAR = 450.0
 """With this many people expected, fewer than NARROW have a probability below 1e-60."""
 SPREADS, PEOPLE = 12.0, 40.0
 """So many standard deviations and people from the mean a binomial has no mass left that a float would notice."""
-
-
-class Belief(Protocol):
-    """One distribution over group sizes per target."""
-
-    def sizes(self, most: int | None) -> Ints:
-        """The group sizes that have any probability, rising; those from `most` on are worth nothing."""
-        ...
-
-    def expectation(self, sizes: Ints, worth: Floats) -> Floats:
-        """The expected worth per target, where `worth` belongs to `sizes`, and others are worth nothing."""
-        ...
-
-
-def believe(density: Any, external_size: int | None, belief: Any, *, targets: int) -> Belief:
-    """The belief that the arguments of `Attack.unknown` mean."""
-    if (density is None) == (belief is None):
-        raise UsageError(
-            "Give density= with external_size=, or belief=.", remedy="A belief is one distribution per target."
-        )
-    return Binomial.of(density, external_size, targets) if belief is None else Explicit.of(belief, targets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +46,7 @@ class Binomial:
         return cls(densities, place, int(external_size))
 
     def sizes(self, most: int | None) -> Ints:
-        """All up to `most` if these are few, else the ranges around the means."""
+        """Group sizes with any probability below `most`, rising: all of them if few, else those around the means."""
         if most is not None and most <= NARROW:
             return np.arange(min(most, self.people + 1))
         end = self.people + 1 if most is None else most
@@ -84,7 +63,7 @@ class Binomial:
         return self._range(float(self.densities[-1]))[1] if len(self.densities) else 0
 
     def expectation(self, sizes: Ints, worth: Floats) -> Floats:
-        """Sums over the binomial mass: small densities at once, the others one by one."""
+        """The expected worth per target, where `worth` belongs to `sizes`, and others are worth nothing."""
         if not len(sizes):
             return np.zeros(len(self.place))
         expected = np.zeros(len(self.densities))

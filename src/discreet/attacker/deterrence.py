@@ -85,12 +85,17 @@ def deterring_prices(
     With a belief, `sizes` are the real ones; only a limit above 0 needs them.
     """
     limit, free = _limit(max_risk), replace(attack, access_cost=0.0)
-    if density is None and belief is None:
-        once = free.known(_needed(sizes))
+    rows = belief if density is None else density
+    if sizes is None and rows is not None and limit == 0:
+        sizes = np.ones(len(rows), dtype=np.int64)
+    if sizes is None:
+        raise UsageError(
+            "The group size is needed.", remedy="Give it, or a belief about it and no risk above 0 (max_risk=0)."
+        )
+    asked = group_sizes(sizes)
+    if rows is None:
+        once = free.known(asked)
         return np.where(once.reidentification <= limit, 0.0, once.value_raw)
-    if sizes is None and limit == 0:
-        sizes = np.ones(len(belief if density is None else density), dtype=np.int64)  # type: ignore[arg-type]
-    asked = _needed(sizes)
     gamble = free.unknown(density, external_size, asked, belief=belief)
     harmless = free.known(asked).reidentification <= limit if limit else np.zeros(len(asked), dtype=bool)
     return np.where(harmless, 0.0, gamble.value_raw)
@@ -106,41 +111,23 @@ def least_size(attack: Planner, max_risk: float = 0.0) -> int | None:
     limit = _limit(max_risk)
     if limit >= attack.prior:
         return 1
-    unbought = _first_unbought(attack)
-    if unbought is None:
-        return None
+    # The smallest group for which the table is not bought: by the plan's thresholds, or looked for beyond them.
+    unbought = attack.thresholds().no_access
+    sizes, low = np.array([BLOCK * 2**power for power in range(20) if BLOCK * 2**power <= LARGEST]), 1
+    while unbought is None:
+        places = np.flatnonzero(~attack.known(sizes).accesses)
+        if not len(places):
+            return None
+        high = int(sizes[places[0]])
+        low = int(sizes[places[0] - 1]) if places[0] else low
+        unbought = high if high - low <= 1 else None
+        sizes = np.unique(np.linspace(low, high, BLOCK).astype(np.int64))
     for above in range(unbought, 1, -BLOCK):
         sizes = np.arange(max(1, above - BLOCK), above)
         risky = np.flatnonzero(attack.known(sizes).reidentification > limit)
         if len(risky):
             return int(sizes[risky[-1]]) + 1
     return 1
-
-
-def _first_unbought(attack: Planner) -> int | None:
-    """The smallest group for which he does not buy."""
-    first = attack.thresholds().no_access
-    if first is not None:
-        return first
-    sizes = np.array([BLOCK * 2**power for power in range(20) if BLOCK * 2**power <= LARGEST])
-    low = 1
-    while True:
-        unbought = np.flatnonzero(~attack.known(sizes).accesses)
-        if not len(unbought):
-            return None
-        high = int(sizes[unbought[0]])
-        low = int(sizes[unbought[0] - 1]) if unbought[0] else low
-        if high - low <= 1:
-            return high
-        sizes = np.unique(np.linspace(low, high, BLOCK).astype(np.int64))
-
-
-def _needed(sizes: Sequence[int] | Ints | None) -> Ints:
-    if sizes is None:
-        raise UsageError(
-            "The group size is needed.", remedy="Give it, or a belief about it and no risk above 0 (max_risk=0)."
-        )
-    return group_sizes(sizes)
 
 
 def _limit(max_risk: float) -> float:

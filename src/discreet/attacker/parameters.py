@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from discreet.errors import DataError, PolicyError, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Floats, Ints, total
+from discreet.kernel.serialise import json_of
 
 LARGEST = float(np.finfo(np.float64).max)
 SMALLEST = 1e-200
@@ -145,9 +146,7 @@ class Losses:
         np.maximum.at(highest, spread.owners, amounts)
         return cls(sums / np.maximum(total(spread.owners, spread.counts, len(sample)), 1), highest, loss)
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"column": self.column, "highest": float(self.highest.max(initial=0.0))}
+    to_dict = json_of("column", highest=lambda self: float(self.highest.max(initial=0.0)))
 
 
 # The file in which an adversary is written down: one section [attack] with what he gains, pays and risks.

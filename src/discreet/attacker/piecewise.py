@@ -55,20 +55,14 @@ class Pieces:
         most = int(sizes.max(initial=0))
         adversaries = _Adversaries.of(parameters.within(most), sizes, along, at, slack, varied or {})
         nothing = np.zeros((len(adversaries.fined), len(sizes)))
-        ahead = _Ahead(nothing, nothing, nothing, np.full(nothing.shape, np.inf))
+        ahead: _Ahead = (nothing, nothing, nothing, np.full(nothing.shape, np.inf))
         for left in range(1, most + 1):
             ahead = adversaries.exploit(ahead, left)
         return adversaries.buy(ahead)
 
 
-@dataclass(frozen=True, eq=False)
-class _Ahead:
-    """What is ahead, by penalties charged and adversary: a line, the chance of success, the end of the plan."""
-
-    constant: Floats
-    slope: Floats
-    success: Floats
-    end: Floats
+_Ahead = tuple[Floats, Floats, Floats, Floats]
+"""By penalties charged and adversary: constant and slope of a line, the chance of success, the end of the plan."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,27 +105,24 @@ class _Adversaries:
             now = right * self.gain[part] - caught * self.penalty[part] * self.fined
             return np.asarray(p["discount"] * (now + _then(later, right, caught)))
 
-        constant, slope = worth(0, ahead.constant) - p["exploit_cost"], worth(1, ahead.slope)
+        constant, slope = worth(0, ahead[0]) - p["exploit_cost"], worth(1, ahead[1])
         acts, root = self._decide(constant, slope)
-        success = right + _then(ahead.success, right, caught)
-        end = np.minimum(root, np.minimum(ahead.end, _one_more(ahead.end)))
+        success = right + _then(ahead[2], right, caught)
+        end = np.where(acts, np.minimum(root, np.minimum(ahead[3], _one_more(ahead[3]))), np.inf)
+        now = (acts * constant, acts * slope, acts * success, end)
         outside = sizes < left
-        return _Ahead(
-            np.where(outside, ahead.constant, acts * constant),
-            np.where(outside, ahead.slope, acts * slope),
-            np.where(outside, ahead.success, acts * success),
-            np.where(outside, ahead.end, np.where(acts, end, np.inf)),
-        )
+        constant, slope, success, end = (np.where(outside, old, new) for old, new in zip(ahead, now, strict=True))
+        return constant, slope, success, end
 
     def buy(self, ahead: _Ahead) -> Pieces:
         """The link, and before it the access."""
-        discount = self.p["discount"]
-        constant, slope = discount * ahead.constant[0] - self.p["link_cost"], discount * ahead.slope[0]
+        discount, (constant, slope, success, plan_end) = self.p["discount"], (part[0] for part in ahead)
+        constant, slope = discount * constant - self.p["link_cost"], discount * slope
         links, link_end = self._decide(constant, slope)
         constant, slope = discount * links * constant - self.p["access_cost"], discount * links * slope
         accesses, access_end = self._decide(constant, slope)
-        end = np.minimum(np.minimum(access_end, link_end), ahead.end[0])
-        return Pieces(constant, slope, accesses * ahead.success[0], np.where(accesses, end, np.inf))
+        end = np.minimum(np.minimum(access_end, link_end), plan_end)
+        return Pieces(constant, slope, accesses * success, np.where(accesses, end, np.inf))
 
     def _decide(self, constant: Floats, slope: Floats) -> tuple[Flags, Floats]:
         """He acts only where it is worth strictly more than 0; and the amount at which it is no more."""

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.attacker.belief import believe
+from discreet.attacker.belief import Binomial, Explicit
 from discreet.attacker.bellman import Horizon, Thresholds
 from discreet.attacker.parameters import Parameters, group_sizes
 from discreet.errors import UsageError
@@ -118,7 +118,13 @@ class Planner(Parameters):
                 "The real group sizes are needed.", remedy="Give sizes=: the people in the external table per target."
             )
         actual = group_sizes(sizes)
-        beliefs = believe(density, external_size, belief, targets=len(actual))
+        if (density is None) == (belief is None):
+            raise UsageError(
+                "Give density= with external_size=, or belief=.", remedy="A belief is one distribution per target."
+            )
+        beliefs: Binomial | Explicit = (
+            Binomial.of(density, external_size, len(actual)) if belief is None else Explicit.of(belief, len(actual))
+        )
         possible = beliefs.sizes(self.horizon.nobody_starts_from)
         value = -self.access_cost + self.discount * beliefs.expectation(possible, self.horizon.plans(possible).access)
         buys, table = value > 0, self.horizon.plans(actual)

@@ -57,16 +57,12 @@ def risk_distribution(attack: Planner, size: int, **amount: Distribution) -> Ris
     >>> found.risks.round(4).tolist(), found.probabilities.round(4).tolist()
     ([0.0, 0.63], [0.3872, 0.6128])
     """
-    along: Along
-    match list(amount.items()):
-        case [("penalty", given)]:
-            along = "penalty"
-        case [("gain", given)]:
-            along = "gain"
-        case _:
-            raise UsageError(
-                "Give gain= or penalty=, one of them.", remedy="For several uncertain amounts use simulated()."
-            )
+    if amount.keys() not in ({"gain"}, {"penalty"}):
+        raise UsageError(
+            "Give gain= or penalty=, one of them.", remedy="For several uncertain amounts use simulated()."
+        )
+    along: Along = "gain" if "gain" in amount else "penalty"
+    given: Any = amount[along]
     group, no_distribution = planned_through(size), f"The distribution of {along} is not one."
     if isinstance(given, Mapping):
         remedy = "Give numbers: probabilities by amount."

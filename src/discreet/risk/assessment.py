@@ -9,7 +9,8 @@ from typing import Any, Protocol, SupportsIndex, runtime_checkable
 
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.serialise import card
+from discreet.kernel.notebook import card
+from discreet.kernel.serialise import json_of
 from discreet.policy import Limits, Policy
 from discreet.risk.inference import Inference, infer
 from discreet.risk.population import PopulationUniqueness, estimate
@@ -35,12 +36,12 @@ class UnderAttack(Protocol):
 
     @property
     def known(self) -> Any:
-        """When he knows beforehand how many people look like each target."""
+        """When it is known beforehand how many people look like each target."""
         ...
 
     @property
     def unknown(self) -> Any:
-        """When he learns it only after buying the external table."""
+        """When that is learnt only after buying the external table."""
         ...
 
     def to_dict(self, threshold: float) -> dict[str, Any]:
@@ -49,12 +50,12 @@ class UnderAttack(Protocol):
 
 
 class Adversary(Protocol):
-    """Somebody who may attack a table (`discreet.attacker.Attack`)."""
+    """An adversary who may attack a table (`discreet.attacker.Attack`)."""
 
     def on(
         self, sample: Classes, external: Classes, *, population: Classes | None = None, loss: float | str = 1.0
     ) -> UnderAttack:
-        """What he would do to every class of people in the sample."""
+        """What they would do to every class of people in the sample."""
         ...
 
 
@@ -109,36 +110,25 @@ class Assessment:
         """Whether more people are at risk than the limits allow."""
         return self.binding.at_risk > self.allowed_at_risk
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; the keys are stable."""
-        return {
-            "records": self.records,
-            "classes": self.classes,
-            "uniques": self.uniques,
-            "k": self.k,
-            "columns": list(self.columns),
-            "levels": dict(self.levels),
-            "threshold": self.threshold,
-            "prosecutor": self.prosecutor.to_dict(),
-            "journalist": self.journalist.to_dict(),
-            "marketer": {"success": self.marketer},
-            "average_risk": self.average_risk,
-            "population_uniqueness": self._uniqueness(),
-            "presence": self.presence.to_dict() if self.presence else None,
-            "sensitive": {name: measures.to_dict() for name, measures in self.inference.items()},
-            "economics": self.economics.to_dict() if self.economics else None,
-            "attack": self.attack.to_dict(self.threshold) if self.attack else None,
-            "class_sizes": [
-                {"from": band.smallest, "to": band.largest, "classes": band.classes, "records": band.records}
-                for band in self.bands
-            ],
-            "limit": {"at_risk": self.allowed_at_risk, "exceeded": self.exceeded},
-        }
-
-    def _uniqueness(self) -> dict[str, Any]:
-        if self.population_uniqueness is None:
-            return {"population": None, "reason": "The size of the population is not known."}
-        return {**self.population_uniqueness.to_dict(), "known_uniques": self.population_uniques}
+    to_dict = json_of(
+        "records classes uniques k columns levels threshold prosecutor journalist",
+        marketer=lambda self: {"success": self.marketer},
+        average_risk=lambda self: self.average_risk,
+        population_uniqueness=lambda self: (
+            {"population": None, "reason": "The size of the population is not known."}
+            if self.population_uniqueness is None
+            else {**self.population_uniqueness.to_dict(), "known_uniques": self.population_uniques}
+        ),
+        presence=lambda self: self.presence,
+        sensitive=lambda self: self.inference,
+        economics=lambda self: self.economics,
+        attack=lambda self: None if self.attack is None else self.attack.to_dict(self.threshold),
+        class_sizes=lambda self: [
+            {"from": band.smallest, "to": band.largest, "classes": band.classes, "records": band.records}
+            for band in self.bands
+        ],
+        limit=lambda self: {"at_risk": self.allowed_at_risk, "exceeded": self.exceeded},
+    )
 
     def __repr__(self) -> str:
         return f"Assessment({self.records} people, {self.uniques} unique, k={self.k}, average risk {self.average_risk:.4f})"
@@ -146,10 +136,7 @@ class Assessment:
     def _repr_html_(self) -> str:
         verdict = "above" if self.exceeded else "within"
         words = f"Risk by {', '.join(self.columns)}: {percent(self.binding.at_risk)} of people are at risk, which is {verdict} the limit."
-        return card(words, self._rows())
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return [
+        rows = [
             ("People", f"{self.records:,}"),
             ("Classes of people who look alike", f"{self.classes:,}"),
             ("People who are unique", f"{self.uniques:,} ({brief_percent(self.uniques / self.records)})"),
@@ -159,6 +146,7 @@ class Assessment:
             ("Average risk", f"{self.average_risk:.4f}"),
             ("Marketer success", f"{self.marketer:.4f}"),
         ]
+        return card(words, rows)
 
 
 def assess(
@@ -176,7 +164,7 @@ def assess(
     `population` is the table of people an adversary may know of, or just how many there are. `threshold` is the risk
     above which a person counts as at risk: the policy's, or 0.2. What is not given is taken from the policy.
 
-    With `attack` a planning adversary is let loose on the table. `external` is the list of named people that he can
+    With `attack` a planning adversary is let loose on the table. `external` is the list of named people that they can
     buy: the population's table unless given, or else the people of the data themselves. `loss` is what a
     re-identification costs the publisher, or the name of a column that says so for each person.
     """
@@ -196,56 +184,43 @@ def assess(
         population = policy.population.size
     if economics is None and policy is not None and policy.economics is not None:
         economics = Economics(**policy.economics)
-    threshold = _threshold(threshold, limits)
-    classes = table if isinstance(table, Classes) else table.classes(sensitive=policy.sensitive if policy else ())
-    if not classes.records:
-        raise EmptySource("There is nobody in the table.", remedy="Give a table with at least one row.")
-    sample, told = classes, _told(population)
-    crowd = _population_classes(told, sample)
-    struck = _struck(table, sample, crowd, attack, external, loss)
-    size = told if isinstance(told, int) else None
-    return _assess(sample, crowd, size, threshold, limits.at_risk, economics, struck)
-
-
-def _threshold(given: float | None, limits: Limits) -> float:
-    threshold = limits.threshold if given is None else given
+    threshold = limits.threshold if threshold is None else threshold
     if not 0 < threshold <= 1:
         raise UsageError(
             f"The threshold is a probability above 0 and up to 1, not {threshold:g}.", remedy="0.2 means: one in five."
         )
-    return threshold
-
-
-def _struck(
-    table: Countable | Classes,
-    sample: Classes,
-    crowd: Classes | None,
-    attack: Adversary | None,
-    external: object,
-    loss: float | str,
-) -> UnderAttack | None:
-    """What the adversary would do, if there is one."""
+    sample = table if isinstance(table, Classes) else table.classes(sensitive=policy.sensitive if policy else ())
+    if not sample.records:
+        raise EmptySource("There is nobody in the table.", remedy="Give a table with at least one row.")
+    # The population as classes, or only its size.
+    everybody: Classes | None = None
+    size: int | None = None
+    if isinstance(population, Classes | Countable):
+        everybody = population if isinstance(population, Classes) else population.classes(sample.names)
+        size = everybody.records
+    elif isinstance(population, SupportsIndex) and not isinstance(population, bool):
+        size = operator.index(population)
+        if size < sample.records:
+            raise UsageError(
+                f"A population of {size:,} cannot hold the {sample.records:,} people in the data.",
+                remedy="Give the number of people from whom the data were drawn.",
+            )
+    elif population is not None:
+        raise UsageError(
+            f"A population is a table, classes or a number of people, not a {type(population).__name__}.",
+            remedy="Read a file first: population=discreet.read(path, policy=policy.for_population())",
+        )
+    struck = None
     if attack is not None:
-        targets = _with_losses(table, sample, loss)
-        return attack.on(targets, _external(external, crowd, sample), population=crowd, loss=loss)
-    if external is not None or loss != 1.0:
+        targets = sample
+        if isinstance(loss, str) and loss not in sample.spreads and not isinstance(table, Classes):
+            targets = table.classes(sensitive=[loss])
+        struck = attack.on(targets, _external(external, everybody, sample), population=everybody, loss=loss)
+    elif external is not None or loss != 1.0:
         raise UsageError(
             "An external table, and losses, matter with an adversary only.", remedy="Give attack= as well."
         )
-    return None
-
-
-def _assess(
-    sample: Classes,
-    crowd: Classes | None,
-    size: int | None,
-    threshold: float,
-    allowed: float,
-    economics: Economics | None,
-    struck: UnderAttack | None,
-) -> Assessment:
-    linked, _ = (sample.sizes, 0) if crowd is None else linked_sizes(sample, crowd)
-    size = crowd.records if crowd is not None else size
+    linked = sample.sizes if everybody is None else linked_sizes(sample, everybody)[0]
     return Assessment(
         columns=sample.names,
         levels=sample.levels,
@@ -260,25 +235,19 @@ def _assess(
         bands=bands(sample.sizes),
         population_size=size,
         population_uniqueness=None if size is None else estimate(sample.sizes, max(size, sample.records)),
-        population_uniques=None if crowd is None else int(sample.sizes[linked == 1].sum()),
-        presence=None if crowd is None else presence(sample, crowd),
+        population_uniques=None if everybody is None else int(sample.sizes[linked == 1].sum()),
+        presence=None if everybody is None else presence(sample, everybody),
         inference={name: infer(spread) for name, spread in sample.spreads.items()},
         economics=None if economics is None else economics.play(sample.sizes, linked),
-        allowed_at_risk=allowed,
+        allowed_at_risk=limits.at_risk,
         attack=struck,
     )
 
 
-def _with_losses(table: Countable | Classes, sample: Classes, loss: float | str) -> Classes:
-    """The sample with the column that holds the losses counted along."""
-    if not isinstance(loss, str) or loss in sample.spreads or isinstance(table, Classes):
-        return sample
-    return table.classes(sensitive=[loss])
-
-
-def _external(external: object, crowd: Classes | None, sample: Classes) -> Classes:
+def _external(external: object, population: Classes | None, sample: Classes) -> Classes:
+    """The table that the attacker can buy: as given, else the population's, else the data themselves."""
     if external is None:
-        return sample if crowd is None else crowd
+        return sample if population is None else population
     if isinstance(external, Classes):
         return external
     if isinstance(external, Countable):
@@ -287,32 +256,3 @@ def _external(external: object, crowd: Classes | None, sample: Classes) -> Class
         f"The external table is a table or classes, not a {type(external).__name__}.",
         remedy="Read a file first: external=discreet.read(path, policy=policy.for_population())",
     )
-
-
-def _told(population: object) -> Countable | Classes | int | None:
-    """The population as given, a number of any kind as an int."""
-    if population is None or isinstance(population, Classes | Countable):
-        return population
-    if isinstance(population, SupportsIndex) and not isinstance(population, bool):
-        return operator.index(population)
-    raise UsageError(
-        f"A population is a table, classes or a number of people, not a {type(population).__name__}.",
-        remedy="Read a file first: population=discreet.read(path, policy=policy.for_population())",
-    )
-
-
-def _population_classes(population: Countable | Classes | int | None, sample: Classes) -> Classes | None:
-    if isinstance(population, int):
-        _refuse_too_small(population, sample)
-    if population is None or isinstance(population, int):
-        return None
-    return population if isinstance(population, Classes) else population.classes(sample.names)
-
-
-def _refuse_too_small(population: int, sample: Classes) -> None:
-    """A population given by its size must hold the people of the data."""
-    if population < sample.records:
-        raise UsageError(
-            f"A population of {population:,} cannot hold the {sample.records:,} people in the data.",
-            remedy="Give the number of people from whom the data were drawn.",
-        )

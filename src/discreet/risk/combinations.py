@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.errors import EmptySource, UsageError
@@ -53,51 +53,45 @@ def singling_out(classes: Classes, *, largest: int = 4) -> SinglingOut:
         raise UsageError("Combinations have at least one column.", remedy="Give a largest size of 1 or more.")
     if not classes.records:
         raise EmptySource("There is nobody in the table.", remedy="Give a table with at least one row.")
-    reach = _affordable(len(classes), len(classes.columns), largest)
-    return ranked(list(_search(classes, reach)), classes.records, reach=reach)
-
-
-def ranked(found: Sequence[Combination], records: int, *, reach: int) -> SinglingOut:
-    """What was found, in order, without what contains a combination on which everybody is alone."""
-    unique = {one.columns for one in found if one.unique == records}
-    minimal = tuple(one.columns for one in found if one.columns in unique and not _parts(one.columns) & unique)
-    fair = [one for one in found if not _parts(one.columns) & unique]
-    order = sorted(fair, key=lambda one: (-one.unique, len(one.columns), one.columns))
-    return SinglingOut(reach, minimal, tuple(order))
-
-
-def _parts(columns: tuple[str, ...]) -> set[tuple[str, ...]]:
-    """Every combination of some of these columns, but not of all, in the order of the table."""
-    return {part for size in range(1, len(columns)) for part in itertools.combinations(columns, size)}
-
-
-def pairs_affordable(columns: int) -> bool:
-    """Whether all pairs of so many columns may be looked at."""
-    return columns + math.comb(columns, 2) <= MOST
-
-
-def _affordable(rows: int, columns: int, largest: int) -> int:
-    """The largest size of combination whose search stays within bounds, at least 1."""
+    # The largest size of combination whose search stays within bounds, at least 1.
     number, reach = 0, 0
-    for size in range(1, min(largest, columns) + 1):
-        number += math.comb(columns, size)
-        if (size > 1 and number > MOST) or (size > 2 and number * rows > WORK):
+    for size in range(1, min(largest, len(classes.columns)) + 1):
+        number += math.comb(len(classes.columns), size)
+        if (size > 1 and number > MOST) or (size > 2 and number * len(classes) > WORK):
             break
         reach = size
-    return reach
-
-
-def _search(classes: Classes, largest: int) -> Iterator[Combination]:
-    """Depth first, each combination grouped from the one it extends."""
+    # Depth first, each combination grouped from the one it extends.
+    combinations: list[Combination] = []
     stack: list[tuple[tuple[int, ...], Ints | None, int]] = [((), None, 1)]
     while stack:
         places, member, groups = stack.pop()
         for place in range(places[-1] + 1 if places else 0, len(classes.columns)):
             values = len(classes.columns[place].labels)
             keys = classes.codes[place] if member is None else member * values + classes.codes[place]
-            _, finer, number = group(keys, groups * values)
-            unique = int((total(finer, classes.sizes, number) == 1).sum())
+            _, finer, distinct = group(keys, groups * values)
+            unique = int((total(finer, classes.sizes, distinct) == 1).sum())
             columns = (*places, place)
-            yield Combination(tuple(classes.names[i] for i in columns), unique, unique / classes.records)
-            if len(columns) < largest and unique < classes.records:
-                stack.append((columns, finer, number))
+            names = tuple(classes.names[i] for i in columns)
+            combinations.append(Combination(names, unique, unique / classes.records))
+            if len(columns) < reach and unique < classes.records:
+                stack.append((columns, finer, distinct))
+    return ranked(combinations, classes.records, reach=reach)
+
+
+def ranked(combinations: Sequence[Combination], records: int, *, reach: int) -> SinglingOut:
+    """Combinations in order, without those that contain one on which everybody is alone."""
+    unique = {combination.columns for combination in combinations if combination.unique == records}
+
+    def contains_unique(columns: tuple[str, ...]) -> bool:
+        parts = (itertools.combinations(columns, size) for size in range(1, len(columns)))
+        return any(part in unique for part in itertools.chain.from_iterable(parts))
+
+    fair = [combination for combination in combinations if not contains_unique(combination.columns)]
+    minimal = tuple(combination.columns for combination in fair if combination.columns in unique)
+    order = sorted(fair, key=lambda combination: (-combination.unique, len(combination.columns), combination.columns))
+    return SinglingOut(reach, minimal, tuple(order))
+
+
+def pairs_affordable(columns: int) -> bool:
+    """Whether all pairs of so many columns may be looked at."""
+    return columns + math.comb(columns, 2) <= MOST

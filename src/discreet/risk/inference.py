@@ -119,7 +119,10 @@ def hierarchical_t(spread: Spread) -> Floats:
     What the children of a node cannot settle among themselves moves up: cost(N) = height(N)/H * min(gains, losses) of
     its children, with losses = gains - extra(N). A node without people of the class has no gains and costs nothing.
     """
-    parents = _parents(spread)
+    tree = spread.hierarchy
+    # Maps from each level to the next, up to a single root.
+    root = () if tree.rooted else (np.zeros(len(tree.labels[-1]), dtype=np.int64),)
+    parents = (*tree.parents, *root)
     owners, nodes, share = spread.owners, spread.codes, _within(spread)
     overall = spread.overall / spread.overall.sum()
     distance = np.zeros(int(owners.max()) + 1)
@@ -134,14 +137,6 @@ def hierarchical_t(spread: Spread) -> Floats:
         settled = np.minimum(gains, np.maximum(gains - (share - overall[nodes]), 0))
         distance += _added(owners, settled * (height / len(parents)), len(distance))
     return distance
-
-
-def _parents(spread: Spread) -> tuple[Ints, ...]:
-    """Maps from each level to the next, up to a single root."""
-    tree = spread.hierarchy
-    if tree.rooted:
-        return tree.parents
-    return (*tree.parents, np.zeros(len(tree.labels[-1]), dtype=np.int64))
 
 
 def beta(spread: Spread) -> Floats:

@@ -7,30 +7,16 @@ chooses among them. Throughout, u classes were sampled, n_j of them of size j; n
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.kernel.serialise import json_of
-from discreet.risk.numerics import find_root, log_rising, reciprocals
-
-__all__ = [
-    "PopulationUniqueness",
-    "Sample",
-    "Sizes",
-    "dankar",
-    "estimate",
-    "observe",
-    "pitman",
-    "pitman_uniques",
-    "snb",
-    "snb_uniques",
-    "zayatz",
-    "zayatz_uniques",
-]
 
 _SMALL_SAMPLE = 0.1  # Dankar et al. 2012: up to this sampling fraction Pitman's model is the most accurate
 
@@ -39,8 +25,8 @@ _SMALL_SAMPLE = 0.1  # Dankar et al. 2012: up to this sampling fraction Pitman's
 class PopulationUniqueness:
     """The share of a population that is unique: by each model, and by the rule that chooses one of them.
 
-    >>> found = PopulationUniqueness(1000, 0.05, zayatz=0.2, pitman=0.1, snb=None, dankar=0.1, model="pitman")
-    >>> found.to_dict()["dankar"]
+    >>> estimated = PopulationUniqueness(1000, 0.05, zayatz=0.2, pitman=0.1, snb=None, dankar=0.1, model="pitman")
+    >>> estimated.to_dict()["dankar"]
     0.1
     """
 
@@ -58,14 +44,21 @@ class PopulationUniqueness:
 def estimate(sizes: Sizes, population: int) -> PopulationUniqueness:
     """Estimate the share of a population that is unique, by every model, from the class sizes of a sample.
 
-    >>> import numpy as np
     >>> found = estimate(np.repeat([1, 2, 3, 10], [600, 150, 60, 12]), 20_000)
     >>> found.model, round(found.dankar, 3), round(found.zayatz, 3)
     ('pitman', 0.108, 0.27)
     """
     sample = observe(sizes, population)
     by_zayatz, by_pitman, by_snb = zayatz_uniques(sample), pitman_uniques(sample), snb_uniques(sample)
-    model, chosen = _choose(sample, by_zayatz, by_pitman, by_snb)
+    # The model that the decision rule of Dankar et al. 2012 trusts, and its estimate.
+    model, chosen = "zayatz", by_zayatz
+    if sample.ones == 0:
+        model, chosen = "none", 0.0
+    elif sample.fraction <= _SMALL_SAMPLE:
+        if by_pitman is not None:
+            model, chosen = "pitman", by_pitman
+    elif by_snb is not None and by_snb < by_zayatz:
+        model, chosen = "snb", by_snb
     return PopulationUniqueness(
         population=population,
         sampling_fraction=sample.fraction,
@@ -75,56 +68,6 @@ def estimate(sizes: Sizes, population: int) -> PopulationUniqueness:
         dankar=_share(chosen, population),
         model=model,
     )
-
-
-def zayatz(sizes: Sizes, population: int) -> float:
-    """The number of population uniques if the population's class sizes are spread like the sample's.
-
-    >>> import numpy as np
-    >>> round(zayatz(np.array([1, 1, 1, 2, 5]), 100), 1)
-    11.0
-    """
-    return zayatz_uniques(observe(sizes, population))
-
-
-def pitman(sizes: Sizes, population: int) -> float | None:
-    """The number of population uniques if classes appear as in Pitman's sampling formula; None without a fit.
-
-    >>> import numpy as np
-    >>> round(pitman(np.repeat([1, 2, 3, 10], [600, 150, 60, 12]), 20_000))
-    2165
-    """
-    return pitman_uniques(observe(sizes, population))
-
-
-def snb(sizes: Sizes, population: int) -> float | None:
-    """The number of population uniques if class sizes less one are negative binomial; None without a fit.
-
-    >>> import numpy as np
-    >>> round(snb(np.repeat([1, 2, 3, 10], [600, 150, 60, 12]), 4_000))
-    1043
-    """
-    return snb_uniques(observe(sizes, population))
-
-
-def dankar(sizes: Sizes, population: int) -> float:
-    """The number of population uniques by the model that suits the sampling fraction.
-
-    >>> import numpy as np
-    >>> dankar(np.array([2, 2, 3]), 100)
-    0.0
-    """
-    sample = observe(sizes, population)
-    return _choose(sample, zayatz_uniques(sample), pitman_uniques(sample), snb_uniques(sample))[1]
-
-
-def _choose(sample: Sample, zayatz: float, pitman: float | None, snb: float | None) -> tuple[str, float]:
-    """The model that the decision rule of Dankar et al. 2012 trusts, and its estimate."""
-    if sample.ones == 0:
-        return "none", 0.0
-    if sample.fraction <= _SMALL_SAMPLE:
-        return ("zayatz", zayatz) if pitman is None else ("pitman", pitman)
-    return ("zayatz", zayatz) if snb is None or snb >= zayatz else ("snb", snb)
 
 
 def _share(people: float, population: int) -> float:
@@ -182,7 +125,11 @@ def observe(sizes: Sizes, population: int) -> Sample:
     2.0
     """
     values, counts = np.unique(np.asarray(sizes), return_counts=True)
-    _require_sizes(values)
+    if not values.size or values.dtype.kind not in "iu" or values[0] <= 0:
+        raise UsageError(
+            "Class sizes have to be whole numbers of people, one or more in each class, and at least one class.",
+            remedy="Leave empty classes out.",
+        )
     people = sum(int(size) * int(count) for size, count in zip(values, counts, strict=True))
     if population < people:
         raise UsageError(
@@ -192,21 +139,16 @@ def observe(sizes: Sizes, population: int) -> Sample:
     return Sample(values.astype(np.float64), counts.astype(np.float64), people, population)
 
 
-def _require_sizes(values: NDArray[Any]) -> None:
-    if values.size and values.dtype.kind in "iu" and values[0] > 0:
-        return
-    raise UsageError(
-        "Class sizes have to be whole numbers of people, one or more in each class, and at least one class.",
-        remedy="Leave empty classes out.",
-    )
-
-
 # Population uniques by Pitman 1995, as used by Hoshino 2001: classes appear as in Pitman's sampling formula.
 _LOGIT_RANGE = (-30.0, 30.0)  # where Pitman's alpha is looked for: 1e-13 from either end
 
 
 def pitman_uniques(sample: Sample) -> float | None:
-    """The number of population uniques if classes appear as in Pitman's sampling formula; None without a fit."""
+    """The number of population uniques if classes appear as in Pitman's sampling formula; None without a fit.
+
+    >>> round(pitman_uniques(observe(np.repeat([1, 2, 3, 10], [600, 150, 60, 12]), 20_000)))
+    2165
+    """
     if sample.is_census:
         return sample.ones
     # With one class, or with uniques alone, the likelihood only grows towards the edge of its domain.
@@ -260,23 +202,18 @@ def _score_theta(sample: Sample, theta_plus: float, alpha: float, rest: float) -
 
 
 def _score_alpha(sample: Sample, theta_plus: float, alpha: float, rest: float) -> float:
-    within = reciprocals(np.full_like(sample.sizes, rest), sample.sizes - 1)
-    return _climbing_ladder(theta_plus, alpha, sample.classes - 1) - sample.total(within)
+    within = sample.total(reciprocals(np.full_like(sample.sizes, rest), sample.sizes - 1))
+    # The sum of (i + 1) / (θ + α + iα) over i < u − 1; as a power series where the difference would cancel.
+    base, rungs = theta_plus - alpha, sample.classes - 1
+    if rungs * alpha > 1e-5 * base:
+        return (rungs - base * _ladder(theta_plus, alpha, rungs)) / alpha - within
+    tilt, first = alpha / base, rungs * (rungs + 1) / 2
+    return first * (1 - tilt * (2 * rungs + 1) / 3 + tilt * tilt * first) / base - within
 
 
 def _ladder(start: float, step: float, rungs: float) -> float:
     """The sum of 1 / (start + i step) over i = 0 .. rungs − 1."""
     return reciprocals(start / step, rungs) / step if step else rungs / start
-
-
-def _climbing_ladder(start: float, step: float, rungs: float) -> float:
-    """The sum of (i + 1) / (start + i step) over i = 0 .. rungs − 1."""
-    base = start - step
-    if rungs * step > 1e-5 * base:
-        return (rungs - base * _ladder(start, step, rungs)) / step
-    # The same as a power series: the difference above would cancel.
-    tilt, first = step / base, rungs * (rungs + 1) / 2
-    return first * (1 - tilt * (2 * rungs + 1) / 3 + tilt * tilt * first) / base
 
 
 def _expit(logit: float) -> tuple[float, float]:
@@ -365,7 +302,11 @@ def _shlosser(sample: Sample) -> float:
 
 # Population uniques by Zayatz 1991: the population's class sizes are spread like the sample's.
 def zayatz_uniques(sample: Sample) -> float:
-    """The number of population uniques if the population's class sizes are spread like the sample's."""
+    """The number of population uniques if the population's class sizes are spread like the sample's.
+
+    >>> round(zayatz_uniques(observe(np.array([1, 1, 1, 2, 5]), 100)), 1)
+    11.0
+    """
     if sample.is_census or sample.ones == 0:
         return sample.ones
     # Zayatz 1991: P(F = 1 | f = 1) by Bayes' rule, with n_j / u for the population's spread; u cancels
@@ -382,3 +323,77 @@ def _single(sample: Sample) -> NDArray[np.float64]:
     log_left_out = log_rising(rest - others + 1, others) - log_rising(sample.population - others, others)
     chances = sample.sizes * sample.fraction * np.exp(log_left_out)
     return np.where(possible < sample.sizes, 0.0, chances)
+
+
+# Differences of the gamma family without cancellation, and root finding.
+#
+# The models need log Γ(x + k) − log Γ(x) and ψ(x + k) − ψ(x) where x can be a million times k. Both are lifted by
+# recurrence to arguments of ten and more, where Stirling's series (Abramowitz & Stegun 1964, 6.1.41 and 6.3.18) are
+# subtracted term by term.
+Real = TypeVar("Real", float, NDArray[np.float64])
+
+_LIFT = 10
+# A&S 6.1.41: B_2m / (2m (2m − 1)); 6.3.18: B_2m / 2m. From ten upwards the first terms left out are below 1e-15.
+_LOG_GAMMA = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
+_DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760)
+
+
+def log_rising(x: Real, k: Real) -> Real:
+    """The logarithm of x (x + 1) ... (x + k − 1): log Γ(x + k) − log Γ(x), for any x > 0 and k >= 0.
+
+    >>> bool(np.isclose(log_rising(3.0, 4.0), np.log(3 * 4 * 5 * 6)))
+    True
+    """
+    head = sum((np.log((x + i) / (x + k + i)) for i in range(_LIFT)), start=0 * k)
+    a, b = x + _LIFT, x + k + _LIFT
+    trunk = (a - 0.5) * np.log1p(k / a) + k * (np.log(b) - 1)
+    value: Real = head + trunk + _series(_LOG_GAMMA, b) / b - _series(_LOG_GAMMA, a) / a
+    return value
+
+
+def reciprocals(x: Real, k: Real) -> Real:
+    """The sum 1 / x + 1 / (x + 1) + ... + 1 / (x + k − 1): ψ(x + k) − ψ(x), for any x > 0 and k >= 0.
+
+    >>> bool(np.isclose(reciprocals(2.0, 3.0), 1 / 2 + 1 / 3 + 1 / 4))
+    True
+    """
+    head = sum((k / ((x + i) * (x + k + i)) for i in range(_LIFT)), start=0 * k)
+    a, b = x + _LIFT, x + k + _LIFT
+    trunk = np.log1p(k / a) + k / (2 * a * b)
+    value: Real = head + trunk + _series(_DIGAMMA, a) / a / a - _series(_DIGAMMA, b) / b / b
+    return value
+
+
+def _series(terms: tuple[float, ...], x: Real) -> Real:
+    square, value = 1 / x / x, 0 * x
+    for term in reversed(terms):
+        value = term + square * value
+    return value
+
+
+_DIGITS = 1e-13  # of a root
+_MOST_STEPS = 200  # Ridders' method halves its bracket at each of them, so that a handful is the rule
+
+
+def find_root(f: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function crosses zero between low and high (Ridders 1979); the nearer end where it does not.
+
+    >>> round(find_root(lambda x: x * x - 2, 0, 2), 12)
+    1.414213562373
+    """
+    start, end, x = (low, f(low)), (high, f(high)), math.inf
+    if (start[1] > 0) == (end[1] > 0):
+        return min(start, end, key=lambda point: abs(point[1]))[0]
+    for _ in range(_MOST_STEPS):
+        middle = (start[0] + end[0]) / 2
+        height, before = f(middle), x
+        x = middle
+        if height != 0:
+            step = (middle - start[0]) * height / math.sqrt(height**2 - start[1] * end[1])
+            x += step if start[1] > end[1] else -step
+        if abs(x - before) <= _DIGITS * (1 + abs(x)):
+            break
+        # The narrowest bracket of these points.
+        points = sorted([start, (middle, height), (x, f(x)), end])
+        start, end = next((a, b) for a, b in pairwise(points) if (a[1] > 0) != (b[1] > 0))
+    return x

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Literal, Protocol
@@ -14,9 +15,9 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.arrays import Ints
+from discreet.kernel.notebook import card
 from discreet.kernel.rules import DAY
-from discreet.kernel.serialise import card, json_of
+from discreet.kernel.serialise import json_of
 from discreet.policy import Draft, Role
 from discreet.risk.assessment import Governed
 from discreet.risk.combinations import Combination, SinglingOut, pairs_affordable, ranked, singling_out
@@ -69,13 +70,21 @@ def content(values: Sequence[str]) -> Content:
         return "empty"
     if {value.lower() for value in values} <= {"true", "false", "yes", "no", "0", "1", "t", "f", "y", "n"}:
         return "boolean"
-    if all(_is_date(value) for value in values):
+    if _all(values, lambda value: DAY.fullmatch(value) is not None and datetime.date.fromisoformat(value[:10])):
         return "date"
     # Digits of one length, some with leading zeros: a number would lose them.
     lengths = {len(value) for value in values}
     if lengths != {1} and len(lengths) == 1 and all(map(str.isdigit, values)) and any(v[0] == "0" for v in values):
         return "code"
-    return "number" if all(_is_number(value) for value in values) else "text"
+    return "number" if _all(values, lambda value: Decimal(value).is_finite()) else "text"
+
+
+def _all(values: Sequence[str], reads: Callable[[str], object]) -> bool:
+    """Whether a reader takes every value."""
+    try:
+        return all(reads(value) for value in values)
+    except (ValueError, InvalidOperation):
+        return False
 
 
 def guess(name: str, looks: Content, values: Sequence[str], *, share_unique: float) -> Guess:
@@ -83,48 +92,24 @@ def guess(name: str, looks: Content, values: Sequence[str], *, share_unique: flo
     # The words of a name: `birthDate`, `birth_date` and `IPAddress2` are all cut apart.
     apart = re.sub(r"([a-z])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])|([A-Za-z])(?=[0-9])", r"\1\2\3 ", name)
     words = re.sub(r"[^a-z0-9]+", " ", apart.lower()).strip()
-    rule = _hierarchy(words, looks, values)
+    lengths = {len(value) for value in values}
+    is_code = looks == "code" or re.search(r"\b(zip|zipcode|postcode|postal|plz)\b", words)
+    rule = '{ any = "*" }'
+    if looks == "date":
+        rule = '{ dates = ["month", "year", "decade"] }'
+    elif is_code and len(lengths) == 1 and 1 <= min(lengths) <= LONGEST_MASK:
+        rule = f"{{ mask = {lengths.pop()} }}"
+    elif looks == "number":
+        years = all(re.fullmatch(r"(18|19|20)\d\d", value) for value in values)
+        rule = "{ widths = [2, 4, 8, 16] }" if years else "{ widths = [5, 10, 20, 40] }"
     for role, pattern in NAMES:
-        if found := re.search(pattern, words):
-            return Guess(role, f"its name says '{found[0]}'", rule if role == "quasi" else "")
+        if match := re.search(pattern, words):
+            return Guess(role, f"its name says '{match[0]}'", rule if role == "quasi" else "")
     if looks == "date":
         return Guess("quasi", "dates are often known from elsewhere", rule)
     if share_unique >= NEARLY_ALL and looks != "number":
         return Guess("identifier", f"{percent(share_unique)} of people have a value of their own")
     return Guess("other", "nothing in its name or values points to a person")
-
-
-def _hierarchy(words: str, looks: Content, values: Sequence[str]) -> str:
-    if looks == "date":
-        return '{ dates = ["month", "year", "decade"] }'
-    lengths = {len(value) for value in values}
-    if (
-        len(lengths) == 1
-        and 1 <= min(lengths) <= LONGEST_MASK
-        and (looks == "code" or re.search(r"\b(zip|zipcode|postcode|postal|plz)\b", words))
-    ):
-        return f"{{ mask = {lengths.pop()} }}"
-    if looks == "number":
-        return (
-            "{ widths = [2, 4, 8, 16] }"
-            if all(re.fullmatch(r"(18|19|20)\d\d", value) for value in values)
-            else "{ widths = [5, 10, 20, 40] }"
-        )
-    return '{ any = "*" }'
-
-
-def _is_number(value: str) -> bool:
-    try:
-        return Decimal(value).is_finite()
-    except InvalidOperation:
-        return False
-
-
-def _is_date(value: str) -> bool:
-    try:
-        return DAY.fullmatch(value) is not None and datetime.date.fromisoformat(value[:10]) is not None
-    except ValueError:
-        return False
 
 
 FEWEST = 5
@@ -203,8 +188,8 @@ class Profile:
     def telling(self) -> tuple[Combination, ...]:
         """Of each size, the combination that singles out most people."""
         best: dict[int, Combination] = {}
-        for one in self.singling_out.combinations:
-            best.setdefault(len(one.columns), one)
+        for combination in self.singling_out.combinations:
+            best.setdefault(len(combination.columns), combination)
         return tuple(best[size] for size in sorted(best))
 
     def drafts(self) -> list[Draft]:
@@ -213,18 +198,18 @@ class Profile:
 
     to_dict = json_of(
         "source records columns minimal_unique combinations_up_to=singling_out.largest",
-        singling_out=lambda self: [one.to_dict() for one in self.singling_out.combinations[:20]],
+        singling_out=lambda self: self.singling_out.combinations[:20],
     )
 
     def __repr__(self) -> str:
         return f"Profile({self.records} people, {len(self.columns)} columns)"
 
     def _repr_html_(self) -> str:
-        best = max(self.telling, key=lambda one: one.unique, default=None)
+        best = max(self.telling, key=lambda combination: combination.unique, default=None)
         alone = "" if best is None else f" {', '.join(best.columns)} single out {best.unique:,} of them."
         rows = [
-            (one.name, one.role, f"{one.distinct:,}", brief_percent(one.share_unique), one.reason)
-            for one in self.columns
+            (column.name, column.role, f"{column.distinct:,}", brief_percent(column.share_unique), column.reason)
+            for column in self.columns
         ]
         head = ("column", "may be", "distinct", "people alone", "because")
         return card(f"{self.source} holds {self.records:,} people.{alone}", rows, head=head)
@@ -239,74 +224,68 @@ def profile(table: Tabular, *, largest: int = 4) -> Profile:
     for name, classes in zip(table.columns, table.each(table.columns), strict=True):
         records = classes.records
         columns.append(_column(name, classes, names_people=name in named))
-    # Over the columns that are no identifiers and tell people apart; one by one where even their pairs are too
-    # many.
-    search = [one for one in columns if one.role != "identifier" and one.distinct + (one.missing > 0) > 1]
+    # Over the columns that are no identifiers and tell people apart; one by one where even their pairs are too many.
+    search = [
+        column for column in columns if column.role != "identifier" and column.distinct + (column.missing > 0) > 1
+    ]
     if not search:
-        found = SinglingOut(0, (), ())
+        result = SinglingOut(0, (), ())
     elif largest > 1 and pairs_affordable(len(search)):
-        found = singling_out(table.classes([one.name for one in search]), largest=largest)
+        result = singling_out(table.classes([column.name for column in search]), largest=largest)
     else:
-        found = ranked([Combination((one.name,), one.unique, one.share_unique) for one in search], records, reach=1)
+        single = [Combination((column.name,), column.unique, column.share_unique) for column in search]
+        result = ranked(single, records, reach=1)
     alone = tuple((column.name,) for column in columns if column.share_unique == 1)
-    minimal = tuple(dict.fromkeys([*alone, *found.minimal_unique]))
-    return Profile(table.name, records, tuple(columns), found, minimal)
+    minimal = tuple(dict.fromkeys([*alone, *result.minimal_unique]))
+    return Profile(table.name, records, tuple(columns), result, minimal)
 
 
 def _column(name: str, classes: Classes, *, names_people: bool) -> ColumnProfile:
-    """Values of an identifier are never shown: five rows with one of them may be one person."""
+    """One column; values of an identifier are never shown: five rows with one of them may be one person."""
     labels = classes.columns[0].labels
     known = [label for label in labels if label is not None]
     looks = content(known)
     unique = int((classes.sizes == 1).sum())
     share = unique / classes.records
-    values = [labels[code] for code in classes.codes[0].tolist()]
-    missing = sum(size for value, size in zip(values, classes.sizes.tolist(), strict=True) if value is None)
+    counts = list(zip((labels[code] for code in classes.codes[0].tolist()), classes.sizes.tolist(), strict=True))
+    missing = sum(size for value, size in counts if value is None)
+    met = [(value, size) for value, size in counts if value is not None]
     guessed = guess(name, looks, known, share_unique=share)
-    hides = names_people or guessed.role == "identifier"
-    shown = () if hides else _distribution(values, classes.sizes, looks)
+    if names_people or guessed.role == "identifier":
+        shares = []
+    elif looks == "number" and len(met) > SHOWN:
+        shares = _ranges(met)
+    elif looks == "date":
+        decades: Counter[str] = Counter()
+        for value, size in met:
+            decades[f"{value[:3]}0s"] += size
+        shares = [Share(decade, size) for decade, size in sorted(decades.items())]
+    else:
+        shares = [Share(value, size) for value, size in sorted(met, key=lambda pair: (-pair[1], pair[0]))][:SHOWN]
+    shown = tuple(share for share in shares if share.records >= FEWEST)
     hidden = classes.records - missing - sum(share.records for share in shown)
     return ColumnProfile(
         name, looks, len(known), missing, unique, share, shown, hidden, guessed.role, guessed.reason, guessed.hierarchy
     )
 
 
-def _distribution(values: Sequence[str | None], sizes: Ints, looks: Content) -> tuple[Share, ...]:
-    known = [(value, size) for value, size in zip(values, sizes.tolist(), strict=True) if value is not None]
-    if looks == "number" and len(known) > SHOWN:
-        shares = _ranges(known)
-    elif looks == "date":
-        shares = _years(known)
-    else:
-        shares = [Share(value, size) for value, size in sorted(known, key=lambda pair: (-pair[1], pair[0]))][:SHOWN]
-    return tuple(share for share in shares if share.records >= FEWEST)
-
-
-def _ranges(known: Sequence[tuple[str, int]]) -> list[Share]:
+def _ranges(counts: Sequence[tuple[str, int]]) -> list[Share]:
     """Ranges with round edges; the outer ones are open, so that nobody's extreme value shows."""
-    numbers = np.clip([float(Decimal(value)) for value, _ in known], -MOST, MOST)
+    numbers = np.clip([float(Decimal(value)) for value, _ in counts], -MOST, MOST)
     if numbers.max() == numbers.min():
-        return [Share(f"{numbers[0]:.12g}", sum(size for _, size in known))]
+        return [Share(f"{numbers[0]:.12g}", sum(size for _, size in counts))]
     # The next of 1, 2, 5, 10, 20, 50, ...
     width = (numbers.max() - numbers.min()) / BINS
     power = 10.0 ** math.floor(math.log10(width))
     step = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= width)
     bins, places = np.unique(np.floor(numbers / step), return_inverse=True)
-    counts = np.bincount(places, weights=[size for _, size in known]).astype(int).tolist()
+    people = np.bincount(places, weights=[size for _, size in counts]).astype(int).tolist()
     edges = [
-        Share(f"{low * step:.12g} to {(low + 1) * step:.12g}", count) for low, count in zip(bins, counts, strict=True)
+        Share(f"{low * step:.12g} to {(low + 1) * step:.12g}", count) for low, count in zip(bins, people, strict=True)
     ]
     shown = [place for place, share in enumerate(edges) if share.records >= FEWEST]
     if len(shown) > 1:
         first, last = shown[0], shown[-1]
-        edges[first] = Share(f"below {(bins[first] + 1) * step:.12g}", sum(counts[: first + 1]))
-        edges[last] = Share(f"{bins[last] * step:.12g} or more", sum(counts[last:]))
+        edges[first] = Share(f"below {(bins[first] + 1) * step:.12g}", sum(people[: first + 1]))
+        edges[last] = Share(f"{bins[last] * step:.12g} or more", sum(people[last:]))
     return [edges[place] for place in shown]
-
-
-def _years(known: Sequence[tuple[str, int]]) -> list[Share]:
-    decades: dict[str, int] = {}
-    for value, size in known:
-        decade = f"{value[:3]}0s"
-        decades[decade] = decades.get(decade, 0) + size
-    return [Share(decade, size) for decade, size in sorted(decades.items())]
