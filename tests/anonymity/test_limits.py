@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet.anonymity import LOSSES
-from discreet.anonymity.limits import smallest_crowd
 from discreet.anonymity.lattice import problem
+from discreet.anonymity.limits import smallest_crowd
 from discreet.errors import ColumnError, DiscreetError, HierarchyError, UsageError
 from discreet.kernel import AnyValue, Classes, Widths
 from tests.anonymity.brute import Data, Person, best

@@ -40,8 +40,7 @@ from discreet.releases.preconditions import AGREEMENT
 from discreet.releases.tracing.case import SuspectTable
 from discreet.releases.tracing.trace import trace_leak
 from discreet.sources import read
-from discreet.store.exposures import write
-from discreet.store.gateway_limits import PARTS
+from discreet.store.gateway_limits import PARTS, write_exposure
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account, Act
 from discreet.web.datasets import store as datasets
@@ -201,7 +200,7 @@ class DatabaseUser:
             budget,
             cost,
             key=f"{person}/{seen}",
-            along=lambda link: write(link, person, content, seen=seen),
+            along=lambda link: write_exposure(link, person, content, seen=seen),
             **self._about(after.value, details),
         )
         self.ledger.settle(receipt)

@@ -12,8 +12,8 @@ except ImportError:
     raise MissingExtra("store", needed_for="Keeping state (ledger, budgets)") from None
 
 from discreet.store.connection import Address, default_folder
-from discreet.store.exposures import Exposures
-from discreet.store.exposures import StoredExposure as Kept
+from discreet.store.gateway_limits import Exposures
+from discreet.store.gateway_limits import StoredExposure as Kept
 from discreet.store.store import Store
 
 __all__ = ["Address", "Exposures", "Kept", "Store", "default_folder"]

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from discreet.errors import MissingExtra, StoreTooNew, StoreUnreachable, UsageError
+from discreet.errors import MissingExtra, StoreUnreachable, UsageError
 
 PATIENCE = 30
 """Seconds to wait for a lock."""
@@ -35,7 +35,41 @@ POSTGRES_SETTINGS = (
 
 def connect(address: Address) -> Engine:
     """An engine for this address; nothing is opened yet."""
-    return _sqlite(address) if address.embedded else _postgres(address)
+    if address.embedded:
+        options: dict[str, Any] = {"isolation_level": None, "timeout": PATIENCE}  # BEGIN is sent by the listener below
+        engine = create_engine(address.url, hide_parameters=True, connect_args=options, pool_size=8, max_overflow=56)
+
+        @event.listens_for(engine, "connect")
+        def prepare(connection: Any, _record: Any) -> None:
+            for pragma in SQLITE_PRAGMAS:
+                connection.execute(pragma)
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            writes = connection.get_execution_options().get(WRITING)
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+        return engine
+    try:
+        import psycopg  # noqa: F401 - asked for here, so that its absence is said in words
+    except ImportError:
+        raise MissingExtra("postgres", needed_for="A store in PostgreSQL") from None
+    options = {"connect_timeout": 10}
+    engine = create_engine(
+        address.url, hide_parameters=True, connect_args=options, pool_pre_ping=True, pool_size=8, max_overflow=24
+    )
+
+    @event.listens_for(engine, "connect")
+    def prepare_session(connection: Any, _record: Any) -> None:
+        with connection.cursor() as cursor:
+            for setting in POSTGRES_SETTINGS:
+                cursor.execute(setting)
+            cursor.execute("SHOW synchronous_commit")
+            if cursor.fetchone()[0] == "off":
+                cursor.execute("SET synchronous_commit = on")
+        connection.commit()
+
+    return engine
 
 
 def make_file(path: Path) -> None:
@@ -48,46 +82,6 @@ def make_file(path: Path) -> None:
             f"The store {path} cannot be created or opened ({type(error).__name__}).",
             remedy="Give a path in a folder you may write to, with --store or DISCREET_STORE.",
         ) from None
-
-
-def _sqlite(address: Address) -> Engine:
-    options = {"isolation_level": None, "timeout": PATIENCE}  # BEGIN is sent by the listener below
-    engine = create_engine(address.url, hide_parameters=True, connect_args=options, pool_size=8, max_overflow=56)
-
-    @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _record: Any) -> None:
-        for pragma in SQLITE_PRAGMAS:
-            connection.execute(pragma)
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get(WRITING)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-    return engine
-
-
-def _postgres(address: Address) -> Engine:
-    try:
-        import psycopg  # noqa: F401 - asked for here, so that its absence is said in words
-    except ImportError:
-        raise MissingExtra("postgres", needed_for="A store in PostgreSQL") from None
-    options = {"connect_timeout": 10}
-    engine = create_engine(
-        address.url, hide_parameters=True, connect_args=options, pool_pre_ping=True, pool_size=8, max_overflow=24
-    )
-
-    @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _record: Any) -> None:
-        with connection.cursor() as cursor:
-            for setting in POSTGRES_SETTINGS:
-                cursor.execute(setting)
-            cursor.execute("SHOW synchronous_commit")
-            if cursor.fetchone()[0] == "off":
-                cursor.execute("SET synchronous_commit = on")
-        connection.commit()
-
-    return engine
 
 
 # -- migrations: under a lock, in one transaction -------------------------------------------------------------------------
@@ -107,24 +101,6 @@ def revision(connection: Connection) -> int:
         return 0
     number = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608 - our constant
     return int(number) if number else 0
-
-
-def refuse_foreign(connection: Connection, address: Address) -> None:
-    """Refuse a SQLite file with tables of another program: it is most likely the wrong file."""
-    if address.embedded and revision(connection) == 0 and inspect(connection).get_table_names():
-        raise UsageError(
-            f"{address} is a SQLite file of another program.",
-            remedy="Give the path of a store, or of a file that does not exist yet.",
-        )
-
-
-def refuse_newer(number: int, address: Address) -> None:
-    """Refuse a store that a newer version has migrated: this version may misread it."""
-    if number > NEWEST:
-        raise StoreTooNew(
-            f"The store {address} has format {number}; this version of Discreet knows formats up to {NEWEST}.",
-            remedy="Update Discreet on this machine.",
-        )
 
 
 def migrate(connection: Connection) -> None:
@@ -176,18 +152,6 @@ class Address:
             return cls.file(default_folder() / "store.db")
         if "://" not in text:
             return cls.file(Path(text))
-        return cls._of_url(text)
-
-    @classmethod
-    def file(cls, path: Path) -> Address:
-        """A SQLite file."""
-        if not path.name or str(path) == ":memory:":
-            raise UsageError("A store must outlive the program, and this address names no file.", remedy=EXAMPLES)
-        place = path.expanduser().absolute()
-        return cls(URL.create("sqlite+pysqlite", database=str(place)), place)
-
-    @classmethod
-    def _of_url(cls, text: str) -> Address:
         try:
             url = make_url(text)
         except (ArgumentError, ValueError):
@@ -198,6 +162,14 @@ class Address:
         if kind in ("postgresql", "postgres"):
             return cls(url.set(drivername="postgresql+psycopg"))
         raise UsageError(f"'{kind}' cannot be used as a store.", remedy=EXAMPLES)
+
+    @classmethod
+    def file(cls, path: Path) -> Address:
+        """A SQLite file."""
+        if not path.name or str(path) == ":memory:":
+            raise UsageError("A store must outlive the program, and this address names no file.", remedy=EXAMPLES)
+        place = path.expanduser().absolute()
+        return cls(URL.create("sqlite+pysqlite", database=str(place)), place)
 
     @property
     def embedded(self) -> bool:

@@ -1,4 +1,4 @@
-"""Limits of database users: proposed by one custodian, approved by another.
+"""Limits of database users, proposed by one custodian and approved by another; and their exposures.
 
 The gateway and the web application both need them, and neither may import the other.
 """
@@ -9,15 +9,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from sqlalchemy import Connection, Row, Select, Table, insert, or_, select
+from sqlalchemy import Connection, Select, Table, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import Outdated
-from discreet.store.tables.gateway import LIMIT, WITHDRAWAL
+from discreet.store.store import Store
+from discreet.store.tables.gateway import EXPOSURE, LIMIT, WITHDRAWAL
 from discreet.store.tables.web import ACCOUNT
-from discreet.store.transitions import Condition, StateMachine
+from discreet.store.transitions import Condition, StateMachine, update_one
 
 PARTS = 1_000_000
 """Exposures and limits are stored in millionths."""
@@ -135,15 +136,18 @@ def _with_names(table: Table) -> Select[Any]:
 _LIMITS, _WITHDRAWALS = _with_names(LIMIT), _with_names(WITHDRAWAL)
 
 
-def _limit_of(row: Row[Any]) -> Agreed:
-    plain = [name for name in Agreed.__dataclass_fields__ if name != "decider"]
-    return Agreed(**{name: getattr(row, name) for name in plain}, decider=row.decider_name)
+Proposal = TypeVar("Proposal", Agreed, Withdrawal)
+
+
+def _read(connection: Connection, query: Select[Any], kind: type[Proposal]) -> list[Proposal]:
+    plain = [name for name in kind.__dataclass_fields__ if name != "decider"]
+    rows = connection.execute(query)
+    return [kind(**{name: getattr(row, name) for name in plain}, decider=row.decider_name) for row in rows]
 
 
 def find(connection: Connection, number: int) -> Agreed | None:
-    """By number."""
-    row = connection.execute(_LIMITS.where(LIMIT.c.id == number)).one_or_none()
-    return None if row is None else _limit_of(row)
+    """A limit by its number."""
+    return next(iter(_read(connection, _LIMITS.where(LIMIT.c.id == number), Agreed)), None)
 
 
 def everything(
@@ -162,7 +166,7 @@ def everything(
             wanted = wanted.where(column == value)
     if before is not None:
         wanted = wanted.where(LIMIT.c.id < before)
-    return [_limit_of(row) for row in connection.execute(wanted)]
+    return _read(connection, wanted, Agreed)
 
 
 def in_force(connection: Connection, database: str | None = None, *, now: str) -> list[Agreed]:
@@ -170,7 +174,7 @@ def in_force(connection: Connection, database: str | None = None, *, now: str) -
     wanted = _LIMITS.where(LIMIT.c.state == "approved", or_(LIMIT.c.until.is_(None), LIMIT.c.until > now))
     if database is not None:
         wanted = wanted.where(LIMIT.c.database == database)
-    return [_limit_of(row) for row in connection.execute(wanted.order_by(LIMIT.c.id))]
+    return _read(connection, wanted.order_by(LIMIT.c.id), Agreed)
 
 
 def propose(
@@ -211,8 +215,8 @@ def approve(connection: Connection, proposed: Agreed | Withdrawal, *, account: i
 def decline(connection: Connection, proposed: Agreed | Withdrawal, *, account: int, now: str, answer: str) -> None:
     """Reject another's proposal of a limit, or of a withdrawal, with a reason."""
     machine = WITHDRAWALS if isinstance(proposed, Withdrawal) else LIMITS
-    mine = _of_others(machine.table, proposed, account)
-    machine.move(connection, *mine, to="declined", decider=account, decided=now, answer=answer)
+    row = _of_others(machine.table, proposed, account)
+    machine.move(connection, *row, to="declined", decider=account, decided=now, answer=answer)
 
 
 def _of_others(table: Table, proposed: Agreed | Withdrawal, account: int) -> tuple[Condition, Condition]:
@@ -234,9 +238,7 @@ def withdrawals(
         wanted = wanted.where(WITHDRAWAL.c.limit.in_(of))
     if state is not None:
         wanted = wanted.where(WITHDRAWAL.c.state == state)
-    plain = [name for name in Withdrawal.__dataclass_fields__ if name != "decider"]
-    rows = connection.execute(wanted)
-    return [Withdrawal(**{name: getattr(row, name) for name in plain}, decider=row.decider_name) for row in rows]
+    return _read(connection, wanted, Withdrawal)
 
 
 def propose_withdrawal(connection: Connection, limit: Agreed, *, account: int, now: str, entry: int) -> None:
@@ -246,3 +248,60 @@ def propose_withdrawal(connection: Connection, limit: Agreed, *, account: int, n
         raise too_late()
     values = {"limit": limit.id, "state": "proposed", "account": account, "made": now, "entry": entry}
     connection.execute(insert(WITHDRAWAL).values(values))
+
+
+# Exposures of database users, stored between requests and processes.
+#
+# The misuse room serialises an exposure (`Exposure.to_bytes`) and reads it again (`Exposure.from_bytes`); here it is only
+# bytes. A writer names the version it has read, so that of two results at the same time neither is lost.
+@dataclass(frozen=True)
+class StoredExposure:
+    """The stored exposure of one user, and how often it has changed."""
+
+    content: bytes
+    version: int
+
+
+@dataclass(frozen=True)
+class Exposures:
+    """The exposures of all users in a store.
+
+    >>> import tempfile, pathlib
+    >>> with Store.open(pathlib.Path(tempfile.mkdtemp()) / "store.db") as store:
+    ...     exposures = Exposures(store)
+    ...     first = exposures.keep("ann", b"what ann knows", seen=0)
+    ...     first, exposures.of("ann").content, exposures.of("eve")
+    (1, b'what ann knows', None)
+    """
+
+    store: Store
+
+    def of(self, person: str) -> StoredExposure | None:
+        """The exposure of a user; None if nothing is stored."""
+        with self.store.reading() as connection:
+            row = connection.execute(select(EXPOSURE).where(EXPOSURE.c.person == person)).one_or_none()
+        return None if row is None else StoredExposure(bytes(row.content), int(row.version))
+
+    def keep(self, person: str, content: bytes, *, seen: int) -> int:
+        """Store it in place of the version that was read (0: none); gives the new version."""
+        with self.store.writing() as connection:
+            return write_exposure(connection, person, content, seen=seen)
+
+
+def write_exposure(connection: Connection, person: str, content: bytes, *, seen: int) -> int:
+    """Store it within the caller's transaction, such as that of the ledger entry (`along=`)."""
+    new = {"version": seen + 1, "content": content}
+    if seen > 0:
+        stored = update_one(connection, EXPOSURE, EXPOSURE.c.person == person, EXPOSURE.c.version == seen, **new)
+    else:
+        try:
+            with connection.begin_nested():
+                connection.execute(insert(EXPOSURE).values(person=person, **new))
+            stored = True
+        except IntegrityError:
+            stored = False
+    if not stored:
+        raise Outdated(
+            "The exposure of this user has changed in the meantime.", remedy="Read it again, add to it, and store that."
+        )
+    return seen + 1

@@ -1,20 +1,31 @@
-"""Open store: transactions to read and to write, on SQLite or PostgreSQL."""
+"""Open store: transactions to read and to write, on SQLite or PostgreSQL, and their errors in plain words."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from discreet.errors import StoreBusy, StoreUnreachable
+from discreet.errors import (
+    IntegrityError,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreTooNew,
+    StoreUnreachable,
+    UsageError,
+)
 from discreet.store import connection as store_connection
 from discreet.store.connection import Address
-from discreet.store.errors import problem, translated
 
 NO_IDLE_TIMEOUT = text("SET LOCAL idle_in_transaction_session_timeout = 0")
 """For readers: a slow reader blocks no writer."""
@@ -49,7 +60,9 @@ class Store:
             store_connection.make_file(parsed.path)
         store = cls(parsed, store_connection.connect(parsed))
         try:
-            store._migrate()
+            if store._format() < store_connection.NEWEST:
+                with store.writing() as connection:
+                    store_connection.migrate(connection)
         except BaseException:
             store.close()
             raise
@@ -64,36 +77,36 @@ class Store:
             return kind, None
         store = cls(parsed, store_connection.connect(parsed))
         try:
-            with store._first_reading() as connection:
-                number = store_connection.revision(connection)
-                store_connection.refuse_newer(number, parsed)
-                store_connection.refuse_foreign(connection, parsed)
-                return kind, number or None
+            return kind, store._format() or None
         finally:
             store.close()
 
-    def _migrate(self) -> None:
-        with self._first_reading() as connection:
-            number = store_connection.revision(connection)
-            store_connection.refuse_newer(number, self.address)
-            store_connection.refuse_foreign(connection, self.address)
-        if number < store_connection.NEWEST:
-            with self.writing() as connection:
-                store_connection.migrate(connection)
+    def _format(self) -> int:
+        """The number of the store's last migration; refuses what is not a store, or a newer one.
 
-    @contextmanager
-    def _first_reading(self) -> Iterator[Connection]:
-        """As `reading`, with retries: SQLite does not queue processes that turn on the write-ahead log at once."""
+        SQLite does not queue processes that turn on the write-ahead log at once: the first reading is tried again.
+        """
         for attempt in range(ATTEMPTS):
             try:
-                connection = self._connect(write=False)
+                first = self._connect(write=False)
                 break
             except StoreBusy:
                 if attempt == ATTEMPTS - 1:
                     raise
                 time.sleep(0.02)
-        with translated(self.address), connection, connection.begin():
-            yield connection
+        with translated(self.address), first as connection, connection.begin():
+            number, newest = store_connection.revision(connection), store_connection.NEWEST
+            if number > newest:
+                raise StoreTooNew(
+                    f"The store {self.address} has format {number}; this version of Discreet knows formats up to {newest}.",
+                    remedy="Update Discreet on this machine.",
+                )
+            if self.address.embedded and number == 0 and inspect(connection).get_table_names():
+                raise UsageError(
+                    f"{self.address} is a SQLite file of another program.",
+                    remedy="Give the path of a store, or of a file that does not exist yet.",
+                )
+        return number
 
     def _connect(self, *, write: bool) -> Connection:
         with translated(self.address):
@@ -113,21 +126,16 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is durable when this ends without an error, and undone when it does not."""
-        with self._queued(), translated(self.address), self._connect(write=True) as connection, connection.begin():
-            yield connection
-
-    @contextmanager
-    def _queued(self) -> Iterator[None]:
-        """Threads of one process queue for a SQLite file here; SQLite itself would poll its lock."""
-        if not self.address.embedded:
-            yield
-            return
-        if not self._turn.acquire(timeout=store_connection.PATIENCE):
+        # Threads of one process queue for a SQLite file here; SQLite itself would poll its lock.
+        queues = self.address.embedded
+        if queues and not self._turn.acquire(timeout=store_connection.PATIENCE):
             raise problem(StoreBusy, self.address)
         try:
-            yield
+            with translated(self.address), self._connect(write=True) as connection, connection.begin():
+                yield connection
         finally:
-            self._turn.release()
+            if queues:
+                self._turn.release()
 
     def close(self) -> None:
         """Close all connections."""
@@ -141,3 +149,87 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({self.address})"
+
+
+# Database errors: one class per remedy, never a value of a statement.
+SQLITE: dict[str, type[StoreError]] = {
+    "SQLITE_FULL": StoreFull,
+    "SQLITE_BUSY": StoreBusy,
+    "SQLITE_LOCKED": StoreBusy,
+    "SQLITE_READONLY": StoreReadOnly,
+    "SQLITE_PERM": StoreUnreachable,
+    "SQLITE_CANTOPEN": StoreUnreachable,
+    "SQLITE_IOERR": StoreUnreachable,
+    "SQLITE_AUTH": StoreUnreachable,
+}
+"""By the beginning of SQLite's own name of the error."""
+
+DAMAGED = ("SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_FORMAT")
+
+POSTGRES: dict[str, type[StoreError]] = {
+    "53100": StoreFull,
+    "53200": StoreFull,
+    "25006": StoreReadOnly,
+    "55P03": StoreBusy,
+    "40": StoreBusy,
+    "57014": StoreBusy,
+    "53300": StoreBusy,
+    "08": StoreUnreachable,
+    "28": StoreUnreachable,
+    "3D": StoreUnreachable,
+    "42501": StoreReadOnly,
+    "57P": StoreUnreachable,
+    "25P": StoreUnreachable,
+}
+"""By the beginning of the SQLSTATE; the longest wins."""
+
+WORDS: dict[type[StoreError], tuple[str, str]] = {
+    StoreFull: ("is full: nothing more can be written", "Free space on its disk; nothing that was confirmed is lost."),
+    StoreBusy: ("is locked by another program", "Try again; if this continues, find out which program writes to it."),
+    StoreReadOnly: ("cannot be written", "Grant this user write access to the file and its folder, or to the tables."),
+    StoreUnreachable: (
+        "cannot be reached",
+        "Check that it exists, that its server runs and that this user may open it.",
+    ),
+}
+
+
+@contextmanager
+def translated(address: Address) -> Iterator[None]:
+    """Translate errors of the database into errors of this package."""
+    try:
+        yield
+    except PoolTimeout:
+        raise problem(StoreBusy, address) from None
+    except DBAPIError as error:
+        cause = error.orig
+        name = getattr(cause, "sqlite_errorname", None) or ""
+        state = getattr(cause, "sqlstate", None) or ""
+        if name.startswith(DAMAGED):
+            raise IntegrityError(
+                f"{address} is not a SQLite file, or it is damaged.", remedy="Check the path, or restore a backup."
+            ) from None
+        if name.startswith("SQLITE_CONSTRAINT") or state.startswith("23"):
+            raise IntegrityError(
+                f"The store {address} refused a change that its rules forbid.", remedy="Run: discreet ledger verify"
+            ) from None
+        kinds = SQLITE if name else POSTGRES
+        start = max((start for start in kinds if (name or state).startswith(start)), key=len, default=None)
+        if start is not None:
+            raise problem(kinds[start], address) from None
+        if error.connection_invalidated or not (name or state or isinstance(cause, sqlite3.Error)):
+            raise problem(StoreUnreachable, address) from None
+        raise StoreError(
+            f"The store {address} answered {name or state or type(cause).__name__}.",
+            remedy="Run: discreet ledger verify",
+        ) from None
+    except SQLAlchemyError as error:
+        raise StoreUnreachable(
+            f"The store {address} gave {type(error).__name__}.", remedy="Check its address."
+        ) from None
+
+
+def problem(kind: type[StoreError], address: Address) -> StoreError:
+    """An error of this kind about this store."""
+    words, remedy = WORDS[kind]
+    return kind(f"The store {address} {words}.", remedy=remedy)

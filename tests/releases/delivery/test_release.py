@@ -22,7 +22,7 @@ from discreet.releases.delivery.service import Registry
 from discreet.releases.preconditions import check_names
 from discreet.sources import read
 from discreet.store import Store
-from discreet.store.tables.releases import RELEASE
+from discreet.store.tables.web import RELEASE
 from tests.releases.world import GATES, POLICY, SETTINGS, World, rows_in, town
 
 NAMES = ["north", "south"]

@@ -12,7 +12,7 @@ from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 
 from discreet.releases.delivery.service import Registry
-from discreet.store.tables.releases import PLAN
+from discreet.store.tables.web import PLAN
 from discreet.web.releases import store as plans
 from tests.web.accounts.test_accounts import link_on
 from tests.web.client import PASSWORD, Browser, make_accounts, signed_in

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError as Taken
 
 from discreet.errors import Outdated, Refused, UsageError
 from discreet.kernel.serialise import json_of
-from discreet.store.tables.releases import RELEASE, RELEASE_COPY
+from discreet.store.tables.web import RELEASE, RELEASE_COPY
 from discreet.store.transitions import StateMachine, update_one
 
 STATES = {

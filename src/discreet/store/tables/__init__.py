@@ -1,6 +1,6 @@
 """Tables of the store, by room; migrations create them, and a test compares the two."""
 
-from discreet.store.tables import gateway, ledger, linkage, releases, web
-from discreet.store.tables.base import metadata
+from discreet.store.tables import gateway, ledger, linkage, web
+from discreet.store.tables.ledger import metadata
 
-__all__ = ["gateway", "ledger", "linkage", "metadata", "releases", "web"]
+__all__ = ["gateway", "ledger", "linkage", "metadata", "web"]

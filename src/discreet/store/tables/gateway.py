@@ -17,7 +17,13 @@ from sqlalchemy import (
     text,
 )
 
-from discreet.store.tables.base import Number, metadata
+from discreet.store.tables.ledger import Number, metadata, optional, required
+
+
+def _unique(name: str, *columns: str, where: str) -> Index:
+    """An index that admits one row of each kind among those that meet a condition."""
+    return Index(name, *columns, unique=True, sqlite_where=text(where), postgresql_where=text(where))
+
 
 READ = Table(
     "gateway_read",
@@ -33,11 +39,7 @@ WATCHED = Table(
     "gateway_database",
     metadata,
     Column("name", Text, primary_key=True),
-    Column("entry", BigInteger, nullable=False),
-    Column("since", Text, nullable=False),
-    Column("mode", Text, nullable=False),
-    Column("tables", BigInteger, nullable=False),
-    Column("x", Text, nullable=False),
+    *required(entry=BigInteger, since=Text, mode=Text, tables=BigInteger, x=Text),
 )
 """A database with a gateway in front of it, as of the gateway's last start."""
 
@@ -45,18 +47,10 @@ USER = Table(
     "gateway_user",
     metadata,
     Column("id", Number, primary_key=True),
-    Column("database", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("exposure", BigInteger, nullable=False),
+    *required(database=Text, name=Text, exposure=BigInteger),
     Column("allowed", BigInteger, nullable=True),
-    Column("rule", Text, nullable=False),
-    Column("answers", BigInteger, nullable=False),
-    Column("repeated", BigInteger, nullable=False),
-    Column("refused", BigInteger, nullable=False),
-    Column("would", BigInteger, nullable=False),
-    Column("over", BigInteger, nullable=False),
-    Column("streak", BigInteger, nullable=False),
-    Column("seen", Text, nullable=False),
+    *required(rule=Text, answers=BigInteger, repeated=BigInteger, refused=BigInteger, would=BigInteger),
+    *required(over=BigInteger, streak=BigInteger, seen=Text),
     UniqueConstraint("database", "name", name="gateway_user_name"),
 )
 """A user of a gateway. `exposure` and `allowed` are millionths; `would` counts results that shadow mode would have refused,
@@ -68,14 +62,8 @@ DAY = Table(
     metadata,
     Column("user", Number, ForeignKey("gateway_user.id"), primary_key=True, autoincrement=False),
     Column("day", Text, primary_key=True),
-    Column("answers", BigInteger, nullable=False),
-    Column("rows", BigInteger, nullable=False),
-    Column("refused", BigInteger, nullable=False),
-    Column("would", BigInteger, nullable=False),
-    Column("over", BigInteger, nullable=False),
-    Column("streak", BigInteger, nullable=False),
-    Column("opened", BigInteger, nullable=False),
-    Column("closed", BigInteger, nullable=False),
+    *required(answers=BigInteger, rows=BigInteger, refused=BigInteger, would=BigInteger, over=BigInteger),
+    *required(streak=BigInteger, opened=BigInteger, closed=BigInteger),
     Index("gateway_day_day", "day"),
 )
 """One day of one user: exposure in the morning (`opened`) and in the evening, and the most refusals in a row."""
@@ -84,8 +72,7 @@ REFUSAL = Table(
     "gateway_refusal",
     metadata,
     Column("sequence", Number, ForeignKey("ledger_entry.sequence"), primary_key=True, autoincrement=False),
-    Column("user", Number, ForeignKey("gateway_user.id"), nullable=False),
-    Column("enforced", Boolean, nullable=False),
+    *required(user=ForeignKey("gateway_user.id"), enforced=Boolean),
     Index("gateway_refusal_user", "user", "sequence"),
 )
 """Entries that are refusals, including those that shadow mode only recorded."""
@@ -94,19 +81,10 @@ LIMIT = Table(
     "gateway_limit",
     metadata,
     Column("id", Number, primary_key=True),
-    Column("database", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("allowed", BigInteger, nullable=False),
-    Column("action", Text, nullable=False),
+    *required(database=Text, name=Text, allowed=BigInteger, action=Text),
     Column("until", Text, nullable=True),
-    Column("reason", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
-    Column("made", Text, nullable=False),
-    Column("decider", Number, ForeignKey("web_account.id"), nullable=True),
-    Column("decided", Text, nullable=True),
-    Column("answer", Text, nullable=True),
-    Column("ended", Text, nullable=True),
+    *required(reason=Text, state=Text, account=ForeignKey("web_account.id"), made=Text),
+    *optional(decider=ForeignKey("web_account.id"), decided=Text, answer=Text, ended=Text),
     Column("entry", BigInteger, nullable=False, server_default=text("0")),
     CheckConstraint("allowed >= 0", name="gateway_limit_sign"),
     CheckConstraint("action IN ('deny', 'subset', 'mask', 'alert')", name="gateway_limit_action"),
@@ -115,14 +93,7 @@ LIMIT = Table(
     ),
     CheckConstraint("state <> 'approved' OR decider IS NOT NULL", name="gateway_limit_decided"),
     CheckConstraint("decider IS NULL OR decider <> account", name="gateway_limit_four_eyes"),
-    Index(
-        "gateway_limit_one",
-        "database",
-        "name",
-        unique=True,
-        sqlite_where=text("state = 'approved'"),
-        postgresql_where=text("state = 'approved'"),
-    ),
+    _unique("gateway_limit_one", "database", "name", where="state = 'approved'"),
 )
 """A limit proposed by one account (`account`) and decided by another (`decider`), for a user of a database or, with the
 name *, for all. `allowed` is in millionths; `until` is the moment at which it ends; `entry` is how many entries the ledger
@@ -133,24 +104,13 @@ WITHDRAWAL = Table(
     "gateway_withdrawal",
     metadata,
     Column("id", Number, primary_key=True),
-    Column("limit", Number, ForeignKey("gateway_limit.id"), nullable=False),
-    Column("state", Text, nullable=False),
-    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
-    Column("made", Text, nullable=False),
-    Column("entry", BigInteger, nullable=False),
-    Column("decider", Number, ForeignKey("web_account.id"), nullable=True),
-    Column("decided", Text, nullable=True),
-    Column("answer", Text, nullable=True),
+    *required(limit=ForeignKey("gateway_limit.id"), state=Text, account=ForeignKey("web_account.id"), made=Text),
+    *required(entry=BigInteger),
+    *optional(decider=ForeignKey("web_account.id"), decided=Text, answer=Text),
     CheckConstraint("state IN ('proposed', 'approved', 'declined')", name="gateway_withdrawal_state"),
     CheckConstraint("state <> 'approved' OR decider IS NOT NULL", name="gateway_withdrawal_decided"),
     CheckConstraint("decider IS NULL OR decider <> account", name="gateway_withdrawal_four_eyes"),
-    Index(
-        "gateway_withdrawal_one",
-        "limit",
-        unique=True,
-        sqlite_where=text("state = 'proposed'"),
-        postgresql_where=text("state = 'proposed'"),
-    ),
+    _unique("gateway_withdrawal_one", "limit", where="state = 'proposed'"),
 )
 """The withdrawal of a limit in force: proposed by one account (`account`), decided by another (`decider`)."""
 
@@ -158,7 +118,6 @@ EXPOSURE = Table(
     "misuse_exposure",
     metadata,
     Column("person", Text, primary_key=True),
-    Column("version", BigInteger, nullable=False),
-    Column("content", LargeBinary, nullable=False),
+    *required(version=BigInteger, content=LargeBinary),
 )
 """The exposure of one user, as the misuse room serialises it; `version` grows with every change, so that none is lost."""

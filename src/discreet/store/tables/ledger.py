@@ -1,6 +1,8 @@
-"""The ledger and its budgets."""
+"""Tables of the ledger and its budgets, and the parts that all tables share."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -8,27 +10,58 @@ from sqlalchemy import (
     Column,
     ForeignKey,
     Index,
+    Integer,
+    MetaData,
     SmallInteger,
     Table,
     Text,
     UniqueConstraint,
 )
+from sqlalchemy.types import TypeEngine
 
-from discreet.store.tables.base import Number, metadata
+metadata = MetaData()
+
+Number = BigInteger().with_variant(Integer, "sqlite")
+"""A key that SQLite uses as its row number."""
+
+
+Kind = type[TypeEngine[Any]] | TypeEngine[Any] | ForeignKey
+"""A type, or the key of another table."""
+
+
+def required(**kinds: Kind) -> list[Column[Any]]:
+    """Columns that every row fills."""
+    return [_column(name, kind, nullable=False) for name, kind in kinds.items()]
+
+
+def optional(**kinds: Kind) -> list[Column[Any]]:
+    """Columns that may be empty."""
+    return [_column(name, kind, nullable=True) for name, kind in kinds.items()]
+
+
+def _column(name: str, kind: Kind, *, nullable: bool) -> Column[Any]:
+    if isinstance(kind, ForeignKey):
+        return Column(name, Number, kind, nullable=nullable)
+    return Column(name, kind, nullable=nullable)
+
+
+def queued() -> list[Column[Any]]:
+    """The columns of queued work: request, state, claim and lease, progress, failure."""
+    return [
+        *required(asked=Text, state=Text, made=BigInteger),
+        *optional(started=BigInteger, ended=BigInteger),
+        Column("attempts", BigInteger, nullable=False),
+        *optional(claim=Text, lease=BigInteger),
+        Column("step", Text, nullable=False),
+        *optional(progress=BigInteger, problem=Text, remedy=Text),
+    ]
+
 
 ENTRY = Table(
     "ledger_entry",
     metadata,
     Column("sequence", Number, primary_key=True, autoincrement=False),
-    Column("time", Text, nullable=False),
-    Column("actor", Text, nullable=False),
-    Column("room", Text, nullable=False),
-    Column("event", Text, nullable=False),
-    Column("outcome", Text, nullable=False),
-    Column("subject", Text, nullable=False),
-    Column("key", Text, nullable=False),
-    Column("leaf", Text, nullable=False),
-    Column("body", Text, nullable=False),
+    *required(time=Text, actor=Text, room=Text, event=Text, outcome=Text, subject=Text, key=Text, leaf=Text, body=Text),
     UniqueConstraint("key", "actor", name="ledger_entry_key"),
     Index("ledger_entry_subject", "subject"),
 )
@@ -40,15 +73,8 @@ TREE = Table(
     Column(
         "id", SmallInteger, CheckConstraint("id = 1", name="ledger_tree_one"), primary_key=True, autoincrement=False
     ),
-    Column("ledger", Text, nullable=False),
-    Column("key", Text, nullable=False),
-    Column("values_check", Text, nullable=False),
-    Column("size", BigInteger, nullable=False),
-    Column("root", Text, nullable=False),
-    Column("peaks", Text, nullable=False),
-    Column("last", Text, nullable=False),
-    Column("time", Text, nullable=False),
-    Column("signature", Text, nullable=False),
+    *required(ledger=Text, key=Text, values_check=Text, size=BigInteger, root=Text, peaks=Text, last=Text, time=Text),
+    *required(signature=Text),
 )
 """The one row that every writer locks first: the tree so far, and its signed head."""
 
@@ -65,11 +91,7 @@ BUDGET = Table(
     "ledger_budget",
     metadata,
     Column("name", Text, primary_key=True),
-    Column("parts", BigInteger, nullable=False),
-    Column("allowed", BigInteger, nullable=False),
-    Column("spent", BigInteger, nullable=False),
-    Column("reserved", BigInteger, nullable=False),
-    Column("version", BigInteger, nullable=False),
+    *required(parts=BigInteger, allowed=BigInteger, spent=BigInteger, reserved=BigInteger, version=BigInteger),
     CheckConstraint("parts >= 1 AND spent >= 0 AND reserved >= 0", name="ledger_budget_signs"),
     CheckConstraint("spent + reserved <= allowed", name="ledger_budget_limit"),
 )
@@ -80,8 +102,7 @@ RESERVATION = Table(
     metadata,
     Column("sequence", Number, ForeignKey("ledger_entry.sequence"), primary_key=True, autoincrement=False),
     Column("budget", Text, ForeignKey("ledger_budget.name"), nullable=False),
-    Column("held", BigInteger, nullable=False),
-    Column("expires", Text, nullable=False),
+    *required(held=BigInteger, expires=Text),
     Column("closed", BigInteger, nullable=True),
     Index("ledger_reservation_open", "closed", "expires"),
 )

@@ -16,30 +16,20 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from discreet.store.tables.base import Number, metadata, queued
+from discreet.store.tables.ledger import Number, metadata, optional, queued, required
 
 PROJECT = Table(
     "linkage_project",
     metadata,
     Column("id", Number, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("folder", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("attributes", Text, nullable=False),
-    Column("records", BigInteger, nullable=False),
-    Column("initial", Text, nullable=False),
-    Column("kappa", BigInteger, nullable=False),
-    Column("strict", Boolean, nullable=False),
-    Column("risk_limit", Text, nullable=True),
-    Column("characters_limit", Text, nullable=True),
-    Column("displays", BigInteger, nullable=False),
-    Column("risk_spent", BigInteger, nullable=False),
+    *required(name=Text, folder=Text, state=Text, attributes=Text, records=BigInteger, initial=Text, kappa=BigInteger),
+    *required(strict=Boolean),
+    *optional(risk_limit=Text, characters_limit=Text),
+    *required(displays=BigInteger, risk_spent=BigInteger),
     Column("risk_allowed", BigInteger, nullable=True),
-    Column("characters", BigInteger, nullable=False),
-    Column("characters_shown", BigInteger, nullable=False),
+    *required(characters=BigInteger, characters_shown=BigInteger),
     Column("characters_allowed", BigInteger, nullable=True),
-    Column("actor", Text, nullable=False),
-    Column("made", Text, nullable=False),
+    *required(actor=Text, made=Text),
     UniqueConstraint("name", name="linkage_project_name"),
     CheckConstraint("state IN ('open', 'closed')", name="linkage_project_state"),
     CheckConstraint("initial IN ('masked', 'minimum', 'moderate', 'full')", name="linkage_project_initial"),
@@ -57,8 +47,7 @@ PAIR = Table(
     metadata,
     Column("project", Number, ForeignKey("linkage_project.id"), primary_key=True, autoincrement=False),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
-    Column("first", BigInteger, nullable=False),
-    Column("second", BigInteger, nullable=False),
+    *required(first=BigInteger, second=BigInteger),
     Column("probability", Double, nullable=True),
     UniqueConstraint("project", "first", "second", name="linkage_pair_records"),
 )
@@ -69,11 +58,8 @@ WORKER = Table(
     metadata,
     Column("project", Number, ForeignKey("linkage_project.id"), primary_key=True, autoincrement=False),
     Column("worker", Text, primary_key=True),
-    Column("risk_limit", Text, nullable=True),
-    Column("characters_limit", Text, nullable=True),
-    Column("displays", BigInteger, nullable=False),
-    Column("characters", BigInteger, nullable=False),
-    Column("characters_shown", BigInteger, nullable=False),
+    *optional(risk_limit=Text, characters_limit=Text),
+    *required(displays=BigInteger, characters=BigInteger, characters_shown=BigInteger),
     Column("characters_allowed", BigInteger, nullable=True),
     CheckConstraint(
         "characters_allowed IS NULL OR characters_shown <= characters_allowed", name="linkage_worker_characters"
@@ -85,17 +71,8 @@ ASSIGNMENT = Table(
     "linkage_assignment",
     metadata,
     Column("id", Number, primary_key=True),
-    Column("project", Number, nullable=False),
-    Column("pair", BigInteger, nullable=False),
-    Column("worker", Text, nullable=False),
-    Column("role", Text, nullable=False),
-    Column("place", BigInteger, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("version", BigInteger, nullable=False),
-    Column("contribution", Text, nullable=False),
-    Column("characters", BigInteger, nullable=False),
-    Column("characters_shown", BigInteger, nullable=False),
-    Column("made", Text, nullable=False),
+    *required(project=Number, pair=BigInteger, worker=Text, role=Text, place=BigInteger, state=Text),
+    *required(version=BigInteger, contribution=Text, characters=BigInteger, characters_shown=BigInteger, made=Text),
     ForeignKeyConstraint(
         ["project", "pair"], ["linkage_pair.project", "linkage_pair.number"], name="linkage_assignment_of"
     ),
@@ -114,8 +91,7 @@ CELL = Table(
     Column("assignment", Number, ForeignKey("linkage_assignment.id"), primary_key=True, autoincrement=False),
     Column("attribute", Text, primary_key=True),
     Column("mode", Text, primary_key=True),
-    Column("reason", Text, nullable=False),
-    Column("at", Text, nullable=False),
+    *required(reason=Text, at=Text),
     CheckConstraint("mode IN ('partial', 'full')", name="linkage_cell_mode"),
     CheckConstraint("reason IN ('initial', 'asked', 'seen by others')", name="linkage_cell_reason"),
 )
@@ -139,8 +115,7 @@ LOAN = Table(
     "linkage_loan",
     metadata,
     Column("dataset", Number, ForeignKey("web_dataset.id"), primary_key=True, autoincrement=False),
-    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
-    Column("made", Text, nullable=False),
+    *required(account=ForeignKey("web_account.id"), made=Text),
 )
 """A data set that a custodian lends to the managers of linkage projects."""
 
@@ -148,9 +123,7 @@ WORK = Table(
     "linkage_work",
     metadata,
     Column("id", Number, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
+    *required(kind=Text, name=Text, account=ForeignKey("web_account.id")),
     Column("project", Number, ForeignKey("linkage_project.id"), nullable=True),
     *queued(),
     CheckConstraint("kind IN ('make', 'retrain')", name="linkage_work_kind"),

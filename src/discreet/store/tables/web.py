@@ -1,4 +1,4 @@
-"""Tables of the web application: accounts, data sets and jobs, sensitivity studies."""
+"""Tables of releases and of the web application: accounts, data sets and jobs, sensitivity studies."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
+    LargeBinary,
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
-from discreet.store.tables.base import Number, metadata, queued
+from discreet.store.tables.ledger import Number, metadata, optional, queued, required
 
 # -- accounts: who may sign in ------------------------------------------------------------------------------------------
 
@@ -22,13 +25,10 @@ ACCOUNT = Table(
     "web_account",
     metadata,
     Column("id", Number, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("role", Text, nullable=False),
+    *required(name=Text, role=Text),
     Column("password", Text, nullable=True),
-    Column("disabled", Boolean, nullable=False),
-    Column("made", Text, nullable=False),
-    Column("seen", Text, nullable=True),
-    Column("guide_left", Text, nullable=True),
+    *required(disabled=Boolean, made=Text),
+    *optional(seen=Text, guide_left=Text),
     UniqueConstraint("name", name="web_account_name"),
 )
 """A person. `password` is an argon2id hash, none until the invitation is taken up; `seen` the last time of signing in;
@@ -39,20 +39,17 @@ SESSION = Table(
     "web_session",
     metadata,
     Column("hash", Text, primary_key=True),
-    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
-    Column("made", Text, nullable=False),
-    Column("seen", Text, nullable=False),
+    *required(account=ForeignKey("web_account.id"), made=Text, seen=Text),
     Index("web_session_account", "account"),
 )
-"""Somebody who is signed in. Only the hash of the token is kept."""
+"""A person who is signed in. Only the hash of the token is stored."""
 
 LINK = Table(
     "web_link",
     metadata,
     Column("hash", Text, primary_key=True),
     Column("account", Number, ForeignKey("web_account.id"), nullable=True),
-    Column("made", Text, nullable=False),
-    Column("expires", Text, nullable=False),
+    *required(made=Text, expires=Text),
     Column("used", Text, nullable=True),
     Index("web_link_account", "account"),
 )
@@ -62,19 +59,13 @@ TOKEN = Table(
     "web_token",
     metadata,
     Column("id", Number, primary_key=True),
-    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("hash", Text, nullable=False),
-    Column("scopes", Text, nullable=False),
-    Column("made", Text, nullable=False),
-    Column("expires", Text, nullable=False),
-    Column("revoked", Text, nullable=True),
-    Column("maker", Number, nullable=True),
+    *required(account=ForeignKey("web_account.id"), name=Text, hash=Text, scopes=Text, made=Text, expires=Text),
+    *optional(revoked=Text, maker=Number),
     UniqueConstraint("hash", name="web_token_hash"),
     Index("web_token_account", "account"),
     Index("web_token_maker", "maker"),
 )
-"""What a program shows at the API: some of the permissions of its account, for a while. Only its hash is kept. `maker` is
+"""What a program shows at the API: some of the permissions of its account, for a while. Only its hash is stored. `maker` is
 the token that made it, none if a person did.
 """
 
@@ -82,8 +73,7 @@ LIMIT = Table(
     "web_limit",
     metadata,
     Column("key", Text, primary_key=True),
-    Column("since", Text, nullable=False),
-    Column("count", BigInteger, nullable=False),
+    *required(since=Text, count=BigInteger),
 )
 """How often something was tried since a moment, by the keyed hash of what it was."""
 
@@ -91,10 +81,7 @@ CHECK = Table(
     "web_check",
     metadata,
     Column("id", Number, primary_key=True),
-    Column("time", Text, nullable=False),
-    Column("actor", Text, nullable=False),
-    Column("head", Text, nullable=False),
-    Column("problems", BigInteger, nullable=False),
+    *required(time=Text, actor=Text, head=Text, problems=BigInteger),
 )
 """When the ledger was verified, by whom, up to which head, and how much was found."""
 
@@ -104,20 +91,14 @@ DATASET = Table(
     "web_dataset",
     metadata,
     Column("id", Number, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("place", Text, nullable=False),
-    Column("secret", Text, nullable=True),
-    Column("size", BigInteger, nullable=True),
-    Column("hash", Text, nullable=True),
+    *required(name=Text, kind=Text, place=Text),
+    *optional(secret=Text, size=BigInteger, hash=Text),
     Column("columns", Text, nullable=False),
     Column("encoding", Text, nullable=True),
-    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
-    Column("made", Text, nullable=False),
+    *required(account=ForeignKey("web_account.id"), made=Text),
     Column("policy", Text, nullable=True),
     Column("version", BigInteger, nullable=False),
-    Column("population", Number, ForeignKey("web_dataset.id"), nullable=True),
-    Column("population_size", BigInteger, nullable=True),
+    *optional(population=ForeignKey("web_dataset.id"), population_size=BigInteger),
     UniqueConstraint("name", name="web_dataset_name"),
 )
 """A table of people: a file that was uploaded, one that is where it is, or a table of a PostgreSQL server.
@@ -139,9 +120,7 @@ JOB = Table(
     "web_job",
     metadata,
     Column("id", Number, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("dataset", Number, ForeignKey("web_dataset.id"), nullable=False),
-    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
+    *required(kind=Text, dataset=ForeignKey("web_dataset.id"), account=ForeignKey("web_account.id")),
     *queued(),
     CheckConstraint("state IN ('queued', 'running', 'done', 'failed', 'cancelled')", name="web_job_state"),
     Index("web_job_waiting", "state", "id"),
@@ -154,12 +133,8 @@ RESULT = Table(
     "web_result",
     metadata,
     Column("job", Number, ForeignKey("web_job.id"), primary_key=True, autoincrement=False),
-    Column("numbers", Text, nullable=False),
-    Column("parts", Text, nullable=False),
-    Column("report", Text, nullable=True),
-    Column("policy", Text, nullable=True),
-    Column("hash", Text, nullable=True),
-    Column("file", Text, nullable=True),
+    *required(numbers=Text, parts=Text),
+    *optional(report=Text, policy=Text, hash=Text, file=Text),
 )
 """What a job found: as JSON, as sections of a page, as a report of one file, and the file it wrote."""
 
@@ -169,11 +144,7 @@ STUDY = Table(
     "web_study",
     metadata,
     Column("id", Number, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("items", Text, nullable=False),
-    Column("ratings", BigInteger, nullable=False),
-    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
-    Column("made", Text, nullable=False),
+    *required(name=Text, items=Text, ratings=BigInteger, account=ForeignKey("web_account.id"), made=Text),
     Column("closed", Text, nullable=True),
     UniqueConstraint("name", name="web_study_name"),
 )
@@ -184,9 +155,7 @@ INTERVIEW = Table(
     metadata,
     Column("study", Number, ForeignKey("web_study.id"), primary_key=True, autoincrement=False),
     Column("account", Number, ForeignKey("web_account.id"), primary_key=True, autoincrement=False),
-    Column("content", Text, nullable=False),
-    Column("version", BigInteger, nullable=False),
-    Column("changed", Text, nullable=False),
+    *required(content=Text, version=BigInteger, changed=Text),
 )
 """What one expert was asked and said, as JSON; `version` grows with every answer, so that none is lost."""
 
@@ -194,11 +163,80 @@ SENSITIVITY = Table(
     "web_sensitivity",
     metadata,
     Column("id", Number, primary_key=True),
-    Column("study", Number, ForeignKey("web_study.id"), nullable=False),
-    Column("digest", Text, nullable=False),
-    Column("content", Text, nullable=False),
-    Column("account", Number, ForeignKey("web_account.id"), nullable=False),
-    Column("made", Text, nullable=False),
+    *required(study=ForeignKey("web_study.id"), digest=Text, content=Text, account=ForeignKey("web_account.id")),
+    *required(made=Text),
     UniqueConstraint("study", "digest", name="web_sensitivity_digest"),
 )
 """A version of the sensitivity function: the sections of a policy and how far experts agreed, as JSON."""
+
+# -- releases: one copy per recipient, how they are planned, packed and traced ------------------------------------------
+
+RELEASE = Table(
+    "release",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    *required(revision=BigInteger, sealed=LargeBinary, digest=Text),
+    Column("content", Text, nullable=True),
+    *required(actor=Text, made=Text),
+)
+"""One version of a release. `sealed` is its manifest, encrypted with a key that is not in the store; `digest` the SHA-256
+of that, which the ledger holds as well; `content` a keyed hash of the rows that its copies were written from; `revision`
+counts how often recipients were added.
+"""
+
+RELEASE_COPY = Table(
+    "release_copy",
+    metadata,
+    Column("release", Text, primary_key=True),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("recipient", Text, primary_key=True),
+    *required(place=BigInteger, state=Text),
+    *optional(file=Text, rows=BigInteger),
+    Column("changed", Text, nullable=False),
+    ForeignKeyConstraint(["release", "version"], ["release.name", "release.version"], name="release_copy_of"),
+    CheckConstraint("state IN ('planned', 'approved', 'delivered', 'retired')", name="release_copy_state"),
+)
+"""One recipient's copy of a version; `file` is the SHA-256 of the last file that was handed over, `place` the order in
+which recipients were named.
+"""
+
+PLAN = Table(
+    "web_plan",
+    metadata,
+    Column("id", Number, primary_key=True),
+    *required(release=Text, kind=Text, dataset=BigInteger, content=Text, digest=Text, version=BigInteger, state=Text),
+    *required(account=ForeignKey("web_account.id"), changed=Text),
+    *optional(preflight=Text, decider=ForeignKey("web_account.id"), decided=Text, reason=Text),
+    Column("entry", BigInteger, nullable=False, server_default=text("0")),
+    CheckConstraint("kind IN ('new', 'more')", name="web_plan_kind"),
+    CheckConstraint(
+        "state IN ('planned', 'approved', 'rejected', 'withdrawn', 'making', 'made')", name="web_plan_state"
+    ),
+    CheckConstraint("decider IS NULL OR decider <> account", name="web_plan_four_eyes"),
+    Index("web_plan_of", "release"),
+)
+"""A release, or further recipients of one, planned by one account (`account`) and decided by another (`decider`).
+`content` is what was planned, as JSON, `digest` the SHA-256 of it; `version` grows with every change. `dataset` may be
+one that was removed since. `entry` is how many entries the ledger had when it was planned or last changed.
+"""
+
+PARCEL = Table(
+    "web_parcel",
+    metadata,
+    Column("release", Text, primary_key=True),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("recipient", Text, primary_key=True),
+    *required(plan=ForeignKey("web_plan.id"), file=Text, digest=Text, size=BigInteger, made=Text),
+)
+"""A packed copy of a recipient in the data folder: the name of its file, its SHA-256 and its size."""
+
+TRACE = Table(
+    "web_trace",
+    metadata,
+    Column("id", Number, primary_key=True),
+    *required(release=Text, version=BigInteger, kind=Text, source=Text, account=ForeignKey("web_account.id")),
+    *required(made=Text, numbers=Text, parts=Text, report=Text),
+    Index("web_trace_of", "release"),
+)
+"""What a trace found: numbers, sections of a page and the report. None of them holds a value of a claim."""

@@ -14,7 +14,7 @@ from discreet.releases.delivery import repository
 from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Registry
 from discreet.releases.preconditions import check_names
-from discreet.store.tables.releases import PARCEL
+from discreet.store.tables.web import PARCEL
 from discreet.web.accounts import second_approver
 from discreet.web.accounts.second_approver import Asked
 from discreet.web.datasets import store as datasets

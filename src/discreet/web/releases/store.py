@@ -21,8 +21,7 @@ from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Registry
 from discreet.releases.marks.codebook import Law
 from discreet.releases.preconditions import AGREEMENT, Gates, check_names
-from discreet.store.tables.releases import PARCEL, PLAN
-from discreet.store.tables.web import ACCOUNT
+from discreet.store.tables.web import ACCOUNT, PARCEL, PLAN
 from discreet.store.transitions import StateMachine
 from discreet.web.datasets import policies
 from discreet.web.datasets import store as datasets

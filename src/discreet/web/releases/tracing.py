@@ -22,8 +22,7 @@ from discreet.releases.tracing.result import ALPHA, Trace
 from discreet.releases.tracing.trace import about, trace_claims, trace_leak
 from discreet.report.trace import traced_page, traced_parts
 from discreet.sources import read
-from discreet.store.tables.releases import TRACE
-from discreet.store.tables.web import ACCOUNT
+from discreet.store.tables.web import ACCOUNT, TRACE
 from discreet.web.datasets import ingest, inspection, policies
 from discreet.web.datasets import store as datasets
 from discreet.web.framework.context import Context, Here, by_number
