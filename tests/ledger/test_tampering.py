@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from discreet.errors import IntegrityError
 from discreet.ledger import Ledger, Request, verifier
 from discreet.ledger.entry import row_of
-from discreet.ledger.integrity import check_store
+from discreet.ledger.queries import check_store
 from discreet.ledger.verifier import canonical, leaf_hash, verify_export
 from discreet.store.tables import metadata
 from discreet.store.tables.ledger import BUDGET, ENTRY, NODE, RESERVATION, TREE

@@ -95,9 +95,9 @@ class Accounts:
         return self.held[number]
 
     def remember(self, budgets: Iterable[str], reservations: Iterable[int]) -> Callable[[], None]:
-        """How these stand now; what it gives puts them back, if what was to go along with a change has failed."""
+        """A function that puts these back, if what was to go along with a change has failed."""
         held = {number: replace(self.held[number]) for number in reservations if number in self.held}
-        names = {*budgets, *(one.budget for one in held.values())}
+        names = {*budgets, *(reservation.budget for reservation in held.values())}
         known = {name: replace(self.budgets[name]) for name in names if name in self.budgets}
         opened, closed = len(self.opened), len(self.closed)
 
@@ -112,8 +112,16 @@ class Accounts:
 
     def save(self, connection: Connection) -> None:
         """Write the changes. Every UPDATE is conditional; one that finds something else than was read undoes it all."""
-        new = [_row(account) for account in self.budgets.values() if account.before is None]
-        changed = [_change(account) for account in self.budgets.values() if _has_changed(account)]
+        new, changed = [], []
+        for account in self.budgets.values():
+            if account.before is None:
+                new.append({column.name: getattr(account, column.name) for column in BUDGET.columns})
+                continue
+            spent, reserved, version = account.before
+            if version != account.version:
+                cost, hold = account.spent - spent, account.reserved - reserved
+                change = {"of": account.name, "read": version, "cost": cost, "hold": hold}
+                changed.append({**change, "limit": account.allowed, "now": account.version})
         if new:
             connection.execute(insert(BUDGET), new)
         if changed:
@@ -122,26 +130,6 @@ class Accounts:
             connection.execute(insert(RESERVATION), self.opened)
         if self.closed:
             _all_of(connection.execute(_CLOSE, self.closed).rowcount, self.closed)
-
-
-def _row(account: BudgetAccount) -> dict[str, Any]:
-    return {column.name: getattr(account, column.name) for column in BUDGET.columns}
-
-
-def _has_changed(account: BudgetAccount) -> bool:
-    return account.before is not None and account.before[2] != account.version
-
-
-def _change(account: BudgetAccount) -> dict[str, Any]:
-    spent, reserved, version = account.before or (0, 0, 0)
-    return {
-        "of": account.name,
-        "read": version,
-        "cost": account.spent - spent,
-        "hold": account.reserved - reserved,
-        "limit": account.allowed,
-        "now": account.version,
-    }
 
 
 def _all_of(done: int, wanted: list[Any]) -> None:
@@ -177,7 +165,7 @@ _CLOSE = (
 )
 
 
-# How a budget stands, in exact amounts.
+# The state of a budget, in exact amounts.
 @dataclass(frozen=True)
 class Budget:
     """What is allowed, spent and held back; `version` changes with every change of it."""

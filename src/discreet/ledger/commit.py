@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from queue import Empty, SimpleQueue
@@ -45,35 +46,12 @@ class Batch:
     def take(self, request: Request) -> Outcome:
         """Decide on one request and write it down, or say why it cannot be."""
         try:
-            if (first := self._replay(request)) is not None:
-                return first
+            first = self.known.get((request.actor, request.key))
+            if first is not None:
+                return Receipt(request.recognise(first.entry), first.leaf, replayed=True)
             decision = self._decide(request)
         except DiscreetError as error:
             return error
-        return self._enter(request, decision)
-
-    def _decide(self, request: Request) -> Decision:
-        """What the step says; and what goes along with it, behind a savepoint, so that its failure is its own."""
-        now = max(self.now, self.tree.time)
-        if request.along is None:
-            return request.step.decide(self.accounts, number=self.tree.size, now=now)
-        restore = self.accounts.remember(request.step.budgets(), request.step.reservations())
-        decision = request.step.decide(self.accounts, number=self.tree.size, now=now)
-        if decision.outcome in DENIED:
-            return decision
-        try:
-            with self.connection.begin_nested():
-                request.along(self.connection)
-        except DiscreetError:
-            restore()
-            raise
-        return decision
-
-    def _replay(self, request: Request) -> Receipt | None:
-        first = self.known.get((request.actor, request.key))
-        return None if first is None else Receipt(request.recognise(first.entry), first.leaf, replayed=True)
-
-    def _enter(self, request: Request, decision: Decision) -> Receipt:
         late = self.now < self.tree.time
         entry = Entry(
             sequence=self.tree.size,
@@ -99,6 +77,23 @@ class Batch:
         self.known[request.actor, request.key] = receipt
         return receipt
 
+    def _decide(self, request: Request) -> Decision:
+        """What the step says; and what goes along with it, behind a savepoint, so that its failure is its own."""
+        now = max(self.now, self.tree.time)
+        if request.along is None:
+            return request.step.decide(self.accounts, number=self.tree.size, now=now)
+        restore = self.accounts.remember(request.step.budgets(), request.step.reservations())
+        decision = request.step.decide(self.accounts, number=self.tree.size, now=now)
+        if decision.outcome in DENIED:
+            return decision
+        try:
+            with self.connection.begin_nested():
+                request.along(self.connection)
+        except DiscreetError:
+            restore()
+            raise
+        return decision
+
 
 def write(
     connection: Connection, requests: Sequence[Request], *, keys: Keys, clock: Clock, seen: MerkleTree | None
@@ -115,33 +110,25 @@ def write(
         )
     was = tree.size
     steps = [request.step for request in requests]
-    batch = Batch(
+    accounts = Accounts.load(
         connection,
-        tree,
-        Accounts.load(
-            connection,
-            [name for step in steps for name in step.budgets()],
-            [number for step in steps for number in step.reservations()],
-        ),
-        timestamp(clock()),
-        _known(connection, tree, requests),
+        [name for step in steps for name in step.budgets()],
+        [number for step in steps for number in step.reservations()],
     )
+    # Requests that were answered before, by their keys.
+    wanted = {(request.actor, request.key) for request in requests}
+    known = {
+        (row.actor, row.key): proven(connection, tree, row.sequence, row.body)
+        for row in connection.execute(_KNOWN, {"keys": [request.key for request in requests]}).all()
+        if (row.actor, row.key) in wanted
+    }
+    batch = Batch(connection, tree, accounts, timestamp(clock()), known)
     outcomes = [batch.take(request) for request in requests]
     if batch.rows:
         connection.execute(insert(ENTRY), batch.rows)
         batch.accounts.save(connection)
         tree.save(connection, keys, was=was)
     return outcomes, tree
-
-
-def _known(connection: Connection, tree: MerkleTree, requests: Sequence[Request]) -> dict[tuple[str, str], Receipt]:
-    wanted = {(request.actor, request.key) for request in requests}
-    found = connection.execute(_KNOWN, {"keys": [request.key for request in requests]}).all()
-    return {
-        (row.actor, row.key): proven(connection, tree, row.sequence, row.body)
-        for row in found
-        if (row.actor, row.key) in wanted
-    }
 
 
 # Group commit: one thread takes all requests that wait, writes them in one transaction, and answers after its commit.
@@ -191,36 +178,28 @@ class Writer:
             thread.join()
 
     def _run(self) -> None:
-        going, size = True, 1
+        """Take the requests that wait, at least one, write them together and answer; until there are no more."""
+        going, expected = True, 1
         while going:
-            tickets, going = self._gather(size)
-            size = len(tickets)
-            if awaited := [ticket for ticket in tickets if ticket[1].set_running_or_notify_cancel()]:
-                self._answer(awaited)
-
-    def _gather(self, expected: int) -> tuple[list[Ticket], bool]:
-        """The requests that wait, at least one; and whether to go on after them.
-
-        Those who were answered a moment ago are likely to ask again: as many as there were are waited for, but not long.
-        """
-        tickets = [self._waiting.get()]
-        until = monotonic() + LINGER
-        try:
-            while len(tickets) < LARGEST_BATCH:
-                rest = until - monotonic() if len(tickets) < expected else 0.0
-                tickets.append(self._waiting.get(timeout=rest) if rest > 0 else self._waiting.get_nowait())
-        except Empty:
-            pass
-        real = [ticket for ticket in tickets if ticket is not None]
-        return real, len(real) == len(tickets)
-
-    def _answer(self, group: Sequence[Ticket]) -> None:
-        outcomes = self._outcomes([request for request, _ in group])
-        for (_, future), outcome in zip(group, outcomes, strict=True):
-            if isinstance(outcome, Receipt):
-                future.set_result(outcome)
-            else:
-                future.set_exception(outcome)
+            # Rooms that were answered a moment ago are likely to ask again: as many as there were are waited for, but
+            # not long.
+            waiting = [self._waiting.get()]
+            until = monotonic() + LINGER
+            with suppress(Empty):
+                while len(waiting) < LARGEST_BATCH:
+                    rest = until - monotonic() if len(waiting) < expected else 0.0
+                    waiting.append(self._waiting.get(timeout=rest) if rest > 0 else self._waiting.get_nowait())
+            tickets = [ticket for ticket in waiting if ticket is not None]
+            going, expected = len(tickets) == len(waiting), len(tickets)
+            tickets = [ticket for ticket in tickets if ticket[1].set_running_or_notify_cancel()]
+            if not tickets:
+                continue
+            outcomes = self._outcomes([request for request, _ in tickets])
+            for (_, future), outcome in zip(tickets, outcomes, strict=True):
+                if isinstance(outcome, Receipt):
+                    future.set_result(outcome)
+                else:
+                    future.set_exception(outcome)
 
     def _outcomes(self, requests: list[Request]) -> Sequence[Receipt | BaseException]:
         try:

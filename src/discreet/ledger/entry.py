@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,12 +18,11 @@ LONGEST_TEXT = 500
 MOST_DETAILS = 30
 MOST_LISTED = 15
 """Details that one list may take."""
-POLICY_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
 class Charge:
-    """What an entry did to a budget, in parts (`parts` to the one), and how the budget stood afterwards."""
+    """What an entry did to a budget, in parts (`parts` to the one), and the budget afterwards."""
 
     name: str
     parts: int
@@ -100,10 +98,7 @@ COLUMNS = ("sequence", "time", "actor", "room", "event", "outcome", "subject", "
 
 def row_of(entry: Entry, body: bytes, leaf: str) -> dict[str, Any]:
     """An entry as a row of the store: its body, and what helps to find it."""
-    row = {name: getattr(entry, name) for name in COLUMNS}
-    row["leaf"] = leaf
-    row["body"] = body.decode("ascii")
-    return row
+    return {**{name: getattr(entry, name) for name in COLUMNS}, "leaf": leaf, "body": body.decode("ascii")}
 
 
 def timestamp(moment: datetime) -> str:
@@ -118,7 +113,7 @@ def timestamp(moment: datetime) -> str:
 
 
 def text(value: str, what: str, *, empty: bool = False) -> str:
-    """A text that may stand in an entry: printable, not too long."""
+    """A text that an entry may hold: printable, not too long."""
     if not value.isprintable() or len(value) > LONGEST_TEXT or not (value or empty):
         raise UsageError(
             f"The {what} of an entry must be printable text of 1 to {LONGEST_TEXT} characters.",
@@ -147,13 +142,6 @@ def listing(name: str, items: Sequence[str]) -> dict[str, str]:
             texts.append(f"{len(shown) - number} more; SHA-256 of all, one a line: {whole}")
             break
     return {name if place == 1 else f"{name} {place}": text for place, text in enumerate(texts, start=1)}
-
-
-def policy_hash(value: str | None) -> str | None:
-    """The hash of a policy, as `Policy.digest` gives it."""
-    if value is not None and not POLICY_HASH.fullmatch(value):
-        raise UsageError("The policy of an entry is the SHA-256 of it in hex.", remedy="Pass policy.digest.")
-    return value
 
 
 def detail(details: Mapping[str, Detail]) -> dict[str, Detail]:

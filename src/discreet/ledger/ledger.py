@@ -16,10 +16,9 @@ from sqlalchemy import Connection, insert, select
 from discreet.errors import IntegrityError, UsageError
 from discreet.kernel import Amount, exact
 from discreet.ledger import merkle, queries
-from discreet.ledger.accounts import Budget
-from discreet.ledger.commit import Clock, Writer
-from discreet.ledger.entry import Detail, Entry, row_of, text, timestamp
-from discreet.ledger.integrity import check_store
+from discreet.ledger.accounts import Accounts, Budget
+from discreet.ledger.commit import Batch, Clock, Writer
+from discreet.ledger.entry import Detail, Entry, text, timestamp
 from discreet.ledger.keys import Keys, place_of
 from discreet.ledger.merkle import MerkleTree, stored_subtree
 from discreet.ledger.operations import Close, Hold, Limit, Note, Receipt, Request, Spend
@@ -62,7 +61,7 @@ class Ledger:
     False
     """
 
-    def __init__(self, store: Store, *, keys: Keys | None = None, clock: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, store: Store, *, keys: Keys | None = None, clock: Clock = utc_now) -> None:
         self.store = store
         self.keys = open_tree(store, keys, clock)
         self._clock = clock
@@ -70,11 +69,7 @@ class Ledger:
 
     @classmethod
     def open(
-        cls,
-        address: str | os.PathLike[str] | None = None,
-        *,
-        clock: Callable[[], datetime] = utc_now,
-        create: bool = True,
+        cls, address: str | os.PathLike[str] | None = None, *, clock: Clock = utc_now, create: bool = True
     ) -> Ledger:
         """Open the ledger of a store; without an address the one in DISCREET_STORE, or the default file."""
         store = Store.open(address, create=create)
@@ -196,7 +191,7 @@ class Ledger:
     # -- reading and proving ------------------------------------------------------------------------------------
 
     def budget(self, name: str) -> Budget:
-        """How a budget stands."""
+        """One budget."""
         with self.store.reading() as connection:
             return queries.budget(connection, name)
 
@@ -244,7 +239,7 @@ class Ledger:
     def verify(self, *, heads: list[Mapping[str, Any]] | None = None) -> Verdict:
         """Check everything that is stored, against itself and against heads that were kept elsewhere."""
         with self.store.reading() as connection:
-            return check_store(connection, heads=heads or [], keys=self.keys)
+            return queries.check_store(connection, heads=heads or [], keys=self.keys)
 
     def fingerprint(self, value: str | bytes) -> str:
         """The keyed hash of a value, to be written down instead of it where its identity matters."""
@@ -290,8 +285,17 @@ def open_tree(store: Store, keys: Keys | None, clock: Clock) -> Keys:
     with store.reading() as connection:
         tree = MerkleTree.read(connection)
     if not tree.opened:
-        keys = keys or _found_or_made(store)
-        tree = _first_entry(store, keys, clock)
+        place = place_of(store.address)
+        keys = keys or (Keys.load(place) if place.exists() else Keys.make(place))
+        with store.writing() as connection:
+            tree = MerkleTree.lock(connection)
+            if not tree.opened:
+                tree.open(secrets.token_hex(16), keys)
+                details = {"format": FORMAT, "ledger": tree.ledger, "key": tree.key, "values": tree.values_check}
+                batch = Batch(connection, tree, Accounts(), timestamp(clock()), {})
+                batch.take(Request.of(actor="discreet", event="ledger.opened", key="opening", details=details))
+                connection.execute(insert(ENTRY), batch.rows)
+                tree.save(connection, keys, was=0)
     keys = keys or Keys.load(place_of(store.address))
     if (tree.key, tree.values_check) != (keys.public, keys.values_check):
         raise IntegrityError(
@@ -299,38 +303,3 @@ def open_tree(store: Store, keys: Keys | None, clock: Clock) -> Keys:
             remedy="Say in DISCREET_KEYS where its file of keys is; every program that writes to it needs the same.",
         )
     return keys
-
-
-def _found_or_made(store: Store) -> Keys:
-    place = place_of(store.address)
-    return Keys.load(place) if place.exists() else Keys.make(place)
-
-
-def _first_entry(store: Store, keys: Keys, clock: Clock) -> MerkleTree:
-    with store.writing() as connection:
-        tree = MerkleTree.lock(connection)
-        if tree.opened:
-            return tree
-        tree.open(secrets.token_hex(16), keys)
-        entry = Entry(
-            sequence=0,
-            time=timestamp(clock()),
-            clock=None,
-            actor="discreet",
-            room="ledger",
-            event="ledger.opened",
-            outcome="done",
-            subject="",
-            risk_before=None,
-            risk_after=None,
-            policy=None,
-            key="opening",
-            budget=None,
-            details={"format": FORMAT, "ledger": tree.ledger, "key": tree.key, "values": tree.values_check},
-            previous=tree.last,
-        )
-        body = entry.body()
-        connection.execute(insert(ENTRY), [row_of(entry, body, tree.append(body))])
-        tree.time = entry.time
-        tree.save(connection, keys, was=0)
-        return tree

@@ -248,30 +248,23 @@ def stored_subtree(connection: Connection) -> Subtree:
         size = end - start
         level = max(size, 1).bit_length() - 1
         if level and level % STRIDE == 0 and size == 1 << level:
-            return _node(connection, level, start >> level)
+            node = select(NODE.c.hash).where(NODE.c.level == level, NODE.c.position == start >> level)
+            stored = connection.execute(node).scalar()
+            if stored is None:
+                raise _broken("a node is missing")
+            return bytes.fromhex(stored)
         if size < 1 << STRIDE:
-            return _from_leaves(connection, start, end)
+            leaves = select(ENTRY.c.leaf).where(ENTRY.c.sequence >= start, ENTRY.c.sequence < end)
+            part = Frontier()
+            for (leaf,) in connection.execute(leaves.order_by(ENTRY.c.sequence)):
+                part.append(bytes.fromhex(leaf))
+            if part.size != size:
+                raise _broken("an entry is missing")
+            return part.root()
         middle = start + split(size)
         return node_hash(subtree(start, middle), subtree(middle, end))
 
     return subtree
-
-
-def _from_leaves(connection: Connection, start: int, end: int) -> bytes:
-    leaves = select(ENTRY.c.leaf).where(ENTRY.c.sequence >= start, ENTRY.c.sequence < end).order_by(ENTRY.c.sequence)
-    part = Frontier()
-    for (leaf,) in connection.execute(leaves):
-        part.append(bytes.fromhex(leaf))
-    if part.size != end - start:
-        raise _broken("an entry is missing")
-    return part.root()
-
-
-def _node(connection: Connection, level: int, position: int) -> bytes:
-    found = connection.execute(select(NODE.c.hash).where(NODE.c.level == level, NODE.c.position == position)).scalar()
-    if found is None:
-        raise _broken("a node is missing")
-    return bytes.fromhex(found)
 
 
 def _broken(why: str) -> IntegrityError:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar
 
 from sqlalchemy import Connection
 
 from discreet.errors import BudgetExhausted, KeyReused, Outdated, Refused, UsageError
 from discreet.kernel import Amount, parts_down, parts_up, written
 from discreet.ledger.accounts import LARGEST, Accounts, BudgetAccount
-from discreet.ledger.entry import Charge, Detail, Entry, detail, policy_hash, room_of, text, timestamp
+from discreet.ledger.entry import Charge, Detail, Entry, detail, room_of, text, timestamp
+
+POLICY_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -25,35 +29,32 @@ class Decision:
     charge: Charge | None = None
 
 
-class Operation(Protocol):
+@dataclass(frozen=True)
+class Operation(ABC):
     """Decides on a request, on accounts that nobody else can change meanwhile."""
 
     def budgets(self) -> Iterable[str]:
         """The budgets it needs."""
+        return ()
 
     def reservations(self) -> Iterable[int]:
         """The reservations it needs."""
+        return ()
 
+    @abstractmethod
     def decide(self, accounts: Accounts, *, number: int, now: str) -> Decision:
         """Change the accounts, or refuse; `number` is that of the entry it will get."""
 
+    @abstractmethod
     def is_that_of(self, entry: Entry) -> bool:
         """Did the same request lead to this entry?"""
 
 
 @dataclass(frozen=True)
-class Note:
+class Note(Operation):
     """Writes down, no more."""
 
     refused: bool = False
-
-    def budgets(self) -> Iterable[str]:
-        """None."""
-        return ()
-
-    def reservations(self) -> Iterable[int]:
-        """None."""
-        return ()
 
     def decide(self, accounts: Accounts, *, number: int, now: str) -> Decision:
         """As the room decided."""
@@ -65,39 +66,34 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Spend:
-    """Spends a cost, or whatever is missing up to a total."""
+class Spend(Operation):
+    """Spends a cost, or what is missing up to a total."""
 
     budget: str
     cost: Fraction | None
     total: Fraction | None = None
     version: int | None = None
+    granted: ClassVar[str] = "done"
 
     def budgets(self) -> Iterable[str]:
         """The one it spends."""
         return (self.budget,)
 
-    def reservations(self) -> Iterable[int]:
-        """None."""
-        return ()
-
     def decide(self, accounts: Accounts, *, number: int, now: str) -> Decision:
         """Spend if enough is left."""
         account = accounts.budget(self.budget, self.version)
-        amount = self._price(account)
+        if self.total is None:
+            amount = parts_up(self.cost or 0, account.parts)
+        else:
+            amount = max(0, parts_up(self.total, account.parts) - account.spent - account.reserved)
         if account.left < amount:
             return Decision("refused", account.charge(amount))
+        account.version += 1
         return self._take(accounts, account, amount, number, now)
-
-    def _price(self, account: BudgetAccount) -> int:
-        if self.total is None:
-            return parts_up(self.cost or 0, account.parts)
-        return max(0, parts_up(self.total, account.parts) - account.spent - account.reserved)
 
     def _take(self, accounts: Accounts, account: BudgetAccount, amount: int, number: int, now: str) -> Decision:
         account.spent += amount
-        account.version += 1
-        return Decision("done", account.charge(amount))
+        return Decision(self.granted, account.charge(amount))
 
     def is_that_of(self, entry: Entry) -> bool:
         """From the same budget, the same cost; what is missing up to a total may have changed since."""
@@ -105,10 +101,7 @@ class Spend:
         if charge is None or charge.name != self.budget or charge.reservation is not None:
             return False
         same = self.total is not None or charge.amount == parts_up(self.cost or 0, charge.parts)
-        return same and entry.outcome in (self._granted(), "refused")
-
-    def _granted(self) -> str:
-        return "done"
+        return same and entry.outcome in (self.granted, "refused")
 
 
 @dataclass(frozen=True)
@@ -116,31 +109,24 @@ class Hold(Spend):
     """Holds back a cost for some seconds."""
 
     seconds: int = 300
+    granted: ClassVar[str] = "reserved"
 
     def _take(self, accounts: Accounts, account: BudgetAccount, amount: int, number: int, now: str) -> Decision:
         account.reserved += amount
-        account.version += 1
         expires = timestamp(datetime.fromisoformat(now) + timedelta(seconds=self.seconds))
         accounts.opened.append(
             {"sequence": number, "budget": self.budget, "held": amount, "expires": expires, "closed": None}
         )
-        return Decision("reserved", account.charge(amount, expires=expires))
-
-    def _granted(self) -> str:
-        return "reserved"
+        return Decision(self.granted, account.charge(amount, expires=expires))
 
 
 @dataclass(frozen=True)
-class Close:
+class Close(Operation):
     """Settles, releases or expires a reservation, once."""
 
     reservation: int
     outcome: str
     cost: Fraction | None = None
-
-    def budgets(self) -> Iterable[str]:
-        """That of the reservation, which comes with it."""
-        return ()
 
     def reservations(self) -> Iterable[int]:
         """The one it closes."""
@@ -156,22 +142,18 @@ class Close:
         if self.outcome == "expired" and now < held.expires:
             raise Outdated(f"Reservation {self.reservation} has not expired yet.", remedy="Settle or release it.")
         account = accounts.budget(held.budget)
-        if self.outcome == "released":
-            amount = 0
-        else:
-            used = held.held if self.cost is None else parts_up(self.cost, account.parts)
-            if used > held.held:
-                raise BudgetExhausted(
-                    f"Reservation {self.reservation} holds less than that.", remedy="Reserve what it may cost at most."
-                )
-            amount = used
+        used = held.held if self.cost is None else parts_up(self.cost, account.parts)
+        amount = 0 if self.outcome == "released" else used
+        if amount > held.held:
+            raise BudgetExhausted(
+                f"Reservation {self.reservation} holds less than that.", remedy="Reserve what it may cost at most."
+            )
         account.reserved -= held.held
         account.spent += amount
         account.version += 1
         held.closed = number
         accounts.closed.append({"of": self.reservation, "by": number})
-        charge = account.charge(amount, held=held.held, reservation=self.reservation)
-        return Decision(self.outcome, charge)
+        return Decision(self.outcome, account.charge(amount, held=held.held, reservation=self.reservation))
 
     def is_that_of(self, entry: Entry) -> bool:
         """Of the same reservation, with the same outcome and cost."""
@@ -182,7 +164,7 @@ class Close:
 
 
 @dataclass(frozen=True)
-class Limit:
+class Limit(Operation):
     """Makes a budget, or changes how much of it is allowed."""
 
     budget: str
@@ -192,10 +174,6 @@ class Limit:
     def budgets(self) -> Iterable[str]:
         """The one it sets."""
         return (self.budget,)
-
-    def reservations(self) -> Iterable[int]:
-        """None."""
-        return ()
 
     def decide(self, accounts: Accounts, *, number: int, now: str) -> Decision:
         """Set the limit, unless more is used already."""
@@ -241,7 +219,7 @@ class Request:
     details: Mapping[str, Detail]
     step: Operation
     along: Callable[[Connection], object] | None = field(default=None, repr=False)
-    """Further changes to the store that stand or fall with the entry."""
+    """Further changes to the store, made with the entry or not at all."""
 
     @property
     def room(self) -> str:
@@ -263,8 +241,10 @@ class Request:
         step: Operation | None = None,
         along: Callable[[Connection], object] | None = None,
     ) -> Request:
-        """A request in which everything may stand in an entry."""
+        """A request that holds nothing but what an entry may hold."""
         room_of(event)
+        if policy is not None and not POLICY_HASH.fullmatch(policy):
+            raise UsageError("The policy of an entry is the SHA-256 of it in hex.", remedy="Pass policy.digest.")
         return cls(
             actor=text(actor, "actor"),
             event=event,
@@ -272,7 +252,7 @@ class Request:
             subject=text(subject, "subject", empty=True),
             risk_before=None if risk_before is None else written(risk_before),
             risk_after=None if risk_after is None else written(risk_after),
-            policy=policy_hash(policy),
+            policy=policy,
             details=detail(details or {}),
             step=step if step is not None else Note(),
             along=along,
@@ -290,7 +270,7 @@ class Request:
         )
 
 
-# The proof, handed to whoever wants to disclose, that its entry is on the disk.
+# The proof, for the room that wants to disclose, that its entry is on the disk.
 DENIED = ("refused", "released")
 
 

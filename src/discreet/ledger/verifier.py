@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -144,32 +144,30 @@ class Check:
 
     def entry(self, line: bytes) -> list[bytes]:
         """Take one more entry; gives the roots of the subtrees that it completes."""
-        number = self.tree.size
+        number, body = self.tree.size, None
         try:
-            self._links(number, parse(line))
+            body = parse(line)
         except (ValueError, RecursionError):
             self.fault(f"Entry {number} is not canonical JSON.")
+        if body is not None and tuple(sorted(body)) != ENTRY_KEYS:
+            self.fault(f"Entry {number} has not the keys of an entry.")
+        elif body is not None:
+            if type(body["sequence"]) is not int or body["sequence"] != number:
+                self.fault(f"Entry {number} says that it is another one.")
+            if body["previous"] != self.previous:
+                self.fault(f"Entry {number} does not follow the entry before it.")
+            if not isinstance(body["time"], str) or body["time"] < self.time:
+                self.fault(f"Entry {number} is older than the entry before it.")
+            else:
+                self.time = body["time"]
+            if number == 0:
+                self.opening = body["details"] if isinstance(body["details"], dict) else {}
         leaf = leaf_hash(line)
         complete = self.tree.append(leaf)
         self.previous = leaf.hex()
         if any(head["size"] == self.tree.size for head in self.heads):
             self.roots[self.tree.size] = self.tree.root().hex()
         return complete
-
-    def _links(self, number: int, body: dict[str, Any]) -> None:
-        if tuple(sorted(body)) != ENTRY_KEYS:
-            return self.fault(f"Entry {number} has not the keys of an entry.")
-        if type(body["sequence"]) is not int or body["sequence"] != number:
-            self.fault(f"Entry {number} says that it is another one.")
-        if body["previous"] != self.previous:
-            self.fault(f"Entry {number} does not follow the entry before it.")
-        if not isinstance(body["time"], str) or body["time"] < self.time:
-            self.fault(f"Entry {number} is older than the entry before it.")
-        else:
-            self.time = body["time"]
-        if number == 0:
-            self.opening = body["details"] if isinstance(body["details"], dict) else {}
-        return None
 
     def fault(self, words: str) -> None:
         """Write down what is wrong; after many, no more."""
@@ -184,21 +182,18 @@ class Check:
         elif final["size"] != self.tree.size or final["root"] != self.tree.root().hex():
             self.fault(f"The head at the end is over {final['size']} entries and not over these {self.tree.size}.")
         for head in chain(self.heads, [] if final is None else [final]):
-            self._head(head)
+            name = f"The head over {head['size']} entries"
+            if self.signatures and not signature_holds(head):
+                self.fault(f"{name} has a wrong signature.")
+            if self.opening and head["ledger"] != self.opening.get("ledger"):
+                self.fault(f"{name} is of another ledger.")
+            if self.opening and head["key"] != self.opening.get("key"):
+                self.fault(f"{name} is signed with another key than this ledger's.")
+            if head["size"] > self.tree.size:
+                self.fault(f"{name} has seen more than the {self.tree.size} that are here.")
+            elif head["size"] in self.roots and head["root"] != self.roots[head["size"]]:
+                self.fault(f"{name} has seen other entries than these.")
         return Verdict(self.tree.size, self.tree.root().hex(), tuple(self.problems), len(self.heads))
-
-    def _head(self, head: Mapping[str, Any]) -> None:
-        name = f"The head over {head['size']} entries"
-        if self.signatures and not signature_holds(head):
-            self.fault(f"{name} has a wrong signature.")
-        if self.opening and head["ledger"] != self.opening.get("ledger"):
-            self.fault(f"{name} is of another ledger.")
-        if self.opening and head["key"] != self.opening.get("key"):
-            self.fault(f"{name} is signed with another key than this ledger's.")
-        if head["size"] > self.tree.size:
-            self.fault(f"{name} has seen more than the {self.tree.size} that are here.")
-        elif head["size"] in self.roots and head["root"] != self.roots[head["size"]]:
-            self.fault(f"{name} has seen other entries than these.")
 
 
 def verify(
@@ -221,32 +216,23 @@ def verify_export(
     """Check an export: its entries, and the head in its last line."""
     check = Check(heads, signatures)
     final: Mapping[str, Any] | None = None
-    for whole, last in _with_last(iter(lines)):
+    remaining = iter(lines)
+    whole = next(remaining, None)
+    while whole is not None:
+        following = next(remaining, None)
         line = whole.removesuffix(b"\n")
         if line == whole:
             check.fault("The last line is cut short.")
-        found = _head_of(line) if last else None
-        if found is None:
+        if following is None:
+            try:
+                content = parse(line)
+                final = content if is_head(content) else None
+            except (ValueError, RecursionError):
+                final = None
+        if final is None:
             check.entry(line)
-        final = found
+        whole = following
     return check.finish(final)
-
-
-def _with_last(lines: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
-    held = next(lines, None)
-    for line in lines:
-        yield held or b"", False
-        held = line
-    if held is not None:
-        yield held, True
-
-
-def _head_of(line: bytes) -> Mapping[str, Any] | None:
-    try:
-        found = parse(line)
-    except (ValueError, RecursionError):
-        return None
-    return found if is_head(found) else None
 
 
 def read_head(path: Path) -> Mapping[str, Any]:

@@ -120,7 +120,7 @@ def verify(export_file: Path | None, address: str | None, head_files: tuple[Path
         verdict = _verify_export(export_file, heads)
     else:
         with _opened(address) as store, store.reading() as connection:
-            from discreet.ledger.integrity import check_store
+            from discreet.ledger.queries import check_store
 
             verdict = check_store(connection, heads=heads)
     alone = "Note: no head stored elsewhere was given, so this shows only that the ledger is consistent with itself."

@@ -338,8 +338,8 @@ def _verified(connection: Connection, address: str, heads: Sequence[Mapping[str,
     """The ledger as it is, refused if it is not what was written."""
     from sqlalchemy import func, select
 
-    from discreet.ledger.integrity import check_store
     from discreet.ledger.merkle import MerkleTree
+    from discreet.ledger.queries import check_store
     from discreet.store.tables.ledger import ENTRY
 
     if not MerkleTree.read(connection).opened:
